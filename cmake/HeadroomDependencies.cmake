@@ -1,0 +1,61 @@
+# Finds what the project builds on. Each backend's library is optional: AUTO takes it if found.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+# headroom_decide_backend(<BACKEND> <debian packages> <found>): ON without the library is an
+# error that names the package to install. Sets HEADROOM_HAVE_<BACKEND>.
+function(headroom_decide_backend backend package found)
+  set(have OFF)
+  if(NOT HEADROOM_WITH_${backend} STREQUAL "OFF")
+    if(found)
+      set(have ON)
+    elseif(HEADROOM_WITH_${backend} STREQUAL "ON")
+      message(FATAL_ERROR "headroom: HEADROOM_WITH_${backend} is ON, but its library was not "
+        "found; on Debian install ${package}")
+    else()
+      message(STATUS "headroom: backend ${backend} is left out; to have it install ${package}")
+    endif()
+  endif()
+  set(HEADROOM_HAVE_${backend} ${have} PARENT_SCOPE)
+endfunction()
+
+# The xsimd target of 8.1 links a library that Debian does not install (xtl), so only its headers
+# are taken, into a target of our own.
+find_path(HEADROOM_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp)
+mark_as_advanced(HEADROOM_XSIMD_INCLUDE_DIR)
+headroom_decide_backend(XSIMD libxsimd-dev "${HEADROOM_XSIMD_INCLUDE_DIR}")
+if(HEADROOM_HAVE_XSIMD)
+  add_library(headroom_xsimd_headers INTERFACE)
+  target_include_directories(headroom_xsimd_headers SYSTEM INTERFACE
+    $<BUILD_INTERFACE:${HEADROOM_XSIMD_INCLUDE_DIR}>)
+endif()
+
+find_package(TBB CONFIG QUIET)
+headroom_decide_backend(TBB libtbb-dev "${TBB_FOUND}")
+if(HEADROOM_HAVE_TBB AND NOT HEADROOM_HAVE_XSIMD)
+  message(FATAL_ERROR "headroom: the tbb backend runs the xsimd kernels; install libxsimd-dev or "
+    "set HEADROOM_WITH_TBB=OFF")
+endif()
+
+# Debian's dnnl package asks for OpenCL, so its own search may fail although dnnl is there.
+find_package(dnnl CONFIG QUIET)
+headroom_decide_backend(ONEDNN "libdnnl-dev ocl-icd-opencl-dev" "${dnnl_FOUND}")
+if(HEADROOM_HAVE_ONEDNN)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+endif()
+
+if(HEADROOM_BUILD_BENCHMARKS OR HEADROOM_BUILD_TESTS)
+  find_package(benchmark REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_path(HEADROOM_HWLOC_INCLUDE_DIR hwloc.h REQUIRED)
+  find_library(HEADROOM_HWLOC_LIBRARY hwloc REQUIRED)
+  mark_as_advanced(HEADROOM_HWLOC_INCLUDE_DIR HEADROOM_HWLOC_LIBRARY)
+  add_library(headroom_hwloc INTERFACE)
+  target_include_directories(headroom_hwloc SYSTEM INTERFACE ${HEADROOM_HWLOC_INCLUDE_DIR})
+  target_link_libraries(headroom_hwloc INTERFACE ${HEADROOM_HWLOC_LIBRARY})
+endif()
+if(HEADROOM_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,29 @@
+/// @file
+/// Which backends this program has, and what each can do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// A row of the registry, in the order in which backends are listed everywhere.
+struct BackendInfo {
+  std::string name;         ///< such as `"xsimd"`
+  std::string description;  ///< one line for people
+  bool available = false;
+  std::string reason;     ///< why it is not available, and what to do; empty otherwise
+  std::string library;    ///< name and version of the library behind it; may be empty
+  bool threaded = false;  ///< runs one layer on several threads
+  bool uses_isa = false;  ///< obeys a forced instruction-set level
+};
+
+/// Every backend the project knows, linked into this program or not.
+std::vector<BackendInfo> backends();
+
+/// @throws InvalidArgument for a name that no backend has, naming the nearest;
+///         Unavailable if it is not linked into this program or cannot run here.
+BackendInfo find_backend(std::string_view name);
+
+}  // namespace headroom

@@ -1,0 +1,14 @@
+/// @file
+/// Everything a user needs, in one include.
+#pragma once
+
+#include "headroom/attention.hpp"
+#include "headroom/backend.hpp"
+#include "headroom/dropout.hpp"
+#include "headroom/error.hpp"
+#include "headroom/initialise.hpp"
+#include "headroom/isa.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/version.hpp"
+#include "headroom/view.hpp"
+#include "headroom/weights.hpp"

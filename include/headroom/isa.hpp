@@ -1,0 +1,36 @@
+/// @file
+/// Instruction-set levels that the SIMD kernels are compiled for and chosen from at run time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// One binary holds every level of its processor family.
+enum class Isa {
+  sse42,   ///< x86-64 with SSE4.2
+  avx2,    ///< AVX2 and FMA
+  avx512,  ///< AVX-512 F, BW, CD, DQ, VL
+  neon,    ///< aarch64 Advanced SIMD
+};
+
+/// `"sse4.2"`, `"avx2"`, `"avx512"` or `"neon"`.
+std::string_view to_string(Isa isa);
+
+/// Inverse of `to_string`; empty for an unknown name.
+std::optional<Isa> parse_isa(std::string_view name);
+
+/// Levels that both this binary and this processor have, lowest first. The operating system's
+/// support for the wide registers is part of the test.
+std::vector<Isa> available_isas();
+
+/// The level to use: `requested` if given, else the environment variable `HEADROOM_ISA`, else the
+/// highest available.
+/// @throws Unavailable if the requested level or the variable names one that is unknown or that
+///         this machine does not have; there is no silent fallback.
+Isa select_isa(std::optional<Isa> requested = std::nullopt);
+
+}  // namespace headroom

@@ -1,0 +1,61 @@
+/// @file
+/// Weights of a layer in the two arrangements that the project compares, and the way between them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headroom/shape.hpp"
+#include "headroom/view.hpp"
+
+namespace headroom {
+
+/// An owning row-major matrix without padding.
+struct Matrix {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<float> values;
+
+  Matrix() = default;
+  /// A zero matrix.
+  Matrix(std::int64_t rows, std::int64_t cols);
+
+  MatrixView view() { return {values.data(), rows, cols, cols}; }
+  ConstMatrixView view() const { return {values.data(), rows, cols, cols}; }
+};
+
+/// Weight splits: one `d_in x d_out` matrix each for query, key and value; head `h` owns columns
+/// `h * head_dim` to `(h + 1) * head_dim`. A product is `y = x W + b`, so `nn.Linear.weight` is the
+/// transpose. Bias vectors are empty where the shape has none.
+struct SplitWeights {
+  Matrix query, key, value;                             ///< `d_in x d_out`
+  std::vector<float> query_bias, key_bias, value_bias;  ///< `d_out`, or empty
+  Matrix output;                                        ///< `d_out x d_proj`, or empty
+  std::vector<float> output_bias;                       ///< `d_proj`, or empty
+};
+
+/// The three small matrices of one head, as the textbook's wrapper keeps them.
+struct HeadWeights {
+  Matrix query, key, value;                             ///< `d_in x head_dim`
+  std::vector<float> query_bias, key_bias, value_bias;  ///< `head_dim`, or empty
+};
+
+/// H heads with matrices of their own, and the shared output projection.
+struct PerHeadWeights {
+  std::vector<HeadWeights> heads;
+  Matrix output;                   ///< `d_out x d_proj`, or empty
+  std::vector<float> output_bias;  ///< `d_proj`, or empty
+};
+
+/// Column slices of the split matrices, one head after the other.
+/// @throws InvalidArgument if the weights do not fit the shape.
+PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights);
+
+/// The heads' matrices side by side. Exact inverse of `to_per_head`.
+/// @throws InvalidArgument if the weights do not fit the shape.
+SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
+
+/// @throws InvalidArgument naming the matrix or bias whose size does not fit the shape.
+void check_weights(const Shape& shape, const SplitWeights& weights);
+
+}  // namespace headroom

@@ -1,0 +1,201 @@
+#include "headroom/attention.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "attention/formulation.hpp"
+#include "backends/backend.hpp"
+#include "core/aligned_buffer.hpp"
+#include "headroom/error.hpp"
+#include "machine/cores.hpp"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+template <class T>
+void check_view(std::string_view name, const BasicMatrixView<T>& view, std::int64_t rows,
+                std::int64_t cols) {
+  if (view.rows != rows || view.cols != cols) {
+    throw InvalidArgument(fmt::format("forward: {} is {} x {}; this layer takes {} x {}", name,
+                                      view.rows, view.cols, rows, cols));
+  }
+  if (view.row_stride < cols) {
+    throw InvalidArgument(
+        fmt::format("forward: {} has row stride {}; it must be at least its {} "
+                    "columns",
+                    name, view.row_stride, cols));
+  }
+  if (view.data == nullptr && rows > 0) {
+    throw InvalidArgument(
+        fmt::format("forward: {} is a null pointer; pass {} x {} floats", name, rows, cols));
+  }
+}
+
+void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
+  if (x.rows == 0) return;
+  const std::less<const float*> before;
+  const float* x_end = x.row(x.rows - 1) + x.cols;
+  const float* y_end = y.row(y.rows - 1) + y.cols;
+  if (before(x.data, y_end) && before(y.data, x_end)) {
+    throw InvalidArgument("forward: y overlaps x; give y memory of its own");
+  }
+}
+
+AttentionOptions resolve(const AttentionOptions& options, const BackendInfo& backend) {
+  AttentionOptions resolved = options;
+  if (options.threads < 0) {
+    throw InvalidArgument(
+        fmt::format("threads is {}; allowed is 0 (every allowed core) or more", options.threads));
+  }
+  if (!backend.threaded) {
+    resolved.threads = 1;
+  } else if (options.threads == 0) {
+    resolved.threads = allowed_cores();
+  }
+  resolved.isa = select_isa(options.isa);
+  return resolved;
+}
+
+// All heads of query, key and value in the layout that the backend prefers.
+BlockedView head_blocks(HeadLayout layout, const Shape& shape, float* data) {
+  const std::int64_t rows = shape.rows();
+  const std::int64_t head_dim = shape.head_dim();
+  const std::int64_t blocks = 3 * shape.heads;
+  if (layout == HeadLayout::head_major) {
+    return {data, rows, head_dim, blocks, head_dim, rows * head_dim};
+  }
+  return {data, rows, 3 * shape.d_out, blocks, head_dim, head_dim};
+}
+
+}  // namespace
+
+class Attention::Plan {
+ public:
+  Plan(const Shape& shape, const SplitWeights& weights, const AttentionOptions& options);
+
+  void forward(ConstMatrixView x, MatrixView y, PhaseTimes* times);
+
+  Shape shape;
+  AttentionOptions options;
+  AttentionCosts costs;
+
+ private:
+  struct Step {
+    std::unique_ptr<Projection> projection;
+    BlockedView destination;
+  };
+
+  void add_costs(const OperationCosts& part);
+  void run(ConstMatrixView x, MatrixView y, PhaseTimes* times);
+
+  std::unique_ptr<Backend> backend_;
+  AlignedBuffer qkv_data_;
+  AlignedBuffer context_data_;
+  BlockedView qkv_;
+  std::vector<Step> steps_;
+  std::unique_ptr<HeadAttention> attend_;
+  std::unique_ptr<Projection> output_;
+};
+
+Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
+                      const AttentionOptions& wanted_options)
+    : shape(wanted) {
+  const Clock::time_point start = Clock::now();
+  shape.validate();
+  check_weights(shape, weights);
+  const BackendEntry& entry = backend_entry(wanted_options.backend);
+  options = resolve(wanted_options, entry.describe());
+  if (const auto reason = entry.declines(shape)) {
+    throw Unsupported(
+        fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
+  }
+  backend_ = entry.make({options.threads, *options.isa});
+  qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
+  qkv_ = head_blocks(backend_->head_layout(), shape, qkv_data_.data());
+  costs.workspace_bytes = qkv_data_.bytes();
+
+  for (const PlannedProduct& product : plan_products(options.formulation, shape, weights)) {
+    steps_.push_back(
+        {backend_->make_projection(product.spec), qkv_.slice(product.first_block, product.blocks)});
+    add_costs(steps_.back().projection->costs());
+  }
+  costs.project_provenance = steps_.front().projection->costs().provenance;
+  attend_ = backend_->make_attention(shape);
+  add_costs(attend_->costs());
+  costs.attend_provenance = attend_->costs().provenance;
+  if (shape.d_proj > 0) {
+    context_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+    costs.workspace_bytes += context_data_.bytes();
+    ProjectionSpec spec{shape.rows(), {weights.output.view()}, {}, shape.d_proj};
+    if (!weights.output_bias.empty()) spec.biases = {weights.output_bias.data()};
+    output_ = backend_->make_projection(spec);
+    add_costs(output_->costs());
+  }
+  costs.setup_seconds = seconds_between(start, Clock::now());
+}
+
+void Attention::Plan::add_costs(const OperationCosts& part) {
+  costs.packed_bytes += part.packed_bytes;
+  costs.workspace_bytes += part.workspace_bytes;
+}
+
+void Attention::Plan::forward(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
+  check_view("x", x, shape.rows(), shape.d_in);
+  check_view("y", y, shape.rows(), shape.output_width());
+  check_disjoint(x, y);
+  if (shape.rows() > 0) run(x, y, times);
+}
+
+void Attention::Plan::run(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
+  const Clock::time_point start = Clock::now();
+  for (const Step& step : steps_) step.projection->run(x, step.destination);
+  const Clock::time_point projected = Clock::now();
+
+  const std::int64_t heads = shape.heads;
+  const std::int64_t head_dim = shape.head_dim();
+  float* context = output_ ? context_data_.data() : y.data;
+  const std::int64_t context_stride = output_ ? shape.d_out : y.row_stride;
+  attend_->run(qkv_.slice(0, heads), qkv_.slice(heads, heads), qkv_.slice(2 * heads, heads),
+               {context, shape.rows(), context_stride, heads, head_dim, head_dim});
+  const Clock::time_point attended = Clock::now();
+
+  if (output_) {
+    output_->run({context, shape.rows(), shape.d_out, shape.d_out},
+                 {y.data, y.rows, y.row_stride, 1, shape.d_proj, 0});
+  }
+  if (times != nullptr) {
+    times->qkv = seconds_between(start, projected);
+    times->attend = seconds_between(projected, attended);
+    times->output = seconds_between(attended, Clock::now());
+  }
+}
+
+Attention::Attention(const Shape& shape, const SplitWeights& weights,
+                     const AttentionOptions& options)
+    : plan_(std::make_unique<Plan>(shape, weights, options)) {}
+Attention::~Attention() = default;
+Attention::Attention(Attention&&) noexcept = default;
+Attention& Attention::operator=(Attention&&) noexcept = default;
+
+void Attention::forward(ConstMatrixView x, MatrixView y) { plan_->forward(x, y, nullptr); }
+
+void Attention::forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) {
+  times = {};
+  plan_->forward(x, y, &times);
+}
+
+const Shape& Attention::shape() const { return plan_->shape; }
+const AttentionOptions& Attention::options() const { return plan_->options; }
+const AttentionCosts& Attention::costs() const { return plan_->costs; }
+
+}  // namespace headroom

@@ -1,0 +1,24 @@
+// The three arrangements of the query, key and value projections, as plans over one operation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "headroom/attention.hpp"
+
+namespace headroom {
+
+/// One product of a formulation: its weights, and which blocks of the `3 H` head blocks (query
+/// heads, then key heads, then value heads) it fills.
+struct PlannedProduct {
+  ProjectionSpec spec;
+  std::int64_t first_block = 0;
+  std::int64_t blocks = 0;
+};
+
+/// The products of a formulation in the order in which they run. The views point into `weights`.
+std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& shape,
+                                          const SplitWeights& weights);
+
+}  // namespace headroom

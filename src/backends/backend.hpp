@@ -1,0 +1,89 @@
+// The contract that every backend fulfils: it prepares the two operations of a layer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/head_view.hpp"
+#include "headroom/backend.hpp"
+#include "headroom/isa.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/view.hpp"
+
+namespace headroom {
+
+/// What an operation keeps, and who computes it.
+struct OperationCosts {
+  std::int64_t packed_bytes = 0;
+  std::int64_t workspace_bytes = 0;
+  std::string provenance;
+};
+
+/// `Y = X W (+ b)` with weights packed once.
+class Projection {
+ public:
+  virtual ~Projection() = default;
+  /// @param x `rows` tokens of the width given at set-up; @param y as many rows. No overlap.
+  virtual void run(ConstMatrixView x, const BlockedView& y) = 0;
+  virtual OperationCosts costs() const = 0;
+};
+
+/// What a projection is made from. The matrices stand side by side: columns of `Y` are those of
+/// the first matrix, then of the second, and so on. Views are read during set-up only.
+struct ProjectionSpec {
+  std::int64_t rows = 0;                 ///< rows of x at every call, `B * T`
+  std::vector<ConstMatrixView> weights;  ///< each `d_in x width`
+  std::vector<const float*> biases;      ///< one a matrix, or empty for no bias
+  std::int64_t block_cols = 0;           ///< block width of the destination
+};
+
+/// Softmax attention for all heads of all sequences.
+class HeadAttention {
+ public:
+  virtual ~HeadAttention() = default;
+  /// @param q, k, v `B * T` rows, a block a head; @param out likewise. No overlap.
+  virtual void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
+                   const BlockedView& out) = 0;
+  virtual OperationCosts costs() const = 0;
+};
+
+/// A backend made ready for one thread count and instruction-set level.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// The layout of query, key and value that suits this backend best.
+  virtual HeadLayout head_layout() const = 0;
+
+  virtual std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) = 0;
+  virtual std::unique_ptr<HeadAttention> make_attention(const Shape& shape) = 0;
+};
+
+/// What a backend is given when it is made.
+struct BackendConfig {
+  int threads = 1;
+  Isa isa = Isa::sse42;
+};
+
+/// A backend's row in the registry: what it is, whether it can run, and how to make it.
+struct BackendEntry {
+  BackendInfo (*describe)();
+  /// Why the backend declines a shape, or nothing.
+  std::optional<std::string> (*declines)(const Shape& shape);
+  std::unique_ptr<Backend> (*make)(const BackendConfig& config);
+};
+
+/// Defines the entry that the registry looks for; one a backend, with external linkage.
+#define HEADROOM_DEFINE_BACKEND(name)                              \
+  extern "C" const headroom::BackendEntry headroom_backend_##name; \
+  const headroom::BackendEntry headroom_backend_##name
+
+/// Looks a backend up for use.
+/// @throws as `find_backend`.
+const BackendEntry& backend_entry(std::string_view name);
+
+}  // namespace headroom

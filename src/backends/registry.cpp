@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "backends/backend.hpp"
+#include "core/nearest.hpp"
+#include "headroom/error.hpp"
+
+// A backend is in the program if its target is linked. The references are weak, so that a program
+// that links one backend needs no other one's libraries; each backend's CMake target asks the
+// linker for its symbol by name. To add a backend, add its folder and one line to each list below.
+extern "C" {
+#define HEADROOM_DECLARE(name) \
+  extern const headroom::BackendEntry headroom_backend_##name __attribute__((weak))
+HEADROOM_DECLARE(naive);
+HEADROOM_DECLARE(autovec);
+HEADROOM_DECLARE(xsimd);
+HEADROOM_DECLARE(onednn);
+HEADROOM_DECLARE(tbb);
+#undef HEADROOM_DECLARE
+}
+
+namespace headroom {
+namespace {
+
+struct Row {
+  const char* name;
+  const BackendEntry* entry;
+};
+
+const std::array<Row, 5>& rows() {
+  static const std::array<Row, 5> table{{
+      {"naive", &headroom_backend_naive},
+      {"autovec", &headroom_backend_autovec},
+      {"xsimd", &headroom_backend_xsimd},
+      {"onednn", &headroom_backend_onednn},
+      {"tbb", &headroom_backend_tbb},
+  }};
+  return table;
+}
+
+BackendInfo describe(const Row& row) {
+  if (row.entry != nullptr) return row.entry->describe();
+  BackendInfo info;
+  info.name = row.name;
+  info.description = "not part of this program";
+  info.reason = fmt::format("not linked into this program; link headroom::{}", row.name);
+  return info;
+}
+
+const Row& find_row(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Row& row : rows()) {
+    if (name == row.name) return row;
+    names.emplace_back(row.name);
+  }
+  throw InvalidArgument(fmt::format("unknown backend '{}'; {}", name, suggest(name, names)));
+}
+
+}  // namespace
+
+std::vector<BackendInfo> backends() {
+  std::vector<BackendInfo> all;
+  for (const Row& row : rows()) all.push_back(describe(row));
+  return all;
+}
+
+BackendInfo find_backend(std::string_view name) {
+  BackendInfo info = describe(find_row(name));
+  if (!info.available) {
+    throw Unavailable(fmt::format("backend '{}' is not available: {}", name, info.reason));
+  }
+  return info;
+}
+
+const BackendEntry& backend_entry(std::string_view name) {
+  find_backend(name);
+  return *find_row(name).entry;
+}
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+// The two backend operations on SIMD kernels, for whatever executor a backend brings. This is all
+// that separates xsimd from tbb.
+#pragma once
+
+#include <memory>
+
+#include "backends/backend.hpp"
+#include "core/executor.hpp"
+
+namespace headroom::simd {
+
+/// A backend whose operations run the kernels of `isa` as tasks of `executor`.
+std::unique_ptr<Backend> make_simd_backend(Isa isa, std::unique_ptr<Executor> executor);
+
+}  // namespace headroom::simd

@@ -1,0 +1,31 @@
+// The SIMD kernels on the calling thread.
+
+#include "backends/backend.hpp"
+#include "backends/simd_backend.hpp"
+#include "simd/xsimd_version.hpp"
+
+namespace headroom {
+namespace {
+
+BackendInfo describe() {
+  BackendInfo info;
+  info.name = "xsimd";
+  info.description = "SIMD kernels on xsimd, one thread";
+  info.available = !available_isas().empty();
+  if (!info.available)
+    info.reason = "this processor has none of the instruction sets of this build";
+  info.library = simd::xsimd_version();
+  info.uses_isa = true;
+  return info;
+}
+
+std::optional<std::string> declines(const Shape&) { return std::nullopt; }
+
+std::unique_ptr<Backend> make(const BackendConfig& config) {
+  return simd::make_simd_backend(config.isa, std::make_unique<SerialExecutor>());
+}
+
+}  // namespace
+}  // namespace headroom
+
+HEADROOM_DEFINE_BACKEND(xsimd) = {headroom::describe, headroom::declines, headroom::make};

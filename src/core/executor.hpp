@@ -1,0 +1,50 @@
+// Parallelism as a decorator: kernels split their work into tasks, a backend decides who runs them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace headroom {
+
+/// A reference to a callable `void(std::int64_t task, int slot)`. Not std::function, which may
+/// allocate, and forward() must not.
+class TaskRef {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, TaskRef>) TaskRef(
+      F& callable)  // NOLINT(google-explicit-constructor): a reference parameter in disguise
+      : object_(&callable), call_([](const void* object, std::int64_t task, int slot) {
+          (*static_cast<const F*>(object))(task, slot);
+        }) {}
+
+  void operator()(std::int64_t task, int slot) const { call_(object_, task, slot); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t, int);
+};
+
+/// Runs independent tasks. No task may depend on another, and no result may depend on which slot
+/// ran it: that is what keeps results equal to the bit for every thread count.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Tasks run at the same time at most; scratch memory is kept per slot.
+  virtual int slots() const = 0;
+
+  /// Calls `task(i, slot)` for every `i` in `[0, count)`, with `slot` in `[0, slots())` used by one
+  /// call at a time. Returns when all are done.
+  virtual void run(std::int64_t count, TaskRef task) const = 0;
+};
+
+/// All tasks in order on the calling thread.
+class SerialExecutor final : public Executor {
+ public:
+  int slots() const override { return 1; }
+  void run(std::int64_t count, TaskRef task) const override {
+    for (std::int64_t i = 0; i < count; ++i) task(i, 0);
+  }
+};
+
+}  // namespace headroom

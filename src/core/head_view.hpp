@@ -1,0 +1,45 @@
+// Strided views of activations that are divided into heads.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace headroom {
+
+/// `rows x (blocks * block_cols)` values whose columns come in blocks: column `c` of row `r` is at
+/// `data + r * row_stride + (c / block_cols) * block_stride + c % block_cols`.
+/// With one block this is a plain strided matrix. With a block a head it describes both layouts in
+/// use: token-major (row_stride = d_out, block_stride = head_dim) and head-major
+/// (row_stride = head_dim, block_stride = rows * head_dim).
+template <class T>
+struct BasicBlockedView {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t blocks = 1;
+  std::int64_t block_cols = 0;
+  std::int64_t block_stride = 0;
+
+  std::int64_t cols() const { return blocks * block_cols; }
+  T* at(std::int64_t row, std::int64_t block) const {
+    return data + row * row_stride + block * block_stride;
+  }
+  /// `count` blocks from `first` on.
+  BasicBlockedView slice(std::int64_t first, std::int64_t count) const {
+    return {data + first * block_stride, rows, row_stride, count, block_cols, block_stride};
+  }
+  operator BasicBlockedView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, rows, row_stride, blocks, block_cols, block_stride};
+  }
+};
+
+using BlockedView = BasicBlockedView<float>;
+using ConstBlockedView = BasicBlockedView<const float>;
+
+/// How the rows of query, key and value lie in the workspace between the two operations.
+enum class HeadLayout {
+  token_major,  ///< a token's heads side by side, as a plain product writes them
+  head_major,   ///< a head's tokens side by side, so that a wide row stride cannot thrash the L1
+};
+
+}  // namespace headroom

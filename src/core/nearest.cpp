@@ -1,0 +1,44 @@
+#include "core/nearest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace headroom {
+namespace {
+
+// Levenshtein distance: insertions, deletions and substitutions cost one each.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string suggest(std::string_view found, const std::vector<std::string>& allowed) {
+  std::string hint;
+  std::size_t best = 1 + found.size() / 2;  // farther away than half the word is no hint
+  for (const std::string& name : allowed) {
+    const std::size_t distance = edit_distance(found, name);
+    if (distance < best) {
+      best = distance;
+      hint = fmt::format("did you mean '{}'? ", name);
+    }
+  }
+  return fmt::format("{}Allowed: {}", hint, fmt::join(allowed, ", "));
+}
+
+}  // namespace headroom

@@ -1,0 +1,14 @@
+// "Did you mean": the nearest valid name to a mistyped one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// Such as `did you mean 'xsimd'? Allowed: naive, autovec, xsimd`. The nearest name is left out if
+/// none is near.
+std::string suggest(std::string_view found, const std::vector<std::string>& allowed);
+
+}  // namespace headroom

@@ -1,0 +1,85 @@
+// What each instruction-set level offers, as plain functions behind a table. The kernels behind it
+// are compiled once a level; everything that includes this header is compiled for the base machine.
+#pragma once
+
+#include <cstdint>
+
+#include "headroom/dropout.hpp"
+#include "headroom/isa.hpp"
+
+namespace headroom::simd {
+
+/// Depth of one packed chunk: broadcasts of a row tile's `x` values walk `kChunk` neighbours of
+/// each row before they move to the next chunk. 16 floats are one cache line, so that packing is a
+/// copy of whole lines and needs no transpose.
+inline constexpr std::int64_t kChunk = 16;
+
+/// Keys that streaming attention scores before it updates the running maximum and sum.
+inline constexpr std::int64_t kKeyBlock = 256;
+
+/// Rows are cut into `tiles` tiles whose heights differ by at most one: tile `i` starts here.
+[[gnu::always_inline]] constexpr std::int64_t tile_begin(std::int64_t rows, std::int64_t tiles,
+                                                         std::int64_t i) {
+  return rows * i / tiles;
+}
+
+/// A block of row tiles times a run of weight panels.
+struct ProjectTask {
+  const float* x = nullptr;  ///< row 0 of all rows
+  std::int64_t x_stride = 0;
+  std::int64_t rows = 0;                      ///< all rows of x, which `tiles` divides evenly
+  std::int64_t tiles = 0;                     ///< tiles over all rows
+  std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
+  std::int64_t depth = 0;                     ///< columns of x
+  const float* panels = nullptr;              ///< the whole packed matrix, see packed_matrix.hpp
+  const float* bias = nullptr;                ///< padded to whole vectors, or null
+  std::int64_t cols = 0;                      ///< columns of the whole matrix
+  std::int64_t panel_begin = 0, panel_end = 0;
+  float* y = nullptr;  ///< row 0 of the destination, a BlockedView
+  std::int64_t y_stride = 0;
+  std::int64_t block_cols = 0;
+  std::int64_t block_stride = 0;
+  float* scratch = nullptr;  ///< `project_scratch_floats`
+};
+
+/// Streaming attention of some query rows of one head against its packed keys and values.
+struct AttendTask {
+  const float* q = nullptr;  ///< row 0 of the head
+  std::int64_t q_stride = 0;
+  const float* keys = nullptr;    ///< panels of `key_panel` keys, each `head_dim x key_panel`
+  const float* values = nullptr;  ///< panels of columns, each `tokens x panel width`
+  float* out = nullptr;           ///< row 0 of the head's slice
+  std::int64_t out_stride = 0;
+  std::int64_t tokens = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t tiles = 0;                     ///< tiles over all query rows
+  std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
+  bool causal = true;
+  float scale = 1;                          ///< `log2(e) / sqrt(head_dim)`
+  const DropoutPattern* dropout = nullptr;  ///< null for none
+  std::uint64_t row_index = 0;              ///< dropout's index of row 0
+  float* scratch = nullptr;                 ///< `attend_scratch_floats`
+};
+
+/// The kernels of one level. Function pointers stand at the height of a whole block of work.
+struct KernelTable {
+  Isa isa;
+  std::int64_t lanes;      ///< floats in a vector
+  std::int64_t tile_rows;  ///< most rows in a register tile; a panel is two vectors wide
+
+  void (*project)(const ProjectTask& task);
+  void (*attend)(const AttendTask& task);
+  /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
+  void (*exp2)(const float* x, float* y, std::int64_t count);
+  /// Registers-only multiply-adds, for the peak. Returns the FLOPs done; `sink` keeps the result.
+  double (*fma_chain)(std::int64_t iterations, float* sink);
+};
+
+/// @pre `isa` is among `available_isas()`.
+const KernelTable& kernel_table(Isa isa);
+
+using FmaKernel = double (*)(std::int64_t iterations, float* sink);
+/// The multiply-add chain of a level.
+FmaKernel fma_kernel(Isa isa);
+
+}  // namespace headroom::simd

@@ -1,0 +1,48 @@
+// The kernels of one instruction-set level; compiled once a level, see cmake/HeadroomIsa.cmake.
+
+#include "simd/kernels/attend_kernel.hpp"
+#include "simd/kernels/project_kernel.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+namespace {
+
+void exp2_array(const float* x, float* y, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(y + i, exp2(load(x + i)));
+  for (; i < count; ++i) y[i] = exp2_scalar(x[i]);
+}
+
+/// As many independent chains as the register tile keeps, so that the latency is hidden.
+double fma_chain(std::int64_t iterations, float* sink) {
+  constexpr int kChains = 2 * kTileRows;
+  Vec acc[kChains];
+  for (int i = 0; i < kChains; ++i) acc[i] = Vec(static_cast<float>(i));
+  const Vec a(0.999F);
+  const Vec b(1e-3F);
+  for (std::int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 32
+    for (int i = 0; i < kChains; ++i) acc[i] = multiply_add(acc[i], a, b);
+  }
+  Vec total(0.0F);
+  for (int i = 0; i < kChains; ++i) total += acc[i];
+  *sink = sum_lanes(total);
+  return 2.0 * kChains * kLanes * static_cast<double>(iterations);
+}
+
+constexpr Isa kIsa =
+#if defined(HEADROOM_ISA_AVX512)
+    Isa::avx512;
+#elif defined(HEADROOM_ISA_AVX2)
+    Isa::avx2;
+#elif defined(HEADROOM_ISA_SSE42)
+    Isa::sse42;
+#else
+    Isa::neon;
+#endif
+
+}  // namespace
+
+extern const KernelTable kTable;
+const KernelTable kTable{kIsa, kLanes, kTileRows, project, attend, exp2_array, fma_chain};
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

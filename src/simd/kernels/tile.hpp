@@ -1,0 +1,86 @@
+// The register tile that both operations are made of: MR rows of packed A times NV vectors of B.
+//
+// AVX-512 has two multiply-adds a cycle with a latency of 4, so at least 8 accumulators must be in
+// flight; 14 x 2 vectors keep 28. A depth step costs 14 broadcasts and 2 loads for 28
+// multiply-adds, 16 loads in 14 cycles with two load ports; using memory operands instead would
+// cost 28 loads.
+#pragma once
+
+#include "simd/kernels/vec.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+template <int MR, int NV>
+struct Accumulators {
+  Vec v[MR][NV];
+};
+
+/// Panels that a tile of NV vectors spans, and the vectors of each. One vector is the narrow last
+/// panel of a matrix; more than two are neighbouring full panels, for tiles of few rows.
+template <int NV>
+inline constexpr int kVectorsPerPanel = NV == 1 ? 1 : 2;
+
+template <int MR, int NV>
+HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const float* b,
+                                std::int64_t panel_stride) {
+  constexpr int kPer = kVectorsPerPanel<NV>;
+  Vec bv[NV];
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) bv[v] = load(b + (v / kPer) * panel_stride + (v % kPer) * kLanes);
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+    const Vec av(a[r * kChunk]);
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc.v[r][v] = multiply_add(av, bv[v], acc.v[r][v]);
+  }
+}
+
+/// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds: its bits
+/// depend neither on the tile that it falls in nor on where the depth is cut into stages.
+/// @param a chunks of `MR x kChunk`
+/// @param b rows of one panel; further panels at `panel_stride`
+template <int MR, int NV>
+HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
+                                std::int64_t panel_stride, std::int64_t depth) {
+  constexpr int kRow = kVectorsPerPanel<NV> * kLanes;
+  for (; depth >= kChunk; depth -= kChunk) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kChunk; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);
+    a += MR * kChunk;
+    b += kChunk * kRow;
+  }
+  for (std::int64_t k = 0; k < depth; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);
+}
+
+/// Copies `rows` rows of `depth` values into chunks of `rows x kChunk`; the last chunk's unused
+/// tail stays unwritten and unread.
+HEADROOM_INLINE void pack_rows(const float* x, std::int64_t stride, std::int64_t rows,
+                               std::int64_t depth, float* out) {
+  for (std::int64_t k = 0; k < depth; k += kChunk) {
+    const std::int64_t width = depth - k < kChunk ? depth - k : kChunk;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const float* from = x + r * stride + k;
+      float* to = out + r * kChunk;
+      if (width == kChunk) {
+        for (int i = 0; i < kChunk; i += kLanes) store(to + i, load(from + i));
+      } else {
+        for (std::int64_t i = 0; i < width; ++i) to[i] = from[i];
+      }
+    }
+    out += rows * kChunk;
+  }
+}
+
+/// Calls `f.template operator()<MR>()` for the run-time number of rows.
+template <int MR = kTileRows, class F>
+HEADROOM_INLINE void with_rows(std::int64_t rows, F&& f) {
+  if constexpr (MR > 0) {
+    if (rows == MR) {
+      f.template operator()<MR>();
+    } else {
+      with_rows<MR - 1>(rows, static_cast<F&&>(f));
+    }
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

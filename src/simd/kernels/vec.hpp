@@ -1,0 +1,67 @@
+// The vector of one instruction-set level, and what differs between xsimd versions.
+//
+// Included only by files compiled once a level, inside namespaces named after the level. Nothing
+// here may call inline functions of the standard library: see cmake/HeadroomIsa.cmake.
+#pragma once
+
+#include <cstdint>
+#include <xsimd/xsimd.hpp>
+
+#include "simd/kernel_table.hpp"
+
+#define HEADROOM_INLINE [[gnu::always_inline]] inline
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+#if defined(HEADROOM_ISA_AVX512)
+using Arch = xsimd::avx512bw;
+inline constexpr int kTileRows = 14;  // 28 accumulators, 2 of B and 1 of A in 32 registers
+#elif defined(HEADROOM_ISA_AVX2)
+using Arch = xsimd::fma3<xsimd::avx2>;
+inline constexpr int kTileRows = 6;  // 12 accumulators, 2 of B and 1 of A in 16 registers
+#elif defined(HEADROOM_ISA_SSE42)
+using Arch = xsimd::sse4_2;
+inline constexpr int kTileRows = 6;
+#elif defined(HEADROOM_ISA_NEON)
+using Arch = xsimd::neon64;
+inline constexpr int kTileRows = 12;  // 24 accumulators in 32 registers
+#endif
+
+using Vec = xsimd::batch<float, Arch>;
+using IntVec = xsimd::batch<std::int32_t, Arch>;
+inline constexpr int kLanes = static_cast<int>(Vec::size);
+inline constexpr int kPanel = 2 * kLanes;  // columns of a full panel
+
+HEADROOM_INLINE Vec load(const float* p) { return Vec::load_unaligned(p); }
+HEADROOM_INLINE void store(float* p, const Vec& v) { v.store_unaligned(p); }
+
+/// `a * b + c` in one rounding where the level has it. xsimd has no AVX-512 fma before 11.0;
+/// there the compiler contracts the expression (a test looks for vfmadd in the object code).
+HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {
+#if defined(HEADROOM_ISA_AVX512) && XSIMD_VERSION_MAJOR < 11
+  return a * b + c;
+#else
+  return xsimd::fma(a, b, c);
+#endif
+}
+
+/// Sum of the lanes, always in the same order.
+HEADROOM_INLINE float sum_lanes(const Vec& v) {
+  float lane[kLanes];
+  store(lane, v);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+HEADROOM_INLINE float max_lanes(const Vec& v) {
+  float lane[kLanes];
+  store(lane, v);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
+  }
+  return lane[0];
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

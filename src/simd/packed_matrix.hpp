@@ -1,0 +1,41 @@
+// Weights in the order in which the kernels read them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned_buffer.hpp"
+#include "headroom/view.hpp"
+#include "simd/kernel_table.hpp"
+
+namespace headroom::simd {
+
+/// A matrix cut into panels of two vectors' columns, each stored depth by depth, so that a product
+/// streams it in order. Columns beyond the last are zero up to a whole vector; if one vector holds
+/// the rest, the last panel is one vector wide. Panel `p` starts at `p * 2 * lanes * depth`.
+class PackedMatrix {
+ public:
+  /// @param parts matrices of equal depth that stand side by side
+  /// @param biases one a part, or empty
+  PackedMatrix(const std::vector<ConstMatrixView>& parts, const std::vector<const float*>& biases,
+               std::int64_t lanes);
+
+  std::int64_t depth() const { return depth_; }
+  std::int64_t cols() const { return cols_; }
+  std::int64_t panels() const { return (cols_ + panel_cols_ - 1) / panel_cols_; }
+  const float* data() const { return data_.data(); }
+  const float* bias() const { return bias_.data(); }
+  std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
+
+ private:
+  void pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,
+                  std::int64_t width);
+
+  std::int64_t depth_ = 0;
+  std::int64_t cols_ = 0;
+  std::int64_t panel_cols_ = 0;
+  AlignedBuffer data_;
+  AlignedBuffer bias_;
+};
+
+}  // namespace headroom::simd

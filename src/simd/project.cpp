@@ -1,0 +1,73 @@
+#include "simd/project.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "simd/scratch.hpp"
+
+namespace headroom::simd {
+namespace {
+
+// A task's packed rows (12 x 14 x 384 floats = 252 KiB) and partial sums stay in the L2 beside the
+// panels that stream through it.
+constexpr std::int64_t kTilesPerTask = 12;
+// Packing a row costs about as much as 4 columns of its product, so a task takes many columns.
+constexpr std::int64_t kColsPerTask = 512;
+// Enough tasks that the last one to finish leaves the other slots idle for a small part only.
+constexpr std::int64_t kTasksPerSlot = 8;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+BlockedProduct::BlockedProduct(const KernelTable& kernels, PackedMatrix weights, std::int64_t rows,
+                               int slots)
+    : kernels_(&kernels), weights_(std::move(weights)), rows_(rows) {
+  tiles_ = divide_up(rows_, kernels.tile_rows);
+  row_tasks_ = std::max<std::int64_t>(1, divide_up(tiles_, kTilesPerTask));
+  tiles_per_task_ = divide_up(tiles_, row_tasks_);
+  const std::int64_t panels = weights_.panels();
+  const std::int64_t panel_cols = 2 * kernels.lanes;
+  panel_tasks_ = divide_up(panels, std::max<std::int64_t>(1, kColsPerTask / panel_cols));
+  if (slots > 1) {
+    const std::int64_t wanted = divide_up(kTasksPerSlot * slots, row_tasks_);
+    panel_tasks_ = std::max(panel_tasks_, std::min(wanted, panels));
+  }
+  panels_per_task_ = divide_up(panels, panel_tasks_);
+  panel_tasks_ = divide_up(panels, panels_per_task_);
+  row_tasks_ = divide_up(tiles_, std::max<std::int64_t>(tiles_per_task_, 1));
+  scratch_per_slot_ = project_scratch_floats(kernels.tile_rows, panel_cols, weights_.depth(),
+                                             tiles_per_task_, panels_per_task_);
+  scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
+}
+
+void BlockedProduct::run(const Executor& executor, ConstMatrixView x, const BlockedView& y) {
+  ProjectTask common;
+  common.x = x.data;
+  common.x_stride = x.row_stride;
+  common.rows = rows_;
+  common.tiles = tiles_;
+  common.depth = weights_.depth();
+  common.panels = weights_.data();
+  common.bias = weights_.bias();
+  common.cols = weights_.cols();
+  common.y = y.data;
+  common.y_stride = y.row_stride;
+  common.block_cols = y.block_cols;
+  common.block_stride = y.block_stride;
+  // Neighbouring tasks share their panels, so that these are read from memory once.
+  auto task = [&](std::int64_t index, int slot) {
+    ProjectTask part = common;
+    const std::int64_t row_task = index % row_tasks_;
+    const std::int64_t panel_task = index / row_tasks_;
+    part.tile_begin = row_task * tiles_per_task_;
+    part.tile_end = std::min(part.tile_begin + tiles_per_task_, tiles_);
+    part.panel_begin = panel_task * panels_per_task_;
+    part.panel_end = std::min(part.panel_begin + panels_per_task_, weights_.panels());
+    part.scratch = scratch_.data() + slot * scratch_per_slot_;
+    kernels_->project(part);
+  };
+  executor.run(row_tasks_ * panel_tasks_, task);
+}
+
+}  // namespace headroom::simd

@@ -1,0 +1,48 @@
+// Sizes of the scratch memory that a kernel's task needs; known to those who allocate it and to the
+// kernels, which are compiled a level each (hence constexpr and always inlined, see
+// cmake/HeadroomIsa.cmake).
+#pragma once
+
+#include <cstdint>
+
+#include "simd/kernel_table.hpp"
+
+namespace headroom::simd {
+
+/// Depth of a stage: a panel of it (2 vectors x 384 = 48 KiB on AVX-512) is read again for every
+/// row tile from the L2, the tile's own rows (14 x 384 = 21 KiB) stay in the L1.
+inline constexpr std::int64_t kStageDepth = 384;
+
+/// The depth in equal stages, whole chunks each. A single tile reads each panel once, so staging
+/// would only cost.
+[[gnu::always_inline]] constexpr std::int64_t project_stage_depth(std::int64_t depth,
+                                                                  std::int64_t tiles) {
+  if (depth == 0) return kChunk;
+  const std::int64_t stages = tiles == 1 ? 1 : (depth + kStageDepth - 1) / kStageDepth;
+  const std::int64_t even = (depth + stages - 1) / stages;
+  return (even + kChunk - 1) / kChunk * kChunk;
+}
+
+/// Floats of scratch for a projection task of so many tiles and panels.
+[[gnu::always_inline]] constexpr std::int64_t project_scratch_floats(std::int64_t tile_rows,
+                                                                     std::int64_t panel_cols,
+                                                                     std::int64_t depth,
+                                                                     std::int64_t tiles,
+                                                                     std::int64_t panels) {
+  return tiles * tile_rows * project_stage_depth(depth, tiles) +
+         tiles * panels * tile_rows * panel_cols;
+}
+
+/// Floats of scratch for an attention task of so many tiles: a tile's queries, its scores against
+/// a block of keys, the accumulated output of every tile, and its running maxima and sums.
+[[gnu::always_inline]] constexpr std::int64_t attend_scratch_floats(std::int64_t tile_rows,
+                                                                    std::int64_t lanes,
+                                                                    std::int64_t head_dim,
+                                                                    std::int64_t tiles) {
+  const std::int64_t depth = (head_dim + kChunk - 1) / kChunk * kChunk;
+  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
+  return tiles * tile_rows * (depth + cols + lanes + 1) + tile_rows * kKeyBlock +
+         kKeyBlock;  // one row of dropout factors
+}
+
+}  // namespace headroom::simd
