@@ -47,10 +47,8 @@ void StreamingAttention::pack_head(const ConstBlockedView& k, const ConstBlocked
   const std::int64_t lanes = kernels_->lanes;
   float* keys = keys_.data() + pair * keys_per_head_;
   float* values = values_.data() + pair * values_per_head_;
+  kernels_->pack_keys(k.at(first_row, head), k.row_stride, shape_.tokens, head_dim, keys);
   for (std::int64_t t = 0; t < shape_.tokens; ++t) {
-    const float* key = k.at(first_row + t, head);
-    float* to = keys + t / panel_ * panel_ * head_dim + t % panel_;
-    for (std::int64_t c = 0; c < head_dim; ++c) to[c * panel_] = key[c];
     const float* value = v.at(first_row + t, head);
     for (std::int64_t c = 0; c < head_dim; c += panel_) {
       const std::int64_t rest = head_dim - c;

@@ -31,6 +31,7 @@ struct ProjectTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   std::int64_t depth = 0;                     ///< columns of x
+  std::int64_t stage_depth = 0;               ///< depth done at a time, whole chunks
   const float* panels = nullptr;              ///< the whole packed matrix, see packed_matrix.hpp
   const float* bias = nullptr;                ///< padded to whole vectors, or null
   std::int64_t cols = 0;                      ///< columns of the whole matrix
@@ -69,6 +70,10 @@ struct KernelTable {
 
   void (*project)(const ProjectTask& task);
   void (*attend)(const AttendTask& task);
+  /// Writes the keys of one head (`tokens` rows of `head_dim`) as panels of two vectors' keys, each
+  /// `head_dim x 2 lanes`. The last panel's missing keys stay unwritten.
+  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t tokens,
+                    std::int64_t head_dim, float* panels);
   /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
   void (*exp2)(const float* x, float* y, std::int64_t count);
   /// Registers-only multiply-adds, for the peak. Returns the FLOPs done; `sink` keeps the result.

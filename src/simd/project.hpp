@@ -26,6 +26,7 @@ class BlockedProduct {
   PackedMatrix weights_;
   std::int64_t rows_ = 0;
   std::int64_t tiles_ = 0;
+  std::int64_t stage_depth_ = 0;
   std::int64_t tiles_per_task_ = 0, row_tasks_ = 0;
   std::int64_t panels_per_task_ = 0, panel_tasks_ = 0;
   std::int64_t scratch_per_slot_ = 0;

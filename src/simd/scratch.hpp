@@ -9,28 +9,14 @@
 
 namespace headroom::simd {
 
-/// Depth of a stage: a panel of it (2 vectors x 384 = 48 KiB on AVX-512) is read again for every
-/// row tile from the L2, the tile's own rows (14 x 384 = 21 KiB) stay in the L1.
-inline constexpr std::int64_t kStageDepth = 384;
-
-/// The depth in equal stages, whole chunks each. A single tile reads each panel once, so staging
-/// would only cost.
-[[gnu::always_inline]] constexpr std::int64_t project_stage_depth(std::int64_t depth,
-                                                                  std::int64_t tiles) {
-  if (depth == 0) return kChunk;
-  const std::int64_t stages = tiles == 1 ? 1 : (depth + kStageDepth - 1) / kStageDepth;
-  const std::int64_t even = (depth + stages - 1) / stages;
-  return (even + kChunk - 1) / kChunk * kChunk;
-}
-
-/// Floats of scratch for a projection task of so many tiles and panels.
+/// Floats of scratch for a projection task of so many tiles and panels: packed rows of one stage
+/// of the depth, and partial sums between stages.
 [[gnu::always_inline]] constexpr std::int64_t project_scratch_floats(std::int64_t tile_rows,
                                                                      std::int64_t panel_cols,
-                                                                     std::int64_t depth,
+                                                                     std::int64_t stage_depth,
                                                                      std::int64_t tiles,
                                                                      std::int64_t panels) {
-  return tiles * tile_rows * project_stage_depth(depth, tiles) +
-         tiles * panels * tile_rows * panel_cols;
+  return tiles * tile_rows * (stage_depth + panels * panel_cols);
 }
 
 /// Floats of scratch for an attention task of so many tiles: a tile's queries, its scores against

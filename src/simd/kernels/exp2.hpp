@@ -5,26 +5,28 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// With n = round(x) and r = x - n in [-1/2, 1/2], 2^x = 2^n * 2^r. 2^r is a degree-6 polynomial,
-/// minimax in relative error (2.6e-9, far below half an ulp of 6e-8; degree 5 reaches only 4.3e-7),
-/// and 2^n is added to the exponent bits. Results below the smallest normal (x < -126) are 0, not
-/// clamped to it: products with tiny weights would be denormal and many times slower.
-HEADROOM_INLINE Vec exp2(const Vec& x) {
-  const Vec n = xsimd::nearbyint(x);
-  const Vec r = x - n;
-  Vec p(1.5594677550860567e-4F);
-  p = multiply_add(p, r, Vec(1.3406643905182138e-3F));
-  p = multiply_add(p, r, Vec(9.617692974883617e-3F));
-  p = multiply_add(p, r, Vec(5.5503105509953105e-2F));
-  p = multiply_add(p, r, Vec(2.4022652782876183e-1F));
-  p = multiply_add(p, r, Vec(6.9314721496804e-1F));
-  p = multiply_add(p, r, Vec(1.0F));
-  const IntVec exponent = xsimd::batch_cast<std::int32_t>(n) << 23;
-  const Vec scaled = xsimd::bitwise_cast<Vec>(xsimd::bitwise_cast<IntVec>(p) + exponent);
-  // A NaN takes the second branch: the polynomial has made it a NaN already, and adding to its
-  // exponent must not turn it into a number.
-  const Vec kept = xsimd::select(x == x, scaled, x);
-  return xsimd::select(x < Vec(-126.0F), Vec(0.0F), kept);
+/// With n = round(x) and r = x - n in [-1/2, 1/2], 2^x = 2^(n-1) * (2 * 2^r). The second factor is
+/// a degree-6 polynomial, minimax in relative error (2.6e-9, far below half an ulp of 6e-8; degree
+/// 5 reaches only 4.3e-7). Adding a large number rounds x to n and leaves n + 126 in the low bits
+/// of the sum, which shifted into the exponent field are the first factor. For n = -126 that field
+/// is 0, so results below 2^-125.5 are exactly 0: a clamp to the smallest normal, or a denormal,
+/// would make every later product many times slower. The other results are normal.
+///
+/// The product passes a NaN on; adding n to the exponent bits instead would turn some into numbers.
+HEADROOM_INLINE Vec exp2(const Vec& unclamped) {
+  // The order of the operands matters: x86 returns the second one if either is a NaN.
+  const Vec x = xsimd::max(Vec(-126.0F), unclamped);
+  constexpr float kRound = 12582912.0F + 126.0F;  // 1.5 * 2^23, so that the sum's ulp is 1
+  const Vec rounded = x + Vec(kRound);
+  const Vec r = x - (rounded - Vec(kRound));
+  Vec p(2 * 1.5594677550860567e-4F);
+  p = multiply_add(p, r, Vec(2 * 1.3406643905182138e-3F));
+  p = multiply_add(p, r, Vec(2 * 9.617692974883617e-3F));
+  p = multiply_add(p, r, Vec(2 * 5.5503105509953105e-2F));
+  p = multiply_add(p, r, Vec(2 * 2.4022652782876183e-1F));
+  p = multiply_add(p, r, Vec(2 * 6.9314721496804e-1F));
+  p = multiply_add(p, r, Vec(2.0F));
+  return p * xsimd::bitwise_cast<Vec>(xsimd::bitwise_cast<IntVec>(rounded) << 23);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

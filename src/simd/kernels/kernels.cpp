@@ -1,6 +1,7 @@
 // The kernels of one instruction-set level; compiled once a level, see cmake/HeadroomIsa.cmake.
 
 #include "simd/kernels/attend_kernel.hpp"
+#include "simd/kernels/pack_keys.hpp"
 #include "simd/kernels/project_kernel.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -43,6 +44,6 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa, kLanes, kTileRows, project, attend, exp2_array, fma_chain};
+const KernelTable kTable{kIsa, kLanes, kTileRows, project, attend, pack_keys, exp2_array, fma_chain};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "simd/kernels/tile.hpp"
-#include "simd/scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -67,6 +66,7 @@ HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
   }
   accumulate(acc, call.a, call.b, call.panel_stride, call.depth);
   if (call.last) {
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       store_columns(task, acc, v, call.row, call.column + v * kLanes);
     }
@@ -159,11 +159,11 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, 
 inline void project(const ProjectTask& task) {
   const std::int64_t rows = tile_begin(task.rows, task.tiles, task.tile_end) -
                             tile_begin(task.rows, task.tiles, task.tile_begin);
-  const std::int64_t stage_depth = project_stage_depth(task.depth, task.tile_end - task.tile_begin);
   float* packed = task.scratch;
-  float* partials = packed + rows * ((stage_depth + kChunk - 1) / kChunk * kChunk);
-  for (std::int64_t k = 0; k < task.depth; k += stage_depth) {
-    const std::int64_t depth = task.depth - k < stage_depth ? task.depth - k : stage_depth;
+  float* partials = packed + rows * task.stage_depth;
+  for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
+    const std::int64_t rest = task.depth - k;
+    const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
     project_stage(task, {k, depth, k == 0, k + depth == task.depth}, packed, partials);
   }
 }

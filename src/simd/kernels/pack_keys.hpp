@@ -1,0 +1,63 @@
+// Keys transposed into panels, so that a score is a chain over head_dim like any other product.
+#pragma once
+
+#include <utility>
+
+#include "simd/kernels/vec.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// One step of a transpose in registers: exchanges the blocks of `D` lanes that stand off the
+/// diagonal of rows a and b, which are `D` rows apart. The compiler's shuffle, because xsimd 8.1
+/// has no transpose and its zip works within 128-bit lanes on some levels and across them on
+/// others.
+template <int D, int... I>
+HEADROOM_INLINE void exchange(Vec& a, Vec& b, std::integer_sequence<int, I...>) {
+  const auto low = __builtin_shufflevector(a.data, b.data, ((I & D) == 0 ? I : kLanes + I - D)...);
+  const auto high = __builtin_shufflevector(a.data, b.data, ((I & D) == 0 ? I + D : kLanes + I)...);
+  a = Vec(low);
+  b = Vec(high);
+}
+
+template <int D>
+HEADROOM_INLINE void transpose(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kLanes; ++r) {
+    if ((r & D) == 0) {
+      exchange<D>(rows[r], rows[r + D], std::make_integer_sequence<int, kLanes>());
+    }
+  }
+  if constexpr (D > 1) transpose<D / 2>(rows);
+}
+
+/// Some keys of one panel, element by element: what does not fill a square of lanes.
+HEADROOM_INLINE void pack_some(const float* keys, std::int64_t stride, std::int64_t count,
+                               std::int64_t begin, std::int64_t end, float* panel) {
+  for (std::int64_t t = 0; t < count; ++t) {
+    for (std::int64_t c = begin; c < end; ++c) panel[c * kPanel + t] = keys[t * stride + c];
+  }
+}
+
+inline void pack_keys(const float* keys, std::int64_t stride, std::int64_t tokens,
+                      std::int64_t head_dim, float* panels) {
+  const std::int64_t square = head_dim / kLanes * kLanes;
+  for (std::int64_t t = 0; t < tokens; t += kLanes) {
+    const float* from = keys + t * stride;
+    float* panel = panels + t / kPanel * kPanel * head_dim + t % kPanel;
+    if (tokens - t < kLanes) {
+      pack_some(from, stride, tokens - t, 0, head_dim, panel);
+      break;
+    }
+    for (std::int64_t c = 0; c < square; c += kLanes) {
+      Vec rows[kLanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) rows[r] = load(from + r * stride + c);
+      transpose<kLanes / 2>(rows);
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) store(panel + (c + r) * kPanel, rows[r]);
+    }
+    pack_some(from, stride, kLanes, square, head_dim, panel);
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
