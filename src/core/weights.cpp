@@ -1,0 +1,155 @@
+#include "headroom/weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+struct Size {
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+void check_matrix(const Shape& shape, const std::string& name, const Matrix& matrix, Size allowed,
+                  std::string_view meaning) {
+  if (matrix.rows != allowed.rows || matrix.cols != allowed.cols) {
+    throw InvalidArgument(fmt::format("weights: {} is {} x {}; shape {} needs {} x {} ({})", name,
+                                      matrix.rows, matrix.cols, shape.id(), allowed.rows,
+                                      allowed.cols, meaning));
+  }
+  if (matrix.values.size() != index(allowed.rows * allowed.cols)) {
+    throw InvalidArgument(fmt::format("weights: {} is {} x {} but holds {} values instead of {}",
+                                      name, matrix.rows, matrix.cols, matrix.values.size(),
+                                      allowed.rows * allowed.cols));
+  }
+}
+
+void check_bias(const Shape& shape, const std::string& name, const std::vector<float>& bias,
+                std::int64_t allowed, std::string_view meaning) {
+  if (bias.size() == index(allowed)) return;
+  throw InvalidArgument(fmt::format("weights: {} has {} values; shape {} needs {} ({})", name,
+                                    bias.size(), shape.id(), allowed, meaning));
+}
+
+// SplitWeights and HeadWeights name their members alike; `where` is "" or such as "head 3 ".
+template <class Weights>
+void check_qkv(const Shape& shape, const Weights& weights, std::int64_t cols,
+               const std::string& where, std::string_view cols_name) {
+  const Size size{shape.d_in, cols};
+  const std::string meaning = fmt::format("d_in x {}", cols_name);
+  check_matrix(shape, where + "query", weights.query, size, meaning);
+  check_matrix(shape, where + "key", weights.key, size, meaning);
+  check_matrix(shape, where + "value", weights.value, size, meaning);
+  const std::int64_t bias = shape.qkv_bias ? cols : 0;
+  const std::string bias_meaning =
+      shape.qkv_bias ? std::string(cols_name) : "qkv_bias is off, so leave it empty";
+  check_bias(shape, where + "query_bias", weights.query_bias, bias, bias_meaning);
+  check_bias(shape, where + "key_bias", weights.key_bias, bias, bias_meaning);
+  check_bias(shape, where + "value_bias", weights.value_bias, bias, bias_meaning);
+}
+
+void check_output(const Shape& shape, const Matrix& output, const std::vector<float>& bias) {
+  const bool used = shape.d_proj > 0;
+  const std::string_view unused = "there is no output projection, so leave it empty";
+  check_matrix(shape, "output", output, {used ? shape.d_out : 0, shape.d_proj},
+               used ? "d_out x d_proj" : unused);
+  check_bias(shape, "output_bias", bias, shape.d_proj, used ? "d_proj" : unused);
+}
+
+void check_weights(const Shape& shape, const PerHeadWeights& weights) {
+  shape.validate();
+  if (weights.heads.size() != index(shape.heads)) {
+    throw InvalidArgument(fmt::format("weights: there are {} heads; shape {} needs {}",
+                                      weights.heads.size(), shape.id(), shape.heads));
+  }
+  for (std::size_t h = 0; h < weights.heads.size(); ++h) {
+    check_qkv(shape, weights.heads[h], shape.head_dim(), fmt::format("head {} ", h), "head_dim");
+  }
+  check_output(shape, weights.output, weights.output_bias);
+}
+
+Matrix columns(const Matrix& from, std::int64_t first, std::int64_t count) {
+  Matrix slice(from.rows, count);
+  for (std::int64_t r = 0; r < from.rows; ++r) {
+    std::copy_n(from.view().row(r) + first, count, slice.view().row(r));
+  }
+  return slice;
+}
+
+void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
+  for (std::int64_t r = 0; r < slice.rows; ++r) {
+    std::copy_n(slice.view().row(r), slice.cols, to.view().row(r) + first);
+  }
+}
+
+std::vector<float> part(const std::vector<float>& bias, std::int64_t first, std::int64_t count) {
+  if (bias.empty()) return {};
+  return {bias.begin() + first, bias.begin() + first + count};
+}
+
+void append(std::vector<float>& to, const std::vector<float>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+Matrix::Matrix(std::int64_t rows_in, std::int64_t cols_in)
+    : rows(rows_in), cols(cols_in), values(index(rows_in * cols_in)) {}
+
+void check_weights(const Shape& shape, const SplitWeights& weights) {
+  shape.validate();
+  check_qkv(shape, weights, shape.d_out, "", "d_out");
+  check_output(shape, weights.output, weights.output_bias);
+}
+
+PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights) {
+  check_weights(shape, weights);
+  const std::int64_t width = shape.head_dim();
+  PerHeadWeights result;
+  result.heads.reserve(index(shape.heads));
+  for (std::int64_t first = 0; first < shape.d_out; first += width) {
+    HeadWeights head;
+    head.query = columns(weights.query, first, width);
+    head.key = columns(weights.key, first, width);
+    head.value = columns(weights.value, first, width);
+    head.query_bias = part(weights.query_bias, first, width);
+    head.key_bias = part(weights.key_bias, first, width);
+    head.value_bias = part(weights.value_bias, first, width);
+    result.heads.push_back(std::move(head));
+  }
+  result.output = weights.output;
+  result.output_bias = weights.output_bias;
+  return result;
+}
+
+SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights) {
+  check_weights(shape, weights);
+  SplitWeights result;
+  result.query = Matrix(shape.d_in, shape.d_out);
+  result.key = Matrix(shape.d_in, shape.d_out);
+  result.value = Matrix(shape.d_in, shape.d_out);
+  std::int64_t first = 0;
+  for (const HeadWeights& head : weights.heads) {
+    set_columns(result.query, first, head.query);
+    set_columns(result.key, first, head.key);
+    set_columns(result.value, first, head.value);
+    append(result.query_bias, head.query_bias);
+    append(result.key_bias, head.key_bias);
+    append(result.value_bias, head.value_bias);
+    first += shape.head_dim();
+  }
+  result.output = weights.output;
+  result.output_bias = weights.output_bias;
+  return result;
+}
+
+}  // namespace headroom
