@@ -1,0 +1,146 @@
+#include "reference/comparator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "headroom/error.hpp"
+
+namespace headroom::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloatEpsilon = std::numeric_limits<float>::epsilon();  // 2^-23
+constexpr double kBoundLimit = 1;
+constexpr double kLogitsPerEpsilon = 32;  // numerics.md: eps A (1 + L / 32)
+
+struct Element {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+  double found = 0;
+  double expected = 0;
+  double error = -1;  // below any real one, so that the first element counts as worst
+  double bound_ratio = -1;
+
+  std::string text() const {
+    return fmt::format("row {}, column {}: found {:.9g}, expected {:.9g}", row, col, found,
+                       expected);
+  }
+};
+
+// No error over nothing is no error; an error over nothing is beyond any limit.
+double ratio(double error, double size) {
+  if (error == 0) return 0;
+  return size == 0 ? kInfinity : error / size;
+}
+
+bool numbers_of_one_kind(double found, double expected) {
+  if (std::isnan(expected)) return std::isnan(found);
+  if (std::isinf(expected)) return found == expected;
+  return std::isfinite(found);
+}
+
+// What is gathered in one pass over all elements.
+struct Sums {
+  double squared_error = 0;
+  double squared_expected = 0;
+  std::int64_t finite = 0;
+  Element worst;        // largest error
+  Element worst_bound;  // largest error beside its own bound
+  Element other_kind;   // the first NaN or Inf that the oracle does not have, or the reverse
+  std::int64_t other_kinds = 0;
+
+  void add(Element element, double bound) {
+    if (!numbers_of_one_kind(element.found, element.expected)) {
+      if (other_kinds++ == 0) other_kind = element;
+      return;
+    }
+    if (!std::isfinite(element.expected)) return;
+    element.error = std::abs(element.found - element.expected);
+    element.bound_ratio = ratio(element.error, bound);
+    squared_error += element.error * element.error;
+    squared_expected += element.expected * element.expected;
+    ++finite;
+    if (element.error > worst.error) worst = element;
+    if (element.bound_ratio > worst_bound.bound_ratio) worst_bound = element;
+  }
+};
+
+void check_sizes(const Expected& expected, ConstMatrixView y) {
+  const std::int64_t last = expected.rows.empty() ? -1 : expected.rows.back();
+  if (y.cols == expected.width && y.rows > last) return;
+  throw InvalidArgument(
+      fmt::format("comparator: y is {} x {}; the oracle has {} columns and rows up to {}; pass all "
+                  "rows of the result",
+                  y.rows, y.cols, expected.width, last));
+}
+
+Sums gather(const Expected& expected, ConstMatrixView y) {
+  Sums sums;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+    const std::int64_t row = expected.rows[i];
+    const double widening = kFloatEpsilon * (1 + expected.logit[i] / kLogitsPerEpsilon);
+    for (std::int64_t c = 0; c < expected.width; ++c, ++at) {
+      Element element;
+      element.row = row;
+      element.col = c;
+      element.found = static_cast<double>(y.row(row)[c]);
+      element.expected = expected.y[at];
+      sums.add(element, widening * expected.magnitude[at]);
+    }
+  }
+  return sums;
+}
+
+std::string above(std::string_view metric, double value, double limit, const Element& worst) {
+  return fmt::format("{} {:.3g} is above the limit {:.3g}; worst at {}", metric, value, limit,
+                     worst.text());
+}
+
+// Written as !(a <= b), so that a NaN can never pass.
+void judge(Comparison& result, const Sums& sums, Data data) {
+  if (sums.other_kinds > 0) {
+    result.reason = fmt::format(
+        "{} elements are NaN or Inf where the oracle is not, or the reverse; first at {}",
+        sums.other_kinds, sums.other_kind.text());
+  } else if (data == Data::adversarial) {
+    if (!(result.bound_ratio <= kBoundLimit)) {
+      result.reason =
+          above("error / (eps A (1 + L / 32))", result.bound_ratio, kBoundLimit, sums.worst_bound);
+    }
+  } else if (!(result.max_over_rms <= kMaxOverRmsLimit)) {
+    result.reason = above("max_over_rms", result.max_over_rms, kMaxOverRmsLimit, sums.worst);
+  } else if (!(result.nrmse <= kNrmseLimit)) {
+    result.reason = above("nrmse", result.nrmse, kNrmseLimit, sums.worst);
+  }
+  result.passed = result.reason.empty();
+}
+
+}  // namespace
+
+Comparison compare(const Expected& expected, ConstMatrixView y, Data data) {
+  check_sizes(expected, y);
+  const Sums sums = gather(expected, y);
+  Comparison result;
+  const Element* worst = data == Data::adversarial ? &sums.worst_bound : &sums.worst;
+  if (sums.finite > 0) {
+    const double rms = std::sqrt(sums.squared_expected / static_cast<double>(sums.finite));
+    result.nrmse = ratio(std::sqrt(sums.squared_error), std::sqrt(sums.squared_expected));
+    result.max_over_rms = ratio(sums.worst.error, rms);
+    result.bound_ratio = sums.worst_bound.bound_ratio;
+  }
+  if (sums.other_kinds > 0) {
+    worst = &sums.other_kind;
+    result.nrmse = result.max_over_rms = result.bound_ratio = kInfinity;
+  }
+  result.worst_row = worst->row;
+  result.worst_col = worst->col;
+  judge(result, sums, data);
+  return result;
+}
+
+}  // namespace headroom::reference

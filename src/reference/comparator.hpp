@@ -1,0 +1,37 @@
+// Holds a result against the oracle's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "headroom/view.hpp"
+#include "reference/oracle.hpp"
+
+namespace headroom::reference {
+
+/// Which limit of numerics.md applies.
+enum class Data {
+  standard,     ///< Gaussian inputs: norm-wise limits
+  adversarial,  ///< large logits or cancelling values: a limit for each element
+};
+
+inline constexpr double kNrmseLimit = 5e-6;
+inline constexpr double kMaxOverRmsLimit = 5e-5;
+
+/// Errors of a result, beside their limits, and the verdict.
+struct Comparison {
+  double nrmse = 0;         ///< `|o - r| / |r|`
+  double max_over_rms = 0;  ///< `max |o - r| / rms(r)`
+  double bound_ratio = 0;   ///< worst `|o - r| / (eps A (1 + L / 32))`; at most 1 is within bounds
+  std::int64_t worst_row = 0;
+  std::int64_t worst_col = 0;
+  bool passed = false;
+  std::string reason;  ///< what is wrong and where; empty if passed
+};
+
+/// Compares the rows that `expected` has. NaN or Inf where the oracle has a number fails; the
+/// oracle's own NaN must be met by NaN.
+/// @param y all `B * T` rows of the result.
+Comparison compare(const Expected& expected, ConstMatrixView y, Data data);
+
+}  // namespace headroom::reference

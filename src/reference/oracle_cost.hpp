@@ -1,0 +1,21 @@
+// What checking costs, and the choices that follow from it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headroom/shape.hpp"
+
+namespace headroom::reference {
+
+/// Consecutive tokens, whole sequences, that the direct order projects together: several short
+/// sequences, so that not each of them starts threads of its own, but no more than one long one,
+/// so that memory stays O(T d_out).
+/// @pre the shape has tokens.
+std::int64_t group_tokens(const Shape& shape);
+
+/// Whether projecting all tokens first costs less than the factored order, for these rows.
+/// @pre the shape has tokens.
+bool direct_is_cheaper(const Shape& shape, const std::vector<std::int64_t>& rows);
+
+}  // namespace headroom::reference

@@ -1,0 +1,94 @@
+// What the oracle is made of: sums in double, in an order that depends on nothing but the sizes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace headroom::reference {
+
+/// What is summed: the products, or their sizes.
+enum class Terms { signed_values, magnitudes };
+
+template <Terms kTerms, class A, class B>
+double term(A a, B b) {
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  return kTerms == Terms::magnitudes ? std::abs(product) : product;
+}
+
+/// Strided rows of a matrix, or of some of its columns.
+template <class T>
+struct Block {
+  const T* data;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t stride;
+};
+
+/// `out += row * matrix`. Four matrix rows at a time, so that a sum is loaded and stored once for
+/// four products.
+template <Terms kTerms, class A, class B>
+void add_product(const A* row, const Block<B>& matrix, double* out) {
+  std::int64_t k = 0;
+  for (; k + 4 <= matrix.rows; k += 4) {
+    const B* b = matrix.data + k * matrix.stride;
+    const B* b1 = b + matrix.stride;
+    const B* b2 = b1 + matrix.stride;
+    const B* b3 = b2 + matrix.stride;
+    for (std::int64_t c = 0; c < matrix.cols; ++c) {
+      out[c] += (term<kTerms>(row[k], b[c]) + term<kTerms>(row[k + 1], b1[c])) +
+                (term<kTerms>(row[k + 2], b2[c]) + term<kTerms>(row[k + 3], b3[c]));
+    }
+  }
+  for (; k < matrix.rows; ++k) {
+    const B* b = matrix.data + k * matrix.stride;
+    for (std::int64_t c = 0; c < matrix.cols; ++c) out[c] += term<kTerms>(row[k], b[c]);
+  }
+}
+
+/// Four running sums, because one alone would wait for each addition to finish.
+template <Terms kTerms, class A, class B>
+double dot(const A* a, const B* b, std::int64_t count) {
+  double sums[4] = {};
+  std::int64_t c = 0;
+  for (; c + 4 <= count; c += 4) {
+    for (int lane = 0; lane < 4; ++lane) sums[lane] += term<kTerms>(a[c + lane], b[c + lane]);
+  }
+  for (; c < count; ++c) sums[0] += term<kTerms>(a[c], b[c]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// Calls `task(i)` for every `i` in `[0, count)` on up to `threads` threads. The first exception
+/// of a thread is thrown again once all have stopped.
+template <class Task>
+void parallel_for(int threads, std::int64_t count, const Task& task) {
+  std::atomic<std::int64_t> next{0};
+  const auto workers =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, std::min<std::int64_t>(threads, count)));
+  std::vector<std::exception_ptr> errors(workers);
+  const auto work = [&](std::exception_ptr& error) {
+    try {
+      for (std::int64_t i = next++; i < count; i = next++) task(i);
+    } catch (...) {
+      error = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t w = 1; w < workers; ++w) {
+      others.emplace_back([&work, &error = errors[w]] { work(error); });
+    }
+    work(errors[0]);
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace headroom::reference
