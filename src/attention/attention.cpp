@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -66,15 +67,40 @@ AttentionOptions resolve(const AttentionOptions& options, const BackendInfo& bac
   return resolved;
 }
 
-// All heads of query, key and value in the layout that the backend prefers.
-BlockedView head_blocks(HeadLayout layout, const Shape& shape, float* data) {
-  const std::int64_t rows = shape.rows();
-  const std::int64_t head_dim = shape.head_dim();
-  const std::int64_t blocks = 3 * shape.heads;
-  if (layout == HeadLayout::head_major) {
-    return {data, rows, head_dim, blocks, head_dim, rows * head_dim};
+// Where query, key and value lie between the two operations: 3 H blocks, one a head. `whole` is
+// only valid where they form one view.
+struct HeadBlocks {
+  BlockedView whole;
+  std::array<BlockedView, 3> parts;
+
+  BlockedView slice(const PlannedProduct& product, std::int64_t heads) const {
+    if (product.blocks > heads) return whole;
+    const auto part = static_cast<std::size_t>(product.first_block / heads);
+    return parts[part].slice(product.first_block % heads, product.blocks);
   }
-  return {data, rows, 3 * shape.d_out, blocks, head_dim, head_dim};
+};
+
+// Token-major matrices stay apart, each without gaps, unless one product writes all three.
+HeadBlocks head_blocks(HeadLayout layout, bool one_product, const Shape& shape, float* data) {
+  const std::int64_t rows = shape.rows();
+  const std::int64_t heads = shape.heads;
+  const std::int64_t head_dim = shape.head_dim();
+  HeadBlocks blocks;
+  if (layout == HeadLayout::head_major) {
+    blocks.whole = {data, rows, head_dim, 3 * heads, head_dim, rows * head_dim};
+  } else if (one_product) {
+    blocks.whole = {data, rows, 3 * shape.d_out, 3 * heads, head_dim, head_dim};
+  } else {
+    for (std::int64_t i = 0; i < 3; ++i) {
+      blocks.parts[static_cast<std::size_t>(i)] = {
+          data + i * rows * shape.d_out, rows, shape.d_out, heads, head_dim, head_dim};
+    }
+    return blocks;
+  }
+  for (std::int64_t i = 0; i < 3; ++i) {
+    blocks.parts[static_cast<std::size_t>(i)] = blocks.whole.slice(i * heads, heads);
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -101,7 +127,7 @@ class Attention::Plan {
   std::unique_ptr<Backend> backend_;
   AlignedBuffer qkv_data_;
   AlignedBuffer context_data_;
-  BlockedView qkv_;
+  HeadBlocks qkv_;
   std::vector<Step> steps_;
   std::unique_ptr<HeadAttention> attend_;
   std::unique_ptr<Projection> output_;
@@ -121,12 +147,12 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   }
   backend_ = entry.make({options.threads, *options.isa});
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
-  qkv_ = head_blocks(backend_->head_layout(), shape, qkv_data_.data());
+  qkv_ = head_blocks(backend_->head_layout(), options.formulation == Formulation::fused, shape,
+                     qkv_data_.data());
   costs.workspace_bytes = qkv_data_.bytes();
 
   for (const PlannedProduct& product : plan_products(options.formulation, shape, weights)) {
-    steps_.push_back(
-        {backend_->make_projection(product.spec), qkv_.slice(product.first_block, product.blocks)});
+    steps_.push_back({backend_->make_projection(product.spec), qkv_.slice(product, shape.heads)});
     add_costs(steps_.back().projection->costs());
   }
   costs.project_provenance = steps_.front().projection->costs().provenance;
@@ -165,7 +191,7 @@ void Attention::Plan::run(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   const std::int64_t head_dim = shape.head_dim();
   float* context = output_ ? context_data_.data() : y.data;
   const std::int64_t context_stride = output_ ? shape.d_out : y.row_stride;
-  attend_->run(qkv_.slice(0, heads), qkv_.slice(heads, heads), qkv_.slice(2 * heads, heads),
+  attend_->run(qkv_.parts[0], qkv_.parts[1], qkv_.parts[2],
                {context, shape.rows(), context_stride, heads, head_dim, head_dim});
   const Clock::time_point attended = Clock::now();
 
