@@ -1,0 +1,186 @@
+// The cells of a sweep as a plain Google Benchmark program: every --benchmark_* flag works, and a
+// benchmark's name is the cell's id. Each layer is checked before it is timed.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "headroom/error.hpp"
+#include "machine/benchmark_compat.hpp"
+#include "sweep/axes.hpp"
+#include "sweep/cells.hpp"
+#include "sweep/check.hpp"
+#include "sweep/estimate.hpp"
+#include "sweep/exit_code.hpp"
+#include "sweep/numbers.hpp"
+#include "sweep/process_setup.hpp"
+#include "sweep/runner.hpp"
+
+namespace {
+
+using namespace headroom;
+
+constexpr std::uint64_t kSeed = 1;
+
+// Google Benchmark calls a benchmark anew for each repetition and each search for a number of
+// iterations. The last shape's inputs and the last checked layer are kept between those calls.
+class Kept {
+ public:
+  struct Layer {
+    std::unique_ptr<Attention> attention;
+    Matrix y;
+    reference::Comparison error;
+  };
+
+  Layer& layer(const Shape& shape, const sweep::Cell& cell) {
+    if (layer_id_ == cell.id) return layer_;
+    layer_ = {};  // its memory may be needed
+    layer_id_.clear();
+    prepare_problem(shape);
+    layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
+    layer_.y = Matrix(shape.rows(), shape.output_width());
+    layer_.error = sweep::run_and_compare(*layer_.attention, *problem_, layer_.y.view()).comparison;
+    layer_id_ = cell.id;
+    return layer_;
+  }
+
+  ConstMatrixView x() const { return problem_->x.view(); }
+
+ private:
+  void prepare_problem(const Shape& shape) {
+    if (problem_ && problem_->shape == shape) return;
+    problem_.reset();
+    problem_ = sweep::make_problem(shape, kSeed, reference::Data::standard, sweep::kCheckFlops);
+  }
+
+  std::optional<sweep::Problem> problem_;
+  std::string layer_id_;
+  Layer layer_;
+};
+
+struct Context {
+  Kept kept;
+  std::int64_t memory_limit = 0;
+  bool failed = false;
+};
+
+void run_cell(benchmark::State& state, const Shape& shape, const sweep::Cell& cell,
+              Context& context) {
+  Kept::Layer& layer = context.kept.layer(shape, cell);
+  if (!layer.error.passed) {
+    context.failed = true;
+    state.SkipWithError(("wrong result: " + layer.error.reason).c_str());
+    return;
+  }
+  for (auto _ : state) layer.attention->forward(context.kept.x(), layer.y.view());
+  const double gflop = shape.flops().total() * 1e-9 * static_cast<double>(state.iterations());
+  state.counters["GFLOP/s"] = benchmark::Counter(gflop, benchmark::Counter::kIsRate);
+  state.counters["nrmse"] = layer.error.nrmse;
+}
+
+void benchmark_cell(benchmark::State& state, const Shape& shape, const sweep::Cell& cell,
+                    Context& context) {
+  const std::int64_t limit = context.memory_limit - sweep::shared_bytes(shape);
+  if (shape.rows() == 0) {
+    machine::skip_with_reason(state, "batch times tokens is 0: nothing to compute");
+    return;
+  }
+  if (sweep::cell_bytes(shape, cell) > limit) {
+    machine::skip_with_reason(state,
+                              fmt::format("needs {} beside its inputs; {} are left",
+                                          sweep::format_bytes(sweep::cell_bytes(shape, cell)),
+                                          sweep::format_bytes(std::max<std::int64_t>(0, limit))));
+    return;
+  }
+  try {
+    run_cell(state, shape, cell, context);
+  } catch (const Unsupported& error) {
+    machine::skip_with_reason(state, error.what());
+  } catch (const Unavailable& error) {
+    machine::skip_with_reason(state, error.what());
+  } catch (const std::exception& error) {
+    context.failed = true;
+    state.SkipWithError(error.what());
+  }
+}
+
+bool is_for_google_benchmark(std::string_view argument) {
+  return argument.starts_with("--benchmark_") || argument.starts_with("--v=");
+}
+
+sweep::Plan parse_axes(const std::vector<char*>& arguments) {
+  CLI::App app(
+      "The cells of headroom sweep as Google Benchmark cases; all --benchmark_* flags "
+      "work as well.",
+      "headroom-bench");
+  sweep::Axes axes;
+  sweep::add_axes_options(app, axes);
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? sweep::kDone : sweep::kWrongUsage);
+  }
+  return sweep::expand(axes, {kSeed, false});
+}
+
+void register_cells(const sweep::Plan& plan, Context& context) {
+  for (const sweep::Group& group : plan.groups) {
+    for (const sweep::Cell& cell : group.cells) {
+      benchmark::RegisterBenchmark(cell.id.c_str(), [&group, &cell,
+                                                     &context](benchmark::State& state) {
+        benchmark_cell(state, group.shape, cell, context);
+      })->UseRealTime();
+    }
+  }
+}
+
+int run(int count, char** arguments) {
+  std::vector<char*> ours{arguments[0]};
+  std::vector<char*> theirs{arguments[0]};
+  for (int i = 1; i < count; ++i) {
+    (is_for_google_benchmark(arguments[i]) ? theirs : ours).push_back(arguments[i]);
+  }
+  const sweep::Plan plan = parse_axes(ours);
+  for (const std::string& warning : plan.warnings) {
+    fmt::print(stderr, "headroom-bench: warning: {}\n", warning);
+  }
+  int their_count = static_cast<int>(theirs.size());
+  theirs.push_back(nullptr);
+  benchmark::Initialize(&their_count, theirs.data());
+  if (benchmark::ReportUnrecognizedArguments(their_count, theirs.data())) return sweep::kWrongUsage;
+  Context context;
+  context.memory_limit = sweep::usable_memory({});
+  register_cells(plan, context);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return context.failed ? sweep::kCheckFailed : sweep::kDone;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  sweep::open_standard_files();
+  sweep::restart_with_passive_openmp(arguments);
+  const auto failed = [](const std::exception& error, int code) {
+    fmt::print(stderr, "headroom-bench: error: {}\n", error.what());
+    return code;
+  };
+  try {
+    return run(count, arguments);
+  } catch (const InvalidArgument& error) {
+    return failed(error, sweep::kWrongUsage);
+  } catch (const Unavailable& error) {
+    return failed(error, sweep::kNotAvailable);
+  } catch (const std::exception& error) {
+    return failed(error, sweep::kNoResource);
+  }
+}

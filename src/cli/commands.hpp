@@ -1,0 +1,25 @@
+// The subcommands. Each adds itself to the program and returns what runs if it was chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "sweep/runner.hpp"
+
+namespace headroom::cli {
+
+/// A subcommand and what it does; the result is an exit code.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+/// @param kernel_of gives the kernel that the FMA peak is measured with; may be null.
+Command add_info(CLI::App& app, sweep::KernelOf kernel_of);
+Command add_verify(CLI::App& app);
+Command add_sweep(CLI::App& app, sweep::KernelOf kernel_of);
+
+/// The whole program: parses, runs, and turns every error into a message and an exit code.
+int run_program(int count, char** arguments, sweep::KernelOf kernel_of);
+
+}  // namespace headroom::cli

@@ -1,0 +1,141 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "headroom/isa.hpp"
+#include "machine/cores.hpp"
+#include "machine/peak.hpp"
+#include "machine/processor.hpp"
+#include "sweep/environment.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct InfoOptions {
+  bool json = false;
+  bool measure = false;
+};
+
+sweep::Peaks measure(Isa isa, sweep::KernelOf kernel_of) {
+  sweep::Peaks peaks;
+  peaks.isa = isa;
+  const std::int64_t last_level = machine::describe_processor().last_level_bytes();
+  const std::int64_t most = std::max<std::int64_t>(sweep::usable_memory({}) / 2, 1 << 20);
+  for (const int threads : std::set<int>{1, allowed_cores()}) {
+    if (kernel_of != nullptr) {
+      peaks.fma_gflops[threads] = machine::measure_fma_peak(threads, kernel_of(isa));
+    }
+    peaks.read_gbs[threads] = machine::measure_read_bandwidth(threads, last_level, most);
+  }
+  return peaks;
+}
+
+void print_processor(const ordered_json& info) {
+  const ordered_json& processor = info["processor"];
+  out().print("processor      {} ({}, {})\n", processor["name"].get<std::string>(),
+              processor["vendor"].get<std::string>(), processor["architecture"].get<std::string>());
+  out().print("features       {}\n",
+              fmt::join(processor["features"].get<std::vector<std::string>>(), " "));
+  std::vector<std::string> caches;
+  for (const ordered_json& cache : processor["caches"]) {
+    caches.push_back(fmt::format("{} {} x {}", cache["name"].get<std::string>(),
+                                 cache["count"].get<int>(),
+                                 sweep::format_bytes(cache["bytes"].get<std::int64_t>())));
+  }
+  out().print("caches         {}\n", fmt::join(caches, ", "));
+  out().print("cores          {} allowed, {} in the machine, {} hardware threads\n",
+              info["allowed_cores"].get<int>(), processor["cores"].get<int>(),
+              processor["hardware_threads"].get<int>());
+  out().print("memory         {} usable, limited by {}\n",
+              sweep::format_bytes(info["memory"]["bytes"].get<std::int64_t>()),
+              info["memory"]["limited_by"].get<std::string>());
+}
+
+void print_software(const ordered_json& info) {
+  out().print("isa            {} (available: {})\n", info["isa"].get<std::string>(),
+              fmt::join(info["available_isas"].get<std::vector<std::string>>(), ", "));
+  const ordered_json& build = info["build"];
+  out().print("headroom       {} ({}), {} build, {}, flags {}\n",
+              info["headroom"].get<std::string>(), build["git_revision"].get<std::string>(),
+              build["build_type"].get<std::string>(), build["compiler"].get<std::string>(),
+              build["flags"].get<std::string>());
+  const std::string version = info["libraries"]["google_benchmark"].get<std::string>();
+  out().print("measured by    Google Benchmark {}\n", version);
+}
+
+std::string or_unknown(const ordered_json& value) {
+  if (value.is_null()) return "unknown";
+  if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void print_conditions(const ordered_json& now) {
+  out().print("conditions     governor {}, turbo {}, load {}, huge pages {}, OpenMP waits {}\n",
+              or_unknown(now["governor"]), or_unknown(now["turbo"]), or_unknown(now["load"]),
+              or_unknown(now["huge_pages"]), or_unknown(now["openmp_wait_policy"]));
+}
+
+void print_backends(const ordered_json& info) {
+  out().print("backends\n");
+  for (const ordered_json& backend : info["backends"]) {
+    const bool available = backend["available"].get<bool>();
+    const std::string library = backend["library"].get<std::string>();
+    out().print("  {:<8} {}{}\n", backend["name"].get<std::string>(),
+                available ? backend["description"].get<std::string>()
+                          : "not available: " + or_unknown(backend["reason"]),
+                available && !library.empty() ? " [" + library + "]" : "");
+  }
+}
+
+void print_peaks(const sweep::Peaks& peaks) {
+  out().print("measured\n");
+  for (const auto& [threads, gflops] : peaks.fma_gflops) {
+    out().print("  FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads, threads == 1 ? "" : "s",
+                gflops, to_string(peaks.isa));
+  }
+  for (const auto& [threads, rate] : peaks.read_gbs) {
+    out().print("  memory read, {} thread{}: {:.1f} GB/s\n", threads, threads == 1 ? "" : "s",
+                rate);
+  }
+}
+
+int run(const InfoOptions& options, sweep::KernelOf kernel_of) {
+  const Isa isa = select_isa();
+  ordered_json info = sweep::describe_environment(isa);
+  sweep::Peaks peaks;
+  if (options.measure) {
+    peaks = measure(isa, kernel_of);
+    info["peaks"] = sweep::to_json(peaks);
+  }
+  if (options.json) {
+    out().print("{}\n", info.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    return 0;
+  }
+  print_processor(info);
+  print_software(info);
+  print_conditions(info["conditions"]);
+  print_backends(info);
+  if (options.measure) print_peaks(peaks);
+  return 0;
+}
+
+}  // namespace
+
+Command add_info(CLI::App& app, sweep::KernelOf kernel_of) {
+  CLI::App* command = app.add_subcommand("info", "what this machine and this program have");
+  const auto options = std::make_shared<InfoOptions>();
+  command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--measure", options->measure,
+                    "measure the FMA peak and the read bandwidth (some seconds)");
+  return {command, [options, kernel_of] { return run(*options, kernel_of); }};
+}
+
+}  // namespace headroom::cli

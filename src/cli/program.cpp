@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "core/nearest.hpp"
+#include "headroom/error.hpp"
+#include "headroom/version.hpp"
+#include "sweep/exit_code.hpp"
+#include "sweep/interrupt.hpp"
+#include "sweep/process_setup.hpp"
+
+namespace headroom::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// What to do about words that the parser could not place: a mistyped command or option has a
+// nearest valid one.
+std::string hint(const CLI::App& app, const std::vector<Command>& commands, int count,
+                 char** arguments) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app->get_name());
+  const CLI::App* chosen = nullptr;
+  for (int i = 1; i < count && chosen == nullptr; ++i) {
+    const std::string word = arguments[i];
+    for (const Command& command : commands) {
+      if (word == command.app->get_name()) chosen = command.app;
+    }
+    if (chosen == nullptr && !word.starts_with("-")) {
+      return fmt::format("unknown command '{}'; {}", word, suggest(word, names));
+    }
+  }
+  const std::vector<std::string> known = option_names(chosen != nullptr ? *chosen : app);
+  for (int i = 1; i < count; ++i) {
+    const std::string word = arguments[i];
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || name == "--") continue;
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      // The whole list would fill the screen; --help shows it in order.
+      const std::string nearest = suggest(name, known);
+      const std::size_t end = nearest.find("? ");
+      return fmt::format("unknown option '{}'; {}see --help for all", name,
+                         end == std::string::npos ? "" : nearest.substr(0, end + 2));
+    }
+  }
+  return "";
+}
+
+int report_usage(const CLI::App& app, const std::vector<Command>& commands,
+                 const CLI::ParseError& error, int count, char** arguments) {
+  std::string message = hint(app, commands, count, arguments);
+  if (message.empty()) message = fmt::format("{}; see --help", error.what());
+  complain("error", message);
+  return sweep::kWrongUsage;
+}
+
+int run_chosen(const std::vector<Command>& commands) {
+  const auto failed = [](const char* message, int code) {
+    complain("error", message);
+    return code;
+  };
+  try {
+    for (const Command& command : commands) {
+      if (command.app->parsed()) return command.run();
+    }
+    return sweep::kWrongUsage;
+  } catch (const InvalidArgument& error) {
+    return failed(error.what(), sweep::kWrongUsage);
+  } catch (const Unavailable& error) {
+    return failed(error.what(), sweep::kNotAvailable);
+  } catch (const Unsupported& error) {
+    return failed(error.what(), sweep::kNotAvailable);
+  } catch (const sweep::ResourceError& error) {
+    return failed(error.what(), sweep::kNoResource);
+  } catch (const std::bad_alloc&) {
+    return failed("memory ran out; take smaller sizes or --max-memory", sweep::kNoResource);
+  } catch (const std::exception& error) {
+    return failed(error.what(), sweep::kCheckFailed);
+  }
+}
+
+}  // namespace
+
+int run_program(int count, char** arguments, sweep::KernelOf kernel_of) {
+  CLI::App app("How fast multi-head attention can run on this machine, and what to link for it.",
+               "headroom");
+  app.set_version_flag("--version", HEADROOM_VERSION);
+  app.require_subcommand(1);
+  const std::vector<Command> commands{add_info(app, kernel_of), add_verify(app),
+                                      add_sweep(app, kernel_of)};
+  sweep::ignore_broken_pipes();
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, commands, error, count, arguments);
+  }
+  const int code = run_chosen(commands);
+  // A reader that has gone is no fault of this run; a disk that is full is.
+  const int error = out().flush();
+  if (error == 0 || error == EPIPE) return code;
+  complain("error", fmt::format("cannot write standard output: {}; send it elsewhere",
+                                std::strerror(error)));
+  return code == sweep::kDone ? static_cast<int>(sweep::kNoResource) : code;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,130 @@
+#include "machine/processor.hpp"
+
+#include <hwloc.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "machine/text_file.hpp"
+
+namespace headroom::machine {
+namespace {
+
+constexpr std::array<std::string_view, 24> kFeatures{
+    "sse4_2",      "avx",      "avx2",     "fma",      "f16c",        "avx512f",
+    "avx512cd",    "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16",
+    "avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8",    "asimd",
+    "asimdhp",     "asimddp",  "bf16",     "sve",      "sve2",        "i8mm"};
+
+// The value after `key` in the first processor's block of /proc/cpuinfo.
+std::string cpuinfo_value(const std::string& text, std::string_view key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || !line.starts_with(key)) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::vector<std::string> known_features(const std::string& cpuinfo) {
+  std::string flags = cpuinfo_value(cpuinfo, "flags");
+  if (flags.empty()) flags = cpuinfo_value(cpuinfo, "Features");
+  std::istringstream words(flags);
+  std::vector<std::string> found;
+  for (std::string word; words >> word;) {
+    if (std::find(kFeatures.begin(), kFeatures.end(), word) != kFeatures.end()) {
+      found.push_back(word);
+    }
+  }
+  return found;
+}
+
+struct DestroyTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
+}
+
+void add_caches(hwloc_topology_t topology, Processor& processor) {
+  constexpr std::array<std::pair<hwloc_obj_type_t, const char*>, 4> kLevels{
+      {{HWLOC_OBJ_L1CACHE, "L1d"},
+       {HWLOC_OBJ_L2CACHE, "L2"},
+       {HWLOC_OBJ_L3CACHE, "L3"},
+       {HWLOC_OBJ_L4CACHE, "L4"}}};
+  for (const auto& [type, name] : kLevels) {
+    const int count = hwloc_get_nbobjs_by_type(topology, type);
+    if (count <= 0) continue;
+    const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+    processor.caches.push_back({name, static_cast<std::int64_t>(cache->attr->cache.size), count});
+  }
+}
+
+void add_topology(Processor& processor) {
+  const Topology topology = load_topology();
+  if (!topology) return;
+  const auto count = [&](hwloc_obj_type_t type) {
+    return std::max(0, hwloc_get_nbobjs_by_type(topology.get(), type));
+  };
+  processor.packages = count(HWLOC_OBJ_PACKAGE);
+  processor.cores = count(HWLOC_OBJ_CORE);
+  processor.hardware_threads = count(HWLOC_OBJ_PU);
+  processor.numa_nodes = count(HWLOC_OBJ_NUMANODE);
+  add_caches(topology.get(), processor);
+  if (processor.packages == 0) return;
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, 0);
+  if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel")) processor.name = name;
+  if (const char* name = hwloc_obj_get_info_by_name(package, "CPUVendor")) processor.vendor = name;
+}
+
+}  // namespace
+
+std::int64_t Processor::last_level_bytes() const {
+  return caches.empty() ? 0 : caches.back().bytes;
+}
+
+Processor describe_processor() {
+  Processor processor;
+  add_topology(processor);
+  const std::string cpuinfo = read_text("/proc/cpuinfo").value_or("");
+  processor.features = known_features(cpuinfo);
+  if (processor.name.empty()) processor.name = cpuinfo_value(cpuinfo, "model name");
+  if (processor.name.empty()) processor.name = "unknown";
+  if (processor.vendor.empty()) processor.vendor = cpuinfo_value(cpuinfo, "vendor_id");
+  utsname system{};
+  if (uname(&system) == 0) processor.architecture = system.machine;
+  return processor;
+}
+
+Conditions current_conditions() {
+  Conditions now;
+  now.governor = read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (const auto off = read_number("/sys/devices/system/cpu/intel_pstate/no_turbo")) {
+    now.turbo = *off == 0;
+  } else if (const auto on = read_number("/sys/devices/system/cpu/cpufreq/boost")) {
+    now.turbo = *on != 0;
+  }
+  std::array<double, 1> load{};
+  if (getloadavg(load.data(), 1) == 1) now.load = load[0];
+  const std::string pages = read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
+  const std::size_t open = pages.find('[');
+  const std::size_t close = pages.find(']');
+  if (open != std::string::npos && close != std::string::npos && close > open) {
+    now.huge_pages = pages.substr(open + 1, close - open - 1);
+  }
+  return now;
+}
+
+}  // namespace headroom::machine

@@ -1,0 +1,44 @@
+// What the processor is, and what state it is in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom::machine {
+
+struct Cache {
+  std::string name;        ///< such as `"L2"`
+  std::int64_t bytes = 0;  ///< of one cache
+  int count = 0;           ///< caches of this kind in the machine
+};
+
+struct Processor {
+  std::string name;
+  std::string vendor;
+  std::string architecture;           ///< such as `"x86_64"`
+  std::vector<std::string> features;  ///< those that matter for floating-point kernels
+  std::vector<Cache> caches;          ///< data caches, smallest level first
+  int packages = 0;
+  int cores = 0;
+  int hardware_threads = 0;
+  int numa_nodes = 0;
+
+  /// Bytes of the largest cache; 0 if unknown.
+  std::int64_t last_level_bytes() const;
+};
+
+Processor describe_processor();
+
+/// What may change from one run to the next and moves timings. Empty where it cannot be read.
+struct Conditions {
+  std::optional<std::string> governor;    ///< frequency governor of the first core
+  std::optional<bool> turbo;              ///< frequencies above the nominal one allowed
+  std::optional<double> load;             ///< processes running or waiting, last minute's mean
+  std::optional<std::string> huge_pages;  ///< transparent huge pages: always, madvise or never
+};
+
+Conditions current_conditions();
+
+}  // namespace headroom::machine

@@ -1,0 +1,99 @@
+#include "machine/timing.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "machine/benchmark_compat.hpp"
+
+namespace headroom::machine {
+namespace {
+
+// Google Benchmark keeps its settings in globals; one call sets ours for the whole process.
+void initialise_once() {
+  static const bool done = [] {
+    static std::string program = "headroom";
+    static std::string interleave = "--benchmark_enable_random_interleaving=true";
+    char* arguments[] = {program.data(), interleave.data(), nullptr};
+    int count = 2;
+    benchmark::Initialize(&count, arguments);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+// How a task is given up. Google Benchmark aborts the process if a benchmark is skipped in some of
+// its repetitions only, so one that has begun runs empty loops to its end.
+struct Drop {
+  bool begun = false;
+  bool dropped = false;
+};
+
+// Passes samples on instead of printing them.
+class CapturingReporter final : public benchmark::BenchmarkReporter {
+ public:
+  CapturingReporter(const std::vector<TimedTask>& tasks, const OnTimed& done) : done_(done) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) index_[tasks[i].name] = i;
+  }
+
+  bool ReportContext(const Context&) override { return true; }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<double> samples;
+    std::string name;
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration) continue;
+      if (was_skipped(run)) return;
+      name = run.run_name.function_name;
+      samples.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
+    }
+    if (!samples.empty()) done_(index_.at(name), samples);
+  }
+
+ private:
+  std::map<std::string, std::size_t> index_;
+  const OnTimed& done_;
+};
+
+}  // namespace
+
+void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
+                      const std::function<bool()>& stopped) {
+  initialise_once();
+  std::vector<Drop> drops(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TimedTask& task = tasks[i];
+    auto body = [&task, &stopped, &drop = drops[i]](benchmark::State& state) {
+      drop.dropped = drop.dropped || (stopped && stopped());
+      if (drop.dropped && !drop.begun) {
+        state.SkipWithError("stopped");
+        return;
+      }
+      drop.begun = true;
+      if (drop.dropped) {
+        for (auto _ : state) continue;
+      } else {
+        for (auto _ : state) task.run();
+      }
+    };
+    benchmark::RegisterBenchmark(task.name.c_str(), body)
+        ->UseRealTime()
+        ->MinTime(task.min_time)
+        ->Repetitions(std::max(1, task.repetitions));
+  }
+  const OnTimed unless_dropped = [&](std::size_t task, const std::vector<double>& samples) {
+    if (!drops[task].dropped) done(task, samples);
+  };
+  CapturingReporter reporter(tasks, unless_dropped);
+  benchmark::RunSpecifiedBenchmarks(&reporter, ".");
+  benchmark::ClearRegisteredBenchmarks();
+}
+
+std::string benchmark_library_version() {
+#ifdef HEADROOM_BENCHMARK_VERSION
+  return HEADROOM_BENCHMARK_VERSION;
+#else
+  return "";
+#endif
+}
+
+}  // namespace headroom::machine

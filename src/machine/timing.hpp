@@ -1,0 +1,32 @@
+// The stopwatch: every time that headroom reports is taken here, by Google Benchmark.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headroom::machine {
+
+/// Something to be timed.
+struct TimedTask {
+  std::string name;
+  std::function<void()> run;  ///< one iteration
+  int repetitions = 9;        ///< samples to take
+  double min_time = 0.05;     ///< seconds a sample lasts at least; iterations follow from it
+};
+
+/// Called once a task, when its last repetition is done, with the wall-clock seconds that one
+/// iteration took in each repetition. Tasks that were stopped are left out.
+using OnTimed = std::function<void(std::size_t task, const std::vector<double>& samples)>;
+
+/// Times all tasks, their repetitions in random order among each other, so that a slow moment of
+/// the machine does not fall on one rival alone.
+/// @param stopped asked before each iteration batch; once true, the rest is dropped. May be empty.
+void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
+                      const std::function<bool()>& stopped = {});
+
+/// Version of the Google Benchmark headers, where they tell; else empty.
+std::string benchmark_library_version();
+
+}  // namespace headroom::machine

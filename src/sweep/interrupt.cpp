@@ -1,0 +1,34 @@
+#include "sweep/interrupt.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "sweep/exit_code.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+volatile std::sig_atomic_t received = 0;
+
+void on_signal(int number) {
+  if (received != 0) _exit(kSignalBase + number);
+  received = number;
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+int stop_signal() { return received; }
+
+}  // namespace headroom::sweep

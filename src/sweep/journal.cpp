@@ -1,0 +1,94 @@
+#include "sweep/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "sweep/exit_code.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const char* doing, const fs::path& path, int error, const char* next) {
+  throw ResourceError(
+      fmt::format("cannot {} {}: {}; {}", doing, path.string(), std::strerror(error), next));
+}
+
+// All of it, or the error that stopped it.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+std::string to_text(const nlohmann::ordered_json& json, int indent) {
+  // Text from outside (a processor's name, say) may not be UTF-8; that must not end a sweep.
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void sync_folder(const fs::path& folder) {
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return;
+  ::fsync(handle);
+  ::close(handle);
+}
+
+}  // namespace
+
+Journal::Journal(const fs::path& folder) : folder_(folder) {
+  constexpr const char* kNext = "choose another folder with --out";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("make the folder", folder, error.value(), kNext);
+  const fs::path path = folder / "results.jsonl";
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0 && errno == EEXIST) {
+    throw ResourceError(fmt::format("{} holds results already, and they are never overwritten; {}",
+                                    folder.string(), kNext));
+  }
+  if (file_ < 0) fail("write", path, errno, kNext);
+  sync_folder(folder);
+}
+
+Journal::~Journal() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void Journal::write_environment(const nlohmann::ordered_json& environment) {
+  const fs::path path = folder_ / "environment.json";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int error = file < 0 ? errno : write_all(file, to_text(environment, 2));
+  if (error == 0 && ::fsync(file) != 0) error = errno;
+  if (file >= 0) ::close(file);
+  if (error != 0) fail("write", path, error, "free some space or choose another --out");
+}
+
+void Journal::append(const nlohmann::ordered_json& line) {
+  const std::string text = to_text(line, -1);
+  int error = write_all(file_, text);
+  if (error == 0 && ::fsync(file_) != 0) error = errno;
+  if (error == 0) {
+    length_ += static_cast<std::int64_t>(text.size());
+    return;
+  }
+  const bool taken_back = ::ftruncate(file_, length_) == 0;
+  fail("write", folder_ / "results.jsonl", error,
+       taken_back ? "the cells before are kept; free some space and start again"
+                  : "the last line may be torn; free some space and start again");
+}
+
+}  // namespace headroom::sweep

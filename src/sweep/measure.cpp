@@ -1,0 +1,253 @@
+#include "sweep/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "headroom/backend.hpp"
+#include "headroom/error.hpp"
+#include "machine/timing.hpp"
+#include "sweep/check.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+// Passes whose phases are taken, where a pass is short; their median is recorded.
+constexpr int kPhaseRuns = 5;
+constexpr double kShortPass = 0.2;
+
+double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
+
+std::string isa_in_use(const Cell& cell) {
+  for (const BackendInfo& info : backends()) {
+    if (info.name == cell.backend && info.uses_isa && info.available) {
+      return std::string(headroom::to_string(select_isa(cell.isa)));
+    }
+  }
+  return "baseline";
+}
+
+class GroupMeasurement {
+ public:
+  GroupMeasurement(const Group& group, const MeasureSettings& settings, Estimator& estimator,
+                   const MeasureEvents& events)
+      : group_(group), settings_(settings), estimator_(estimator), events_(events) {}
+
+  void run();
+
+ private:
+  // A layer that passed its check and waits for the stopwatch.
+  struct Ready {
+    CellResult result;
+    std::unique_ptr<Attention> attention;
+    int repetitions = 0;
+  };
+
+  bool stopped() const { return settings_.stopped && settings_.stopped(); }
+  void finish(CellResult result, Status status, std::string reason);
+  bool admitted(const Cell& cell);
+  bool prepare_problem();
+  void measure(const Cell& cell);
+  void prepare(Ready& ready);
+  bool check(Ready& ready);
+  void time_batch();
+  void timed(Ready& ready, const std::vector<double>& samples);
+
+  const Group& group_;
+  const MeasureSettings& settings_;
+  Estimator& estimator_;
+  const MeasureEvents& events_;
+  std::vector<const Cell*> candidates_;
+  Problem problem_;
+  Matrix y_;
+  std::vector<Ready> batch_;
+  std::int64_t held_bytes_ = 0;
+};
+
+void GroupMeasurement::finish(CellResult result, Status status, std::string reason) {
+  result.status = status;
+  result.reason = std::move(reason);
+  events_.finished(result);
+}
+
+// Decides from estimates alone, before anything is allocated.
+bool GroupMeasurement::admitted(const Cell& cell) {
+  CellResult result = blank_result(group_, cell, settings_.timing, estimator_);
+  const CellEstimate& estimate = result.estimate;
+  std::string reason;
+  if (!cell.skip_reason.empty()) {
+    reason = cell.skip_reason;
+  } else if (group_.shape.rows() == 0) {
+    reason = "batch times tokens is 0: nothing to compute";
+  } else if (estimate.bytes > settings_.memory_limit) {
+    reason = fmt::format("needs about {}, and {} may be used; raise --max-memory if there is more",
+                         format_bytes(estimate.bytes), format_bytes(settings_.memory_limit));
+  } else if (settings_.cell_limit && estimate.seconds > *settings_.cell_limit) {
+    reason = fmt::format("would take about {}, and a cell may take {}; a --budget lifts this limit",
+                         format_wait(estimate.seconds), format_wait(*settings_.cell_limit));
+  } else if (settings_.seconds_left && estimate.seconds > settings_.seconds_left()) {
+    reason = fmt::format("would take about {}, which is more than is left of --budget",
+                         format_wait(estimate.seconds));
+  }
+  if (reason.empty()) return true;
+  finish(std::move(result), Status::skipped, reason);
+  return false;
+}
+
+void GroupMeasurement::run() {
+  for (const Cell& cell : group_.cells) {
+    if (admitted(cell)) candidates_.push_back(&cell);
+  }
+  if (candidates_.empty() || stopped() || !prepare_problem()) return;
+  for (const Cell* cell : candidates_) {
+    if (stopped()) return;
+    measure(*cell);
+  }
+  time_batch();
+}
+
+bool GroupMeasurement::prepare_problem() {
+  events_.started("expected result of " + group_.shape.id());
+  try {
+    problem_ = make_problem(group_.shape, settings_.seed, reference::Data::standard, kCheckFlops);
+    y_ = Matrix(group_.shape.rows(), group_.shape.output_width());
+    held_bytes_ = shared_bytes(group_.shape);
+    return true;
+  } catch (const std::bad_alloc&) {
+    for (const Cell* cell : candidates_) {
+      finish(blank_result(group_, *cell, settings_.timing, estimator_), Status::skipped,
+             "no memory for the weights and the expected result");
+    }
+    return false;
+  }
+}
+
+void GroupMeasurement::measure(const Cell& cell) {
+  const std::int64_t needed = cell_bytes(group_.shape, cell);
+  if (!batch_.empty() && held_bytes_ + needed > settings_.memory_limit) time_batch();
+  if (stopped()) return;
+  // Earlier rivals may have taken longer than estimated, so the limits are asked once more.
+  if (!admitted(cell)) return;
+  events_.started("check " + cell.id);
+  Ready ready;
+  ready.result = blank_result(group_, cell, settings_.timing, estimator_);
+  std::pair<Status, std::string> problem;
+  try {
+    prepare(ready);
+    return;
+  } catch (const Unsupported& error) {
+    problem = {Status::unsupported, error.what()};
+  } catch (const Unavailable& error) {
+    problem = {Status::unsupported, error.what()};
+  } catch (const std::bad_alloc&) {
+    problem = {Status::skipped, "memory ran out while the layer was made"};
+  } catch (const std::exception& error) {
+    problem = {Status::failed, fmt::format("ended with an error: {}", error.what())};
+  }
+  finish(std::move(ready.result), problem.first, problem.second);
+}
+
+void GroupMeasurement::prepare(Ready& ready) {
+  ready.attention =
+      std::make_unique<Attention>(group_.shape, problem_.weights, ready.result.cell.options());
+  const AttentionCosts& costs = ready.attention->costs();
+  ready.result.costs = costs;
+  ready.result.threads = ready.attention->options().threads;
+  if (!check(ready)) return;
+  held_bytes_ += costs.packed_bytes + costs.workspace_bytes;
+  batch_.push_back(std::move(ready));
+}
+
+// The check, the phases and how long a pass takes.
+bool GroupMeasurement::check(Ready& ready) {
+  const Checked first = run_and_compare(*ready.attention, problem_, y_.view());
+  CellResult& result = ready.result;
+  result.error = first.comparison;
+  result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
+  if (!first.comparison.passed) {
+    finish(std::move(result), Status::failed, "wrong result: " + first.comparison.reason);
+    return false;
+  }
+  std::vector<double> qkv{first.phases.qkv};
+  std::vector<double> attend{first.phases.attend};
+  std::vector<double> output{first.phases.output};
+  double forward = total(first.phases);
+  if (forward < kShortPass) {
+    // The first pass found cold caches and fresh memory; it says nothing about the others.
+    qkv.clear(), attend.clear(), output.clear();
+    for (int run = 0; run < kPhaseRuns; ++run) {
+      PhaseTimes times;
+      ready.attention->forward(problem_.x.view(), y_.view(), times);
+      qkv.push_back(times.qkv);
+      attend.push_back(times.attend);
+      output.push_back(times.output);
+      forward = std::min(forward, total(times));
+    }
+  }
+  result.phases = {median(qkv), median(attend), median(output)};
+  estimator_.observe(group_.shape, result.cell, forward);
+  ready.repetitions = affordable_repetitions(settings_.timing.repetitions, forward);
+  return true;
+}
+
+void GroupMeasurement::time_batch() {
+  if (batch_.empty() || stopped()) return;
+  events_.started(fmt::format("timing {} rivals of {}", batch_.size(), group_.shape.id()));
+  std::vector<machine::TimedTask> tasks;
+  for (Ready& ready : batch_) {
+    tasks.push_back({ready.result.cell.id,
+                     [this, attention = ready.attention.get()] {
+                       attention->forward(problem_.x.view(), y_.view());
+                     },
+                     ready.repetitions, settings_.timing.min_time});
+  }
+  machine::time_interleaved(
+      tasks,
+      [this](std::size_t index, const std::vector<double>& samples) {
+        timed(batch_[index], samples);
+      },
+      settings_.stopped);
+  batch_.clear();
+  held_bytes_ = shared_bytes(group_.shape);
+}
+
+void GroupMeasurement::timed(Ready& ready, const std::vector<double>& samples) {
+  CellResult& result = ready.result;
+  result.time = summarise(samples, settings_.seed);
+  result.gflops = group_.shape.flops().total() / result.time.median * 1e-9;
+  const auto peak = settings_.peaks.fma_gflops.find(result.threads);
+  if (peak != settings_.peaks.fma_gflops.end() && peak->second > 0) {
+    result.peak_fraction = result.gflops / peak->second;
+  }
+  finish(result, Status::ok, "");
+}
+
+}  // namespace
+
+CellResult blank_result(const Group& group, const Cell& cell, const TimingPlan& timing,
+                        const Estimator& estimator) {
+  CellResult result;
+  result.cell = cell;
+  result.shape = group.shape;
+  result.threads = cell.threads;
+  result.isa = isa_in_use(cell);
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(shared_bytes(group.shape), cell_bytes(group.shape, cell), &bytes)) {
+    bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  result.estimate = {bytes, estimator.cell_seconds(group.shape, cell, timing)};
+  return result;
+}
+
+void measure_group(const Group& group, const MeasureSettings& settings, Estimator& estimator,
+                   const MeasureEvents& events) {
+  GroupMeasurement(group, settings, estimator, events).run();
+}
+
+}  // namespace headroom::sweep

@@ -1,0 +1,40 @@
+// Measures the rivals of one shape: each is checked, then all are timed together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "sweep/cells.hpp"
+#include "sweep/environment.hpp"
+#include "sweep/estimate.hpp"
+#include "sweep/result.hpp"
+
+namespace headroom::sweep {
+
+struct MeasureSettings {
+  TimingPlan timing;
+  std::uint64_t seed = 1;
+  std::int64_t memory_limit = 0;         ///< bytes for everything a group holds at once
+  std::optional<double> cell_limit;      ///< seconds that one cell may be estimated to take
+  std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty for no budget
+  std::function<bool()> stopped;         ///< asked often; true drops what is not finished
+  Peaks peaks;
+};
+
+struct MeasureEvents {
+  std::function<void(const std::string& what)> started;
+  std::function<void(const CellResult& result)> finished;
+};
+
+/// Each cell of the group ends in exactly one `finished`, unless `stopped` says so before.
+/// Rivals that fit in memory together are timed in one run with their repetitions in random order.
+void measure_group(const Group& group, const MeasureSettings& settings, Estimator& estimator,
+                   const MeasureEvents& events);
+
+/// A result that says no more than which cell it is and what it would cost.
+CellResult blank_result(const Group& group, const Cell& cell, const TimingPlan& timing,
+                        const Estimator& estimator);
+
+}  // namespace headroom::sweep

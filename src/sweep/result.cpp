@@ -1,0 +1,91 @@
+#include "sweep/result.hpp"
+
+#include <algorithm>
+
+namespace headroom::sweep {
+
+using nlohmann::ordered_json;
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::unsupported:
+      return "unsupported";
+    case Status::skipped:
+      return "skipped";
+    case Status::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed) {
+  return {median(samples), *std::min_element(samples.begin(), samples.end()),
+          bootstrap_median_ci95(samples, seed), samples};
+}
+
+ordered_json to_json(const Shape& shape) {
+  return {{"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
+          {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
+          {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
+          {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
+}
+
+ordered_json to_json(const reference::Comparison& comparison) {
+  return {{"nrmse", comparison.nrmse},
+          {"max_over_rms", comparison.max_over_rms},
+          {"limit", reference::kNrmseLimit},
+          {"max_over_rms_limit", reference::kMaxOverRmsLimit}};
+}
+
+namespace {
+
+void add_times(const CellResult& result, ordered_json& line) {
+  const TimeSummary& time = result.time;
+  line["time_s"] = {{"median", time.median},
+                    {"ci95", {time.ci95.low, time.ci95.high}},
+                    {"min", time.min},
+                    {"samples", time.samples}};
+  line["flops"] = result.shape.flops().total();
+  line["gflops"] = result.gflops;
+  line["peak_fraction"] =
+      result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
+  line["phases_s"] = {{"qkv", result.phases.qkv},
+                      {"attend", result.phases.attend},
+                      {"output", result.phases.output}};
+}
+
+void add_costs(const AttentionCosts& costs, ordered_json& line) {
+  line["setup_s"] = costs.setup_seconds;
+  line["packed_bytes"] = costs.packed_bytes;
+  line["workspace_bytes"] = costs.workspace_bytes;
+  line["provenance"] = {{"project", costs.project_provenance}, {"attend", costs.attend_provenance}};
+}
+
+}  // namespace
+
+ordered_json to_json(const CellResult& result) {
+  ordered_json line;
+  line["schema"] = "headroom.cell/1";
+  line["id"] = result.cell.id;
+  line["status"] = to_string(result.status);
+  line["reason"] = result.reason.empty() ? ordered_json(nullptr) : ordered_json(result.reason);
+  line["formulation"] = headroom::to_string(result.cell.formulation);
+  line["backend"] = result.cell.backend;
+  line["dtype"] = "f32";
+  line["threads"] = result.threads;
+  line["isa"] = result.isa;
+  line["shape"] = to_json(result.shape);
+  if (result.status == Status::ok) add_times(result, line);
+  if (result.costs) add_costs(*result.costs, line);
+  if (result.error) {
+    line["error"] = to_json(*result.error);
+    line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};
+  }
+  line["estimate"] = {{"bytes", result.estimate.bytes}, {"seconds", result.estimate.seconds}};
+  if (!result.cell.warnings.empty()) line["warnings"] = result.cell.warnings;
+  return line;
+}
+
+}  // namespace headroom::sweep

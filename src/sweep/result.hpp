@@ -1,0 +1,62 @@
+// What is known about a cell once it is done, and the line that records it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "reference/comparator.hpp"
+#include "sweep/cells.hpp"
+#include "sweep/statistics.hpp"
+
+namespace headroom::sweep {
+
+enum class Status { ok, unsupported, skipped, failed };
+
+std::string_view to_string(Status status);
+
+/// Seconds of one forward pass.
+struct TimeSummary {
+  double median = 0;
+  double min = 0;
+  Interval ci95;
+  std::vector<double> samples;
+};
+
+TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed);
+
+struct CellEstimate {
+  std::int64_t bytes = 0;
+  double seconds = 0;
+};
+
+struct CellResult {
+  Cell cell;
+  Shape shape;
+  Status status = Status::ok;
+  std::string reason;  ///< of every status but `ok`
+  int threads = 1;
+  std::string isa;
+  CellEstimate estimate;
+
+  TimeSummary time;  ///< of `ok` alone, as are the next three
+  double gflops = 0;
+  std::optional<double> peak_fraction;  ///< of the FMA peak with as many threads
+  PhaseTimes phases;
+
+  std::optional<AttentionCosts> costs;         ///< once the layer was made
+  std::optional<reference::Comparison> error;  ///< once it was checked
+  std::int64_t checked_rows = 0;
+};
+
+/// A line of `results.jsonl`.
+nlohmann::ordered_json to_json(const CellResult& result);
+
+nlohmann::ordered_json to_json(const Shape& shape);
+nlohmann::ordered_json to_json(const reference::Comparison& comparison);
+
+}  // namespace headroom::sweep

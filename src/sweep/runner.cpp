@@ -1,0 +1,190 @@
+#include "sweep/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "machine/memory.hpp"
+#include "sweep/interrupt.hpp"
+#include "sweep/measure.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Runner {
+ public:
+  Runner(const Plan& plan, const SweepSettings& settings, const Peaks& peaks, Journal& journal,
+         Progress& progress)
+      : plan_(plan), settings_(settings), journal_(journal), progress_(progress) {
+    measure_.timing = settings.timing;
+    measure_.seed = settings.seed;
+    measure_.memory_limit = settings.memory_limit;
+    measure_.peaks = peaks;
+    measure_.stopped = [this] {
+      progress_.tick();
+      return stop_signal() != 0;
+    };
+    if (settings.budget) {
+      measure_.seconds_left = [this] { return *settings_.budget - seconds_since(start_); };
+    } else {
+      measure_.cell_limit = kCellLimitSeconds;
+    }
+  }
+
+  std::vector<CellResult> run() {
+    const MeasureEvents events{[this](const std::string& what) { progress_.started(what); },
+                               [this](const CellResult& result) { finished(result); }};
+    for (; group_ < plan_.groups.size() && stop_signal() == 0; ++group_) {
+      done_.clear();
+      later_groups_ = seconds_of_groups_after(group_);
+      update_seconds_left();
+      measure_group(plan_.groups[group_], measure_, estimator_, events);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  void finished(const CellResult& result) {
+    journal_.append(to_json(result));
+    results_.push_back(result);
+    done_.insert(result.cell.id);
+    update_seconds_left();
+    progress_.finished(result);
+  }
+
+  double seconds_of_cells(const Group& group, const std::set<std::string>& done) const {
+    double seconds = 0;
+    for (const Cell& cell : group.cells) {
+      if (!cell.skip_reason.empty() || done.contains(cell.id)) continue;
+      const double cost = estimator_.cell_seconds(group.shape, cell, settings_.timing);
+      const bool too_dear = measure_.cell_limit && cost > *measure_.cell_limit;
+      if (!too_dear) seconds += cost;
+    }
+    return seconds;
+  }
+
+  double seconds_of_groups_after(std::size_t group) const {
+    double seconds = 0;
+    for (std::size_t i = group + 1; i < plan_.groups.size(); ++i) {
+      seconds += seconds_of_cells(plan_.groups[i], {});
+      seconds += estimator_.group_seconds(plan_.groups[i].shape);
+    }
+    return seconds;
+  }
+
+  void update_seconds_left() {
+    double left = later_groups_ + seconds_of_cells(plan_.groups[group_], done_);
+    if (done_.empty()) left += estimator_.group_seconds(plan_.groups[group_].shape);
+    progress_.set_seconds_left(left);
+  }
+
+  const Plan& plan_;
+  const SweepSettings& settings_;
+  Journal& journal_;
+  Progress& progress_;
+  MeasureSettings measure_;
+  Estimator estimator_;
+  Clock::time_point start_ = Clock::now();
+  std::size_t group_ = 0;
+  double later_groups_ = 0;  // summed once a group: a long sweep has many
+  std::set<std::string> done_;
+  std::vector<CellResult> results_;
+};
+
+}  // namespace
+
+std::int64_t usable_memory(std::optional<std::int64_t> asked) {
+  const std::int64_t limit = machine::memory_limit().bytes;
+  const std::int64_t usable = limit - limit / 10;
+  return asked ? std::min(*asked, usable) : usable;
+}
+
+double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator& estimator) {
+  double seconds = 0;
+  for (const Group& group : plan.groups) {
+    bool any = false;
+    for (const Cell& cell : group.cells) {
+      if (!cell.skip_reason.empty()) continue;
+      any = true;
+      seconds += estimator.cell_seconds(group.shape, cell, timing);
+    }
+    if (any) seconds += estimator.group_seconds(group.shape);
+  }
+  return seconds;
+}
+
+namespace {
+
+void skip_dearest(Plan& plan, const SweepSettings& settings, const Estimator& estimator,
+                  double total) {
+  struct Candidate {
+    double seconds;
+    Cell* cell;
+    const Group* group;
+  };
+  std::vector<Candidate> dearest;
+  std::map<const Group*, std::size_t> kept;
+  for (Group& group : plan.groups) {
+    kept[&group] = group.cells.size();
+    for (Cell& cell : group.cells) {
+      dearest.push_back(
+          {estimator.cell_seconds(group.shape, cell, settings.timing), &cell, &group});
+    }
+  }
+  std::stable_sort(dearest.begin(), dearest.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  for (const Candidate& candidate : dearest) {
+    if (total <= *settings.budget) return;
+    candidate.cell->skip_reason =
+        fmt::format("would take about {}, and the whole budget is {}",
+                    format_wait(candidate.seconds), format_wait(*settings.budget));
+    total -= candidate.seconds;
+    // Without its last cell a shape needs no expected result either.
+    if (--kept[candidate.group] == 0) total -= estimator.group_seconds(candidate.group->shape);
+  }
+}
+
+}  // namespace
+
+void fit_budget(Plan& plan, SweepSettings& settings, const Estimator& estimator) {
+  if (!settings.budget) return;
+  TimingPlan& timing = settings.timing;
+  double total = plan_seconds(plan, timing, estimator);
+  while (total > *settings.budget && timing.repetitions > kMinRepetitions) {
+    --timing.repetitions;
+    total = plan_seconds(plan, timing, estimator);
+  }
+  skip_dearest(plan, settings, estimator, total);
+}
+
+Peaks measure_peaks(const Plan& plan, KernelOf kernel_of) {
+  Peaks peaks;
+  peaks.isa = plan.isa;
+  if (kernel_of == nullptr) return peaks;
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) peaks.fma_gflops[cell.threads] = 0;
+  }
+  for (auto& [threads, gflops] : peaks.fma_gflops) {
+    gflops = machine::measure_fma_peak(threads, kernel_of(plan.isa));
+  }
+  return peaks;
+}
+
+std::vector<CellResult> run_sweep(const Plan& plan, const SweepSettings& settings,
+                                  const Peaks& peaks, Journal& journal, Progress& progress) {
+  return Runner(plan, settings, peaks, journal, progress).run();
+}
+
+}  // namespace headroom::sweep

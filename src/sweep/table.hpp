@@ -1,0 +1,21 @@
+// Results as tables for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sweep/cells.hpp"
+#include "sweep/estimate.hpp"
+#include "sweep/result.hpp"
+
+namespace headroom::sweep {
+
+/// A table a shape: time with its interval, GFLOP/s, share of the FMA peak, speed-up over `naive`
+/// (same formulation) and over `wrapper` (same backend and threads), error beside its limit.
+std::string results_table(const std::vector<CellResult>& results);
+
+/// What would run: every cell with its memory and time.
+std::string plan_table(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,
+                       std::int64_t memory_limit, bool budgeted);
+
+}  // namespace headroom::sweep

@@ -1,0 +1,82 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "sweep/estimate.hpp"
+#include "sweep/runner.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+Plan plan_for(const char* model, const char* tokens) {
+  Axes axes;
+  axes.model = model;
+  axes.tokens = tokens;
+  axes.backend = "naive";
+  return expand(axes, {});
+}
+
+TEST(Estimate, MemoryCountsWeightsAndTheTextbooksScores) {
+  const Group large = plan_for("gpt3-175b", "16").groups.at(0);
+  const std::int64_t weights = std::int64_t{4} * 12288 * 12288 * 4;
+  EXPECT_GE(shared_bytes(large.shape), weights);
+  EXPECT_GE(cell_bytes(large.shape, large.cells[0]), weights);
+  const Group long_sequence = plan_for("gpt2", "46341").groups.at(0);
+  EXPECT_GT(cell_bytes(long_sequence.shape, long_sequence.cells[0]),
+            std::int64_t{46341} * 46341 * 4);
+}
+
+TEST(Estimate, MemorySaturates) {
+  Shape shape;
+  shape.tokens = shape.d_in = shape.d_out = std::int64_t{1} << 40;
+  Cell cell;
+  cell.backend = "naive";
+  EXPECT_EQ(cell_bytes(shape, cell), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Estimate, LearnsFromWhatWasSeen) {
+  const Group group = plan_for("gpt2", "64").groups.at(0);
+  Estimator estimator;
+  const double before = estimator.forward_seconds(group.shape, group.cells[0]);
+  estimator.observe(group.shape, group.cells[0], 10 * before);
+  EXPECT_NEAR(estimator.forward_seconds(group.shape, group.cells[0]), 10 * before, before * 1e-9);
+  EXPECT_DOUBLE_EQ(estimator.forward_seconds(group.shape, group.cells[1]),
+                   Estimator().forward_seconds(group.shape, group.cells[1]))
+      << "another formulation has a correction of its own";
+}
+
+TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
+  EXPECT_EQ(affordable_repetitions(9, 0.01), 9);
+  EXPECT_EQ(affordable_repetitions(9, 2), 4);
+  EXPECT_EQ(affordable_repetitions(9, 1e9), kMinRepetitions);
+  EXPECT_EQ(affordable_repetitions(1, 1e9), 1) << "never more than asked for";
+}
+
+TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
+  const Estimator estimator;
+  Plan plan = plan_for("gpt2", "16,1024");
+  SweepSettings settings;
+  settings.timing.min_time = 0.5;
+  const double whole = plan_seconds(plan, settings.timing, estimator);
+
+  settings.budget = whole * 2;
+  fit_budget(plan, settings, estimator);
+  EXPECT_EQ(settings.timing.repetitions, 9);
+  EXPECT_DOUBLE_EQ(plan_seconds(plan, settings.timing, estimator), whole);
+
+  settings.budget = whole * 0.95;
+  fit_budget(plan, settings, estimator);
+  EXPECT_LT(settings.timing.repetitions, 9);
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) EXPECT_EQ(cell.skip_reason, "");
+  }
+
+  settings.budget = 12.0;
+  fit_budget(plan, settings, estimator);
+  EXPECT_LE(plan_seconds(plan, settings.timing, estimator), 12.0);
+  EXPECT_EQ(plan.groups[0].cells[0].skip_reason, "") << "the cheap cells stay";
+  EXPECT_NE(plan.groups[1].cells[0].skip_reason.find("budget"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom::sweep
