@@ -1,0 +1,97 @@
+// The same bits on every repeat, for every thread count, and beside other layers.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+Shape medium_shape() {
+  Shape shape = plain_shape(130, 96, 6, 24);
+  shape.batch = 2;
+  shape.qkv_bias = true;
+  shape.d_proj = 80;
+  return shape;
+}
+
+class LayerDeterminism : public LayerTest {};
+
+TEST_P(LayerDeterminism, TwentyRepeatsGiveTheSameBits) {
+  const Layer layer = gaussian_layer(medium_shape());
+  Attention attention(layer.shape, layer.weights, GetParam().options(2));
+  Matrix first(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(layer.x.view(), first.view());
+  for (int repeat = 1; repeat < 20; ++repeat) {
+    Matrix y(first.rows, first.cols);
+    attention.forward(layer.x.view(), y.view());
+    ASSERT_TRUE(same_bits(y, first)) << "repeat " << repeat;
+  }
+}
+
+TEST_P(LayerDeterminism, ANewObjectGivesTheSameBits) {
+  const Layer layer = gaussian_layer(medium_shape());
+  EXPECT_TRUE(same_bits(run(GetParam(), layer), run(GetParam(), layer)));
+}
+
+// Nothing of an earlier input may stay behind in the workspace.
+TEST_P(LayerDeterminism, AnotherInputInBetweenLeavesNoTrace) {
+  const Layer layer = gaussian_layer(medium_shape());
+  const Matrix other = gaussian_input(layer.shape, 1234);
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Matrix first(layer.shape.rows(), layer.shape.output_width());
+  Matrix again = first;
+  attention.forward(layer.x.view(), first.view());
+  attention.forward(other.view(), again.view());
+  ASSERT_FALSE(same_bits(again, first));
+  attention.forward(layer.x.view(), again.view());
+  EXPECT_TRUE(same_bits(again, first));
+}
+
+TEST_P(LayerDeterminism, EveryThreadCountGivesTheSameBits) {
+  const Layer layer = gaussian_layer(medium_shape());
+  const Matrix one = run(GetParam(), layer, 1);
+  for (const int threads : {2, 3, 4, 8}) {
+    const Matrix y = run(GetParam(), layer, threads);
+    EXPECT_TRUE(equal_for(GetParam(), y.view(), one.view())) << threads << " threads";
+  }
+}
+
+TEST_P(LayerDeterminism, TwoObjectsMayRunAtTheSameTime) {
+  const Layer a = gaussian_layer(medium_shape(), 7);
+  const Layer b = gaussian_layer(plain_shape(61, 50, 2, 33), 8);
+  const Matrix expected_a = run(GetParam(), a);
+  const Matrix expected_b = run(GetParam(), b);
+  int equal_a = 0;
+  int equal_b = 0;
+  const auto repeat = [](const LayerCase& layer_case, const Layer& layer, const Matrix& expected,
+                         int& equal) {
+    Attention attention(layer.shape, layer.weights, layer_case.options());
+    Matrix y(expected.rows, expected.cols);
+    for (int i = 0; i < 20; ++i) {
+      attention.forward(layer.x.view(), y.view());
+      equal += same_bits(y, expected) ? 1 : 0;
+    }
+  };
+  std::thread other([&] { repeat(GetParam(), b, expected_b, equal_b); });
+  repeat(GetParam(), a, expected_a, equal_a);
+  other.join();
+  EXPECT_EQ(equal_a, 20);
+  EXPECT_EQ(equal_b, 20);
+}
+
+TEST_P(LayerDeterminism, AMovedLayerGivesTheSameBits) {
+  const Layer layer = gaussian_layer(medium_shape());
+  const Matrix expected = run(GetParam(), layer);
+  Attention first(layer.shape, layer.weights, GetParam().options());
+  Attention moved(std::move(first));
+  Matrix y(expected.rows, expected.cols);
+  moved.forward(layer.x.view(), y.view());
+  EXPECT_TRUE(same_bits(y, expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerDeterminism, testing::ValuesIn(layer_cases()), case_name);
+
+}  // namespace
+}  // namespace headroom::test

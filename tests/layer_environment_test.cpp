@@ -1,0 +1,164 @@
+// What a forward pass may not do to the process around it: allocate, or change how floats behave.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "support/layer_cases.hpp"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+namespace {
+// Counted in the calling thread only: other threads belong to the libraries that own them.
+thread_local std::int64_t allocations = 0;
+
+void* counted_allocation(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  const std::size_t rounded = (size + alignment) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+// All other forms of the standard library call one of these.
+void* operator new(std::size_t size) { return counted_allocation(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted_allocation(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace headroom::test {
+namespace {
+
+Shape small_shape() {
+  Shape shape = plain_shape(45, 40, 3, 20);
+  shape.qkv_bias = true;
+  shape.d_proj = 32;
+  return shape;
+}
+
+class LayerEnvironment : public LayerTest {};
+
+TEST_P(LayerEnvironment, ForwardAllocatesNothing) {
+  if (GetParam().backend == "onednn" || GetParam().backend == "tbb") {
+    GTEST_SKIP() << "the library behind " << GetParam().backend
+                 << " may allocate for its own bookkeeping";
+  }
+  for (const double dropout : {0.0, 0.1}) {
+    Shape shape = small_shape();
+    shape.dropout = dropout;
+    const Layer layer = gaussian_layer(shape);
+    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Matrix y(layer.shape.rows(), layer.shape.output_width());
+    const std::int64_t before = allocations;
+    attention.forward(layer.x.view(), y.view());
+    const std::int64_t of_the_first = allocations - before;
+    attention.forward(layer.x.view(), y.view());
+    EXPECT_EQ(of_the_first, 0);
+    EXPECT_EQ(allocations - before, 0);
+  }
+}
+
+TEST(AllocationCounter, Counts) {
+  const std::int64_t before = allocations;
+  const std::vector<float> some(10);
+  EXPECT_EQ(allocations - before, 1);
+}
+
+TEST_P(LayerEnvironment, PhaseTimesAreFilledAndTheResultIsTheSame) {
+  const Layer layer = gaussian_layer(small_shape());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  PhaseTimes times;
+  attention.forward(layer.x.view(), y.view(), times);
+  EXPECT_GT(times.qkv, 0);
+  EXPECT_GT(times.attend, 0);
+  EXPECT_GT(times.output, 0);
+  EXPECT_TRUE(same_bits(y, run(GetParam(), layer)));
+}
+
+constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
+
+/// Everything but the sticky exception flags, which any arithmetic may raise.
+unsigned float_controls() {
+#if defined(__SSE__)
+  return _mm_getcsr() & ~0x3FU;
+#else
+  return static_cast<unsigned>(std::fegetround());
+#endif
+}
+
+TEST_P(LayerEnvironment, TheFloatingPointEnvironmentIsLeftAsFound) {
+  std::fesetenv(FE_DFL_ENV);  // an earlier test of this process may have left something behind
+  const Layer layer = gaussian_layer(small_shape());
+  const unsigned before = float_controls();
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  EXPECT_EQ(float_controls(), before) << "set-up changed it";
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(layer.x.view(), y.view());
+  EXPECT_EQ(float_controls(), before) << "forward changed it";
+}
+
+TEST_P(LayerEnvironment, ACallersOwnRoundingModeSurvives) {
+  const Layer layer = gaussian_layer(small_shape());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  std::fesetround(FE_UPWARD);
+  const unsigned before = float_controls();
+  attention.forward(layer.x.view(), y.view());
+  const unsigned after = float_controls();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(after, before);
+}
+
+/// Token j is the unit vector j, and scores are 200 on the diagonal and 0 elsewhere, so that the
+/// other weights of a row are exp(-200): far below the smallest float.
+Layer far_apart_scores(std::int64_t tokens, bool causal) {
+  Shape shape = plain_shape(tokens, tokens, 1, tokens);
+  shape.causal = causal;
+  Layer layer{shape, gaussian_weights(shape, 7), Matrix(tokens, tokens)};
+  layer.weights.query = Matrix(tokens, tokens);
+  layer.weights.key = Matrix(tokens, tokens);
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(tokens)));
+  for (std::int64_t j = 0; j < tokens; ++j) {
+    layer.x.view().row(j)[j] = 1.0F;
+    layer.weights.query.view().row(j)[j] = 200.0F * scale;
+    layer.weights.key.view().row(j)[j] = 1.0F;
+  }
+  return layer;
+}
+
+// A weight clamped to the smallest normal number, 1.2e-38, would let 1e38 of token 0 through, and
+// even the smallest subnormal one would show beside values of 1e-6.
+TEST_P(LayerEnvironment, SoftmaxFarBelowTheMaximumIsExactlyZero) {
+  for (const std::int64_t tokens : {2, 17, 35}) {
+    for (const bool causal : {true, false}) {
+      Layer layer = far_apart_scores(tokens, causal);
+      // The value of token j is row j of the value matrix, and so must the output be.
+      for (float& w : layer.weights.value.values) w *= 1e-6F;
+      std::fill_n(layer.weights.value.view().row(0), tokens, 1e38F);
+      const Matrix y = run(GetParam(), layer);
+      for (std::size_t i = 0; i < y.values.size(); ++i) {
+        const float expected = layer.weights.value.values[i];
+        ASSERT_LE(std::abs(y.values[i] - expected), 2 * kEpsilon * std::abs(expected))
+            << tokens << " tokens, causal " << causal << ", element " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerEnvironment, testing::ValuesIn(layer_cases()), case_name);
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,221 @@
+// Bad views are refused before y is touched; odd but valid memory works.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "support/guarded_buffer.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+constexpr float kCanary = -12345.0F;
+
+Shape small_shape() {
+  Shape shape = plain_shape(19, 24, 3, 8);
+  shape.d_proj = 20;
+  return shape;
+}
+
+class LayerFaults : public LayerTest {
+ protected:
+  /// Expects `forward` to refuse the views with a message that holds `word`, y untouched.
+  void expect_refusal(const std::string& word,
+                      const std::function<void(ConstMatrixView&, MatrixView&)>& spoil) {
+    const Layer layer = gaussian_layer(small_shape());
+    Attention attention(layer.shape, layer.weights, GetParam().options());
+    // Twice the room, so that a view that is too large still points at memory of its own.
+    Matrix y(2 * layer.shape.rows(), 2 * layer.shape.output_width());
+    std::fill(y.values.begin(), y.values.end(), kCanary);
+    ConstMatrixView x = layer.x.view();
+    MatrixView out{y.values.data(), layer.shape.rows(), layer.shape.output_width(),
+                   layer.shape.output_width()};
+    spoil(x, out);
+    try {
+      attention.forward(x, out);
+      FAIL() << "forward accepted it; expected a message with '" << word << "'";
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(
+        std::all_of(y.values.begin(), y.values.end(), [](float v) { return v == kCanary; }));
+  }
+
+  /// Runs the layer with x and y copied to where the views say.
+  void expect_same_as_plain(const Layer& layer, MatrixView x, MatrixView y) {
+    for (std::int64_t r = 0; r < x.rows; ++r) {
+      std::copy_n(layer.x.view().row(r), x.cols, x.row(r));
+    }
+    Attention attention(layer.shape, layer.weights, GetParam().options());
+    attention.forward(x, y);
+    EXPECT_TRUE(equal_for(GetParam(), y, run(GetParam(), layer).view()));
+  }
+};
+
+TEST_P(LayerFaults, NullPointersAreNamed) {
+  expect_refusal(": x ", [](ConstMatrixView& x, MatrixView&) { x.data = nullptr; });
+  expect_refusal(": y ", [](ConstMatrixView&, MatrixView& y) { y.data = nullptr; });
+  expect_refusal("null", [](ConstMatrixView&, MatrixView& y) { y.data = nullptr; });
+}
+
+TEST_P(LayerFaults, StridesBelowTheWidthAreNamed) {
+  expect_refusal(": x ", [](ConstMatrixView& x, MatrixView&) { x.row_stride = x.cols - 1; });
+  expect_refusal(": y ", [](ConstMatrixView&, MatrixView& y) { y.row_stride = y.cols - 1; });
+  expect_refusal("stride", [](ConstMatrixView& x, MatrixView&) { x.row_stride = 0; });
+  expect_refusal("stride", [](ConstMatrixView&, MatrixView& y) { y.row_stride = -y.cols; });
+}
+
+TEST_P(LayerFaults, WrongSizesAreNamed) {
+  expect_refusal("19", [](ConstMatrixView& x, MatrixView&) { x.rows -= 1; });
+  expect_refusal("24", [](ConstMatrixView& x, MatrixView&) { x.cols -= 1; });
+  expect_refusal("19", [](ConstMatrixView&, MatrixView& y) { y.rows += 1; });
+  expect_refusal("20", [](ConstMatrixView&, MatrixView& y) {
+    y.cols += 1;
+    y.row_stride += 1;
+  });
+}
+
+TEST_P(LayerFaults, OverlapIsNamed) {
+  const auto at = [](std::int64_t offset) {
+    return [offset](ConstMatrixView& x, MatrixView& y) { x.data = y.data + offset; };
+  };
+  const Shape shape = small_shape();
+  expect_refusal("overlap", at(0));
+  expect_refusal("overlap", at(shape.rows() * shape.output_width() - 1));
+  // x starts before y and reaches into its first element.
+  expect_refusal("overlap", [&](ConstMatrixView& x, MatrixView& y) {
+    x.data = y.data;
+    y.data += shape.rows() * shape.d_in - 1;
+  });
+}
+
+TEST_P(LayerFaults, NeighboursThatTouchButDoNotOverlapAreFine) {
+  const Layer layer = gaussian_layer(small_shape());
+  const std::int64_t inputs = layer.shape.rows() * layer.shape.d_in;
+  Matrix both(1, inputs + layer.shape.rows() * layer.shape.output_width());
+  float* first = both.values.data();
+  expect_same_as_plain(
+      layer, {first, layer.shape.rows(), layer.shape.d_in, layer.shape.d_in},
+      {first + inputs, layer.shape.rows(), layer.shape.output_width(), layer.shape.output_width()});
+}
+
+TEST_P(LayerFaults, UnalignedViewsGiveTheSame) {
+  const Layer layer = gaussian_layer(small_shape());
+  for (std::int64_t offset = 1; offset < 16; offset += 3) {
+    Matrix x(1, layer.shape.rows() * layer.shape.d_in + offset);
+    Matrix y(1, layer.shape.rows() * layer.shape.output_width() + 16 - offset);
+    expect_same_as_plain(
+        layer, {x.values.data() + offset, layer.shape.rows(), layer.shape.d_in, layer.shape.d_in},
+        {y.values.data() + 16 - offset, layer.shape.rows(), layer.shape.output_width(),
+         layer.shape.output_width()});
+  }
+}
+
+TEST_P(LayerFaults, PaddingIsNeitherReadNorWritten) {
+  for (const std::int64_t d_proj : {0, 20}) {
+    Shape shape = small_shape();
+    shape.d_proj = d_proj;
+    const Layer layer = gaussian_layer(shape);
+    const std::int64_t x_stride = shape.d_in + 5;
+    const std::int64_t y_stride = shape.output_width() + 19;
+    Matrix x(shape.rows(), x_stride);
+    Matrix y(shape.rows(), y_stride);
+    std::fill(x.values.begin(), x.values.end(), std::numeric_limits<float>::quiet_NaN());
+    std::fill(y.values.begin(), y.values.end(), kCanary);
+    expect_same_as_plain(layer, {x.values.data(), shape.rows(), shape.d_in, x_stride},
+                         {y.values.data(), shape.rows(), shape.output_width(), y_stride});
+    for (std::int64_t r = 0; r < shape.rows(); ++r) {
+      for (std::int64_t c = shape.output_width(); c < y_stride; ++c) {
+        ASSERT_EQ(y.view().row(r)[c], kCanary) << "row " << r << ", column " << c;
+      }
+    }
+  }
+}
+
+TEST_P(LayerFaults, NothingIsTouchedOutsideOfTheViews) {
+  using Side = GuardedBuffer::Side;
+  for (const Side side : {Side::at_start, Side::at_end}) {
+    for (const std::int64_t d_in : {1, 24, 37}) {
+      Shape shape = small_shape();
+      shape.d_in = d_in;
+      shape.d_proj = d_in == 24 ? 0 : d_in;
+      const Layer layer = gaussian_layer(shape);
+      const GuardedBuffer x(shape.rows() * shape.d_in, side);
+      const GuardedBuffer y(shape.rows() * shape.output_width(), side);
+      expect_same_as_plain(layer, {x.data(), shape.rows(), shape.d_in, shape.d_in},
+                           {y.data(), shape.rows(), shape.output_width(), shape.output_width()});
+    }
+  }
+}
+
+TEST_P(LayerFaults, NoTokensAndNoBatchAreNoWork) {
+  for (const bool no_tokens : {true, false}) {
+    Shape shape = small_shape();
+    (no_tokens ? shape.tokens : shape.batch) = 0;
+    Attention attention(shape, gaussian_weights(shape, 7), GetParam().options());
+    Matrix nothing(0, shape.d_in);
+    float canary = kCanary;
+    const MatrixView y{&canary, 0, shape.output_width(), shape.output_width()};
+    EXPECT_NO_THROW(attention.forward(nothing.view(), y));
+    EXPECT_EQ(canary, kCanary);
+    EXPECT_NO_THROW(attention.forward({nullptr, 0, shape.d_in, shape.d_in},
+                                      {nullptr, 0, shape.output_width(), shape.output_width()}));
+  }
+}
+
+TEST_P(LayerFaults, InvalidShapesAndWeightsAreRefused) {
+  const Layer layer = gaussian_layer(small_shape());
+  const auto expect_invalid = [&](const std::function<void(Shape&, SplitWeights&)>& spoil) {
+    Shape shape = layer.shape;
+    SplitWeights weights = layer.weights;
+    spoil(shape, weights);
+    EXPECT_THROW(Attention(shape, weights, GetParam().options()), InvalidArgument);
+  };
+  expect_invalid([](Shape& shape, SplitWeights&) { shape.heads = 5; });
+  expect_invalid([](Shape& shape, SplitWeights&) { shape.heads = 0; });
+  expect_invalid([](Shape& shape, SplitWeights&) { shape.dropout = 1.0; });
+  expect_invalid([](Shape& shape, SplitWeights&) { shape.dropout = -0.1; });
+  expect_invalid([](Shape& shape, SplitWeights&) {
+    shape.dropout = std::numeric_limits<double>::quiet_NaN();
+  });
+  expect_invalid([](Shape& shape, SplitWeights&) { shape.tokens = std::int64_t{1} << 62; });
+  expect_invalid([](Shape&, SplitWeights& weights) { weights.key = Matrix(24, 23); });
+  expect_invalid([](Shape&, SplitWeights& weights) { weights.output = Matrix(20, 24); });
+  expect_invalid([](Shape&, SplitWeights& weights) { weights.value_bias.resize(3); });
+}
+
+TEST_P(LayerFaults, TheOptionsInEffectAndTheCostsAreReported) {
+  const Layer layer = gaussian_layer(small_shape());
+  const Attention attention(layer.shape, layer.weights, GetParam().options());
+  EXPECT_EQ(attention.shape(), layer.shape);
+  EXPECT_EQ(attention.options().backend, GetParam().backend);
+  EXPECT_EQ(attention.options().formulation, GetParam().formulation);
+  EXPECT_GE(attention.options().threads, 1);
+  if (GetParam().isa) {
+    EXPECT_EQ(attention.options().isa, GetParam().isa);
+  }
+  EXPECT_GT(attention.costs().setup_seconds, 0);
+  EXPECT_GT(attention.costs().packed_bytes, 0);
+  EXPECT_GT(attention.costs().workspace_bytes, 0);
+  EXPECT_FALSE(attention.costs().project_provenance.empty());
+  EXPECT_FALSE(attention.costs().attend_provenance.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerFaults, testing::ValuesIn(layer_cases()), case_name);
+
+TEST(LayerBackends, AnUnknownBackendIsRefusedWithTheNearestName) {
+  const Layer layer = gaussian_layer(small_shape());
+  AttentionOptions options;
+  options.backend = "xsmid";
+  try {
+    Attention attention(layer.shape, layer.weights, options);
+    FAIL() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("xsimd"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,141 @@
+// The rules of softmax, masks and dropout of numerics.md, held to by `attend` of every backend.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support/attend_problem.hpp"
+
+namespace headroom::test {
+namespace {
+
+using OperationAttendRules = OperationAttend;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// A NaN or Inf at token 20 of head 1: rows before it and other heads keep their bits, and every
+// row that sees it is told.
+TEST_P(OperationAttendRules, MaskedSpecialsDoNotLeak) {
+  constexpr std::int64_t kToken = 20;
+  const Shape shape = attention_shape(70, 24, 3);
+  const AttendProblem clean = make_problem(shape);
+  run(clean);
+  for (const float special : {kNan, kInf, -kInf}) {
+    for (const bool in_key : {true, false}) {
+      const AttendProblem values = make_problem(shape);
+      (in_key ? values.k() : values.v()).at(kToken, 1)[7] = special;
+      run(values);
+      for (std::int64_t r = 0; r < shape.tokens; ++r) {
+        for (std::int64_t h = 0; h < shape.heads; ++h) {
+          const auto row = values.out_row(r, h);
+          const auto before = clean.out_row(r, h);
+          if (h != 1 || r < kToken) {
+            ASSERT_TRUE(same_bits(row, before)) << special << " row " << r << " head " << h;
+            continue;
+          }
+          for (std::size_t d = 0; d < row.size(); ++d) {
+            if (in_key && std::isinf(special)) continue;  // the sign of q decides: see below
+            const bool reached = in_key || d == 7;
+            ASSERT_EQ(!std::isfinite(row[d]), reached)
+                << special << (in_key ? " key" : " value") << " row " << r << " column " << d;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OperationAttendRules, ANanInAQueryStaysInItsRow) {
+  const Shape shape = attention_shape(70, 24, 3);
+  const AttendProblem clean = make_problem(shape);
+  run(clean);
+  const AttendProblem values = make_problem(shape);
+  values.q().at(33, 2)[5] = kNan;
+  run(values);
+  for (std::int64_t r = 0; r < shape.tokens; ++r) {
+    for (std::int64_t h = 0; h < shape.heads; ++h) {
+      const auto row = values.out_row(r, h);
+      if (r == 33 && h == 2) {
+        EXPECT_TRUE(std::all_of(row.begin(), row.end(), [](float x) { return std::isnan(x); }));
+      } else {
+        EXPECT_TRUE(same_bits(row, clean.out_row(r, h))) << "row " << r << " head " << h;
+      }
+    }
+  }
+}
+
+// Without a mask every row sees a NaN in a key.
+TEST_P(OperationAttendRules, AnUnmaskedNanReachesEveryRowOfItsHead) {
+  const Shape shape = attention_shape(70, 24, 2, 2, false);
+  const AttendProblem values = make_problem(shape);
+  values.k().at(shape.tokens + 69, 1)[0] = kNan;
+  run(values);
+  for (std::int64_t r = 0; r < shape.rows(); ++r) {
+    for (std::int64_t h = 0; h < shape.heads; ++h) {
+      const bool reached = r >= shape.tokens && h == 1;
+      for (const float x : values.out_row(r, h)) ASSERT_EQ(std::isnan(x), reached) << r << ' ' << h;
+    }
+  }
+}
+
+// A score of -inf has weight 0, also where a whole block of keys scores -inf before any other.
+TEST_P(OperationAttendRules, ScoresOfMinusInfinityWeighNothing) {
+  const Shape shape = attention_shape(300, 8, 2, 1, false);
+  const AttendProblem values = make_problem(shape);
+  for_each(values.q(), [](float& q) { q = std::fabs(q) + 0.5f; });
+  for (std::int64_t j = 0; j + 1 < shape.tokens; ++j) values.k().at(j, 0)[3] = -kInf;
+  run(values);
+  const float* last = values.v().at(shape.tokens - 1, 0);
+  for (std::int64_t r = 0; r < shape.tokens; ++r) {
+    for (std::size_t d = 0; d < 8;
+         ++d) {  // a weight of 1, but for the rounding of exp and division
+      ASSERT_NEAR(values.out_row(r, 0)[d], last[d], std::fabs(last[d]) * 0x1p-21f) << "row " << r;
+    }
+    for (const float x : values.out_row(r, 1)) ASSERT_TRUE(std::isfinite(x));
+  }
+}
+
+TEST_P(OperationAttendRules, LargeLogitsMatchADoubleLoop) {
+  for (const float factor : {4.0f, 30.0f, 1e4f}) {
+    for (const bool causal : {true, false}) {
+      const AttendProblem values = make_problem(attention_shape(130, 64, 2, 1, causal));
+      for_each(values.q(), [factor](float& q) { q *= factor; });
+      run(values);
+      ASSERT_TRUE(matches(values)) << "queries times " << factor;
+    }
+  }
+}
+
+// Far below the maximum is 0, not the smallest normal number: a huge value would show it.
+TEST_P(OperationAttendRules, WeightsFarBelowTheMaximumAreZero) {
+  const Shape shape = attention_shape(40, 16, 1, 1, false);
+  const AttendProblem values = make_problem(shape);
+  for_each(values.q(), [](float& q) { q = 10.0f; });
+  for_each(values.k(), [](float& k) { k = -10.0f; });
+  for_each(values.v(), [](float& v) { v = 1e38f; });
+  std::fill_n(values.k().at(17, 0), shape.head_dim(), 10.0f);
+  std::fill_n(values.v().at(17, 0), shape.head_dim(), 1.0f);
+  run(values);
+  for (const float x : values.out_values()) ASSERT_EQ(x, 1.0f);
+}
+
+TEST_P(OperationAttendRules, DropoutMatchesADoubleLoop) {
+  for (const std::int64_t tokens : {1, 33, 130, 257}) {
+    for (const bool causal : {true, false}) {
+      Shape shape = attention_shape(tokens, 40, 2, tokens > 200 ? 1 : 2, causal);
+      shape.dropout = 0.3;
+      shape.dropout_seed = 99;
+      const AttendProblem values = make_problem(shape);
+      run(values);
+      ASSERT_TRUE(matches(values));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OperationAttendRules, testing::ValuesIn(operation_cases()),
+                         operation_case_name);
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,292 @@
+// `project` of every backend: exact on whole numbers, whatever the sizes, strides and alignment.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/operation_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+constexpr float kUntouched = 12345.0f;
+
+/// One projection with all its data between guard pages, and the strides of its views.
+struct Problem {
+  std::int64_t rows, depth, block_cols, blocks;
+  bool biased = false;
+  std::int64_t padding = 0;  ///< floats after each row of x, weights and y
+  GuardedBuffer::Side side = GuardedBuffer::Side::at_end;
+};
+
+std::string text(const Problem& p) {
+  return "rows " + std::to_string(p.rows) + " depth " + std::to_string(p.depth) + " blocks " +
+         std::to_string(p.blocks) + " of " + std::to_string(p.block_cols) +
+         (p.biased ? " biased" : "");
+}
+
+class Data {
+ public:
+  Data(const Problem& p, HeadLayout layout)
+      : problem_(p),
+        activations_(layout, p.rows, p.blocks, p.block_cols, p.padding),
+        x_((p.rows - 1) * x_stride() + p.depth, p.side),
+        weights_((p.depth - 1) * weight_stride() + cols(), p.side),
+        bias_(cols(), p.side),
+        y_(activations_.size() - p.padding, p.side) {
+    fill_integers(x_.values(), 1);
+    fill_integers(weights_.values(), 2);
+    fill_integers(bias_.values(), 3);
+    std::fill(y_.values().begin(), y_.values().end(), kUntouched);
+  }
+
+  std::int64_t cols() const { return problem_.blocks * problem_.block_cols; }
+  std::int64_t x_stride() const { return problem_.depth + problem_.padding; }
+  std::int64_t weight_stride() const { return cols() + problem_.padding; }
+  ConstMatrixView x() const { return {x_.data(), problem_.rows, problem_.depth, x_stride()}; }
+  BlockedView y() const { return activations_.view(y_.data()); }
+  std::span<float> x_values() const { return x_.values(); }
+  std::span<float> weight_values() const { return weights_.values(); }
+  std::span<float> y_values() const { return y_.values(); }
+  float result(std::int64_t row, std::int64_t col) const {
+    return y().at(row, col / problem_.block_cols)[col % problem_.block_cols];
+  }
+
+  ProjectionSpec spec() const {
+    ProjectionSpec spec;
+    spec.rows = problem_.rows;
+    spec.block_cols = problem_.block_cols;
+    spec.weights = {ConstMatrixView{weights_.data(), problem_.depth, cols(), weight_stride()}};
+    if (problem_.biased) spec.biases = {bias_.data()};
+    return spec;
+  }
+
+  /// `x W (+ b)` in double, and the sum of its terms' absolute values.
+  std::pair<double, double> expected(std::int64_t row, std::int64_t col) const {
+    double sum = problem_.biased ? bias_.data()[col] : 0.0;
+    double magnitude = std::fabs(sum);
+    for (std::int64_t k = 0; k < problem_.depth; ++k) {
+      const double term = static_cast<double>(x_.data()[row * x_stride() + k]) *
+                          static_cast<double>(weights_.data()[k * weight_stride() + col]);
+      sum += term;
+      magnitude += std::fabs(term);
+    }
+    return {sum, magnitude};
+  }
+
+ private:
+  Problem problem_;
+  Activations activations_;
+  GuardedBuffer x_, weights_, bias_, y_;
+};
+
+/// All elements are what double precision gives. Whole numbers this small leave no rounding.
+testing::AssertionResult exact(const Data& data, std::int64_t rows) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < data.cols(); ++c) {
+      const double expected = data.expected(r, c).first;
+      if (static_cast<double>(data.result(r, c)) == expected) continue;
+      return testing::AssertionFailure() << "row " << r << " column " << c << " is "
+                                         << data.result(r, c) << ", expected " << expected;
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+class OperationProject : public OperationTest {
+ protected:
+  void expect_exact(const Problem& problem) const {
+    const Data data(problem, backend_->head_layout());
+    backend_->make_projection(data.spec())->run(data.x(), data.y());
+    ASSERT_TRUE(exact(data, problem.rows)) << text(problem);
+  }
+};
+
+const std::vector<std::int64_t> kRows = {1, 2, 3, 5, 13, 14, 15, 16, 29, 57};
+const std::vector<std::int64_t> kDepths = {1, 3, 8, 17, 64, 385};
+const std::vector<std::int64_t> kWidths = {1, 3, 8, 16, 31, 32, 33, 40, 59, 64, 80, 111, 128};
+
+TEST_P(OperationProject, IsExactForAllWidthsAndBlocks) {
+  std::size_t turn = 0;
+  for (const std::int64_t width : kWidths) {
+    for (const std::int64_t blocks : {1, 2, 3}) {
+      for (int pick = 0; pick < 3; ++pick, ++turn) {
+        const std::int64_t rows = kRows[turn % kRows.size()];
+        const std::int64_t depth = kDepths[turn * 7 % kDepths.size()];
+        ASSERT_NO_FATAL_FAILURE(expect_exact({rows, depth, width, blocks, turn % 2 == 0}));
+      }
+    }
+  }
+}
+
+TEST_P(OperationProject, IsExactForAllRowsAndDepths) {
+  for (const std::int64_t rows : kRows) {
+    for (const std::int64_t depth : kDepths) {
+      ASSERT_NO_FATAL_FAILURE(expect_exact({rows, depth, 33, 1, depth % 2 == 0}));
+    }
+  }
+}
+
+// Guard pages at either end of every buffer; odd sizes leave pointers unaligned.
+TEST_P(OperationProject, TouchesNothingOutsideItsViews) {
+  using Side = GuardedBuffer::Side;
+  for (const Side side : {Side::at_start, Side::at_end}) {
+    for (const std::int64_t width : {1, 15, 33, 64, 111}) {
+      for (const std::int64_t rows : {1, 7, 14, 57}) {
+        ASSERT_NO_FATAL_FAILURE(expect_exact({rows, 17, width, 2, true, 0, side}));
+      }
+    }
+  }
+}
+
+TEST_P(OperationProject, LeavesThePaddingBetweenRowsAlone) {
+  for (const std::int64_t width : {3, 32, 59}) {
+    for (const std::int64_t blocks : {1, 3}) {
+      const Problem problem{15, 19, width, blocks, true, 5};
+      const Data data(problem, backend_->head_layout());
+      backend_->make_projection(data.spec())->run(data.x(), data.y());
+      EXPECT_TRUE(exact(data, problem.rows)) << text(problem);
+      const auto values = data.y_values();
+      const auto written = problem.rows * data.cols();
+      EXPECT_EQ(std::count(values.begin(), values.end(), kUntouched),
+                static_cast<std::int64_t>(values.size()) - written)
+          << text(problem);
+    }
+  }
+}
+
+// As the fused formulation gives them: several matrices, each with a bias, in one product.
+TEST_P(OperationProject, PutsSeveralMatricesSideBySide) {
+  const std::int64_t rows = 13, depth = 24, head_dim = 20, heads = 2, width = heads * head_dim;
+  std::vector<float> x(static_cast<std::size_t>(rows * depth));
+  std::vector<float> weights(static_cast<std::size_t>(3 * depth * width));
+  std::vector<float> bias(static_cast<std::size_t>(3 * width));
+  fill_integers(x, 4);
+  fill_integers(weights, 5);
+  fill_integers(bias, 6);
+  ProjectionSpec fused{rows, {}, {}, head_dim};
+  const Activations wide(backend_->head_layout(), rows, 3 * heads, head_dim);
+  std::vector<float> y(static_cast<std::size_t>(wide.size()));
+  for (std::int64_t m = 0; m < 3; ++m) {
+    fused.weights.push_back({weights.data() + m * depth * width, depth, width, width});
+    fused.biases.push_back(bias.data() + m * width);
+  }
+  backend_->make_projection(fused)->run({x.data(), rows, depth, depth}, wide.view(y.data()));
+  const Activations narrow(backend_->head_layout(), rows, heads, head_dim);
+  for (std::int64_t m = 0; m < 3; ++m) {
+    const auto at = static_cast<std::size_t>(m);
+    const ProjectionSpec one{rows, {fused.weights[at]}, {fused.biases[at]}, head_dim};
+    std::vector<float> part(static_cast<std::size_t>(narrow.size()));
+    backend_->make_projection(one)->run({x.data(), rows, depth, depth}, narrow.view(part.data()));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const float* left = wide.view(y.data()).at(r, m * heads + h);
+        const float* right = narrow.view(part.data()).at(r, h);
+        ASSERT_TRUE(std::equal(left, left + head_dim, right))
+            << "matrix " << m << " row " << r << " head " << h;
+      }
+    }
+  }
+}
+
+// Each product and each addition rounds once, so n terms are within n + 1 half units of the sum of
+// their absolute values, in whatever order they are added.
+TEST_P(OperationProject, RoundsNoMoreThanItMust) {
+  for (const std::int64_t depth : {64, 385, 1030}) {
+    const Problem problem{29, depth, 40, 2};
+    const Data data(problem, backend_->head_layout());
+    fill_gaussian(data.x_values(), 7);
+    fill_gaussian(data.weight_values(), 8);
+    backend_->make_projection(data.spec())->run(data.x(), data.y());
+    const double limit = static_cast<double>(depth + 1) * 0x1p-24;
+    for (std::int64_t r = 0; r < problem.rows; ++r) {
+      for (std::int64_t c = 0; c < data.cols(); ++c) {
+        const auto [value, magnitude] = data.expected(r, c);
+        ASSERT_NEAR(static_cast<double>(data.result(r, c)), value, limit * magnitude)
+            << text(problem) << " row " << r << " column " << c;
+      }
+    }
+  }
+}
+
+TEST_P(OperationProject, RepeatsToTheBit) {
+  const Problem problem{57, 385, 59, 3, true};
+  const Data data(problem, backend_->head_layout());
+  fill_gaussian(data.x_values(), 9);
+  fill_gaussian(data.weight_values(), 10);
+  const auto projection = backend_->make_projection(data.spec());
+  projection->run(data.x(), data.y());
+  const std::vector<float> first(data.y_values().begin(), data.y_values().end());
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    projection->run(data.x(), data.y());
+    ASSERT_TRUE(same_bits(data.y_values(), first));
+  }
+}
+
+TEST_P(OperationProject, KeepsNanInItsRowAndItsColumn) {
+  const Problem problem{29, 33, 40, 2, true};
+  Data data(problem, backend_->head_layout());
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  data.x_values()[static_cast<std::size_t>(14 * data.x_stride() + 5)] = kNan;
+  data.weight_values()[static_cast<std::size_t>(32 * data.weight_stride() + 47)] = kNan;
+  backend_->make_projection(data.spec())->run(data.x(), data.y());
+  for (std::int64_t r = 0; r < problem.rows; ++r) {
+    for (std::int64_t c = 0; c < data.cols(); ++c) {
+      ASSERT_EQ(std::isnan(data.result(r, c)), r == 14 || c == 47) << r << ' ' << c;
+    }
+  }
+}
+
+TEST_P(OperationProject, NeedsTheWeightsAtSetUpOnly) {
+  const Problem problem{14, 17, 33, 1, true};
+  const Data data(problem, backend_->head_layout());
+  const auto projection = backend_->make_projection(data.spec());
+  const std::vector<float> kept(data.weight_values().begin(), data.weight_values().end());
+  fill_gaussian(data.weight_values(), 11);
+  projection->run(data.x(), data.y());
+  std::copy(kept.begin(), kept.end(), data.weight_values().begin());
+  EXPECT_TRUE(exact(data, problem.rows));
+}
+
+TEST_P(OperationProject, NamesItsCostsAndWhoComputes) {
+  const Problem problem{14, 17, 32, 2, true};
+  const Data data(problem, backend_->head_layout());
+  const OperationCosts costs = backend_->make_projection(data.spec())->costs();
+  EXPECT_GE(costs.packed_bytes, problem.depth * data.cols() * 4);
+  EXPECT_GE(costs.workspace_bytes, 0);
+  EXPECT_FALSE(costs.provenance.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OperationProject, testing::ValuesIn(operation_cases()),
+                         operation_case_name);
+
+// numerics.md: `naive` gives the same bits for wrapper and split.
+TEST(NaiveProject, ColumnsDoNotDependOnTheirNeighbours) {
+  const auto backend = backend_entry("naive").make({});
+  const Problem problem{29, 385, 59, 3};
+  const Data data(problem, backend->head_layout());
+  fill_gaussian(data.x_values(), 12);
+  fill_gaussian(data.weight_values(), 13);
+  backend->make_projection(data.spec())->run(data.x(), data.y());
+  for (std::int64_t b = 0; b < problem.blocks; ++b) {
+    ProjectionSpec narrow = data.spec();
+    narrow.weights[0].data += b * problem.block_cols;
+    narrow.weights[0].cols = problem.block_cols;
+    const Activations activations(backend->head_layout(), problem.rows, 1, problem.block_cols);
+    std::vector<float> y(static_cast<std::size_t>(activations.size()));
+    backend->make_projection(narrow)->run(data.x(), activations.view(y.data()));
+    for (std::int64_t r = 0; r < problem.rows; ++r) {
+      const auto width = static_cast<std::size_t>(problem.block_cols);
+      ASSERT_TRUE(
+          same_bits({data.y().at(r, b), width}, {activations.view(y.data()).at(r, 0), width}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom::test
