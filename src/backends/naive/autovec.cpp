@@ -1,0 +1,38 @@
+// What the compiler alone gives: the textbook loops at -O3, once per instruction set.
+#include "backends/naive/textbook_backend.hpp"
+#include "headroom/error.hpp"
+
+namespace {
+
+const headroom::textbook::Kernels& kernels(headroom::Isa isa) {
+  using headroom::Isa;
+  namespace textbook = headroom::textbook;
+#if defined(__x86_64__)
+  if (isa == Isa::sse42) return textbook::sse42::kKernels;
+  if (isa == Isa::avx2) return textbook::avx2::kKernels;
+  if (isa == Isa::avx512) return textbook::avx512::kKernels;
+#elif defined(__aarch64__)
+  if (isa == Isa::neon) return textbook::neon::kKernels;
+#endif
+  throw headroom::Unavailable("backend 'autovec' is not compiled for instruction set '" +
+                              std::string(headroom::to_string(isa)) +
+                              "'; choose one that 'headroom info' lists");
+}
+
+headroom::BackendInfo describe() {
+  headroom::BackendInfo info;
+  info.name = "autovec";
+  info.description = "the loops of naive, vectorised by the compiler, one thread";
+  info.available = true;
+  info.uses_isa = true;
+  return info;
+}
+
+std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
+  return std::make_unique<headroom::autovec::TextbookBackend>(
+      kernels(config.isa), "loops:" + std::string(headroom::to_string(config.isa)));
+}
+
+}  // namespace
+
+HEADROOM_DEFINE_BACKEND(autovec) = {describe, headroom::autovec::declines, make};

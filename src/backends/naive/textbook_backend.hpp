@@ -1,0 +1,75 @@
+// The backend around the textbook loops, compiled for `naive` and for `autovec`, each time into a
+// namespace of its own, so that a program may link both. No extra instruction sets here, so it may
+// use the standard library.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "backends/backend.hpp"
+#include "backends/naive/textbook.hpp"
+#include "core/aligned_buffer.hpp"
+#include "headroom/dropout.hpp"
+
+namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
+
+/// Owns a row-major copy of the matrices of a spec, side by side.
+class TextbookProjection final : public Projection {
+ public:
+  TextbookProjection(const textbook::Kernels& kernels, std::string provenance,
+                     const ProjectionSpec& spec);
+  void run(ConstMatrixView x, const BlockedView& y) override;
+  OperationCosts costs() const override;
+
+ private:
+  const textbook::Kernels& kernels_;
+  std::string provenance_;
+  std::int64_t depth_ = 0;
+  AlignedBuffer weights_;
+  AlignedBuffer bias_;
+};
+
+/// Keeps the `T x T` attention weights of one head at a time, as the textbook does.
+class TextbookAttention final : public HeadAttention {
+ public:
+  TextbookAttention(const textbook::Kernels& kernels, std::string provenance, const Shape& shape);
+  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
+           const BlockedView& out) override;
+  OperationCosts costs() const override;
+
+ private:
+  void run_head(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
+                const BlockedView& out, std::int64_t sequence, std::int64_t head);
+  void drop(std::int64_t sequence, std::int64_t head);
+
+  const textbook::Kernels& kernels_;
+  std::string provenance_;
+  Shape shape_;
+  AlignedBuffer weights_;
+  AlignedBuffer factors_;
+};
+
+class TextbookBackend final : public Backend {
+ public:
+  TextbookBackend(const textbook::Kernels& kernels, std::string provenance)
+      : kernels_(kernels), provenance_(std::move(provenance)) {}
+
+  HeadLayout head_layout() const override { return HeadLayout::token_major; }
+  std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
+    return std::make_unique<TextbookProjection>(kernels_, provenance_, spec);
+  }
+  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+    return std::make_unique<TextbookAttention>(kernels_, provenance_, shape);
+  }
+
+ private:
+  const textbook::Kernels& kernels_;
+  std::string provenance_;
+};
+
+/// Declines only sequences whose `T x T` scores have no 64-bit size in bytes.
+std::optional<std::string> declines(const Shape& shape);
+
+}  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

@@ -1,0 +1,80 @@
+#include "backends/onednn/block_primitives.hpp"
+
+#include <algorithm>
+
+namespace headroom::onednn {
+namespace {
+
+using dnnl::memory;
+
+memory::desc row_major(std::int64_t rows, std::int64_t cols) {
+  return {{rows, cols}, memory::data_type::f32, memory::format_tag::ab};
+}
+
+// Keys lie as rows of head_dim; the product wants them as columns, which is a matter of naming.
+memory::desc transposed(std::int64_t rows, std::int64_t cols) {
+  return {{rows, cols}, memory::data_type::f32, memory::format_tag::ba};
+}
+
+}  // namespace
+
+BlockPrimitives::BlockPrimitives(const Device& device, std::int64_t queries, std::int64_t keys,
+                                 std::int64_t head_dim)
+    : queries_(queries),
+      keys_(keys),
+      score_plan_(describe_matmul(device.engine, row_major(queries, head_dim),
+                                  transposed(head_dim, keys), nullptr, row_major(queries, keys),
+                                  user_scratchpad())),
+      context_plan_(describe_matmul(device.engine, row_major(queries, keys),
+                                    row_major(keys, head_dim), nullptr,
+                                    row_major(queries, head_dim), user_scratchpad())),
+      softmax_plan_(
+          describe_softmax(device.engine, row_major(queries, keys), 1, user_scratchpad())),
+      score_(score_plan_),
+      context_(context_plan_),
+      softmax_(softmax_plan_),
+      scratch_floats_(std::max({floats_of(score_plan_.scratchpad_desc()),
+                                floats_of(context_plan_.scratchpad_desc()),
+                                floats_of(softmax_plan_.scratchpad_desc())})) {}
+
+std::string BlockPrimitives::provenance() const {
+  return std::string(score_plan_.impl_info_str()) + "/softmax:" + softmax_plan_.impl_info_str();
+}
+
+BlockPrimitives::Binding::Binding(const BlockPrimitives& p, const dnnl::engine& engine,
+                                  const BlockBuffers& buffers)
+    : query_(p.score_plan_.src_desc(), engine, buffers.query),
+      keys_(p.score_plan_.weights_desc(), engine, nullptr),
+      scores_(p.score_plan_.dst_desc(), engine, buffers.scores),
+      values_(p.context_plan_.weights_desc(), engine, nullptr),
+      context_(p.context_plan_.dst_desc(), engine, buffers.context),
+      score_scratch_(p.score_plan_.scratchpad_desc(), engine, buffers.scratch),
+      softmax_scratch_(p.softmax_plan_.scratchpad_desc(), engine, buffers.scratch),
+      context_scratch_(p.context_plan_.scratchpad_desc(), engine, buffers.scratch) {}
+
+void BlockPrimitives::score(Binding& b, const dnnl::stream& stream, float* keys) const {
+  b.keys_.set_data_handle(keys);
+  execute(score_, stream,
+          std::array{dnnl_exec_arg_t{DNNL_ARG_SRC, b.query_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_WEIGHTS, b.keys_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_DST, b.scores_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_SCRATCHPAD, b.score_scratch_.get()}});
+}
+
+void BlockPrimitives::softmax(Binding& b, const dnnl::stream& stream) const {
+  execute(softmax_, stream,
+          std::array{dnnl_exec_arg_t{DNNL_ARG_SRC, b.scores_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_DST, b.scores_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_SCRATCHPAD, b.softmax_scratch_.get()}});
+}
+
+void BlockPrimitives::weigh_values(Binding& b, const dnnl::stream& stream, float* values) const {
+  b.values_.set_data_handle(values);
+  execute(context_, stream,
+          std::array{dnnl_exec_arg_t{DNNL_ARG_SRC, b.scores_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_WEIGHTS, b.values_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_DST, b.context_.get()},
+                     dnnl_exec_arg_t{DNNL_ARG_SCRATCHPAD, b.context_scratch_.get()}});
+}
+
+}  // namespace headroom::onednn

@@ -1,0 +1,56 @@
+// The three oneDNN primitives for one block of query rows of one head, for one size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/onednn/runtime.hpp"
+
+namespace headroom::onednn {
+
+/// Where one thread keeps a block's data.
+struct BlockBuffers {
+  float* query;    ///< `queries x head_dim`, scaled
+  float* scores;   ///< `queries x keys`
+  float* context;  ///< `queries x head_dim`
+  float* scratch;
+};
+
+/// Scores, softmax in place, weighted values: for `queries` rows over the first `keys` keys.
+class BlockPrimitives {
+ public:
+  BlockPrimitives(const Device& device, std::int64_t queries, std::int64_t keys,
+                  std::int64_t head_dim);
+
+  std::int64_t queries() const { return queries_; }
+  std::int64_t keys() const { return keys_; }
+  std::int64_t scratch_floats() const { return scratch_floats_; }
+  std::string provenance() const;
+
+  /// The memory objects of one thread, which name its buffers.
+  class Binding {
+   public:
+    Binding(const BlockPrimitives& primitives, const dnnl::engine& engine,
+            const BlockBuffers& buffers);
+
+   private:
+    friend class BlockPrimitives;
+    dnnl::memory query_, keys_, scores_, values_, context_;
+    dnnl::memory score_scratch_, softmax_scratch_, context_scratch_;
+  };
+
+  void score(Binding& binding, const dnnl::stream& stream, float* keys) const;
+  void softmax(Binding& binding, const dnnl::stream& stream) const;
+  void weigh_values(Binding& binding, const dnnl::stream& stream, float* values) const;
+
+ private:
+  std::int64_t queries_;
+  std::int64_t keys_;
+  dnnl::matmul::primitive_desc score_plan_, context_plan_;
+  dnnl::softmax_forward::primitive_desc softmax_plan_;
+  dnnl::matmul score_, context_;
+  dnnl::softmax_forward softmax_;
+  std::int64_t scratch_floats_;
+};
+
+}  // namespace headroom::onednn

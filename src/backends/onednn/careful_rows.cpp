@@ -1,0 +1,45 @@
+#include "backends/onednn/careful_rows.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace headroom::onednn {
+
+bool all_finite(const float* values, std::int64_t count) {
+  constexpr std::uint32_t kExponent = 0x7f800000u;  // all ones in NaN and Inf only
+  std::uint32_t special = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    // Adding one to a full exponent carries into the sign bit; no branch, so this vectorises.
+    special |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) + 0x00800000u;
+  }
+  return (special & 0x80000000u) == 0;
+}
+
+void careful_weights(const HeadSource& head, std::int64_t row, std::int64_t keys, float scale,
+                     float* weights) {
+  const float* query = head.query + row * head.query_stride;
+  float largest = -INFINITY;
+  for (std::int64_t j = 0; j < keys; ++j) {
+    const float* key = head.keys + j * head.key_stride;
+    float score = 0.0f;
+    for (std::int64_t d = 0; d < head.head_dim; ++d) score += query[d] * key[d];
+    weights[j] = score * scale;
+    if (weights[j] > largest) largest = weights[j];
+  }
+  float sum = 0.0f;
+  for (std::int64_t j = 0; j < keys; ++j) {
+    weights[j] = std::exp(weights[j] - largest);
+    sum += weights[j];
+  }
+  for (std::int64_t j = 0; j < keys; ++j) weights[j] /= sum;
+}
+
+void careful_values(const HeadSource& head, std::int64_t keys, const float* weights, float* out) {
+  for (std::int64_t d = 0; d < head.head_dim; ++d) out[d] = 0.0f;
+  for (std::int64_t j = 0; j < keys; ++j) {
+    const float* value = head.values + j * head.value_stride;
+    for (std::int64_t d = 0; d < head.head_dim; ++d) out[d] += weights[j] * value[d];
+  }
+}
+
+}  // namespace headroom::onednn

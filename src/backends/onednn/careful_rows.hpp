@@ -1,0 +1,48 @@
+// Rows that NaN or Inf reach. The library's softmax and masked products may drop a NaN or spread
+// it, so such rows, rare as they are, are computed by plain loops that skip what is masked.
+#pragma once
+
+#include <cstdint>
+
+namespace headroom::onednn {
+
+/// Copies `rows x cols` values into dense rows, times `scale`. Rows that hold NaN or Inf become
+/// zeros, so that they cannot reach other rows; `report(row)` is called for each.
+template <class Report>
+void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t rows,
+                      std::int64_t cols, float scale, float* packed, const Report& report);
+
+/// True if no value is NaN or Inf.
+bool all_finite(const float* values, std::int64_t count);
+
+/// Query, key and value of one head of one sequence, as the caller gave them.
+struct HeadSource {
+  const float* query;
+  const float* keys;
+  const float* values;
+  std::int64_t query_stride;
+  std::int64_t key_stride;
+  std::int64_t value_stride;
+  std::int64_t head_dim;
+};
+
+/// Attention weights of one query row over the first `keys` keys: `softmax(q k^T * scale)`.
+void careful_weights(const HeadSource& head, std::int64_t row, std::int64_t keys, float scale,
+                     float* weights);
+
+/// `out = weights V` for one row.
+void careful_values(const HeadSource& head, std::int64_t keys, const float* weights, float* out);
+
+template <class Report>
+void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t rows,
+                      std::int64_t cols, float scale, float* packed, const Report& report) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* from = source + r * stride;
+    float* to = packed + r * cols;
+    const bool finite = all_finite(from, cols);
+    for (std::int64_t c = 0; c < cols; ++c) to[c] = finite ? from[c] * scale : 0.0f;
+    if (!finite) report(r);
+  }
+}
+
+}  // namespace headroom::onednn

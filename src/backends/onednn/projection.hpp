@@ -1,0 +1,37 @@
+// `Y = X W (+ b)` as one oneDNN matmul over weights in the layout the library asks for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/backend.hpp"
+#include "backends/onednn/runtime.hpp"
+
+namespace headroom::onednn {
+
+class OnednnProjection final : public Projection {
+ public:
+  OnednnProjection(int threads, std::shared_ptr<SharedScratch> scratch, const ProjectionSpec& spec);
+  void run(ConstMatrixView x, const BlockedView& y) override;
+  OperationCosts costs() const override;
+
+ private:
+  void pack_weights(const ProjectionSpec& spec, const dnnl::memory::desc& packed);
+  void pack_bias(const ProjectionSpec& spec);
+  void multiply(const float* x, float* y);
+
+  int threads_;
+  std::shared_ptr<SharedScratch> scratch_;
+  Device device_;
+  std::int64_t rows_;
+  std::int64_t depth_;
+  std::int64_t cols_ = 0;
+  AlignedBuffer packed_;
+  AlignedBuffer bias_;
+  std::int64_t workspace_bytes_ = 0;
+  std::string provenance_;
+  dnnl::matmul matmul_;
+  dnnl::memory x_, weights_, bias_memory_, y_, scratchpad_;
+};
+
+}  // namespace headroom::onednn

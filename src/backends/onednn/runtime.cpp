@@ -1,0 +1,58 @@
+#include "backends/onednn/runtime.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+
+#include "headroom/error.hpp"
+
+namespace headroom::onednn {
+namespace {
+
+dnnl::cpu_isa library_level(Isa isa) {
+  switch (isa) {
+    case Isa::sse42:
+      return dnnl::cpu_isa::sse41;
+    case Isa::avx2:
+      return dnnl::cpu_isa::avx2;
+    case Isa::avx512:
+      return dnnl::cpu_isa::avx512_core;
+    case Isa::neon:
+      break;  // the only level of its family, so never a limit
+  }
+  return kNoIsaLimit;
+}
+
+}  // namespace
+
+void limit_isa(Isa isa) {
+  static std::mutex mutex;
+  static std::optional<Isa> in_force;
+  const std::lock_guard lock(mutex);
+  if (!in_force) {
+    // The highest level is left unlimited: it may know more than our levels name.
+    const bool limited = isa != available_isas().back();
+    if (limited && dnnl::set_max_cpu_isa(library_level(isa)) != dnnl::status::success) {
+      throw Unavailable(fmt::format(
+          "backend 'onednn' cannot be limited to '{}': oneDNN was used in this process before, or "
+          "was built without that choice; force the level in a fresh process",
+          to_string(isa)));
+    }
+    in_force = isa;
+  }
+  if (*in_force != isa) {
+    throw Unavailable(fmt::format(
+        "backend 'onednn' cannot switch to '{}': oneDNN already runs with '{}' in this process and "
+        "takes one level only; force the level in a fresh process",
+        to_string(isa), to_string(*in_force)));
+  }
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace headroom::onednn

@@ -1,0 +1,115 @@
+// What the operations share: the library's engine, its threads, its scratch memory.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+// Both are needed: a compiler may know OpenMP without having its header, as clang-tidy does.
+#if defined(_OPENMP) && __has_include(<omp.h>)
+#define HEADROOM_ONEDNN_OPENMP 1
+#include <omp.h>
+#endif
+
+#include "backends/onednn/dnnl_compat.hpp"
+#include "core/aligned_buffer.hpp"
+#include "headroom/isa.hpp"
+
+namespace headroom::onednn {
+
+/// Limits oneDNN to an instruction-set level, unless it is the machine's highest. The library
+/// takes such a limit once in a process, before its first use.
+/// @throws Unavailable if the library already runs with another level.
+void limit_isa(Isa isa);
+
+/// The processor and an in-order stream on it.
+struct Device {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+/// Attributes that make primitives use scratch memory of the caller, so that none is allocated
+/// while they run.
+dnnl::primitive_attr user_scratchpad();
+
+/// Memory that all operations of one layer share, because they never run at the same time. Grows
+/// during set-up only.
+class SharedScratch {
+ public:
+  enum class Use { primitive, input, output };
+
+  /// Makes room for `count` floats; returns by how many bytes the memory grew.
+  std::int64_t reserve(Use use, std::int64_t count) {
+    AlignedBuffer& buffer = buffers_[static_cast<std::size_t>(use)];
+    const std::int64_t before = buffer.bytes();
+    if (count > buffer.size()) buffer = AlignedBuffer(count);
+    return buffer.bytes() - before;
+  }
+  float* data(Use use) { return buffers_[static_cast<std::size_t>(use)].data(); }
+
+ private:
+  std::array<AlignedBuffer, 3> buffers_;
+};
+
+/// Floats that hold a memory object of this kind.
+inline std::int64_t floats_of(const dnnl::memory::desc& desc) {
+  return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
+}
+
+/// Runs a primitive through the C interface: the C++ one builds maps on the heap at every call.
+template <std::size_t N>
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const std::array<dnnl_exec_arg_t, N>& arguments) {
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(N), arguments.data());
+  if (status != dnnl_success) {
+    throw std::runtime_error("oneDNN refused to run a prepared primitive: dnnl_primitive_execute");
+  }
+}
+
+/// Sets the OpenMP thread count of the calling thread, which oneDNN obeys both when it makes and
+/// when it runs a primitive, and sets it back at the end.
+class ThreadCount {
+ public:
+#ifdef HEADROOM_ONEDNN_OPENMP
+  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(threads);
+  }
+  ~ThreadCount() { omp_set_num_threads(before_); }
+#else
+  explicit ThreadCount(int) {}
+#endif
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+#ifdef HEADROOM_ONEDNN_OPENMP
+  int before_;
+#endif
+};
+
+/// Calls `task(i, slot)` for `i` in `[0, count)`, in order of `i`, on the runtime that oneDNN
+/// itself uses, with `slot` in `[0, threads)`. A primitive that a task runs stays on the task's
+/// thread.
+template <class Task>
+void parallel_for(int threads, std::int64_t count, const Task& task) {
+#ifdef HEADROOM_ONEDNN_OPENMP
+  std::atomic<bool> failed{false};  // an exception must not leave a parallel region
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+  for (std::int64_t i = 0; i < count; ++i) {
+    try {
+      task(i, omp_get_thread_num());
+    } catch (...) {
+      failed = true;
+    }
+  }
+  if (failed) throw std::runtime_error("oneDNN refused to run a prepared primitive on a thread");
+#else
+  static_cast<void>(threads);
+  for (std::int64_t i = 0; i < count; ++i) task(i, 0);
+#endif
+}
+
+}  // namespace headroom::onednn
