@@ -15,16 +15,24 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 #if defined(HEADROOM_ISA_AVX512)
 using Arch = xsimd::avx512bw;
-inline constexpr int kTileRows = 14;  // 28 accumulators, 2 of B and 1 of A in 32 registers
+inline constexpr int kFullTileRows = 14;  // 28 accumulators, 2 of B and 1 of A in 32 registers
 #elif defined(HEADROOM_ISA_AVX2)
 using Arch = xsimd::fma3<xsimd::avx2>;
-inline constexpr int kTileRows = 6;  // 12 accumulators, 2 of B and 1 of A in 16 registers
+inline constexpr int kFullTileRows = 6;  // 12 accumulators, 2 of B and 1 of A in 16 registers
 #elif defined(HEADROOM_ISA_SSE42)
 using Arch = xsimd::sse4_2;
-inline constexpr int kTileRows = 6;
+inline constexpr int kFullTileRows = 6;
 #elif defined(HEADROOM_ISA_NEON)
 using Arch = xsimd::neon64;
-inline constexpr int kTileRows = 12;  // 24 accumulators in 32 registers
+inline constexpr int kFullTileRows = 12;  // 24 accumulators in 32 registers
+#endif
+
+// A sanitizer guards every access of every unrolled tile, which takes the compiler many minutes.
+// A low tile takes the same paths through the same code.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kTileRows = 3;
+#else
+inline constexpr int kTileRows = kFullTileRows;
 #endif
 
 using Vec = xsimd::batch<float, Arch>;
