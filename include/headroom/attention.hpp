@@ -32,8 +32,8 @@ std::optional<Formulation> parse_formulation(std::string_view name);
 struct AttentionOptions {
   std::string backend = "xsimd";
   Formulation formulation = Formulation::split;
-  int threads = 0;         ///< 0: every core this process may use; ignored by one-thread backends
-  std::optional<Isa> isa;  ///< force an instruction-set level; see `select_isa`
+  int threads = 0;  ///< 0: every core this process may use; ignored by one-thread backends
+  std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
 };
 
 /// Wall-clock seconds of the parts of one forward pass.

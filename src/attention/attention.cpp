@@ -107,7 +107,7 @@ HeadBlocks head_blocks(HeadLayout layout, bool one_product, const Shape& shape, 
 
 class Attention::Plan {
  public:
-  Plan(const Shape& shape, const SplitWeights& weights, const AttentionOptions& options);
+  Plan(const Shape& wanted, const SplitWeights& weights, const AttentionOptions& wanted_options);
 
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes* times);
 
