@@ -1,23 +1,24 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <string>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
 
+// Every backend, in the order in which they are listed everywhere. To add one, add its folder and
+// its line here.
+#define HEADROOM_FOR_EACH_BACKEND(do_with) \
+  do_with(naive) do_with(autovec) do_with(xsimd) do_with(onednn) do_with(tbb)
+
 // A backend is in the program if its target is linked. The references are weak, so that a program
 // that links one backend needs no other one's libraries; each backend's CMake target asks the
-// linker for its symbol by name. To add a backend, add its folder and one line to each list below.
-extern "C" {
+// linker for its symbol by name.
 #define HEADROOM_DECLARE(name) \
-  extern const headroom::BackendEntry headroom_backend_##name __attribute__((weak))
-HEADROOM_DECLARE(naive);
-HEADROOM_DECLARE(autovec);
-HEADROOM_DECLARE(xsimd);
-HEADROOM_DECLARE(onednn);
-HEADROOM_DECLARE(tbb);
-#undef HEADROOM_DECLARE
+  extern const headroom::BackendEntry headroom_backend_##name __attribute__((weak));
+extern "C" {
+HEADROOM_FOR_EACH_BACKEND(HEADROOM_DECLARE)
 }
 
 namespace headroom {
@@ -28,14 +29,9 @@ struct Row {
   const BackendEntry* entry;
 };
 
-const std::array<Row, 5>& rows() {
-  static const std::array<Row, 5> table{{
-      {"naive", &headroom_backend_naive},
-      {"autovec", &headroom_backend_autovec},
-      {"xsimd", &headroom_backend_xsimd},
-      {"onednn", &headroom_backend_onednn},
-      {"tbb", &headroom_backend_tbb},
-  }};
+#define HEADROOM_ROW(name) {#name, &headroom_backend_##name},
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table{HEADROOM_FOR_EACH_BACKEND(HEADROOM_ROW)};
   return table;
 }
 

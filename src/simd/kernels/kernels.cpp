@@ -44,6 +44,7 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa, kLanes, kTileRows, project, attend, pack_keys, exp2_array, fma_chain};
+const KernelTable kTable{kIsa,   kLanes,    kTileRows,  project,
+                         attend, pack_keys, exp2_array, fma_chain};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
