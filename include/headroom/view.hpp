@@ -20,6 +20,7 @@ struct BasicMatrixView {
   T* row(std::int64_t r) const { return data + r * row_stride; }
 
   /// The same values, read-only.
+  // NOLINTNEXTLINE(google-explicit-constructor): as harmless as float* to const float*
   operator BasicMatrixView<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, cols, row_stride};
   }

@@ -10,12 +10,13 @@ namespace headroom {
 /// allocate, and forward() must not.
 class TaskRef {
  public:
+  // NOLINTBEGIN(google-explicit-constructor): a reference parameter in disguise
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, TaskRef>) TaskRef(
-      F& callable)  // NOLINT(google-explicit-constructor): a reference parameter in disguise
+  requires(!std::is_same_v<std::remove_cvref_t<F>, TaskRef>) TaskRef(F& callable)
       : object_(&callable), call_([](const void* object, std::int64_t task, int slot) {
           (*static_cast<const F*>(object))(task, slot);
         }) {}
+  // NOLINTEND(google-explicit-constructor)
 
   void operator()(std::int64_t task, int slot) const { call_(object_, task, slot); }
 

@@ -28,6 +28,7 @@ struct BasicBlockedView {
   BasicBlockedView slice(std::int64_t first, std::int64_t count) const {
     return {data + first * block_stride, rows, row_stride, count, block_cols, block_stride};
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): as harmless as float* to const float*
   operator BasicBlockedView<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, row_stride, blocks, block_cols, block_stride};
   }

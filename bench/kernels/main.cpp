@@ -1,0 +1,22 @@
+// Each kernel alone, beside its limit measured in the same run. Names are
+// `project/<backend>/<isa>/t<threads>/M<rows>_N<columns>_K<depth>` and
+// `attend/<backend>/<isa>/t<threads>/T<tokens>_D<head_dim>_H<heads>[_nomask]`; choose with
+// --benchmark_filter. No row is timed before its result was checked.
+
+#include <benchmark/benchmark.h>
+
+#include "kernels/limits.hpp"
+#include "sweep/process_setup.hpp"
+
+int main(int argc, char** argv) {
+  headroom::sweep::restart_with_passive_openmp(argv);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  headroom::bench::register_limits();
+  headroom::bench::register_project();
+  headroom::bench::register_attend();
+  headroom::bench::register_elementwise();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
