@@ -31,6 +31,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 std::string hint(const CLI::App& app, const std::vector<Command>& commands, int count,
                  char** arguments) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.app->get_name());
   const CLI::App* chosen = nullptr;
   for (int i = 1; i < count && chosen == nullptr; ++i) {
