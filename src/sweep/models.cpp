@@ -50,9 +50,9 @@ void add_tokens(std::vector<ShapeSeed>& seeds) {
 // the widest layer for a single token, where memory is the limit.
 std::vector<ShapeSeed> quick() {
   return {
-      {768, 12, 64, true, {1, 64, 128}},
+      {768, 12, 64, true, {1, 128}},
       {64, 1, 64, false, {64}},
-      {1536, 96, 16, false, {16, 32}},
+      {1536, 96, 16, false, {16}},
       {6144, 96, 64, false, {1}},
   };
 }
