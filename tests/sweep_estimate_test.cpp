@@ -29,7 +29,7 @@ TEST(Estimate, MemoryCountsWeightsAndTheTextbooksScores) {
 TEST(Estimate, MemoryOfTheLargestShapesDoesNotWrap) {
   Shape shape;
   shape.tokens = std::int64_t{1} << 29;
-  shape.d_in = std::int64_t{1} << 30;
+  shape.d_in = std::int64_t{1} << 29;
   shape.d_out = std::int64_t{1} << 27;
   shape.d_proj = std::int64_t{1} << 29;
   ASSERT_NO_THROW(shape.validate());
