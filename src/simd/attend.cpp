@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/rounding.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd {
@@ -11,8 +12,6 @@ namespace {
 
 // Tiles that share a block of keys and values while it is in the L2.
 constexpr std::int64_t kTilesPerTask = 8;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -23,8 +22,8 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& 
       panel_(2 * kernels.lanes) {
   const std::int64_t head_dim = shape.head_dim();
   const std::int64_t pairs = shape.batch * shape.heads;
-  keys_per_head_ = divide_up(shape.tokens, panel_) * panel_ * head_dim;
-  values_per_head_ = divide_up(head_dim, kernels.lanes) * kernels.lanes * shape.tokens;
+  keys_per_head_ = round_up(shape.tokens, panel_) * head_dim;
+  values_per_head_ = round_up(head_dim, kernels.lanes) * shape.tokens;
   keys_ = AlignedBuffer(pairs * keys_per_head_);
   values_ = AlignedBuffer(pairs * values_per_head_);
   // Padding keys are scored and then masked, padding columns of values are never stored; zeros

@@ -5,10 +5,6 @@
 namespace headroom::simd {
 namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 std::int64_t total_cols(const std::vector<ConstMatrixView>& parts) {
   std::int64_t cols = 0;
   for (const ConstMatrixView& part : parts) cols += part.cols;

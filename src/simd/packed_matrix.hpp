@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
+#include "core/rounding.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
 
@@ -22,7 +23,7 @@ class PackedMatrix {
 
   std::int64_t depth() const { return depth_; }
   std::int64_t cols() const { return cols_; }
-  std::int64_t panels() const { return (cols_ + panel_cols_ - 1) / panel_cols_; }
+  std::int64_t panels() const { return divide_up(cols_, panel_cols_); }
   const float* data() const { return data_.data(); }
   const float* bias() const { return bias_.data(); }
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }

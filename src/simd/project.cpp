@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/rounding.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd {
@@ -20,13 +21,11 @@ constexpr std::int64_t kTasksPerSlot = 8;
 // L2, while a tile's own rows (14 x 384 = 21 KiB) stay in the L1.
 constexpr std::int64_t kStageDepth = 384;
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
 // only cost it.
 std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
   const std::int64_t stages = tiles <= 1 ? 1 : divide_up(depth, kStageDepth);
-  return divide_up(divide_up(depth, stages), kChunk) * kChunk;
+  return round_up(divide_up(depth, stages), kChunk);
 }
 
 }  // namespace
