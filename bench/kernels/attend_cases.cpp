@@ -1,13 +1,12 @@
 // Softmax attention over heads, from a few tokens to long sequences.
 
-#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "backends/backend.hpp"
 #include "headroom/initialise.hpp"
-#include "kernels/limits.hpp"
+#include "kernels/rows.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
 
@@ -64,35 +63,48 @@ Matrix in_layout(HeadLayout layout, const Shape& shape, const Matrix& x) {
   return heads;
 }
 
-void run_case(benchmark::State& state, const Contestant& who, const Case& c) {
-  const Shape shape = shape_of(c);
-  if (const auto reason = backend_entry(who.backend).declines(shape)) {
-    state.SkipWithError(reason->c_str());
-    return;
-  }
-  const std::unique_ptr<Backend> backend = backend_entry(who.backend).make({who.threads, who.isa});
-  const Matrix x = gaussian_input(shape, 1);
-  const Matrix qkv = in_layout(backend->head_layout(), shape, x);
-  Matrix y(shape.rows(), shape.d_out);
-  const bool head_major = backend->head_layout() == HeadLayout::head_major;
-  const ConstBlockedView in{
-      qkv.values.data(), shape.rows(), head_major ? c.head_dim : shape.d_out,
-      c.heads,           c.head_dim,   head_major ? shape.rows() * c.head_dim : c.head_dim};
-  const BlockedView out{y.values.data(), shape.rows(), shape.d_out,
-                        c.heads,         c.head_dim,   c.head_dim};
-  const std::unique_ptr<HeadAttention> attention = backend->make_attention(shape);
-  attention->run(in, in, in, out);
-  if (!correct(shape, x, y)) {
-    state.SkipWithError("wrong result");
-    return;
-  }
-  for (auto _ : state) attention->run(in, in, in, out);
+// What a row keeps between its repetitions.
+struct Problem {
+  Matrix qkv, y;
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<HeadAttention> attention;
+};
 
-  const double flops = shape.flops().attention * static_cast<double>(state.iterations());
-  using benchmark::Counter;
-  state.counters["gflops"] = Counter(flops / 1e9, Counter::kIsRate);
-  state.counters["peak_share"] =
-      Counter(flops / (1e9 * fma_peak(who.isa, who.threads)), Counter::kIsRate);
+Prepared prepare(const Contestant& who, const Case& c) {
+  const Shape shape = shape_of(c);
+  if (const auto reason = backend_entry(who.backend).declines(shape)) return {{}, *reason};
+  const auto problem = std::make_shared<Problem>();
+  problem->backend = backend_entry(who.backend).make({who.threads, who.isa});
+  const Matrix x = gaussian_input(shape, 1);
+  const bool head_major = problem->backend->head_layout() == HeadLayout::head_major;
+  problem->qkv = in_layout(problem->backend->head_layout(), shape, x);
+  problem->y = Matrix(shape.rows(), shape.d_out);
+  problem->attention = problem->backend->make_attention(shape);
+  const auto run = [problem, shape, head_major] {
+    const std::int64_t head_dim = shape.head_dim();
+    const ConstBlockedView in{problem->qkv.values.data(),
+                              shape.rows(),
+                              head_major ? head_dim : shape.d_out,
+                              shape.heads,
+                              head_dim,
+                              head_major ? shape.rows() * head_dim : head_dim};
+    problem->attention->run(in, in, in,
+                            {problem->y.values.data(), shape.rows(), shape.d_out, shape.heads,
+                             head_dim, head_dim});
+  };
+  run();
+  return {run, correct(shape, x, problem->y) ? "" : "wrong result"};
+}
+
+Row row_of(const Contestant& who, const Case& c) {
+  Row row;
+  row.name = fmt::format("attend/{}/T{}_D{}_H{}{}", who.id(), c.tokens, c.head_dim, c.heads,
+                         c.causal ? "" : "_nomask");
+  row.isa = who.isa;
+  row.threads = who.threads;
+  row.flops = shape_of(c).flops().attention;
+  row.prepare = [who, c] { return prepare(who, c); };
+  return row;
 }
 
 }  // namespace
@@ -102,14 +114,7 @@ void register_attend() {
     for (const std::int64_t head_dim : kHeadDims) {
       for (const bool causal : {true, false}) {
         const Case c{tokens, head_dim, heads_for(tokens), causal};
-        for (const Contestant& who : contestants()) {
-          const std::string name = fmt::format("attend/{}/T{}_D{}_H{}{}", who.id(), tokens,
-                                               head_dim, c.heads, causal ? "" : "_nomask");
-          benchmark::RegisterBenchmark(
-              name.c_str(), [who, c](benchmark::State& state) { run_case(state, who, c); })
-              ->UseRealTime()
-              ->Unit(benchmark::kMicrosecond);
-        }
+        for (const Contestant& who : contestants()) add_row(row_of(who, c));
       }
     }
   }

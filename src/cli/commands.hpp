@@ -14,12 +14,12 @@ struct Command {
   std::function<int()> run;
 };
 
-/// @param kernel_of gives the kernel that the FMA peak is measured with; may be null.
-Command add_info(CLI::App& app, sweep::KernelOf kernel_of);
+/// @param limits_of gives the kernels that the limits are measured with; may be null.
+Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_verify(CLI::App& app);
-Command add_sweep(CLI::App& app, sweep::KernelOf kernel_of);
+Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
-int run_program(int count, char** arguments, sweep::KernelOf kernel_of);
+int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of);
 
 }  // namespace headroom::cli

@@ -24,16 +24,17 @@ struct InfoOptions {
   bool measure = false;
 };
 
-sweep::Peaks measure(Isa isa, sweep::KernelOf kernel_of) {
+sweep::Peaks measure(Isa isa, machine::LimitKernelsOf limits_of) {
   sweep::Peaks peaks;
   peaks.isa = isa;
   const std::int64_t last_level = machine::describe_processor().last_level_bytes();
   const std::int64_t most = std::max<std::int64_t>(sweep::usable_memory({}) / 2, 1 << 20);
   for (const int threads : std::set<int>{1, allowed_cores()}) {
-    if (kernel_of != nullptr) {
-      peaks.fma_gflops[threads] = machine::measure_fma_peak(threads, kernel_of(isa));
-    }
-    peaks.read_gbs[threads] = machine::measure_read_bandwidth(threads, last_level, most);
+    if (limits_of == nullptr) continue;
+    const machine::LimitKernels kernels = limits_of(isa);
+    peaks.fma_gflops[threads] = machine::measure_fma_peak(threads, kernels.fma);
+    peaks.read_gbs[threads] =
+        machine::measure_read_bandwidth(threads, last_level, most, kernels.read);
   }
   return peaks;
 }
@@ -107,12 +108,12 @@ void print_peaks(const sweep::Peaks& peaks) {
   }
 }
 
-int run(const InfoOptions& options, sweep::KernelOf kernel_of) {
+int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   const Isa isa = select_isa();
   ordered_json info = sweep::describe_environment(isa);
   sweep::Peaks peaks;
   if (options.measure) {
-    peaks = measure(isa, kernel_of);
+    peaks = measure(isa, limits_of);
     info["peaks"] = sweep::to_json(peaks);
   }
   if (options.json) {
@@ -129,13 +130,13 @@ int run(const InfoOptions& options, sweep::KernelOf kernel_of) {
 
 }  // namespace
 
-Command add_info(CLI::App& app, sweep::KernelOf kernel_of) {
+Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command = app.add_subcommand("info", "what this machine and this program have");
   const auto options = std::make_shared<InfoOptions>();
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--measure", options->measure,
                     "measure the FMA peak and the read bandwidth (some seconds)");
-  return {command, [options, kernel_of] { return run(*options, kernel_of); }};
+  return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 
 }  // namespace headroom::cli

@@ -8,9 +8,13 @@
 namespace {
 
 #ifdef HEADROOM_HAVE_SIMD
-constexpr headroom::sweep::KernelOf kKernelOf = headroom::simd::fma_kernel;
+headroom::machine::LimitKernels limit_kernels(headroom::Isa isa) {
+  const headroom::simd::KernelTable& kernels = headroom::simd::kernel_table(isa);
+  return {kernels.fma_chain, kernels.read_sum};
+}
+constexpr headroom::machine::LimitKernelsOf kLimits = limit_kernels;
 #else
-constexpr headroom::sweep::KernelOf kKernelOf = nullptr;
+constexpr headroom::machine::LimitKernelsOf kLimits = nullptr;
 #endif
 
 }  // namespace
@@ -18,5 +22,5 @@ constexpr headroom::sweep::KernelOf kKernelOf = nullptr;
 int main(int count, char** arguments) {
   headroom::sweep::open_standard_files();
   headroom::sweep::restart_with_passive_openmp(arguments);
-  return headroom::cli::run_program(count, arguments, kKernelOf);
+  return headroom::cli::run_program(count, arguments, kLimits);
 }

@@ -94,13 +94,13 @@ int run_chosen(const std::vector<Command>& commands) {
 
 }  // namespace
 
-int run_program(int count, char** arguments, sweep::KernelOf kernel_of) {
+int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) {
   CLI::App app("How fast multi-head attention can run on this machine, and what to link for it.",
                "headroom");
   app.set_version_flag("--version", HEADROOM_VERSION);
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_info(app, kernel_of), add_verify(app),
-                                      add_sweep(app, kernel_of)};
+  const std::vector<Command> commands{add_info(app, limits_of), add_verify(app),
+                                      add_sweep(app, limits_of)};
   sweep::ignore_broken_pipes();
   try {
     app.parse(count, arguments);

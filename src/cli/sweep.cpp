@@ -92,7 +92,7 @@ int exit_code_of(const std::vector<sweep::CellResult>& results) {
   return sweep::kDone;
 }
 
-int run(const SweepOptions& options, sweep::KernelOf kernel_of) {
+int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
   sweep::SweepSettings settings = settings_of(options);
   sweep::Plan plan = sweep::expand(options.axes, {settings.seed, options.yes});
   const sweep::Estimator estimator;
@@ -106,7 +106,7 @@ int run(const SweepOptions& options, sweep::KernelOf kernel_of) {
   }
   sweep::install_signal_handlers();
   sweep::Journal journal(options.out_folder);
-  const sweep::Peaks peaks = sweep::measure_peaks(plan, kernel_of);
+  const sweep::Peaks peaks = sweep::measure_peaks(plan, limits_of);
   journal.write_environment(environment_of(plan, settings, peaks));
   std::vector<sweep::CellResult> results;
   {
@@ -119,7 +119,7 @@ int run(const SweepOptions& options, sweep::KernelOf kernel_of) {
 
 }  // namespace
 
-Command add_sweep(CLI::App& app, sweep::KernelOf kernel_of) {
+Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command = app.add_subcommand("sweep", "check and measure every cell of the axes");
   const auto options = std::make_shared<SweepOptions>();
   sweep::add_axes_options(*command, options->axes);
@@ -136,7 +136,7 @@ Command add_sweep(CLI::App& app, sweep::KernelOf kernel_of) {
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", sweep::kMaxCells));
-  return {command, [options, kernel_of] { return run(*options, kernel_of); }};
+  return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 
 }  // namespace headroom::cli

@@ -9,7 +9,9 @@
 namespace headroom {
 
 /// Uninitialised floats, 64-byte aligned. Not std::vector, because that would zero every page of a
-/// packed weight matrix before it is overwritten.
+/// packed weight matrix before it is overwritten. Large buffers ask for huge pages: packed weights
+/// are streamed once a pass, and with small pages a virtual machine walks two page tables every
+/// 4 KiB of them.
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -24,9 +26,10 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(float* p) const { ::operator delete[](p, std::align_val_t{kAlignment}); }
+    std::align_val_t alignment;
+    void operator()(float* p) const { ::operator delete[](p, alignment); }
   };
-  std::unique_ptr<float[], Free> data_;
+  std::unique_ptr<float[], Free> data_{nullptr, Free{std::align_val_t{kAlignment}}};
   std::int64_t size_ = 0;
 };
 

@@ -38,6 +38,4 @@ const KernelTable& kernel_table(Isa isa) {
   }
 }
 
-FmaKernel fma_kernel(Isa isa) { return kernel_table(isa).fma_chain; }
-
 }  // namespace headroom::simd

@@ -78,13 +78,11 @@ struct KernelTable {
   void (*exp2)(const float* x, float* y, std::int64_t count);
   /// Registers-only multiply-adds, for the peak. Returns the FLOPs done; `sink` keeps the result.
   double (*fma_chain)(std::int64_t iterations, float* sink);
+  /// Sum of `count` floats (whole vectors of them), for the bandwidth of reading.
+  float (*read_sum)(const float* x, std::int64_t count);
 };
 
 /// @pre `isa` is among `available_isas()`.
 const KernelTable& kernel_table(Isa isa);
-
-using FmaKernel = double (*)(std::int64_t iterations, float* sink);
-/// The multiply-add chain of a level.
-FmaKernel fma_kernel(Isa isa);
 
 }  // namespace headroom::simd

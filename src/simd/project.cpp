@@ -9,17 +9,19 @@
 namespace headroom::simd {
 namespace {
 
-// A task's packed rows (12 x 14 x 384 floats = 252 KiB) and partial sums stay in the L2 beside the
-// panels that stream through it.
+// A task's packed rows (12 x 14 x 768 floats = 504 KiB) stay in the L2 beside the panels that stream
+// through it.
 constexpr std::int64_t kTilesPerTask = 12;
-// Packing a row costs about as much as 4 columns of its product, so a task takes many columns.
-constexpr std::int64_t kColsPerTask = 512;
+// Packing a row costs about as much as 4 columns of its product, more where x comes from beyond the
+// L2, so a task takes many columns.
+constexpr std::int64_t kColsPerTask = 1024;
 // Enough tasks that the last one to finish leaves the other slots idle for a small part only.
 constexpr std::int64_t kTasksPerSlot = 8;
 
-// A panel's stage (2 vectors x 384 = 48 KiB on AVX-512) is read again for every row tile from the
-// L2, while a tile's own rows (14 x 384 = 21 KiB) stay in the L1.
-constexpr std::int64_t kStageDepth = 384;
+// Long stages, because a tile's partial sums go out and come back between two of them. A panel's
+// stage (2 vectors x 768 = 96 KiB on AVX-512) is read again for every row tile from the L2; shorter
+// stages whose panel would stay in the L1 were slower (reports/speed-journal.md).
+constexpr std::int64_t kStageDepth = 768;
 
 // The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
 // only cost it.

@@ -169,15 +169,15 @@ void fit_budget(Plan& plan, SweepSettings& settings, const Estimator& estimator)
   skip_dearest(plan, settings, estimator, total);
 }
 
-Peaks measure_peaks(const Plan& plan, KernelOf kernel_of) {
+Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of) {
   Peaks peaks;
   peaks.isa = plan.isa;
-  if (kernel_of == nullptr) return peaks;
+  if (limits_of == nullptr) return peaks;
   for (const Group& group : plan.groups) {
     for (const Cell& cell : group.cells) peaks.fma_gflops[cell.threads] = 0;
   }
   for (auto& [threads, gflops] : peaks.fma_gflops) {
-    gflops = machine::measure_fma_peak(threads, kernel_of(plan.isa));
+    gflops = machine::measure_fma_peak(threads, limits_of(plan.isa).fma);
   }
   return peaks;
 }

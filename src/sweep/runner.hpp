@@ -36,11 +36,8 @@ double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator&
 /// as skipped, with their estimate.
 void fit_budget(Plan& plan, SweepSettings& settings, const Estimator& estimator);
 
-/// Gives the multiply-add kernel of a level, or null.
-using KernelOf = machine::FmaKernel (*)(Isa isa);
-
-/// FMA peak for every thread count that the plan uses. Empty without a kernel.
-Peaks measure_peaks(const Plan& plan, KernelOf kernel_of);
+/// FMA peak for every thread count that the plan uses. Empty without kernels.
+Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of);
 
 /// Measures every cell. Stops early when a signal asks for it; finished cells are in the journal.
 std::vector<CellResult> run_sweep(const Plan& plan, const SweepSettings& settings,

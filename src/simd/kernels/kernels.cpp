@@ -30,6 +30,27 @@ double fma_chain(std::int64_t iterations, float* sink) {
   return 2.0 * kChains * kLanes * static_cast<double>(iterations);
 }
 
+/// Eight independent chains, and the next lines asked for early: the processor's own prefetching
+/// stops at the end of every page.
+float read_sum(const float* x, std::int64_t count) {
+  constexpr int kChains = 8;
+  constexpr std::int64_t kAhead = 1024;
+  Vec acc[kChains];
+  for (int i = 0; i < kChains; ++i) acc[i] = Vec(0.0F);
+  std::int64_t n = 0;
+  for (; n + kChains * kLanes <= count; n += kChains * kLanes) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kChains; ++i) {
+      __builtin_prefetch(x + n + i * kLanes + kAhead);
+      acc[i] += load(x + n + i * kLanes);
+    }
+  }
+  Vec total(0.0F);
+  for (; n + kLanes <= count; n += kLanes) total += load(x + n);
+  for (int i = 0; i < kChains; ++i) total += acc[i];
+  return sum_lanes(total);
+}
+
 constexpr Isa kIsa =
 #if defined(HEADROOM_ISA_AVX512)
     Isa::avx512;
@@ -45,6 +66,6 @@ constexpr Isa kIsa =
 
 extern const KernelTable kTable;
 const KernelTable kTable{kIsa,   kLanes,    kTileRows,  project,
-                         attend, pack_keys, exp2_array, fma_chain};
+                         attend, pack_keys, exp2_array, fma_chain, read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

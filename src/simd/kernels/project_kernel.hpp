@@ -25,28 +25,61 @@ struct TileCall {
   std::int64_t column;  ///< first column in the whole matrix
 };
 
-/// The tile's rows of one vector of columns, wherever the destination's blocks put them.
-template <int MR, int NV>
-HEADROOM_INLINE void store_columns(const ProjectTask& task, const Accumulators<MR, NV>& acc, int v,
-                                   std::int64_t row, std::int64_t column) {
-  if (column >= task.cols) return;
-  const std::int64_t block = column / task.block_cols;
-  const std::int64_t inside = column - block * task.block_cols;
-  float* y = task.y + row * task.y_stride + block * task.block_stride + inside;
-  if (inside + kLanes <= task.block_cols && column + kLanes <= task.cols) {
+/// Where the vectors of a tile go.
+template <int NV>
+struct Destination {
+  float* y[NV];  ///< of the tile's first row; unused beyond the matrix
+  bool whole;    ///< no vector crosses the end of a head or of the matrix
+};
+
+template <int NV>
+HEADROOM_INLINE Destination<NV> find_destination(const ProjectTask& task, const TileCall& call) {
+  Destination<NV> to;
+  to.whole = call.column + NV * kLanes <= task.cols;
+  std::int64_t block = call.column / task.block_cols;  // one division a tile: it takes long
+  std::int64_t inside = call.column - block * task.block_cols;
 #pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) store(y + r * task.y_stride, acc.v[r][v]);
-    return;
-  }
-  // The vector crosses the end of a head or of the matrix.
-  for (int r = 0; r < MR; ++r) {
-    float lane[kLanes];
-    store(lane, acc.v[r][v]);
-    for (int i = 0; i < kLanes && column + i < task.cols; ++i) {
-      const std::int64_t b = (column + i) / task.block_cols;
-      task.y[(row + r) * task.y_stride + b * task.block_stride + column + i - b * task.block_cols] =
-          lane[i];
+  for (int v = 0; v < NV; ++v) {
+    to.y[v] = task.y + call.row * task.y_stride + block * task.block_stride + inside;
+    to.whole = to.whole && inside + kLanes <= task.block_cols;
+    inside += kLanes;
+    while (inside >= task.block_cols) {
+      inside -= task.block_cols;
+      ++block;
     }
+  }
+  return to;
+}
+
+/// Copies finished rows from the tile's partial sums, each as runs that end where a head ends.
+template <int NV>
+[[gnu::noinline]] void scatter_tile(const ProjectTask& task, const TileCall& call, int rows) {
+  const std::int64_t end = call.column + NV * kLanes < task.cols ? call.column + NV * kLanes
+                                                                 : task.cols;
+  for (std::int64_t column = call.column; column < end;) {
+    const std::int64_t block = column / task.block_cols;
+    const std::int64_t block_end = (block + 1) * task.block_cols;
+    const std::int64_t run_end = block_end < end ? block_end : end;
+    const float* from = call.partial + (column - call.column);
+    float* to = task.y + call.row * task.y_stride + block * task.block_stride + column -
+                block * task.block_cols;
+    for (int r = 0; r < rows; ++r) {
+      for (std::int64_t i = 0; i < run_end - column; ++i) to[i] = from[i];
+      from += NV * kLanes;
+      to += task.y_stride;
+    }
+    column = run_end;
+  }
+}
+
+// Every access to the accumulators has constant indices: one loop that is not unrolled, and the
+// compiler keeps them in memory all the time.
+template <int MR, int NV>
+HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* partial) {
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) store(partial + (r * NV + v) * kLanes, acc.v[r][v]);
   }
 }
 
@@ -66,17 +99,18 @@ HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
   }
   accumulate(acc, call.a, call.b, call.panel_stride, call.depth);
   if (call.last) {
+    const Destination<NV> to = find_destination<NV>(task, call);
+    if (to.whole) {
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) {
-      store_columns(task, acc, v, call.row, call.column + v * kLanes);
+      for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) store(to.y[v] + r * task.y_stride, acc.v[r][v]);
+      }
+      return;
     }
-    return;
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) store(call.partial + (r * NV + v) * kLanes, acc.v[r][v]);
-  }
+  store_partial(acc, call.partial);
+  if (call.last) scatter_tile<NV>(task, call, MR);
 }
 
 /// One stage of the depth for all tiles of the task.

@@ -52,6 +52,9 @@ HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const
   for (std::int64_t k = 0; k < depth; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);
 }
 
+/// Floats of a row that packing asks for in advance.
+inline constexpr std::int64_t kPackAhead = 8 * kChunk;
+
 /// Copies `rows` rows of `depth` values into chunks of `rows x kChunk`; the last chunk's unused
 /// tail stays unwritten and unread.
 HEADROOM_INLINE void pack_rows(const float* x, std::int64_t stride, std::int64_t rows,
@@ -61,6 +64,8 @@ HEADROOM_INLINE void pack_rows(const float* x, std::int64_t stride, std::int64_t
     for (std::int64_t r = 0; r < rows; ++r) {
       const float* from = x + r * stride + k;
       float* to = out + r * kChunk;
+      // The rows are too many streams for the processor to follow; past the end it does no harm.
+      __builtin_prefetch(from + kPackAhead);
       if (width == kChunk) {
         for (int i = 0; i < kChunk; i += kLanes) store(to + i, load(from + i));
       } else {

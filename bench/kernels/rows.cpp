@@ -1,0 +1,153 @@
+#include "kernels/rows.hpp"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "headroom/backend.hpp"
+#include "machine/cores.hpp"
+#include "machine/memory.hpp"
+#include "machine/peak.hpp"
+#include "machine/processor.hpp"
+#include "simd/kernel_table.hpp"
+
+namespace headroom::bench {
+namespace {
+
+using benchmark::Counter;
+
+machine::FmaMeter& fma_meter(Isa isa, int threads) {
+  static std::map<std::pair<Isa, int>, machine::FmaMeter> meters;
+  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).fma_chain).first->second;
+}
+
+machine::ReadMeter& read_meter(int threads) {
+  static std::map<int, machine::ReadMeter> meters;
+  const auto found = meters.find(threads);
+  if (found != meters.end()) return found->second;
+  const std::int64_t bytes = machine::uncached_bytes(
+      machine::describe_processor().last_level_bytes(), machine::memory_limit().bytes / 4);
+  const auto kernel = simd::kernel_table(available_isas().back()).read_sum;
+  return meters.try_emplace(threads, threads, bytes, kernel).first->second;
+}
+
+// The rows prepared last. A few, so that contestants can be interleaved at random; not all, because
+// the largest weights take 600 MB.
+constexpr std::size_t kKept = 8;
+
+const Prepared& prepared(const Row& row) {
+  static std::list<std::pair<std::string, Prepared>> kept;
+  for (const auto& [name, ready] : kept) {
+    if (name == row.name) return ready;
+  }
+  if (kept.size() >= kKept) kept.pop_front();
+  kept.emplace_back(row.name, row.prepare());
+  return kept.back().second;
+}
+
+// The mean of a limit before and after the timed loop.
+class Beside {
+ public:
+  explicit Beside(std::function<double()> sample) : sample_(std::move(sample)) {
+    if (sample_) before_ = sample_();
+  }
+  double finish() { return sample_ ? (before_ + sample_()) / 2 : 0; }
+
+ private:
+  std::function<double()> sample_;
+  double before_ = 0;
+};
+
+std::function<double()> peak_of(const Row& row) {
+  if (row.flops == 0) return {};
+  return [&row] { return fma_meter(row.isa, row.threads).sample(); };
+}
+
+std::function<double()> bandwidth_of(const Row& row) {
+  if (row.bytes == 0) return {};
+  return [&row] { return read_meter(row.threads).sample(); };
+}
+
+void run_row(benchmark::State& state, const Row& row) {
+  const Prepared& ready = prepared(row);
+  if (!ready.refusal.empty()) {
+    state.SkipWithError(ready.refusal.c_str());
+    return;
+  }
+  Beside bandwidth(bandwidth_of(row));
+  Beside peak(peak_of(row));
+  for (auto _ : state) {
+    ready.run();
+    benchmark::ClobberMemory();
+  }
+  const double gflops = peak.finish();
+  const double gb_per_s = bandwidth.finish();
+  const auto runs = static_cast<double>(state.iterations());
+  if (row.flops > 0) {
+    state.counters["gflops"] = Counter(row.flops * runs / 1e9, Counter::kIsRate);
+    state.counters["peak_share"] = Counter(row.flops * runs / (1e9 * gflops), Counter::kIsRate);
+  }
+  if (row.bytes > 0) {
+    state.counters["read_share"] = Counter(row.bytes * runs / (1e9 * gb_per_s), Counter::kIsRate);
+  }
+}
+
+}  // namespace
+
+std::string Contestant::id() const {
+  return fmt::format("{}/{}/t{}", backend, to_string(isa), threads);
+}
+
+std::vector<int> thread_counts() {
+  const int all = allowed_cores();
+  return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
+}
+
+std::vector<Contestant> contestants() {
+  const Isa highest = select_isa(std::nullopt);
+  std::vector<Contestant> all;
+  for (const BackendInfo& info : backends()) {
+    if (!info.available) continue;
+    const bool many = info.uses_isa && info.name != "onednn";
+    for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
+      for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
+        all.push_back({info.name, isa, threads});
+      }
+    }
+  }
+  return all;
+}
+
+void add_row(Row row) {
+  const auto kept = std::make_shared<Row>(std::move(row));
+  benchmark::RegisterBenchmark(kept->name.c_str(), [kept](benchmark::State& state) {
+    run_row(state, *kept);
+  })->UseRealTime()->Unit(benchmark::kMicrosecond);
+}
+
+void register_limits() {
+  for (const int threads : thread_counts()) {
+    for (const Isa isa : available_isas()) {
+      const std::string name = fmt::format("fma_peak/{}/t{}", to_string(isa), threads);
+      benchmark::RegisterBenchmark(name.c_str(), [isa, threads](benchmark::State& state) {
+        machine::FmaMeter& meter = fma_meter(isa, threads);
+        for (auto _ : state) meter.run();
+        state.counters["gflops"] = Counter(
+            meter.flops() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
+      })->UseRealTime()->Unit(benchmark::kMicrosecond);
+    }
+    const std::string name = fmt::format("read_bandwidth/t{}", threads);
+    benchmark::RegisterBenchmark(name.c_str(), [threads](benchmark::State& state) {
+      machine::ReadMeter& meter = read_meter(threads);
+      for (auto _ : state) meter.run();
+      state.counters["gb_per_s"] = Counter(
+          meter.bytes() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
+    })->UseRealTime()->Unit(benchmark::kMicrosecond);
+  }
+}
+
+}  // namespace headroom::bench

@@ -1,0 +1,60 @@
+// What a row of headroom-kernels is, and how it is timed beside the limit of the hardware.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headroom/isa.hpp"
+
+namespace headroom::bench {
+
+/// One kernel under test: who computes it, on which level, with how many threads.
+struct Contestant {
+  std::string backend;
+  Isa isa = Isa::sse42;
+  int threads = 1;
+
+  /// Such as `tbb/avx512/t2`.
+  std::string id() const;
+};
+
+/// Every available backend with every level and thread count that changes anything for it. oneDNN
+/// fixes its level at first use in a process, so it appears on the highest only, or on the one that
+/// HEADROOM_ISA names.
+std::vector<Contestant> contestants();
+
+/// Threads to measure with: one, and all that this process may use.
+std::vector<int> thread_counts();
+
+/// A kernel that is set up and ran once with the right result.
+struct Prepared {
+  std::function<void()> run;
+  std::string refusal;  ///< why it must not be timed, or empty
+};
+
+/// One line of output.
+struct Row {
+  std::string name;
+  Isa isa = Isa::sse42;
+  int threads = 1;
+  double flops = 0;  ///< of one run; gives `gflops` and `peak_share`, unless 0
+  double bytes = 0;  ///< that one run must read from memory; gives `read_share`, unless 0
+  std::function<Prepared()> prepare;
+};
+
+/// Registers the row. It is prepared when it is first reached and then kept for its repetitions.
+/// Each repetition takes its limits immediately before and after its own loop, because the clock of
+/// a shared machine drifts by more than kernels differ: shares are ratios within some 100 ms.
+void add_row(Row row);
+
+/// Adds the rows of the limits themselves.
+void register_limits();
+
+/// Adds the rows of the projection, of attention, and of the element-wise kernels.
+void register_project();
+void register_attend();
+void register_elementwise();
+
+}  // namespace headroom::bench
