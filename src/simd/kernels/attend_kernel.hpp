@@ -37,46 +37,62 @@ HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
   return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
 }
 
-/// Scores of the tile against the panels of the block; what a row must not see becomes -inf.
-/// Rows' maxima over the block go to `max`.
+/// The first `count` lanes; -inf in the others.
+HEADROOM_INLINE Vec only_first(const Vec& v, std::int64_t count) {
+  alignas(64) static constexpr float kIndices[] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                   8, 9, 10, 11, 12, 13, 14, 15};
+  const std::int64_t clamped = count < 0 ? 0 : count > kLanes ? kLanes : count;
+  return xsimd::select(load(kIndices) < Vec(static_cast<float>(clamped)), v, Vec(kMinusInfinity));
+}
+
+/// Scores of the tile against NV vectors of keys from `k` on; what a row must not see becomes -inf.
+template <int MR, int NV>
+HEADROOM_INLINE void score_keys(const AttendTask& task, const TileState& tile,
+                                const KeyBlock& block, std::int64_t k, float* scores,
+                                Vec (&row_max)[MR]) {
+  Accumulators<MR, NV> acc;
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
+  }
+  accumulate<MR, NV, kPanel>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, 0,
+                             task.head_dim);
+  const bool masked = k + NV * kLanes > block.common;
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; ++v) {
+      float* to = scores + score_at<MR>(k + v * kLanes, r);
+      store(to, acc.v[r][v]);
+      if (masked) [[unlikely]] {
+        const std::int64_t seen = task.causal ? tile.row + r + 1 - block.begin : block.count;
+        const Vec score = only_first(acc.v[r][v], seen - k - v * kLanes);
+        store(to, score);
+        row_max[r] = xsimd::max(row_max[r], score);
+      } else {
+        row_max[r] = xsimd::max(row_max[r], acc.v[r][v]);
+      }
+    }
+  }
+}
+
+/// Scores of the tile against the panels of the block. Rows' maxima over the block go to `max`.
 template <int MR>
 HEADROOM_INLINE void score_block(const AttendTask& task, const TileState& tile,
                                  const KeyBlock& block, float* scores, float* max) {
   Vec row_max[MR];
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
-  for (std::int64_t k = 0; k < block.count; k += kPanel) {
-    Accumulators<MR, 2> acc;
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) acc.v[r][0] = acc.v[r][1] = Vec(0.0F);
-    accumulate(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, 0, task.head_dim);
-    const bool masked = k + kPanel > block.common;
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
-      for (int v = 0; v < 2; ++v) {
-        float* to = scores + score_at<MR>(k + v * kLanes, r);
-        store(to, acc.v[r][v]);
-        if (masked) [[unlikely]] {
-          const std::int64_t seen = task.causal ? tile.row + r + 1 - block.begin : block.count;
-          for (std::int64_t i = 0; i < kLanes; ++i) {
-            if (k + v * kLanes + i >= seen) to[i] = kMinusInfinity;
-          }
-          row_max[r] = xsimd::max(row_max[r], load(to));
-        } else {
-          row_max[r] = xsimd::max(row_max[r], acc.v[r][v]);
-        }
-      }
-    }
-  }
+  std::int64_t k = 0;
+  for (; k + kLanes < block.count; k += kPanel) score_keys<MR, 2>(task, tile, block, k, scores, row_max);
+  if (k < block.count) score_keys<MR, 1>(task, tile, block, k, scores, row_max);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
 }
 
 HEADROOM_INLINE float exp2_scalar(float x) {
-  float lane[kLanes];
-  store(lane, exp2(Vec(x)));
-  return lane[0];
+  return exp2(Vec(x)).data[0];
 }
 
 /// Takes the block's maxima into the running ones; sums and output so far shrink accordingly.
@@ -100,13 +116,12 @@ template <int MR>
 HEADROOM_INLINE void weigh_block(const AttendTask& task, const TileState& tile,
                                  const KeyBlock& block, float* scores, float* factors) {
   const Vec scale(task.scale);
-  const std::int64_t padded = (block.count + kPanel - 1) / kPanel * kPanel;
   for (int r = 0; r < MR; ++r) {
     // Rows that have only seen -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
     const float max = tile.max[r] == kMinusInfinity ? 0.0F : tile.max[r];
     const Vec shift(-max * task.scale);
     Vec sum = load(tile.sum + r * kLanes);
-    for (std::int64_t k = 0; k < padded; k += kLanes) {
+    for (std::int64_t k = 0; k < block.count; k += kLanes) {
       float* s = scores + score_at<MR>(k, r);
       const Vec weight = exp2(multiply_add(load(s), scale, shift));
       store(s, weight);

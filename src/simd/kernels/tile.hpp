@@ -38,11 +38,10 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds: its bits
 /// depend neither on the tile that it falls in nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
-/// @param b rows of one panel; further panels at `panel_stride`
-template <int MR, int NV>
+/// @param b rows of `kRow` values of one panel; further panels at `panel_stride`
+template <int MR, int NV, int kRow = kVectorsPerPanel<NV>* kLanes>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride, std::int64_t depth) {
-  constexpr int kRow = kVectorsPerPanel<NV> * kLanes;
   for (; depth >= kChunk; depth -= kChunk) {
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);

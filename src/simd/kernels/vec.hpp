@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <xsimd/xsimd.hpp>
 
 #include "simd/kernel_table.hpp"
@@ -53,23 +54,26 @@ HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {
 #endif
 }
 
-/// Sum of the lanes, always in the same order.
-HEADROOM_INLINE float sum_lanes(const Vec& v) {
-  float lane[kLanes];
-  store(lane, v);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
-  }
-  return lane[0];
+/// Every lane gets the value of the lane whose index differs in the bits of `D`. The compiler's
+/// shuffle, because xsimd 8.1 has none across all lanes of every level.
+template <int D, int... I>
+HEADROOM_INLINE Vec swap_lanes(const Vec& v, std::integer_sequence<int, I...>) {
+  return Vec(__builtin_shufflevector(v.data, v.data, (I ^ D)...));
 }
 
+/// Sum of the lanes, always in the same order.
+template <int D = kLanes / 2>
+HEADROOM_INLINE float sum_lanes(const Vec& v) {
+  const Vec sum = v + swap_lanes<D>(v, std::make_integer_sequence<int, kLanes>());
+  if constexpr (D > 1) return sum_lanes<D / 2>(sum);
+  return sum.data[0];
+}
+
+template <int D = kLanes / 2>
 HEADROOM_INLINE float max_lanes(const Vec& v) {
-  float lane[kLanes];
-  store(lane, v);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
-  }
-  return lane[0];
+  const Vec max = xsimd::max(v, swap_lanes<D>(v, std::make_integer_sequence<int, kLanes>()));
+  if constexpr (D > 1) return max_lanes<D / 2>(max);
+  return max.data[0];
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
