@@ -24,21 +24,6 @@ struct InfoOptions {
   bool measure = false;
 };
 
-sweep::Peaks measure(Isa isa, machine::LimitKernelsOf limits_of) {
-  sweep::Peaks peaks;
-  peaks.isa = isa;
-  const std::int64_t last_level = machine::describe_processor().last_level_bytes();
-  const std::int64_t most = std::max<std::int64_t>(sweep::usable_memory({}) / 2, 1 << 20);
-  for (const int threads : std::set<int>{1, allowed_cores()}) {
-    if (limits_of == nullptr) continue;
-    const machine::LimitKernels kernels = limits_of(isa);
-    peaks.fma_gflops[threads] = machine::measure_fma_peak(threads, kernels.fma);
-    peaks.read_gbs[threads] =
-        machine::measure_read_bandwidth(threads, last_level, most, kernels.read);
-  }
-  return peaks;
-}
-
 void print_processor(const ordered_json& info) {
   const ordered_json& processor = info["processor"];
   out().print("processor      {} ({}, {})\n", processor["name"].get<std::string>(),
@@ -113,7 +98,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   ordered_json info = sweep::describe_environment(isa);
   sweep::Peaks peaks;
   if (options.measure) {
-    peaks = measure(isa, limits_of);
+    peaks = sweep::measure_peaks(isa, {1, allowed_cores()}, limits_of);
     info["peaks"] = sweep::to_json(peaks);
   }
   if (options.json) {

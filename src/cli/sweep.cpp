@@ -76,6 +76,11 @@ void print_summary(const std::vector<sweep::CellResult>& results, const sweep::P
   out().write(sweep::results_table(results));
   out().print("\n");
   for (const auto& [threads, gflops] : peaks.fma_gflops) {
+    const auto read = peaks.read_gbs.find(threads);
+    if (read != peaks.read_gbs.end()) {
+      out().print("measured memory read, {} thread{}: {:.1f} GB/s\n", threads,
+                  threads == 1 ? "" : "s", read->second);
+    }
     out().print("measured FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads,
                 threads == 1 ? "" : "s", gflops, to_string(peaks.isa));
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "machine/memory.hpp"
+#include "machine/processor.hpp"
 #include "sweep/interrupt.hpp"
 #include "sweep/measure.hpp"
 #include "sweep/numbers.hpp"
@@ -169,17 +170,27 @@ void fit_budget(Plan& plan, SweepSettings& settings, const Estimator& estimator)
   skip_dearest(plan, settings, estimator, total);
 }
 
-Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of) {
+Peaks measure_peaks(Isa isa, const std::set<int>& threads, machine::LimitKernelsOf limits_of) {
   Peaks peaks;
-  peaks.isa = plan.isa;
+  peaks.isa = isa;
   if (limits_of == nullptr) return peaks;
-  for (const Group& group : plan.groups) {
-    for (const Cell& cell : group.cells) peaks.fma_gflops[cell.threads] = 0;
-  }
-  for (auto& [threads, gflops] : peaks.fma_gflops) {
-    gflops = machine::measure_fma_peak(threads, limits_of(plan.isa).fma);
+  const machine::LimitKernels kernels = limits_of(isa);
+  const std::int64_t last_level = machine::describe_processor().last_level_bytes();
+  const std::int64_t most = std::max<std::int64_t>(usable_memory({}) / 2, 1 << 20);
+  for (const int count : threads) {
+    peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
+    peaks.read_gbs[count] =
+        machine::measure_read_bandwidth(count, last_level, most, kernels.read);
   }
   return peaks;
+}
+
+Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of) {
+  std::set<int> threads;
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) threads.insert(cell.threads);
+  }
+  return measure_peaks(plan.isa, threads, limits_of);
 }
 
 std::vector<CellResult> run_sweep(const Plan& plan, const SweepSettings& settings,

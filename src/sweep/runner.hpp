@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "machine/peak.hpp"
@@ -36,8 +37,9 @@ double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator&
 /// as skipped, with their estimate.
 void fit_budget(Plan& plan, SweepSettings& settings, const Estimator& estimator);
 
-/// FMA peak for every thread count that the plan uses. Empty without kernels.
+/// FMA peak and read bandwidth for every thread count that the plan uses. Empty without kernels.
 Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of);
+Peaks measure_peaks(Isa isa, const std::set<int>& threads, machine::LimitKernelsOf limits_of);
 
 /// Measures every cell. Stops early when a signal asks for it; finished cells are in the journal.
 std::vector<CellResult> run_sweep(const Plan& plan, const SweepSettings& settings,

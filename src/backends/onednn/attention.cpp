@@ -22,10 +22,10 @@ std::int64_t choose_block_rows(std::int64_t tokens, int threads) {
 }  // namespace
 
 OnednnAttention::OnednnAttention(int threads, const Shape& shape)
-    : threads_(threads),
+    : threads_(worthwhile_threads(threads, shape.flops().attention)),
       shape_(shape),
       heads_(shape.batch * shape.heads),
-      block_rows_(choose_block_rows(shape.tokens, threads)),
+      block_rows_(choose_block_rows(shape.tokens, threads_)),
       blocks_((shape.tokens + block_rows_ - 1) / block_rows_),
       scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))),
       keys_(shape.rows() * shape.d_out),

@@ -1,6 +1,7 @@
 // What the operations share: the library's engine, its threads, its scratch memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -89,6 +90,15 @@ class ThreadCount {
   int before_;
 #endif
 };
+
+/// Threads that so much work is worth, of those allowed. Where OpenMP's threads sleep between two
+/// regions, as they must beside other rivals, waking and joining them takes about 45 us, in which
+/// one thread does 2 to 5 MFLOP; so the work has to be several times that (reports/speed-journal.md).
+inline int worthwhile_threads(int allowed, double flops) {
+  constexpr double kFlopsPerThread = 7.5e6;
+  if (flops >= allowed * kFlopsPerThread) return allowed;
+  return std::max(1, static_cast<int>(flops / kFlopsPerThread));
+}
 
 /// Calls `task(i, slot)` for `i` in `[0, count)`, in order of `i`, on the runtime that oneDNN
 /// itself uses, with `slot` in `[0, threads)`. A primitive that a task runs stays on the task's

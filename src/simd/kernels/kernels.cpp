@@ -13,6 +13,26 @@ void exp2_array(const float* x, float* y, std::int64_t count) {
   for (; i < count; ++i) y[i] = exp2_scalar(x[i]);
 }
 
+void softmax_tile(float* scores, float* sums) {
+  float max[kTileRows];
+  float partial_sums[kTileRows * kLanes];
+  float block_max[kTileRows];
+  for (int r = 0; r < kTileRows; ++r) {
+    max[r] = kMinusInfinity;
+    store(partial_sums + r * kLanes, Vec(0.0F));
+    Vec row_max(kMinusInfinity);
+    for (std::int64_t k = 0; k < kKeyBlock; k += kLanes) {
+      row_max = xsimd::max(row_max, load(scores + score_at<kTileRows>(k, r)));
+    }
+    block_max[r] = max_lanes(row_max);
+  }
+  AttendTask task;
+  const TileState tile{0, kTileRows, nullptr, nullptr, partial_sums, max};
+  raise_maximum(task, tile, block_max, 0);
+  weigh_block<kTileRows>(task, tile, {0, kKeyBlock, kKeyBlock}, scores, nullptr);
+  for (int r = 0; r < kTileRows; ++r) sums[r] = sum_lanes(load(partial_sums + r * kLanes));
+}
+
 /// As many independent chains as the register tile keeps, so that the latency is hidden.
 double fma_chain(std::int64_t iterations, float* sink) {
   constexpr int kChains = 2 * kTileRows;
@@ -65,7 +85,7 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa,   kLanes,    kTileRows,  project,
-                         attend, pack_keys, exp2_array, fma_chain, read_sum};
+const KernelTable kTable{kIsa,      kLanes,     kTileRows,    project,   attend,
+                         pack_keys, exp2_array, softmax_tile, fma_chain, read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
