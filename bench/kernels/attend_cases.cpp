@@ -18,7 +18,7 @@ struct Case {
   bool causal;
 };
 
-constexpr std::int64_t kTokens[] = {16, 64, 256, 512, 1024, 2048, 4096, 8192};
+constexpr std::int64_t kTokens[] = {1, 16, 64, 256, 512, 1024, 2048, 4096, 8192};
 constexpr std::int64_t kHeadDims[] = {16, 32, 64, 80, 128};
 // Enough heads for short sequences to be worth timing and for two threads to share.
 std::int64_t heads_for(std::int64_t tokens) { return tokens <= 512 ? 12 : tokens <= 2048 ? 4 : 2; }
@@ -88,9 +88,9 @@ Prepared prepare(const Contestant& who, const Case& c) {
                               shape.heads,
                               head_dim,
                               head_major ? shape.rows() * head_dim : head_dim};
-    problem->attention->run(in, in, in,
-                            {problem->y.values.data(), shape.rows(), shape.d_out, shape.heads,
-                             head_dim, head_dim});
+    problem->attention->run(
+        in, in, in,
+        {problem->y.values.data(), shape.rows(), shape.d_out, shape.heads, head_dim, head_dim});
   };
   run();
   return {run, correct(shape, x, problem->y) ? "" : "wrong result"};

@@ -1,8 +1,8 @@
 // Each kernel alone, beside its limit measured in the same run. Names are
 // `project/<backend>/<isa>/t<threads>/M<rows>_N<columns>_K<depth>` and
 // `attend/<backend>/<isa>/t<threads>/T<tokens>_D<head_dim>_H<heads>[_nomask]`; choose with
-// --benchmark_filter. No row is timed before its result was checked. Compare rows by their peak_share:
-// it is taken against multiply-adds timed right before and after the row's own loop.
+// --benchmark_filter. No row is timed before its result was checked. Compare rows by their
+// peak_share: it is taken against multiply-adds timed right before and after the row's own loop.
 
 #include <benchmark/benchmark.h>
 

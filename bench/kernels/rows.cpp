@@ -23,7 +23,8 @@ using benchmark::Counter;
 
 machine::FmaMeter& fma_meter(Isa isa, int threads) {
   static std::map<std::pair<Isa, int>, machine::FmaMeter> meters;
-  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).fma_chain).first->second;
+  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).fma_chain)
+      .first->second;
 }
 
 machine::ReadMeter& read_meter(int threads) {
@@ -133,29 +134,38 @@ std::vector<Contestant> contestants() {
 
 void add_row(Row row) {
   const auto kept = std::make_shared<Row>(std::move(row));
-  benchmark::RegisterBenchmark(kept->name.c_str(), [kept](benchmark::State& state) {
-    run_row(state, *kept);
-  })->UseRealTime()->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(kept->name.c_str(),
+                               [kept](benchmark::State& state) { run_row(state, *kept); })
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
 }
 
 void register_limits() {
   for (const int threads : thread_counts()) {
     for (const Isa isa : available_isas()) {
       const std::string name = fmt::format("fma_peak/{}/t{}", to_string(isa), threads);
-      benchmark::RegisterBenchmark(name.c_str(), [isa, threads](benchmark::State& state) {
-        machine::FmaMeter& meter = fma_meter(isa, threads);
-        for (auto _ : state) meter.run();
-        state.counters["gflops"] = Counter(
-            meter.flops() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
-      })->UseRealTime()->Unit(benchmark::kMicrosecond);
+      benchmark::RegisterBenchmark(
+          name.c_str(),
+          [isa, threads](benchmark::State& state) {
+            machine::FmaMeter& meter = fma_meter(isa, threads);
+            for (auto _ : state) meter.run();
+            state.counters["gflops"] = Counter(
+                meter.flops() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
+          })
+          ->UseRealTime()
+          ->Unit(benchmark::kMicrosecond);
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);
-    benchmark::RegisterBenchmark(name.c_str(), [threads](benchmark::State& state) {
-      machine::ReadMeter& meter = read_meter(threads);
-      for (auto _ : state) meter.run();
-      state.counters["gb_per_s"] = Counter(
-          meter.bytes() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
-    })->UseRealTime()->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(
+        name.c_str(),
+        [threads](benchmark::State& state) {
+          machine::ReadMeter& meter = read_meter(threads);
+          for (auto _ : state) meter.run();
+          state.counters["gb_per_s"] = Counter(
+              meter.bytes() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
+        })
+        ->UseRealTime()
+        ->Unit(benchmark::kMicrosecond);
   }
 }
 

@@ -77,8 +77,8 @@ struct KernelTable {
   /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
   void (*exp2)(const float* x, float* y, std::int64_t count);
   /// The softmax of attention alone, for measuring: `tile_rows` rows of `kKeyBlock` scores, which
-  /// lie in chunks (see kChunk) as the kernel keeps them, become weights that are not yet divided by
-  /// their row's sum; the sums go to `sums`. The scores are taken times 1.
+  /// lie in chunks (see kChunk) as the kernel keeps them, become weights that are not yet divided
+  /// by their row's sum; the sums go to `sums`. The scores are taken times 1.
   void (*softmax_tile)(float* scores, float* sums);
   /// Registers-only multiply-adds, for the peak. Returns the FLOPs done; `sink` keeps the result.
   double (*fma_chain)(std::int64_t iterations, float* sink);

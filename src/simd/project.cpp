@@ -9,8 +9,8 @@
 namespace headroom::simd {
 namespace {
 
-// A task's packed rows (12 x 14 x 768 floats = 504 KiB) stay in the L2 beside the panels that stream
-// through it.
+// A task's packed rows (12 x 14 x 768 floats = 504 KiB) stay in the L2 beside the panels that
+// stream through it.
 constexpr std::int64_t kTilesPerTask = 12;
 // Packing a row costs about as much as 4 columns of its product, more where x comes from beyond the
 // L2, so a task takes many columns.

@@ -179,8 +179,7 @@ Peaks measure_peaks(Isa isa, const std::set<int>& threads, machine::LimitKernels
   const std::int64_t most = std::max<std::int64_t>(usable_memory({}) / 2, 1 << 20);
   for (const int count : threads) {
     peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
-    peaks.read_gbs[count] =
-        machine::measure_read_bandwidth(count, last_level, most, kernels.read);
+    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, last_level, most, kernels.read);
   }
   return peaks;
 }

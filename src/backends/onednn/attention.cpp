@@ -19,6 +19,20 @@ std::int64_t choose_block_rows(std::int64_t tokens, int threads) {
   return std::min(rows, std::max<std::int64_t>(tokens, 1));
 }
 
+// Short sequences are mostly calls: a call covers as many heads as leave every thread a group and
+// whose scores fit in the cache; a divisor of all, so that one size serves every group.
+std::int64_t choose_group(const Shape& shape, std::int64_t blocks, int threads) {
+  if (blocks != 1) return 1;
+  constexpr std::int64_t kCacheFloats = (256 << 10) / 4;
+  const std::int64_t heads = shape.batch * shape.heads;
+  const std::int64_t fitting =
+      kCacheFloats / std::max<std::int64_t>(shape.tokens * shape.tokens, 1);
+  std::int64_t group =
+      std::clamp<std::int64_t>(heads / threads, 1, std::max<std::int64_t>(fitting, 1));
+  while (heads % group != 0) --group;
+  return group;
+}
+
 }  // namespace
 
 OnednnAttention::OnednnAttention(int threads, const Shape& shape)
@@ -27,6 +41,7 @@ OnednnAttention::OnednnAttention(int threads, const Shape& shape)
       heads_(shape.batch * shape.heads),
       block_rows_(choose_block_rows(shape.tokens, threads_)),
       blocks_((shape.tokens + block_rows_ - 1) / block_rows_),
+      group_(choose_group(shape, blocks_, threads_)),
       scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))),
       keys_(shape.rows() * shape.d_out),
       values_(shape.rows() * shape.d_out),
@@ -46,7 +61,7 @@ void OnednnAttention::make_sizes() {
     const bool alike = !shape_.causal && !sizes_.empty() && sizes_.back().queries() == rows;
     if (alike) continue;
     const std::int64_t keys = shape_.causal ? first + rows : shape_.tokens;
-    sizes_.emplace_back(device_, rows, keys, shape_.head_dim());
+    sizes_.emplace_back(device_, BlockSize{group_, rows, keys, shape_.head_dim()});
   }
 }
 
@@ -60,12 +75,12 @@ void OnednnAttention::make_slots() {
   for (const BlockPrimitives& size : sizes_) scratch = std::max(scratch, size.scratch_floats());
   for (int i = 0; i < threads_; ++i) {
     Slot& slot = slots_.emplace_back();
-    slot.query = AlignedBuffer(block_rows_ * shape_.head_dim());
-    slot.scores = AlignedBuffer(block_rows_ * shape_.tokens);
-    slot.context = AlignedBuffer(block_rows_ * shape_.head_dim());
+    slot.query = AlignedBuffer(group_ * block_rows_ * shape_.head_dim());
+    slot.scores = AlignedBuffer(group_ * block_rows_ * shape_.tokens);
+    slot.context = AlignedBuffer(group_ * block_rows_ * shape_.head_dim());
     slot.scratch = AlignedBuffer(scratch);
     if (shape_.dropout > 0) slot.factors = AlignedBuffer(shape_.tokens);
-    slot.careful.resize(static_cast<std::size_t>(block_rows_));
+    slot.careful.resize(static_cast<std::size_t>(group_ * block_rows_));
     const BlockBuffers buffers{slot.query.data(), slot.scores.data(), slot.context.data(),
                                slot.scratch.data()};
     for (const BlockPrimitives& size : sizes_) {
@@ -80,8 +95,9 @@ void OnednnAttention::run(const ConstBlockedView& q, const ConstBlockedView& k,
   const ThreadCount count(threads_);
   parallel_for(threads_, heads_, [&](std::int64_t head, int) { pack_head(views, head); });
   // Last blocks first: they see the most keys, and short tasks at the end keep all threads busy.
-  parallel_for(threads_, heads_ * blocks_, [&](std::int64_t task, int slot) {
-    run_block(views, task % heads_, blocks_ - 1 - task / heads_,
+  const std::int64_t groups = heads_ / group_;
+  parallel_for(threads_, groups * blocks_, [&](std::int64_t task, int slot) {
+    run_block(views, task % groups * group_, blocks_ - 1 - task / groups,
               slots_[static_cast<std::size_t>(slot)]);
   });
 }
@@ -101,30 +117,56 @@ void OnednnAttention::pack_head(const Views& views, std::int64_t head_index) {
   first_special_key_[static_cast<std::size_t>(head_index)] = first_special;
 }
 
-void OnednnAttention::run_block(const Views& views, std::int64_t head_index, std::int64_t block,
+void OnednnAttention::run_block(const Views& views, std::int64_t first_head, std::int64_t block,
                                 Slot& slot) {
   const std::size_t index = size_of_block(block);
   const BlockPrimitives& size = sizes_[index];
   BlockPrimitives::Binding& binding = slot.bindings[index];
   const std::int64_t head_dim = shape_.head_dim();
   const std::int64_t first = block * block_rows_;
-  const std::int64_t offset = head_index * shape_.tokens * head_dim;
-  mark_careful(views, head_index, first, size, slot);
+  const std::int64_t offset = first_head * shape_.tokens * head_dim;
+  const std::int64_t score_count = size.queries() * size.keys();
+  for (std::int64_t g = 0; g < group_; ++g) {
+    mark_careful(views, first_head + g, first, size,
+                 slot.query.data() + g * size.queries() * head_dim,
+                 slot.careful.data() + g * size.queries());
+  }
   size.score(binding, device_.stream, keys_.data() + offset);
-  if (shape_.causal) mask(size, first, slot.scores.data());
+  if (shape_.causal) {
+    for (std::int64_t g = 0; g < group_; ++g)
+      mask(size, first, slot.scores.data() + g * score_count);
+  }
   size.softmax(binding, device_.stream);
   if (shape_.dropout > 0) {
-    for (std::int64_t i = 0; i < size.queries(); ++i) {
-      drop(static_cast<std::uint64_t>(head_index * shape_.tokens + first + i), size.keys(),
-           slot.factors.data(), slot.scores.data() + i * size.keys());
+    for (std::int64_t g = 0; g < group_; ++g) {
+      drop_block(size, first_head + g, first, slot.factors.data(),
+                 slot.scores.data() + g * score_count);
     }
   }
   size.weigh_values(binding, device_.stream, values_.data() + offset);
-  const std::int64_t out_row = head_index / shape_.heads * shape_.tokens + first;
+  for (std::int64_t g = 0; g < group_; ++g)
+    finish_block(views, first_head + g, first, size, g, slot);
+}
+
+void OnednnAttention::drop_block(const BlockPrimitives& size, std::int64_t head_index,
+                                 std::int64_t first_row, float* factors, float* weights) const {
   for (std::int64_t i = 0; i < size.queries(); ++i) {
-    float* context = slot.context.data() + i * head_dim;
-    if (slot.careful[static_cast<std::size_t>(i)] != 0) {
-      run_careful_row(views, head_index, first + i, slot, context);
+    drop(static_cast<std::uint64_t>(head_index * shape_.tokens + first_row + i), size.keys(),
+         factors, weights + i * size.keys());
+  }
+}
+
+// Rows of one head of the group, the careful ones computed anew, go to their place in the output.
+void OnednnAttention::finish_block(const Views& views, std::int64_t head_index,
+                                   std::int64_t first_row, const BlockPrimitives& size,
+                                   std::int64_t member, Slot& slot) const {
+  const std::int64_t head_dim = shape_.head_dim();
+  const std::int64_t out_row = head_index / shape_.heads * shape_.tokens + first_row;
+  for (std::int64_t i = 0; i < size.queries(); ++i) {
+    const std::int64_t row = member * size.queries() + i;
+    float* context = slot.context.data() + row * head_dim;
+    if (slot.careful[static_cast<std::size_t>(row)] != 0) {
+      run_careful_row(views, head_index, first_row + i, slot, context);
     }
     std::copy_n(context, head_dim, views.out.at(out_row + i, head_index % shape_.heads));
   }
@@ -134,16 +176,16 @@ void OnednnAttention::run_block(const Views& views, std::int64_t head_index, std
 // query, or through a key or value that they see.
 void OnednnAttention::mark_careful(const Views& views, std::int64_t head_index,
                                    std::int64_t first_row, const BlockPrimitives& size,
-                                   Slot& slot) {
+                                   float* query, unsigned char* careful) {
   const std::int64_t special = first_special_key_[static_cast<std::size_t>(head_index)];
   for (std::int64_t i = 0; i < size.queries(); ++i) {
     const std::int64_t last_key = shape_.causal ? first_row + i : shape_.tokens - 1;
-    slot.careful[static_cast<std::size_t>(i)] = last_key >= special ? 1 : 0;
+    careful[i] = last_key >= special ? 1 : 0;
   }
   const std::int64_t view_row = head_index / shape_.heads * shape_.tokens + first_row;
   pack_finite_rows(views.q.at(view_row, head_index % shape_.heads), views.q.row_stride,
-                   size.queries(), shape_.head_dim(), scale_, slot.query.data(),
-                   [&](std::int64_t i) { slot.careful[static_cast<std::size_t>(i)] = 1; });
+                   size.queries(), shape_.head_dim(), scale_, query,
+                   [&](std::int64_t i) { careful[i] = 1; });
 }
 
 void OnednnAttention::mask(const BlockPrimitives& size, std::int64_t first_row,

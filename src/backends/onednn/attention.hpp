@@ -27,7 +27,7 @@ class OnednnAttention final : public HeadAttention {
   /// What one thread needs for any block. Threads get one each, so none waits for another.
   struct Slot {
     AlignedBuffer query, scores, context, scratch, factors;
-    std::vector<unsigned char> careful;              ///< rows of the block that plain loops compute
+    std::vector<unsigned char> careful;              ///< rows of the group that plain loops compute
     std::vector<BlockPrimitives::Binding> bindings;  ///< one a member of `sizes_`
   };
 
@@ -35,10 +35,14 @@ class OnednnAttention final : public HeadAttention {
   void make_slots();
   std::size_t size_of_block(std::int64_t block) const;
   void pack_head(const Views& views, std::int64_t head_index);
-  void run_block(const Views& views, std::int64_t head_index, std::int64_t block, Slot& slot);
+  void run_block(const Views& views, std::int64_t first_head, std::int64_t block, Slot& slot);
   void mark_careful(const Views& views, std::int64_t head_index, std::int64_t first_row,
-                    const BlockPrimitives& size, Slot& slot);
+                    const BlockPrimitives& size, float* query, unsigned char* careful);
   void mask(const BlockPrimitives& size, std::int64_t first_row, float* scores) const;
+  void drop_block(const BlockPrimitives& size, std::int64_t head_index, std::int64_t first_row,
+                  float* factors, float* weights) const;
+  void finish_block(const Views& views, std::int64_t head_index, std::int64_t first_row,
+                    const BlockPrimitives& size, std::int64_t member, Slot& slot) const;
   void drop(std::uint64_t row_index, std::int64_t keys, float* factors, float* weights) const;
   void run_careful_row(const Views& views, std::int64_t head_index, std::int64_t row, Slot& slot,
                        float* context) const;
@@ -49,6 +53,7 @@ class OnednnAttention final : public HeadAttention {
   std::int64_t heads_;  ///< of all sequences
   std::int64_t block_rows_;
   std::int64_t blocks_;  ///< of query rows in a head
+  std::int64_t group_;   ///< heads that one call covers
   float scale_;
   std::vector<BlockPrimitives> sizes_;
   AlignedBuffer keys_, values_;                  ///< dense copies, head by head

@@ -7,29 +7,38 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc row_major(std::int64_t rows, std::int64_t cols) {
-  return {{rows, cols}, memory::data_type::f32, memory::format_tag::ab};
+// One head as a plain matrix: a batch of one is slower in some versions.
+memory::desc row_major(std::int64_t heads, std::int64_t rows, std::int64_t cols) {
+  if (heads == 1) return {{rows, cols}, memory::data_type::f32, memory::format_tag::ab};
+  return {{heads, rows, cols}, memory::data_type::f32, memory::format_tag::abc};
 }
 
 // Keys lie as rows of head_dim; the product wants them as columns, which is a matter of naming.
-memory::desc transposed(std::int64_t rows, std::int64_t cols) {
-  return {{rows, cols}, memory::data_type::f32, memory::format_tag::ba};
+memory::desc transposed(std::int64_t heads, std::int64_t rows, std::int64_t cols) {
+  if (heads == 1) return {{rows, cols}, memory::data_type::f32, memory::format_tag::ba};
+  return {{heads, rows, cols}, memory::data_type::f32, memory::format_tag::acb};
+}
+
+memory::desc scores_of(const BlockSize& size) {
+  return row_major(size.heads, size.queries, size.keys);
+}
+
+memory::desc queries_of(const BlockSize& size) {
+  return row_major(size.heads, size.queries, size.head_dim);
 }
 
 }  // namespace
 
-BlockPrimitives::BlockPrimitives(const Device& device, std::int64_t queries, std::int64_t keys,
-                                 std::int64_t head_dim)
-    : queries_(queries),
-      keys_(keys),
-      score_plan_(describe_matmul(device.engine, row_major(queries, head_dim),
-                                  transposed(head_dim, keys), nullptr, row_major(queries, keys),
-                                  user_scratchpad())),
-      context_plan_(describe_matmul(device.engine, row_major(queries, keys),
-                                    row_major(keys, head_dim), nullptr,
-                                    row_major(queries, head_dim), user_scratchpad())),
-      softmax_plan_(
-          describe_softmax(device.engine, row_major(queries, keys), 1, user_scratchpad())),
+BlockPrimitives::BlockPrimitives(const Device& device, const BlockSize& size)
+    : size_(size),
+      score_plan_(describe_matmul(device.engine, queries_of(size),
+                                  transposed(size.heads, size.head_dim, size.keys), nullptr,
+                                  scores_of(size), user_scratchpad())),
+      context_plan_(describe_matmul(device.engine, scores_of(size),
+                                    row_major(size.heads, size.keys, size.head_dim), nullptr,
+                                    queries_of(size), user_scratchpad())),
+      softmax_plan_(describe_softmax(device.engine, scores_of(size), size.heads == 1 ? 1 : 2,
+                                     user_scratchpad())),
       score_(score_plan_),
       context_(context_plan_),
       softmax_(softmax_plan_),

@@ -1,4 +1,4 @@
-// The three oneDNN primitives for one block of query rows of one head, for one size.
+// The three oneDNN primitives for one block of query rows of some heads, for one size.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,27 @@ namespace headroom::onednn {
 
 /// Where one thread keeps a block's data.
 struct BlockBuffers {
-  float* query;    ///< `queries x head_dim`, scaled
-  float* scores;   ///< `queries x keys`
-  float* context;  ///< `queries x head_dim`
+  float* query;    ///< `heads x queries x head_dim`, scaled
+  float* scores;   ///< `heads x queries x keys`
+  float* context;  ///< `heads x queries x head_dim`
   float* scratch;
+};
+
+/// What one call of each primitive covers.
+struct BlockSize {
+  std::int64_t heads = 1;  ///< neighbours, whose keys and values lie one after the other
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t head_dim = 0;
 };
 
 /// Scores, softmax in place, weighted values: for `queries` rows over the first `keys` keys.
 class BlockPrimitives {
  public:
-  BlockPrimitives(const Device& device, std::int64_t queries, std::int64_t keys,
-                  std::int64_t head_dim);
+  BlockPrimitives(const Device& device, const BlockSize& size);
 
-  std::int64_t queries() const { return queries_; }
-  std::int64_t keys() const { return keys_; }
+  std::int64_t queries() const { return size_.queries; }
+  std::int64_t keys() const { return size_.keys; }
   std::int64_t scratch_floats() const { return scratch_floats_; }
   std::string provenance() const;
 
@@ -44,8 +51,7 @@ class BlockPrimitives {
   void weigh_values(Binding& binding, const dnnl::stream& stream, float* values) const;
 
  private:
-  std::int64_t queries_;
-  std::int64_t keys_;
+  BlockSize size_;
   dnnl::matmul::primitive_desc score_plan_, context_plan_;
   dnnl::softmax_forward::primitive_desc softmax_plan_;
   dnnl::matmul score_, context_;

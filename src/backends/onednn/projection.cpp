@@ -27,9 +27,9 @@ OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> s
       depth_(spec.weights.front().rows) {
   for (const ConstMatrixView& matrix : spec.weights) cols_ += matrix.cols;
   if (rows_ == 0) return;
-  threads_ = worthwhile_threads(threads, 2.0 * static_cast<double>(rows_) *
-                                             static_cast<double>(depth_) *
-                                             static_cast<double>(cols_));
+  threads_ =
+      worthwhile_threads(threads, 2.0 * static_cast<double>(rows_) * static_cast<double>(depth_) *
+                                      static_cast<double>(cols_));
   const ThreadCount count(threads_);
   const bool biased = !spec.biases.empty();
   const memory::desc x({rows_, depth_}, kFloat, kRowMajor);

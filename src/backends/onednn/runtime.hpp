@@ -93,7 +93,8 @@ class ThreadCount {
 
 /// Threads that so much work is worth, of those allowed. Where OpenMP's threads sleep between two
 /// regions, as they must beside other rivals, waking and joining them takes about 45 us, in which
-/// one thread does 2 to 5 MFLOP; so the work has to be several times that (reports/speed-journal.md).
+/// one thread does 2 to 5 MFLOP; so the work has to be several times that
+/// (reports/speed-journal.md).
 inline int worthwhile_threads(int allowed, double flops) {
   constexpr double kFlopsPerThread = 7.5e6;
   if (flops >= allowed * kFlopsPerThread) return allowed;

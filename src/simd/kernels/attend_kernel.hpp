@@ -85,15 +85,14 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const TileState& tile,
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
   std::int64_t k = 0;
-  for (; k + kLanes < block.count; k += kPanel) score_keys<MR, 2>(task, tile, block, k, scores, row_max);
+  for (; k + kLanes < block.count; k += kPanel)
+    score_keys<MR, 2>(task, tile, block, k, scores, row_max);
   if (k < block.count) score_keys<MR, 1>(task, tile, block, k, scores, row_max);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
 }
 
-HEADROOM_INLINE float exp2_scalar(float x) {
-  return exp2(Vec(x)).data[0];
-}
+HEADROOM_INLINE float exp2_scalar(float x) { return exp2(Vec(x)).data[0]; }
 
 /// Takes the block's maxima into the running ones; sums and output so far shrink accordingly.
 HEADROOM_INLINE void raise_maximum(const AttendTask& task, const TileState& tile,

@@ -54,8 +54,8 @@ HEADROOM_INLINE Destination<NV> find_destination(const ProjectTask& task, const 
 /// Copies finished rows from the tile's partial sums, each as runs that end where a head ends.
 template <int NV>
 [[gnu::noinline]] void scatter_tile(const ProjectTask& task, const TileCall& call, int rows) {
-  const std::int64_t end = call.column + NV * kLanes < task.cols ? call.column + NV * kLanes
-                                                                 : task.cols;
+  const std::int64_t end =
+      call.column + NV * kLanes < task.cols ? call.column + NV * kLanes : task.cols;
   for (std::int64_t column = call.column; column < end;) {
     const std::int64_t block = column / task.block_cols;
     const std::int64_t block_end = (block + 1) * task.block_cols;
