@@ -83,6 +83,8 @@ int run_chosen(const std::vector<Command>& commands) {
     return failed(error.what(), sweep::kNotAvailable);
   } catch (const Unsupported& error) {
     return failed(error.what(), sweep::kNotAvailable);
+  } catch (const sweep::FileError& error) {
+    return failed(error.what(), sweep::kBadFile);
   } catch (const sweep::ResourceError& error) {
     return failed(error.what(), sweep::kNoResource);
   } catch (const std::bad_alloc&) {
