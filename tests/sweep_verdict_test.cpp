@@ -99,12 +99,13 @@ TEST(Verdicts, TheTestMustSpeakTooAfterItsCorrection) {
   EXPECT_EQ(differences[4].verdict, Verdict::same);
 }
 
-TEST(Verdicts, TooFewSamplesSayNothing) {
+TEST(Verdicts, TooFewSamplesOnEitherSideSayNothing) {
+  const std::vector<double> four{1, 1.001, 1.002, 1.003};
   for (const double factor : {0.5, 1.0, 2.0}) {
-    const Difference three =
-        compare_samples(SamplePair{{1, 1.001, 1.002}, {factor, factor, factor}, 0});
-    EXPECT_FALSE(three.enough);
-    EXPECT_EQ(three.verdict, Verdict::not_distinguishable);
+    const Difference difference = compare_samples(SamplePair{times(kSteady, factor), four, 0});
+    EXPECT_FALSE(difference.enough);
+    EXPECT_EQ(difference.verdict, Verdict::not_distinguishable);
+    EXPECT_EQ(verdict_of(four, times(kSteady, factor)), Verdict::not_distinguishable);
     EXPECT_EQ(verdict_of({1}, {factor}), Verdict::not_distinguishable);
   }
 }

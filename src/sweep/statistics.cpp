@@ -96,7 +96,7 @@ Difference measure_difference(const SamplePair& pair, const CompareSettings& set
   difference.ci95 = bootstrap_ratio_ci95(pair.base, pair.next, settings.seed);
   difference.p = mann_whitney(pair.base, pair.next).p;
   difference.margin = std::max(settings.threshold, pair.noise_floor);
-  difference.enough = least_p(pair.base.size(), pair.next.size()) < kSignificance;
+  difference.enough = std::min(pair.base.size(), pair.next.size()) >= kLeastSamples;
   return difference;
 }
 
@@ -155,14 +155,6 @@ RankTest mann_whitney(const std::vector<double>& a, const std::vector<double>& b
   test.p = test.exact ? std::min(1.0, 2 * exact_tail(a.size(), b.size(), smaller))
                       : normal_p(count_a, count_b, count_a * count_b - smaller, ranks.tie_term);
   return test;
-}
-
-double least_p(std::size_t a, std::size_t b) {
-  double arrangements = 1;
-  for (std::size_t i = 1; i <= a && std::isfinite(arrangements); ++i) {
-    arrangements *= static_cast<double>(b + i) / static_cast<double>(i);
-  }
-  return std::min(1.0, 2 / arrangements);
 }
 
 std::vector<double> correct_for_many(const std::vector<double>& p) {

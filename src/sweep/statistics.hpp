@@ -41,9 +41,6 @@ RankTest mann_whitney(const std::vector<double>& a, const std::vector<double>& b
 // Up to here the counts of all arrangements, at most C(50, 25) = 1.3e14, are exact as doubles.
 inline constexpr std::size_t kMostExact = 25;
 
-/// The smallest p that the test can give for so many values, however far apart they are.
-double least_p(std::size_t a, std::size_t b);
-
 /// p-values of many tests, corrected so that of the differences claimed at a level, no more than
 /// that share is false (Benjamini and Hochberg 1995, J. R. Stat. Soc. B 57). Not Holm's: under his,
 /// one of 100 cells with few samples could never be called different, and drift, which moves the
@@ -73,15 +70,20 @@ struct Difference {
   double p = 1;            ///< Mann-Whitney
   double corrected_p = 1;  ///< for all pairs that were asked about together
   double margin = 0;       ///< the larger of threshold and noise floor
-  bool enough = false;     ///< whether there are samples enough for the test to speak at all
+  bool enough = false;     ///< whether both sides have `kLeastSamples`
   Verdict verdict = Verdict::not_distinguishable;
 };
 
 inline constexpr double kSignificance = 0.05;
 
+// Of five samples the whole range holds the median in 94 of 100 cases, of four in 88: with fewer
+// there is no interval of 95 %.
+inline constexpr std::size_t kLeastSamples = 5;
+
 /// `slower` or `faster` takes both: a corrected p below `kSignificance`, and an interval of the
 /// ratio that lies wholly beyond the margin (above `1 + margin`, below `1 / (1 + margin)`). `same`
-/// is an interval wholly within it. Everything else, and too few samples, is not distinguishable.
+/// is an interval wholly within it. Everything else, and fewer than `kLeastSamples` on a side, is
+/// not distinguishable.
 /// @pre no sample list is empty, and all samples are above 0.
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings = {});
