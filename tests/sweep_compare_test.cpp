@@ -160,6 +160,28 @@ TEST(CompareWarnings, NameWhatElseDiffers) {
   EXPECT_TRUE(says(environment_differences(ordered_json::object(), base), "not recorded"));
 }
 
+TEST(CompareWarnings, NamePeaksThatDiffer) {
+  ResultsFolder base = folder_of("base", {timed("naive", 1)});
+  ResultsFolder next = folder_of("next", {timed("naive", 1)});
+  const auto peaks = [](double one, double two) {
+    return ordered_json{{"fma_gflops_by_threads", {{"1", one}, {"2", two}}}};
+  };
+  base.environment["peaks"] = peaks(117.3, 232);
+  next.environment["peaks"] = peaks(117.1, 121.3);
+  const std::vector<std::string> warnings = compare_folders(base, next, {}).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("threads = 2 was 232.0 GFLOP/s in BASE and 121.3"), std::string::npos)
+      << warnings[0];
+  EXPECT_EQ(compare_folders(next, base, {}).warnings.size(), 1u);
+  EXPECT_TRUE(compare_folders(base, next, {0.95, 1}).warnings.empty()) << "within the threshold";
+  for (const ordered_json& wrong : {ordered_json("no object"), ordered_json(nullptr),
+                                    ordered_json{{"fma_gflops_by_threads", {{"2", "fast"}}}}}) {
+    next.environment["peaks"] = wrong;
+    EXPECT_TRUE(compare_folders(base, next, {}).warnings.empty());
+    EXPECT_TRUE(compare_folders(next, base, {}).warnings.empty());
+  }
+}
+
 TEST(CompareWarnings, NameCellsThatRanDifferently) {
   const ResultsFolder base = folder_of("base", {timed("naive", 1), timed("tbb", 1)});
   ResultsFolder next = folder_of("next", {timed("naive", 1), timed("tbb", 1)});

@@ -19,6 +19,7 @@ Command add_info(CLI::App& app, sweep::KernelOf kernel_of);
 Command add_verify(CLI::App& app);
 Command add_sweep(CLI::App& app, sweep::KernelOf kernel_of);
 Command add_compare(CLI::App& app);
+Command add_export(CLI::App& app);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
 int run_program(int count, char** arguments, sweep::KernelOf kernel_of);

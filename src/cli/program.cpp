@@ -102,7 +102,7 @@ int run_program(int count, char** arguments, sweep::KernelOf kernel_of) {
   app.set_version_flag("--version", HEADROOM_VERSION);
   app.require_subcommand(1);
   const std::vector<Command> commands{add_info(app, kernel_of), add_verify(app),
-                                      add_sweep(app, kernel_of), add_compare(app)};
+                                      add_sweep(app, kernel_of), add_compare(app), add_export(app)};
   sweep::ignore_broken_pipes();
   try {
     app.parse(count, arguments);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "headroom/error.hpp"
 #include "sweep/exit_code.hpp"
@@ -11,29 +12,15 @@
 namespace headroom::sweep {
 namespace {
 
+// FMA peaks of a quiet machine repeat within this.
+constexpr double kSteadyPeak = 0.03;
+
 bool has_time(const CellResult* result) {
   return result != nullptr && result->status == Status::ok;
 }
 
 bool is_broken(const CellResult& result) {
   return result.status == Status::failed || result.status == Status::crashed;
-}
-
-// The lines of a folder stand as cells finished; people look for the order of the axes.
-std::vector<const CellResult*> in_order(const ResultsFolder& folder) {
-  std::map<std::string, std::size_t> shapes;
-  std::vector<std::pair<std::size_t, const CellResult*>> keyed;
-  for (const CellResult& result : folder.results) {
-    const auto shape = shapes.try_emplace(result.shape.id(), shapes.size()).first;
-    keyed.emplace_back(shape->second, &result);
-  }
-  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first < b.first;
-    return a.second->cell.order < b.second->cell.order;
-  });
-  std::vector<const CellResult*> results;
-  for (const auto& [_, result] : keyed) results.push_back(result);
-  return results;
 }
 
 std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& next) {
@@ -88,8 +75,13 @@ void warn_of_cells(FolderComparison& comparison, const char* what, Wrong wrong) 
 }
 
 void warn(FolderComparison& comparison) {
-  comparison.warnings =
-      environment_differences(comparison.base->environment, comparison.next->environment);
+  const nlohmann::ordered_json& base = comparison.base->environment;
+  const nlohmann::ordered_json& next = comparison.next->environment;
+  comparison.warnings = environment_differences(base, next);
+  const double margin = std::max(comparison.threshold, comparison.noise_floor);
+  for (std::string& warning : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
+    comparison.warnings.push_back(std::move(warning));
+  }
   warn_of_cells(comparison, "ran with another instruction set", [](const ComparedCell& cell) {
     const bool differs = cell.difference && cell.base->isa != cell.next->isa;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->isa, cell.next->isa) : "";

@@ -48,6 +48,11 @@ FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder&
 std::vector<std::string> environment_differences(const nlohmann::ordered_json& base,
                                                  const nlohmann::ordered_json& next);
 
+/// The FMA peaks measured beside the cells, where they differ by more than `margin` (a ratio less
+/// 1): then the machine itself was not the same.
+std::vector<std::string> peak_differences(const nlohmann::ordered_json& base,
+                                          const nlohmann::ordered_json& next, double margin);
+
 /// `noise.floor` of an environment: the ratio less 1 by which equal programs were seen to differ
 /// on that machine; 0 if it was not recorded. @throws FileError for anything but a number >= 0.
 double recorded_noise_floor(const ResultsFolder& folder);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -82,6 +83,28 @@ std::vector<std::string> environment_differences(const ordered_json& base,
     const auto match = of_next.find(backend);
     if (match == of_next.end()) continue;  // its cells are missing, which is said already
     add_if_different(("library of " + backend).c_str(), library, match->second, differences);
+  }
+  return differences;
+}
+
+std::vector<std::string> peak_differences(const ordered_json& base, const ordered_json& next,
+                                          double margin) {
+  std::vector<std::string> differences;
+  constexpr const char* kPlace = "/peaks/fma_gflops_by_threads";
+  const ordered_json* of_base = find(base, kPlace);
+  const ordered_json* of_next = find(next, kPlace);
+  if (of_base == nullptr || of_next == nullptr || !of_base->is_object()) return differences;
+  for (const auto& [threads, value] : of_base->items()) {
+    if (!of_next->contains(threads) || !value.is_number()) continue;
+    const ordered_json& other = of_next->at(threads);
+    if (!other.is_number()) continue;
+    const auto a = value.get<double>();
+    const auto b = other.get<double>();
+    if (!(a > 0 && b > 0) || std::max(a / b, b / a) <= 1 + margin) continue;
+    differences.push_back(fmt::format(
+        "the FMA peak of the machine with threads = {} was {:.1f} GFLOP/s in BASE and {:.1f} in "
+        "NEW: not only the program may have changed; measure both again, in turn",
+        threads, a, b));
   }
   return differences;
 }

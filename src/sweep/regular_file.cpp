@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "sweep/exit_code.hpp"
 
@@ -74,6 +75,18 @@ std::string read_regular_file(const std::filesystem::path& path, std::int64_t ma
       fail(path, fmt::format("it is larger than {} bytes", max_bytes),
            "no results file is; name another or split it");
     }
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();  // what is still in the buffer may not fit on the disk either
+  if (!file) {
+    throw ResourceError(
+        fmt::format("cannot write {}: {}; check the folder and its space, or name another file",
+                    path.string(), std::strerror(errno)));
   }
 }
 

@@ -183,4 +183,20 @@ ResultsFolder read_results_folder(const fs::path& path, Empty empty) {
   return folder;
 }
 
+std::vector<const CellResult*> in_order(const ResultsFolder& folder) {
+  std::map<std::string, std::size_t> shapes;
+  std::vector<std::pair<std::size_t, const CellResult*>> keyed;
+  for (const CellResult& result : folder.results) {
+    const auto shape = shapes.try_emplace(result.shape.id(), shapes.size()).first;
+    keyed.emplace_back(shape->second, &result);
+  }
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    return a.second->cell.order < b.second->cell.order;
+  });
+  std::vector<const CellResult*> results;
+  for (const auto& [_, result] : keyed) results.push_back(result);
+  return results;
+}
+
 }  // namespace headroom::sweep

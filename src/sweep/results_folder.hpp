@@ -28,4 +28,7 @@ enum class Empty { refuse, accept };
 /// @throws FileError with the path, the line and the byte where it went wrong.
 ResultsFolder read_results_folder(const std::filesystem::path& path, Empty empty = Empty::refuse);
 
+/// The lines stand as the cells finished; these stand shape by shape, in the order of the axes.
+std::vector<const CellResult*> in_order(const ResultsFolder& folder);
+
 }  // namespace headroom::sweep

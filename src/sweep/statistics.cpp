@@ -123,6 +123,18 @@ double median(std::vector<double> values) {
   return 0.5 * (*std::max_element(values.begin(), middle) + *middle);
 }
 
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
 Interval bootstrap_median_ci95(const std::vector<double>& samples, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   Bootstrap bootstrap(samples, generator);

@@ -12,6 +12,12 @@ namespace headroom::sweep {
 /// Middle value; the mean of the two middle ones for an even count. @pre not empty.
 double median(std::vector<double> values);
 
+/// Arithmetic mean. @pre not empty.
+double mean(const std::vector<double>& values);
+
+/// Of a sample, with `n - 1` in the divisor; 0 for a single value. @pre not empty.
+double standard_deviation(const std::vector<double>& values);
+
 struct Interval {
   double low = 0;
   double high = 0;
