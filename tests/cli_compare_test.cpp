@@ -25,6 +25,7 @@ class CliCompare : public test::Cli {
 
   static CellResult timed(const std::string& backend, double factor) {
     std::vector<double> samples;
+    samples.reserve(9);
     for (int i = 0; i < 9; ++i) samples.push_back(factor * (1e-3 + 1e-6 * i));
     return with_time(sample_result(backend), samples);
   }

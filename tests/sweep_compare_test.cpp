@@ -208,9 +208,8 @@ TEST(CompareOutput, HasARowForEveryCell) {
   for (const char* part :
        {"results/base", "results/next", "2026-01-31T12:00:00Z", "same", "1.100", "slower",
         "REGRESSION: because of tbb", "not compared: because of onednn", "only in BASE",
-        "2 cells compared: 0 faster, 1 slower, 1 same, 0 not distinguishable; not compared: 2 "
-        "without a time, 1 only in BASE, 0 only in NEW",
-        "beyond 3 %", "2 regressions"}) {
+        "2 cells compared: 0 faster, 1 slower, 1 same, 0 not distinguishable; not compared: ",
+        "2 without a time, 1 only in BASE, 0 only in NEW", "beyond 3 %", "2 regressions"}) {
     EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
   }
 }

@@ -127,7 +127,7 @@ TEST(ExportGoogleBenchmark, HasARepetitionForEverySampleAndTheAggregates) {
                                                {"cv", std::sqrt(0.08125) / 0.525}};
   for (std::size_t i = 5; i < 9; ++i) {
     const std::string name = entries[i]["aggregate_name"];
-    EXPECT_EQ(entries[i]["name"], kNaive + "/real_time_" + name);
+    EXPECT_EQ(entries[i]["name"], std::string(kNaive).append("/real_time_").append(name));
     EXPECT_EQ(entries[i]["run_type"], "aggregate");
     EXPECT_EQ(entries[i]["aggregate_unit"], name == "cv" ? "percentage" : "time");
     EXPECT_NEAR(entries[i]["real_time"].get<double>() / expected.at(name), 1, 1e-12) << name;

@@ -10,6 +10,7 @@ namespace {
 
 std::vector<double> times(const std::vector<double>& values, double factor) {
   std::vector<double> scaled;
+  scaled.reserve(values.size());
   for (const double value : values) scaled.push_back(value * factor);
   return scaled;
 }

@@ -239,16 +239,16 @@ void read_measured(const Fields& line, CellResult& result) {
 
 }  // namespace
 
-CellResult from_json(const ordered_json& json) {
-  const Fields line(json, "");
-  if (line.text("schema") != kSchema) {
-    line.fail("schema", fmt::format("{}; read it with the headroom that wrote it", kSchema));
+CellResult from_json(const ordered_json& line) {
+  const Fields fields(line, "");
+  if (fields.text("schema") != kSchema) {
+    fields.fail("schema", fmt::format("{}; read it with the headroom that wrote it", kSchema));
   }
   CellResult result;
-  read_identity(line, result);
-  read_status(line, result);
-  result.shape = read_shape(line.object("shape"));
-  read_measured(line, result);
+  read_identity(fields, result);
+  read_status(fields, result);
+  result.shape = read_shape(fields.object("shape"));
+  read_measured(fields, result);
   return result;
 }
 

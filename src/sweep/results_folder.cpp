@@ -195,6 +195,7 @@ std::vector<const CellResult*> in_order(const ResultsFolder& folder) {
     return a.second->cell.order < b.second->cell.order;
   });
   std::vector<const CellResult*> results;
+  results.reserve(keyed.size());
   for (const auto& [_, result] : keyed) results.push_back(result);
   return results;
 }

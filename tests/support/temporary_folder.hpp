@@ -2,8 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>  // mkdtemp is POSIX's, not the standard library's
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
