@@ -1,15 +1,14 @@
 // The real program, run as a user runs it: exit codes, messages, what stays on the disk.
+#include "support/cli.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,68 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string read_all(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-struct Outcome {
-  int code = -1;
-  std::string output;
-  std::string errors;
-};
-
-class Cli : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "headroom-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::permissions(folder_, fs::perms::owner_all, ignored);
-    fs::remove_all(folder_);
-  }
-
-  // Runs a shell line in the test's folder, with $headroom and $broken as the programs.
-  Outcome run(const std::string& line) const {
-    const std::string command = "cd '" + folder_.string() +
-                                "' && headroom='" HEADROOM_PROGRAM
-                                "' broken='" HEADROOM_BROKEN_PROGRAM "' && { " +
-                                line + "\n} > out.txt 2> err.txt";
-    const int status = std::system(("bash -c '" + escaped(command) + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(folder_ / "out.txt"),
-            read_all(folder_ / "err.txt")};
-  }
-
-  void expect(const std::string& line, int code, const std::vector<std::string>& parts) const {
-    const Outcome outcome = run(line);
-    EXPECT_EQ(outcome.code, code) << line << "\n" << outcome.errors;
-    for (const std::string& part : parts) {
-      EXPECT_NE((outcome.output + outcome.errors).find(part), std::string::npos)
-          << "no \"" << part << "\" after: " << line << "\n"
-          << outcome.output << outcome.errors;
-    }
-  }
-
-  std::vector<json> results(const fs::path& name = "results") const {
-    std::ifstream file(folder_ / name / "results.jsonl");
-    std::vector<json> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
-    return lines;
-  }
-
-  fs::path folder_;
-
- private:
-  static std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result;
-  }
-};
+using headroom::test::Cli;
+using headroom::test::Outcome;
+using headroom::test::read_all;
 
 // Cells of a few microseconds, so that a test of the machinery is quick.
 constexpr const char* kTiny =
@@ -145,7 +85,7 @@ TEST_F(Cli, VerifyCountsWhatItChecked) {
 
 TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
   expect(std::string("$headroom sweep --formulation split") + kTiny, 0, {"results in results"});
-  const json environment = json::parse(read_all(folder_ / "results" / "environment.json"));
+  const json environment = json::parse(read_all(path_ / "results" / "environment.json"));
   for (const char* key : {"processor", "allowed_cores", "isa", "build", "peaks", "time"}) {
     EXPECT_TRUE(environment.contains(key)) << key;
   }
@@ -161,9 +101,9 @@ TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
 
 TEST_F(Cli, SweepNeverOverwritesResults) {
   expect(std::string("$headroom sweep --backend naive") + kTiny, 0, {});
-  const std::string before = read_all(folder_ / "results" / "results.jsonl");
+  const std::string before = read_all(path_ / "results" / "results.jsonl");
   expect(std::string("$headroom sweep --backend naive") + kTiny, 4, {"--out", "results"});
-  EXPECT_EQ(read_all(folder_ / "results" / "results.jsonl"), before);
+  EXPECT_EQ(read_all(path_ / "results" / "results.jsonl"), before);
 }
 
 TEST_F(Cli, AFolderThatCannotBeWrittenIsKnownBeforeMeasuring) {
@@ -173,7 +113,7 @@ TEST_F(Cli, AFolderThatCannotBeWrittenIsKnownBeforeMeasuring) {
 TEST_F(Cli, DryRunMeasuresAndWritesNothing) {
   expect("$headroom sweep --dry-run --model gpt3-175b --tokens 16 --out results", 0,
          {"split/tbb/f32/", "B1_T16_D12288_H96", "GiB", "cells"});
-  EXPECT_FALSE(fs::exists(folder_ / "results"));
+  EXPECT_FALSE(fs::exists(path_ / "results"));
 }
 
 TEST_F(Cli, CellsBeyondTheirMeansAreSkippedWithTheEstimate) {

@@ -1,15 +1,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "machine/memory.hpp"
+#include "support/temporary_folder.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/journal.hpp"
 #include "sweep/result.hpp"
@@ -20,27 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-class Folder : public testing::Test {
+class Folder : public test::TemporaryFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "headroom-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  void TearDown() override { fs::remove_all(path_); }
-
-  void write(const fs::path& name, const std::string& text) {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
   std::vector<std::string> lines(const fs::path& name) const {
     std::ifstream file(path_ / name);
     std::vector<std::string> all;
     for (std::string line; std::getline(file, line);) all.push_back(line);
     return all;
   }
-
-  fs::path path_;
 };
 
 using Journals = Folder;

@@ -84,6 +84,16 @@ TEST(Numbers, BytesAndDurations) {
   }
 }
 
+TEST(Numbers, Percentages) {
+  EXPECT_DOUBLE_EQ(parse_percent("--threshold", "3%"), 0.03);
+  EXPECT_DOUBLE_EQ(parse_percent("--threshold", "0.5%"), 0.005);
+  EXPECT_EQ(parse_percent("--threshold", "0%"), 0);
+  EXPECT_EQ(parse_percent("--threshold", "100%"), 1);
+  for (const char* wrong : {"", "%", "3", "-1%", "-0%", "100.1%", "3 %", "3%%", "nan%", "1e1%"}) {
+    EXPECT_THROW(parse_percent("--threshold", wrong), InvalidArgument) << wrong;
+  }
+}
+
 TEST(Numbers, FormatsForPeople) {
   EXPECT_EQ(format_bytes(1023), "1023 B");
   EXPECT_EQ(format_bytes(std::int64_t{3} << 29), "1.5 GiB");

@@ -15,6 +15,13 @@ TEST(Statistics, Median) {
   EXPECT_DOUBLE_EQ(median({2, 2, 2, 100}), 2);
 }
 
+// NIST/SEMATECH e-Handbook, dataset NumAcc1: mean 10000002, standard deviation exactly 1.
+TEST(Statistics, MeanAndStandardDeviation) {
+  EXPECT_DOUBLE_EQ(mean({10000001, 10000003, 10000002}), 10000002);
+  EXPECT_DOUBLE_EQ(standard_deviation({10000001, 10000003, 10000002}), 1);
+  EXPECT_DOUBLE_EQ(standard_deviation({7}), 0);
+}
+
 TEST(Statistics, IntervalOfOneValueIsThatValue) {
   const Interval interval = bootstrap_median_ci95({0.25}, 1);
   EXPECT_DOUBLE_EQ(interval.low, 0.25);

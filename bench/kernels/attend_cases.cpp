@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "backends/backend.hpp"
 #include "headroom/initialise.hpp"
@@ -114,7 +115,10 @@ void register_attend() {
     for (const std::int64_t head_dim : kHeadDims) {
       for (const bool causal : {true, false}) {
         const Case c{tokens, head_dim, heads_for(tokens), causal};
-        for (const Contestant& who : contestants()) add_row(row_of(who, c));
+        for (const Contestant& who : contestants()) {
+          Row row = row_of(who, c);
+          if (affordable(who, row.flops)) add_row(std::move(row));
+        }
       }
     }
   }

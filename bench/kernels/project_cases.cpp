@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "backends/backend.hpp"
 #include "headroom/initialise.hpp"
@@ -104,7 +105,10 @@ Row row_of(const Contestant& who, const Product& p) {
 
 void register_project() {
   for (const Product& p : kProducts) {
-    for (const Contestant& who : contestants()) add_row(row_of(who, p));
+    for (const Contestant& who : contestants()) {
+      Row row = row_of(who, p);
+      if (affordable(who, row.flops)) add_row(std::move(row));
+    }
   }
 }
 

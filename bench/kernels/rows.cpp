@@ -132,6 +132,11 @@ std::vector<Contestant> contestants() {
   return all;
 }
 
+bool affordable(const Contestant& who, double flops) {
+  const bool plain = who.backend == "naive" || who.backend == "autovec";
+  return !plain || flops <= kMostFlopsForPlainLoops;
+}
+
 void add_row(Row row) {
   const auto kept = std::make_shared<Row>(std::move(row));
   benchmark::RegisterBenchmark(kept->name.c_str(),

@@ -25,6 +25,11 @@ struct Contestant {
 /// HEADROOM_ISA names.
 std::vector<Contestant> contestants();
 
+/// Loops that are not tuned do some 5 GFLOP/s; a row of more work than this would take minutes.
+inline constexpr double kMostFlopsForPlainLoops = 2e9;
+/// False for `naive` and `autovec` where a row would take too long with them.
+bool affordable(const Contestant& who, double flops);
+
 /// Threads to measure with: one, and all that this process may use.
 std::vector<int> thread_counts();
 

@@ -18,6 +18,8 @@ struct Command {
 Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_verify(CLI::App& app);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);
+Command add_compare(CLI::App& app);
+Command add_export(CLI::App& app);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
 int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of);

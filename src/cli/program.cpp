@@ -83,6 +83,8 @@ int run_chosen(const std::vector<Command>& commands) {
     return failed(error.what(), sweep::kNotAvailable);
   } catch (const Unsupported& error) {
     return failed(error.what(), sweep::kNotAvailable);
+  } catch (const sweep::FileError& error) {
+    return failed(error.what(), sweep::kBadFile);
   } catch (const sweep::ResourceError& error) {
     return failed(error.what(), sweep::kNoResource);
   } catch (const std::bad_alloc&) {
@@ -100,7 +102,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
   app.set_version_flag("--version", HEADROOM_VERSION);
   app.require_subcommand(1);
   const std::vector<Command> commands{add_info(app, limits_of), add_verify(app),
-                                      add_sweep(app, limits_of)};
+                                      add_sweep(app, limits_of), add_compare(app), add_export(app)};
   sweep::ignore_broken_pipes();
   try {
     app.parse(count, arguments);

@@ -71,7 +71,7 @@ ordered_json environment_of(const sweep::Plan& plan, const sweep::SweepSettings&
 
 void print_summary(const std::vector<sweep::CellResult>& results, const sweep::Plan& plan,
                    const sweep::Peaks& peaks, const std::string& folder) {
-  std::size_t counts[4] = {};
+  std::size_t counts[5] = {};
   for (const sweep::CellResult& result : results) ++counts[static_cast<int>(result.status)];
   out().write(sweep::results_table(results));
   out().print("\n");
@@ -84,9 +84,10 @@ void print_summary(const std::vector<sweep::CellResult>& results, const sweep::P
     out().print("measured FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads,
                 threads == 1 ? "" : "s", gflops, to_string(peaks.isa));
   }
-  out().print("{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed; results in {}\n",
-              results.size(), plan.cell_count(), counts[0], counts[1], counts[2], counts[3],
-              folder);
+  out().print(
+      "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
+      results.size(), plan.cell_count(), counts[0], counts[1], counts[2], counts[3], counts[4],
+      folder);
 }
 
 int exit_code_of(const std::vector<sweep::CellResult>& results) {

@@ -180,6 +180,18 @@ double parse_duration(std::string_view option, std::string_view text) {
   return parse_with_unit(option, text, kUnits, "90s, 10m or 1.5h");
 }
 
+double parse_percent(std::string_view option, std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const bool understood = error == std::errc() && stop + 1 == end && *stop == '%' &&
+                          !std::signbit(value) && value <= 100;
+  if (!understood) {
+    fail(option, text, "is no percentage; allowed is 0% up to 100%, such as 3% or 0.5%");
+  }
+  return value / 100;
+}
+
 std::string format_bytes(std::int64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   auto amount = static_cast<double>(bytes);

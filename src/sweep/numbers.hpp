@@ -29,6 +29,9 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text);
 /// Seconds: `90s`, `10m`, `1.5h`; a bare number is seconds.
 double parse_duration(std::string_view option, std::string_view text);
 
+/// A share: `3%` is 0.03. Allowed is 0% up to 100%, always with the sign.
+double parse_percent(std::string_view option, std::string_view text);
+
 /// Such as `1.5 GiB`.
 std::string format_bytes(std::int64_t bytes);
 

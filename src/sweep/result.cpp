@@ -16,8 +16,18 @@ std::string_view to_string(Status status) {
       return "skipped";
     case Status::failed:
       return "failed";
+    case Status::crashed:
+      return "crashed";
   }
   return "unknown";
+}
+
+std::optional<Status> parse_status(std::string_view name) {
+  for (const Status status :
+       {Status::ok, Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {
+    if (to_string(status) == name) return status;
+  }
+  return std::nullopt;
 }
 
 TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed) {

@@ -15,9 +15,12 @@
 
 namespace headroom::sweep {
 
-enum class Status { ok, unsupported, skipped, failed };
+enum class Status { ok, unsupported, skipped, failed, crashed };
 
 std::string_view to_string(Status status);
+
+/// Inverse of `to_string`; empty for an unknown name.
+std::optional<Status> parse_status(std::string_view name);
 
 /// Seconds of one forward pass.
 struct TimeSummary {
@@ -55,6 +58,12 @@ struct CellResult {
 
 /// A line of `results.jsonl`.
 nlohmann::ordered_json to_json(const CellResult& result);
+
+/// What `to_json` wrote, every value checked; fields that it does not know are passed over. What a
+/// line does not hold keeps its default: the place among rivals, a forced instruction set, the
+/// dropout seed.
+/// @throws InvalidArgument naming the field, what was found there and what is allowed.
+CellResult from_json(const nlohmann::ordered_json& line);
 
 nlohmann::ordered_json to_json(const Shape& shape);
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);

@@ -1,0 +1,53 @@
+#include "sweep/export.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "sweep/exit_code.hpp"
+#include "sweep/regular_file.hpp"
+
+namespace headroom::cli {
+namespace {
+
+struct ExportOptions {
+  std::string folder, format;
+  std::optional<std::string> output;
+};
+
+int run(const ExportOptions& options) {
+  const sweep::ExportFormat format = sweep::parse_export_format("--to", options.format);
+  const sweep::ResultsFolder folder = sweep::read_results_folder(options.folder);
+  for (const std::string& note : folder.notes) complain("note", note);
+  const std::size_t left_out = sweep::cells_without_time(folder);
+  if (format != sweep::ExportFormat::csv && left_out > 0) {
+    complain("warning",
+             fmt::format("{} of {} cells have no time and are left out; --to csv has them all",
+                         left_out, folder.results.size()));
+  }
+  const std::string text = sweep::export_results(folder, format);
+  if (options.output) {
+    sweep::write_file(*options.output, text);
+  } else {
+    out().write(text);
+  }
+  return sweep::kDone;
+}
+
+}  // namespace
+
+Command add_export(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("export", "results in the formats of other tools");
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("DIR", options->folder, "folder of the results")->required();
+  command
+      ->add_option("--to", options->format,
+                   "gbench (Google Benchmark's JSON), csv, or bmf (Bencher Metric Format)")
+      ->required();
+  command->add_option("--output", options->output, "file to write (default: standard output)");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,162 @@
+#include "sweep/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "headroom/error.hpp"
+#include "sweep/exit_code.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+// FMA peaks of a quiet machine repeat within this.
+constexpr double kSteadyPeak = 0.03;
+
+bool has_time(const CellResult* result) {
+  return result != nullptr && result->status == Status::ok;
+}
+
+bool is_broken(const CellResult& result) {
+  return result.status == Status::failed || result.status == Status::crashed;
+}
+
+std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& next) {
+  std::map<std::string, const CellResult*> unmatched;
+  for (const CellResult& result : next.results) unmatched.emplace(result.cell.id, &result);
+  std::vector<ComparedCell> cells;
+  std::size_t common = 0;
+  for (const CellResult* result : in_order(base)) {
+    const auto match = unmatched.find(result->cell.id);
+    cells.push_back({result, match == unmatched.end() ? nullptr : match->second, {}});
+    if (match == unmatched.end()) continue;
+    unmatched.erase(match);
+    ++common;
+  }
+  if (common == 0) {
+    throw InvalidArgument(
+        fmt::format("{} and {} have no cell in common, for example {} is only in "
+                    "the first; measure both with the same axes",
+                    base.path.string(), next.path.string(), cells.front().id()));
+  }
+  for (const CellResult* result : in_order(next)) {
+    if (unmatched.contains(result->cell.id)) cells.push_back({nullptr, result, {}});
+  }
+  return cells;
+}
+
+void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
+  std::vector<SamplePair> pairs;
+  std::vector<ComparedCell*> cells;
+  for (ComparedCell& cell : comparison.cells) {
+    if (!has_time(cell.base) || !has_time(cell.next)) continue;
+    pairs.push_back({cell.base->time.samples, cell.next->time.samples, comparison.noise_floor});
+    cells.push_back(&cell);
+  }
+  const std::vector<Difference> differences = compare_samples(pairs, settings);
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->difference = differences[i];
+}
+
+// One warning for all cells of which `wrong` has something to say, with the first as the example.
+template <class Wrong>
+void warn_of_cells(FolderComparison& comparison, const char* what, Wrong wrong) {
+  std::size_t count = 0;
+  std::string example;
+  for (const ComparedCell& cell : comparison.cells) {
+    const std::string found = wrong(cell);
+    if (found.empty()) continue;
+    if (count++ == 0) example = fmt::format("{}: {}", cell.id(), found);
+  }
+  if (count == 0) return;
+  comparison.warnings.push_back(
+      fmt::format("{} {} {}, such as {}", count, count == 1 ? "cell" : "cells", what, example));
+}
+
+void warn(FolderComparison& comparison) {
+  const nlohmann::ordered_json& base = comparison.base->environment;
+  const nlohmann::ordered_json& next = comparison.next->environment;
+  comparison.warnings = environment_differences(base, next);
+  const double margin = std::max(comparison.threshold, comparison.noise_floor);
+  for (std::string& warning : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
+    comparison.warnings.push_back(std::move(warning));
+  }
+  warn_of_cells(comparison, "ran with another instruction set", [](const ComparedCell& cell) {
+    const bool differs = cell.difference && cell.base->isa != cell.next->isa;
+    return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->isa, cell.next->isa) : "";
+  });
+  warn_of_cells(comparison, "ran with another number of threads", [](const ComparedCell& cell) {
+    const bool differs = cell.difference && cell.base->threads != cell.next->threads;
+    return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
+                   : "";
+  });
+  warn_of_cells(comparison, "had too few samples to be told apart; take more --repetitions",
+                [](const ComparedCell& cell) {
+                  return cell.difference && !cell.difference->enough
+                             ? fmt::format("{} in BASE, {} in NEW", cell.base->time.samples.size(),
+                                           cell.next->time.samples.size())
+                             : "";
+                });
+  warn_of_cells(
+      comparison, "had a time in BASE and have none in NEW", [](const ComparedCell& cell) {
+        if (!has_time(cell.base) || has_time(cell.next)) return std::string();
+        return cell.next == nullptr
+                   ? "missing"
+                   : fmt::format("{}: {}", to_string(cell.next->status), cell.next->reason);
+      });
+}
+
+}  // namespace
+
+bool ComparedCell::regression() const {
+  if (difference) return difference->verdict == Verdict::slower;
+  if (base == nullptr || next == nullptr) return false;
+  if (is_broken(*next)) return !is_broken(*base);
+  return next->status == Status::unsupported && base->status == Status::ok;
+}
+
+std::size_t FolderComparison::count(Verdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [&](const ComparedCell& cell) {
+        return cell.difference && cell.difference->verdict == verdict;
+      }));
+}
+
+std::size_t FolderComparison::compared() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [](const ComparedCell& cell) { return cell.difference.has_value(); }));
+}
+
+std::size_t FolderComparison::regressions() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const ComparedCell& cell) { return cell.regression(); }));
+}
+
+double recorded_noise_floor(const ResultsFolder& folder) {
+  const nlohmann::ordered_json::json_pointer place("/noise/floor");
+  if (!folder.environment.contains(place) || folder.environment.at(place).is_null()) return 0;
+  const nlohmann::ordered_json& floor = folder.environment.at(place);
+  if (!floor.is_number() || !(floor.get<double>() >= 0)) {
+    throw FileError(
+        fmt::format("{}: noise.floor is no number of 0 and above; remove it or measure again",
+                    (folder.path / "environment.json").string()));
+  }
+  return floor.get<double>();
+}
+
+FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder& next,
+                                 const CompareSettings& settings) {
+  FolderComparison comparison;
+  comparison.base = &base;
+  comparison.next = &next;
+  comparison.threshold = settings.threshold;
+  comparison.noise_floor = std::max(recorded_noise_floor(base), recorded_noise_floor(next));
+  comparison.cells = join(base, next);
+  compare_times(comparison, settings);
+  warn(comparison);
+  return comparison;
+}
+
+}  // namespace headroom::sweep

@@ -1,0 +1,66 @@
+// Two results folders, cell by cell: what became faster, slower, or broke.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweep/results_folder.hpp"
+#include "sweep/statistics.hpp"
+
+namespace headroom::sweep {
+
+/// A cell that at least one of the folders has.
+struct ComparedCell {
+  const CellResult* base = nullptr;      ///< null: only the new folder has it
+  const CellResult* next = nullptr;      ///< null: only the base has it
+  std::optional<Difference> difference;  ///< if both have a time
+
+  const std::string& id() const { return base != nullptr ? base->cell.id : next->cell.id; }
+
+  /// Slower, or failed, crashed or unsupported where the base was not. A cell that was skipped, or
+  /// is missing, is none: it may have been left out on purpose.
+  bool regression() const;
+};
+
+/// Refers to both folders, which have to outlive it.
+struct FolderComparison {
+  const ResultsFolder* base = nullptr;
+  const ResultsFolder* next = nullptr;
+  std::vector<ComparedCell> cells;    ///< in the order of the base, then those that are new
+  std::vector<std::string> warnings;  ///< what else differs, which may be what the times show
+  double threshold = 0;
+  double noise_floor = 0;  ///< the larger one of both folders; 0: neither recorded one
+
+  std::size_t count(Verdict verdict) const;
+  std::size_t compared() const;  ///< cells with a time on both sides
+  std::size_t regressions() const;
+};
+
+/// @throws InvalidArgument if no cell is in both folders; FileError for a noise floor that is none.
+FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder& next,
+                                 const CompareSettings& settings);
+
+/// What the machines, builds and settings behind two results folders have that is not the same. The
+/// revision of the source is not among it: that it differs is why one compares.
+std::vector<std::string> environment_differences(const nlohmann::ordered_json& base,
+                                                 const nlohmann::ordered_json& next);
+
+/// The FMA peaks measured beside the cells, where they differ by more than `margin` (a ratio less
+/// 1): then the machine itself was not the same.
+std::vector<std::string> peak_differences(const nlohmann::ordered_json& base,
+                                          const nlohmann::ordered_json& next, double margin);
+
+/// `noise.floor` of an environment: the ratio less 1 by which equal programs were seen to differ
+/// on that machine; 0 if it was not recorded. @throws FileError for anything but a number >= 0.
+double recorded_noise_floor(const ResultsFolder& folder);
+
+/// For people: a row a cell, and a summary.
+std::string comparison_table(const FolderComparison& comparison);
+
+/// For programs: schema `headroom.compare/1`.
+nlohmann::ordered_json to_json(const FolderComparison& comparison);
+
+}  // namespace headroom::sweep

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "sweep/compare.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::sweep {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string text_at(const ordered_json& environment, const char* place) {
+  const ordered_json::json_pointer pointer(place);
+  const bool found = environment.contains(pointer) && environment.at(pointer).is_string();
+  return found ? environment.at(pointer).get<std::string>() : "unknown";
+}
+
+std::string source_of(const ResultsFolder& folder) {
+  return fmt::format("{} (revision {}, {})", folder.path.string(),
+                     text_at(folder.environment, "/build/git_revision"),
+                     text_at(folder.environment, "/time"));
+}
+
+std::string time_or_status(const CellResult* result) {
+  if (result == nullptr) return "-";
+  if (result->status != Status::ok) return std::string(to_string(result->status));
+  return format_seconds(result->time.median);
+}
+
+// What there is to say of a cell that lacks a time somewhere.
+std::string remark(const ComparedCell& cell) {
+  if (cell.next == nullptr) return "only in BASE";
+  if (cell.base == nullptr) return "only in NEW";
+  const CellResult& told = cell.next->status == Status::ok ? *cell.base : *cell.next;
+  return fmt::format("{}: {}", cell.regression() ? "REGRESSION" : "not compared", told.reason);
+}
+
+std::string row(const ComparedCell& cell, std::size_t width) {
+  std::string line = fmt::format("{:<{}}  {:>11} {:>11}", cell.id(), width,
+                                 time_or_status(cell.base), time_or_status(cell.next));
+  if (!cell.difference) return fmt::format("{}  {:>25}  {}\n", line, "", remark(cell));
+  const Difference& difference = *cell.difference;
+  return fmt::format("{}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}\n", line, difference.ratio,
+                     difference.ci95.low, difference.ci95.high, to_string(difference.verdict));
+}
+
+struct Left {
+  std::size_t only_base = 0;
+  std::size_t only_next = 0;
+  std::size_t without_time = 0;
+};
+
+Left count_left(const FolderComparison& comparison) {
+  Left left;
+  for (const ComparedCell& cell : comparison.cells) {
+    if (cell.next == nullptr) {
+      ++left.only_base;
+    } else if (cell.base == nullptr) {
+      ++left.only_next;
+    } else if (!cell.difference) {
+      ++left.without_time;
+    }
+  }
+  return left;
+}
+
+// That most cells moved together tells of the machine rather than of the program.
+double median_ratio(const FolderComparison& comparison) {
+  std::vector<double> ratios;
+  for (const ComparedCell& cell : comparison.cells) {
+    if (cell.difference) ratios.push_back(cell.difference->ratio);
+  }
+  return ratios.empty() ? 1 : median(std::move(ratios));
+}
+
+std::string summary(const FolderComparison& comparison) {
+  const Left left = count_left(comparison);
+  std::string text = fmt::format(
+      "{} cells compared: {} faster, {} slower, {} same, {} not distinguishable",  //
+      comparison.compared(), comparison.count(Verdict::faster), comparison.count(Verdict::slower),
+      comparison.count(Verdict::same), comparison.count(Verdict::not_distinguishable));
+  fmt::format_to(std::back_inserter(text),
+                 "; not compared: {} without a time, {} only in BASE, {} only in NEW\n",
+                 left.without_time, left.only_base, left.only_next);
+  if (comparison.compared() > 0) {
+    const double margin = std::max(comparison.threshold, comparison.noise_floor);
+    fmt::format_to(std::back_inserter(text),
+                   "median NEW/BASE {:.3f}; faster and slower: the whole 95 % interval is beyond "
+                   "{:.3g} %{}, and p < {} (Mann-Whitney, corrected for {} cells)\n",
+                   median_ratio(comparison), 100 * margin,
+                   comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
+                   kSignificance, comparison.compared());
+  }
+  fmt::format_to(std::back_inserter(text), "{} regression{}\n", comparison.regressions(),
+                 comparison.regressions() == 1 ? "" : "s");
+  return text;
+}
+
+ordered_json side_json(const CellResult* result) {
+  if (result == nullptr) return nullptr;
+  ordered_json side{{"status", to_string(result->status)}, {"isa", result->isa}};
+  if (result->status != Status::ok) {
+    side["reason"] = result->reason;
+    return side;
+  }
+  side["median_s"] = result->time.median;
+  side["ci95_s"] = {result->time.ci95.low, result->time.ci95.high};
+  side["samples"] = result->time.samples.size();
+  return side;
+}
+
+ordered_json cell_json(const ComparedCell& cell) {
+  ordered_json json{
+      {"id", cell.id()}, {"base", side_json(cell.base)}, {"new", side_json(cell.next)}};
+  if (cell.difference) {
+    const Difference& difference = *cell.difference;
+    json["ratio"] = difference.ratio;
+    json["ratio_ci95"] = {difference.ci95.low, difference.ci95.high};
+    json["p"] = difference.p;
+    json["corrected_p"] = difference.corrected_p;
+    json["verdict"] = to_string(difference.verdict);
+  } else {
+    json["verdict"] = nullptr;
+  }
+  json["regression"] = cell.regression();
+  return json;
+}
+
+ordered_json folder_json(const ResultsFolder& folder) {
+  return {{"path", folder.path.string()},
+          {"git_revision", text_at(folder.environment, "/build/git_revision")},
+          {"time", text_at(folder.environment, "/time")}};
+}
+
+}  // namespace
+
+std::string comparison_table(const FolderComparison& comparison) {
+  std::string text = fmt::format("BASE  {}\nNEW   {}\n\n", source_of(*comparison.base),
+                                 source_of(*comparison.next));
+  std::size_t width = 4;
+  for (const ComparedCell& cell : comparison.cells) width = std::max(width, cell.id().size());
+  fmt::format_to(std::back_inserter(text), "{:<{}}  {:>11} {:>11}  {:>8}  {:<15}  {}\n", "cell",
+                 width, "BASE", "NEW", "NEW/BASE", "95 % interval", "verdict");
+  for (const ComparedCell& cell : comparison.cells) text += row(cell, width);
+  return text + "\n" + summary(comparison);
+}
+
+ordered_json to_json(const FolderComparison& comparison) {
+  const Left left = count_left(comparison);
+  ordered_json cells = ordered_json::array();
+  for (const ComparedCell& cell : comparison.cells) cells.push_back(cell_json(cell));
+  return {{"schema", "headroom.compare/1"},
+          {"base", folder_json(*comparison.base)},
+          {"new", folder_json(*comparison.next)},
+          {"threshold", comparison.threshold},
+          {"noise_floor", comparison.noise_floor},
+          {"warnings", comparison.warnings},
+          {"cells", cells},
+          {"summary",
+           {{"compared", comparison.compared()},
+            {"faster", comparison.count(Verdict::faster)},
+            {"slower", comparison.count(Verdict::slower)},
+            {"same", comparison.count(Verdict::same)},
+            {"not_distinguishable", comparison.count(Verdict::not_distinguishable)},
+            {"without_time", left.without_time},
+            {"only_base", left.only_base},
+            {"only_new", left.only_next},
+            {"median_ratio", median_ratio(comparison)},
+            {"regressions", comparison.regressions()}}}};
+}
+
+}  // namespace headroom::sweep

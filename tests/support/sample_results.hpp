@@ -1,0 +1,71 @@
+// Results that no machine measured, with every field filled in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sweep/results_folder.hpp"
+
+namespace headroom::test {
+
+inline Shape sample_shape() {
+  Shape shape;
+  shape.tokens = 4;
+  shape.d_in = shape.d_out = shape.d_proj = 8;
+  shape.heads = 2;
+  return shape;
+}
+
+/// A cell without a time: give it a status and a reason, or `with_time`.
+inline sweep::CellResult sample_result(const std::string& backend,
+                                       Formulation formulation = Formulation::split) {
+  sweep::CellResult result;
+  result.shape = sample_shape();
+  result.cell.formulation = formulation;
+  result.cell.backend = backend;
+  result.cell.id = sweep::cell_id(result.shape, result.cell);
+  result.isa = "avx2";
+  result.estimate = {1234, 0.25};
+  return result;
+}
+
+inline sweep::CellResult with_time(sweep::CellResult result, const std::vector<double>& samples) {
+  result.status = sweep::Status::ok;
+  result.reason.clear();
+  result.time = sweep::summarise(samples, 1);
+  result.gflops = result.shape.flops().total() / result.time.median * 1e-9;
+  result.peak_fraction = 0.1;
+  result.phases = {1e-3, 2e-3, 5e-4};
+  result.costs = AttentionCosts{0.125, 4096, 512, "brg:avx512_core", "simd:avx512"};
+  result.error = reference::Comparison{};
+  result.error->nrmse = 1.5e-7;
+  result.error->max_over_rms = 3.25e-7;
+  result.checked_rows = 3;
+  return result;
+}
+
+inline sweep::CellResult without_time(sweep::CellResult result, sweep::Status status,
+                                      const std::string& reason) {
+  result.status = status;
+  result.reason = reason;
+  return result;
+}
+
+inline nlohmann::ordered_json sample_environment() {
+  return {
+      {"schema", "headroom.environment/1"},
+      {"time", "2026-01-31T12:00:00Z"},
+      {"processor", {{"name", "Processor"}, {"architecture", "x86_64"}}},
+      {"allowed_cores", 2},
+      {"isa", "avx2"},
+      {"backends", {{{"name", "naive"}, {"library", ""}}, {{"name", "autovec"}, {"library", ""}}}},
+      {"build", {{"compiler", "GNU 12"}, {"build_type", "Release"}, {"flags", "-O3"}}}};
+}
+
+inline std::string lines_of(const std::vector<sweep::CellResult>& results) {
+  std::string text;
+  for (const sweep::CellResult& result : results) text += sweep::to_json(result).dump() + "\n";
+  return text;
+}
+
+}  // namespace headroom::test
