@@ -1,6 +1,7 @@
 #include "simd/project.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/rounding.hpp"
@@ -36,21 +37,21 @@ BlockedProduct::BlockedProduct(const KernelTable& kernels, PackedMatrix weights,
                                int slots)
     : kernels_(&kernels), weights_(std::move(weights)), rows_(rows) {
   tiles_ = divide_up(rows_, kernels.tile_rows);
-  row_tasks_ = std::max<std::int64_t>(1, divide_up(tiles_, kTilesPerTask));
-  tiles_per_task_ = divide_up(tiles_, row_tasks_);
   const std::int64_t panels = weights_.panels();
   const std::int64_t panel_cols = 2 * kernels.lanes;
+  row_tasks_ = std::max<std::int64_t>(1, divide_up(tiles_, kTilesPerTask));
   panel_tasks_ = divide_up(panels, std::max<std::int64_t>(1, kColsPerTask / panel_cols));
   if (slots > 1) {
     const std::int64_t wanted = divide_up(kTasksPerSlot * slots, row_tasks_);
     panel_tasks_ = std::max(panel_tasks_, std::min(wanted, panels));
+    // As many tasks for each slot: with 21 tasks for two, one would wait a twentieth of the time.
+    const std::int64_t step = slots / std::gcd<std::int64_t, std::int64_t>(slots, panel_tasks_);
+    row_tasks_ = std::min(round_up(row_tasks_, step), std::max<std::int64_t>(1, tiles_));
   }
-  panels_per_task_ = divide_up(panels, panel_tasks_);
-  panel_tasks_ = divide_up(panels, panels_per_task_);
-  row_tasks_ = divide_up(tiles_, std::max<std::int64_t>(tiles_per_task_, 1));
   stage_depth_ = stage_depth(weights_.depth(), tiles_);
-  scratch_per_slot_ = project_scratch_floats(kernels.tile_rows, panel_cols, stage_depth_,
-                                             tiles_per_task_, panels_per_task_);
+  scratch_per_slot_ =
+      project_scratch_floats(kernels.tile_rows, panel_cols, stage_depth_,
+                             divide_up(tiles_, row_tasks_), divide_up(panels, panel_tasks_));
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
 }
 
@@ -74,10 +75,10 @@ void BlockedProduct::run(const Executor& executor, ConstMatrixView x, const Bloc
     ProjectTask part = common;
     const std::int64_t row_task = index % row_tasks_;
     const std::int64_t panel_task = index / row_tasks_;
-    part.tile_begin = row_task * tiles_per_task_;
-    part.tile_end = std::min(part.tile_begin + tiles_per_task_, tiles_);
-    part.panel_begin = panel_task * panels_per_task_;
-    part.panel_end = std::min(part.panel_begin + panels_per_task_, weights_.panels());
+    part.tile_begin = tile_begin(tiles_, row_tasks_, row_task);
+    part.tile_end = tile_begin(tiles_, row_tasks_, row_task + 1);
+    part.panel_begin = tile_begin(weights_.panels(), panel_tasks_, panel_task);
+    part.panel_end = tile_begin(weights_.panels(), panel_tasks_, panel_task + 1);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
     kernels_->project(part);
   };

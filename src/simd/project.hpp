@@ -27,8 +27,8 @@ class BlockedProduct {
   std::int64_t rows_ = 0;
   std::int64_t tiles_ = 0;
   std::int64_t stage_depth_ = 0;
-  std::int64_t tiles_per_task_ = 0, row_tasks_ = 0;
-  std::int64_t panels_per_task_ = 0, panel_tasks_ = 0;
+  std::int64_t row_tasks_ = 0;
+  std::int64_t panel_tasks_ = 0;
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
 };
