@@ -56,8 +56,8 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const TileState& tile,
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, kPanel>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, 0,
-                             task.head_dim);
+  accumulate<MR, NV, false, kPanel>(
+      acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, 0, task.head_dim);
   const bool masked = k + NV * kLanes > block.common;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
@@ -146,7 +146,7 @@ HEADROOM_INLINE void add_values(const TileState& tile, const KeyBlock& block, co
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + r * cols + v * kLanes);
   }
-  accumulate(acc, weights, values, 0, block.common);
+  accumulate<MR, NV, false>(acc, weights, values, 0, block.common);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2

@@ -97,7 +97,8 @@ HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
       for (int r = 0; r < MR; ++r) acc.v[r][v] = load(call.partial + (r * NV + v) * kLanes);
     }
   }
-  accumulate(acc, call.a, call.b, call.panel_stride, call.depth);
+  // A wide tile has few multiply-adds a load and would wait for its own questions.
+  accumulate<MR, NV, NV <= 2>(acc, call.a, call.b, call.panel_stride, call.depth);
   if (call.last) {
     const Destination<NV> to = find_destination<NV>(task, call);
     if (to.whole) {

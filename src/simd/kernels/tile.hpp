@@ -26,13 +26,13 @@ inline constexpr int kPanelAhead = 64;
 /// Not into the L1, which the rows of the tile need.
 inline constexpr int kIntoL2 = 2;
 
-template <int MR, int NV>
+template <int MR, int NV, bool kAskAhead>
 HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   Vec bv[NV];
 #pragma GCC unroll 16
-  for (int v = 0; v < NV; ++v) {
+  for (int v = 0; kAskAhead && v < NV; ++v) {
     __builtin_prefetch(b + (v / kPer) * panel_stride + (v % kPer + kPanelAhead * kPer) * kLanes, 0,
                        kIntoL2);
   }
@@ -50,16 +50,19 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// depend neither on the tile that it falls in nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of `kRow` values of one panel; further panels at `panel_stride`
-template <int MR, int NV, int kRow = kVectorsPerPanel<NV>* kLanes>
+/// @tparam kAskAhead for panels that come from beyond the L2
+template <int MR, int NV, bool kAskAhead, int kRow = kVectorsPerPanel<NV>* kLanes>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride, std::int64_t depth) {
   for (; depth >= kChunk; depth -= kChunk) {
 #pragma GCC unroll 4
-    for (int k = 0; k < kChunk; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);
+    for (int k = 0; k < kChunk; ++k)
+      depth_step<MR, NV, kAskAhead>(acc, a + k, b + k * kRow, panel_stride);
     a += MR * kChunk;
     b += kChunk * kRow;
   }
-  for (std::int64_t k = 0; k < depth; ++k) depth_step(acc, a + k, b + k * kRow, panel_stride);
+  for (std::int64_t k = 0; k < depth; ++k)
+    depth_step<MR, NV, kAskAhead>(acc, a + k, b + k * kRow, panel_stride);
 }
 
 /// Floats of a row that packing asks for in advance.
