@@ -7,12 +7,20 @@ namespace headroom::onednn {
 
 bool all_finite(const float* values, std::int64_t count) {
   constexpr std::uint32_t kExponent = 0x7f800000u;  // all ones in NaN and Inf only
-  std::uint32_t special = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    // Adding one to a full exponent carries into the sign bit; no branch, so this vectorises.
-    special |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) + 0x00800000u;
+  constexpr std::int64_t kChains = 16;              // or each value waits for the one before
+  std::uint32_t special[kChains] = {};
+  // Adding one to a full exponent carries into the sign bit; no branch, so this vectorises.
+  const auto mark = [&](std::int64_t i, std::int64_t chain) {
+    special[chain] |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) + 0x00800000u;
+  };
+  std::int64_t i = 0;
+  for (; i + kChains <= count; i += kChains) {
+    for (std::int64_t chain = 0; chain < kChains; ++chain) mark(i + chain, chain);
   }
-  return (special & 0x80000000u) == 0;
+  for (; i < count; ++i) mark(i, 0);
+  std::uint32_t any = 0;
+  for (const std::uint32_t one : special) any |= one;
+  return (any & 0x80000000u) == 0;
 }
 
 void careful_weights(const HeadSource& head, std::int64_t row, std::int64_t keys, float scale,
