@@ -81,7 +81,10 @@ void measure_and_report(int socket, const Group& group, const MeasureSettings& s
             to_json(result).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
         wait_for_answer(socket);
       }};
-  measure_group(group, settings, estimator, events);
+  // Only the parent draws progress and knows when to stop; it ends this process.
+  MeasureSettings own = settings;
+  own.stopped = nullptr;
+  measure_group(group, own, estimator, events);
 }
 
 }  // namespace
