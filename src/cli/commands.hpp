@@ -18,6 +18,7 @@ struct Command {
 Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_verify(CLI::App& app);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);
+Command add_merge(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_export(CLI::App& app);
 

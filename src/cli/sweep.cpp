@@ -1,15 +1,22 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "headroom/error.hpp"
+#include "sweep/continuation.hpp"
 #include "sweep/exit_code.hpp"
+#include "sweep/identity.hpp"
 #include "sweep/interrupt.hpp"
 #include "sweep/journal.hpp"
 #include "sweep/numbers.hpp"
@@ -24,8 +31,9 @@ using sweep::Status;
 struct SweepOptions {
   sweep::Axes axes;
   std::string out_folder = "headroom-results";
-  std::optional<std::string> max_memory, budget, repetitions, min_time, seed;
+  std::optional<std::string> max_memory, budget, repetitions, min_time, seed, shard;
   bool dry_run = false;
+  bool resume = false;
   bool yes = false;
 };
 
@@ -54,22 +62,45 @@ sweep::SweepSettings settings_of(const SweepOptions& options) {
   return settings;
 }
 
-ordered_json environment_of(const sweep::Plan& plan, const sweep::SweepSettings& settings,
-                            const sweep::Peaks& peaks) {
-  ordered_json environment = sweep::describe_environment(plan.isa);
-  environment["peaks"] = sweep::to_json(peaks);
+// A plan with what it takes to recognise it.
+struct Job {
+  sweep::Plan plan;
+  sweep::SweepSettings settings;
+  sweep::SweepIdentity identity;
+  int repetitions_asked = 0;
+};
+
+Job job_of(const SweepOptions& options) {
+  Job job;
+  job.settings = settings_of(options);
+  job.repetitions_asked = job.settings.timing.repetitions;
+  job.plan = sweep::expand(options.axes, {job.settings.seed, options.yes});
+  std::optional<sweep::Shard> shard;
+  if (options.shard) shard = sweep::parse_shard("--shard", *options.shard);
+  job.identity = sweep::identity_of(options.axes, job.plan, shard);
+  if (shard) sweep::keep_shard(job.plan, *shard);
+  sweep::fit_budget(job.plan, job.settings, sweep::Estimator());
+  return job;
+}
+
+// Everything but the peaks, which take a while to measure.
+ordered_json environment_of(const Job& job) {
+  const sweep::SweepSettings& settings = job.settings;
+  ordered_json environment = sweep::describe_environment(job.plan.isa);
   environment["sweep"] = {
-      {"cells", plan.cell_count()},
+      {"cells", job.plan.cell_count()},
       {"repetitions", settings.timing.repetitions},
+      {"repetitions_asked", job.repetitions_asked},
       {"min_time_s", settings.timing.min_time},
       {"seed", settings.seed},
       {"memory_limit_bytes", settings.memory_limit},
-      {"budget_s", settings.budget ? ordered_json(*settings.budget) : ordered_json(nullptr)}};
-  environment["warnings"] = plan.warnings;
+      {"budget_s", settings.budget ? ordered_json(*settings.budget) : ordered_json(nullptr)},
+      {"identity", sweep::to_json(job.identity)}};
+  environment["warnings"] = job.plan.warnings;
   return environment;
 }
 
-void print_summary(const std::vector<sweep::CellResult>& results, const sweep::Plan& plan,
+void print_summary(const std::vector<sweep::CellResult>& results, std::size_t cells,
                    const sweep::Peaks& peaks, const std::string& folder) {
   std::size_t counts[5] = {};
   for (const sweep::CellResult& result : results) ++counts[static_cast<int>(result.status)];
@@ -86,41 +117,72 @@ void print_summary(const std::vector<sweep::CellResult>& results, const sweep::P
   }
   out().print(
       "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
-      results.size(), plan.cell_count(), counts[0], counts[1], counts[2], counts[3], counts[4],
-      folder);
+      results.size(), cells, counts[0], counts[1], counts[2], counts[3], counts[4], folder);
 }
 
 int exit_code_of(const std::vector<sweep::CellResult>& results) {
   if (sweep::stop_signal() != 0) return sweep::kSignalBase + sweep::stop_signal();
   for (const sweep::CellResult& result : results) {
-    if (result.status == Status::failed) return sweep::kCheckFailed;
+    if (result.status == Status::failed || result.status == Status::crashed)
+      return sweep::kCheckFailed;
   }
   return sweep::kDone;
 }
 
-int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
-  sweep::SweepSettings settings = settings_of(options);
-  sweep::Plan plan = sweep::expand(options.axes, {settings.seed, options.yes});
-  const sweep::Estimator estimator;
-  sweep::fit_budget(plan, settings, estimator);
-  for (const std::string& note : plan.notes) complain("note", note);
-  for (const std::string& warning : plan.warnings) complain("warning", warning);
-  if (options.dry_run) {
-    out().write(sweep::plan_table(plan, settings.timing, estimator, settings.memory_limit,
-                                  settings.budget.has_value()));
-    return sweep::kDone;
-  }
+// The run as a whole where it is fresh, an entry of its own where it goes on.
+void record_run(const sweep::Continuation& before, ordered_json environment,
+                const sweep::Peaks& peaks, sweep::Journal& journal) {
+  environment["peaks"] = sweep::to_json(peaks);
+  if (!before.found) return journal.write_environment(environment);
+  ordered_json recorded = before.environment;
+  recorded["resumed"].push_back({{"time", environment["time"]},
+                                 {"conditions", environment["conditions"]},
+                                 {"peaks", environment["peaks"]},
+                                 {"memory", environment["memory"]}});
+  journal.write_environment(recorded);
+}
+
+// What was kept and what is new, each shape in one piece.
+void join(std::vector<sweep::CellResult>& results, std::vector<sweep::CellResult> kept) {
+  std::map<std::string, std::size_t> places;
+  results.insert(results.begin(), std::make_move_iterator(kept.begin()),
+                 std::make_move_iterator(kept.end()));
+  for (const auto& result : results) places.try_emplace(result.shape.id(), places.size());
+  std::stable_sort(results.begin(), results.end(), [&](const auto& a, const auto& b) {
+    return places.at(a.shape.id()) < places.at(b.shape.id());
+  });
+}
+
+int measure(Job& job, const SweepOptions& options, machine::LimitKernelsOf limits_of) {
+  using Start = sweep::Journal::Start;
   sweep::install_signal_handlers();
-  sweep::Journal journal(options.out_folder);
-  const sweep::Peaks peaks = sweep::measure_peaks(plan, limits_of);
-  journal.write_environment(environment_of(plan, settings, peaks));
+  const std::size_t cells = job.plan.cell_count();
+  const ordered_json environment = environment_of(job);
+  sweep::Journal journal(options.out_folder, options.resume ? Start::go_on : Start::fresh);
+  sweep::Continuation before;
+  if (options.resume) before = sweep::continue_sweep(job.plan, environment, journal);
+  for (const std::string& note : before.notes) complain("note", note);
+  sweep::Peaks peaks;
   std::vector<sweep::CellResult> results;
-  {
-    sweep::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
-    results = sweep::run_sweep(plan, settings, peaks, journal, progress);
+  if (job.plan.cell_count() > 0 || !before.found) {
+    peaks = sweep::measure_peaks(job.plan, limits_of);
+    record_run(before, environment, peaks, journal);
+    sweep::Progress progress(stderr, isatty(STDERR_FILENO) != 0, job.plan.cell_count());
+    results = sweep::run_sweep(job.plan, job.settings, peaks, journal, progress);
   }
-  print_summary(results, plan, peaks, options.out_folder);
+  join(results, std::move(before.kept));
+  print_summary(results, cells, peaks, options.out_folder);
   return exit_code_of(results);
+}
+
+int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
+  Job job = job_of(options);
+  for (const std::string& note : job.plan.notes) complain("note", note);
+  for (const std::string& warning : job.plan.warnings) complain("warning", warning);
+  if (!options.dry_run) return measure(job, options, limits_of);
+  out().write(sweep::plan_table(job.plan, job.settings.timing, sweep::Estimator(),
+                                job.settings.memory_limit, job.settings.budget.has_value()));
+  return sweep::kDone;
 }
 
 }  // namespace
@@ -131,6 +193,11 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
   sweep::add_axes_options(*command, options->axes);
   command->add_option("--out", options->out_folder,
                       "folder for the results (default headroom-results)");
+  command->add_flag("--resume", options->resume,
+                    "measure only what --out lacks; cells that crashed are tried again, those "
+                    "that are ok, unsupported, skipped or failed are done");
+  command->add_option("--shard", options->shard,
+                      "measure part I of N, such as 1/8; headroom merge joins the parts");
   command->add_flag("--dry-run", options->dry_run, "only print cells, memory and estimated time");
   command->add_option("--budget", options->budget,
                       "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");

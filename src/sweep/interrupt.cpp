@@ -25,6 +25,8 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A file that reaches its largest size is an error of the write, which says where it happened.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }

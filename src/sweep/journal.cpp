@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -47,34 +48,62 @@ void sync_folder(const fs::path& folder) {
   ::close(handle);
 }
 
-}  // namespace
+constexpr const char* kNextFolder = "choose another folder with --out";
 
-Journal::Journal(const fs::path& folder) : folder_(folder) {
-  constexpr const char* kNext = "choose another folder with --out";
+fs::path make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail("make the folder", folder, error.value(), kNext);
-  const fs::path path = folder / "results.jsonl";
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0 && errno == EEXIST) {
-    throw ResourceError(fmt::format("{} holds results already, and they are never overwritten; {}",
-                                    folder.string(), kNext));
+  if (error) fail("make the folder", folder, error.value(), kNextFolder);
+  return folder;
+}
+
+// Written beside and renamed: there is no moment at which half of it stands there.
+void replace_file(const fs::path& folder, const std::string& name, std::string_view text) {
+  const fs::path fresh = folder / (name + ".new");
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int error = file < 0 ? errno : write_all(file, text);
+  if (error == 0 && ::fsync(file) != 0) error = errno;
+  if (file >= 0) ::close(file);
+  if (error == 0 && ::rename(fresh.c_str(), (folder / name).c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(fresh.c_str());
+    fail("write", folder / name, error, "free some space or choose another --out");
   }
-  if (file_ < 0) fail("write", path, errno, kNext);
   sync_folder(folder);
+}
+
+}  // namespace
+
+Journal::Journal(const fs::path& folder, Start start)
+    : folder_(make_folder(folder)), lock_(folder) {
+  open_results(start == Start::fresh ? O_EXCL : 0);
+  sync_folder(folder);
+}
+
+void Journal::open_results(int flags) {
+  const fs::path path = folder_ / "results.jsonl";
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0644);
+  if (file_ < 0 && errno == EEXIST) {
+    throw ResourceError(fmt::format(
+        "{} holds results already, and they are never overwritten; go on with --resume or {}",
+        folder_.string(), kNextFolder));
+  }
+  if (file_ < 0) fail("write", path, errno, kNextFolder);
+  length_ = ::lseek(file_, 0, SEEK_END);
 }
 
 Journal::~Journal() {
   if (file_ >= 0) ::close(file_);
 }
 
+void Journal::replace(std::string_view lines) {
+  replace_file(folder_, "results.jsonl", lines);
+  ::close(file_);
+  open_results(0);
+}
+
 void Journal::write_environment(const nlohmann::ordered_json& environment) {
-  const fs::path path = folder_ / "environment.json";
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  int error = file < 0 ? errno : write_all(file, to_text(environment, 2));
-  if (error == 0 && ::fsync(file) != 0) error = errno;
-  if (file >= 0) ::close(file);
-  if (error != 0) fail("write", path, error, "free some space or choose another --out");
+  replace_file(folder_, "environment.json", to_text(environment, 2));
 }
 
 void Journal::append(const nlohmann::ordered_json& line) {

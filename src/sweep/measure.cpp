@@ -134,7 +134,7 @@ void GroupMeasurement::measure(const Cell& cell) {
   if (stopped()) return;
   // Earlier rivals may have taken longer than estimated, so the limits are asked once more.
   if (!admitted(cell)) return;
-  events_.started("check " + cell.id);
+  events_.started(kCheckPrefix + cell.id);
   Ready ready;
   ready.result = blank_result(group_, cell, settings_.timing, estimator_);
   std::pair<Status, std::string> problem;
@@ -146,7 +146,7 @@ void GroupMeasurement::measure(const Cell& cell) {
   } catch (const Unavailable& error) {
     problem = {Status::unsupported, error.what()};
   } catch (const std::bad_alloc&) {
-    problem = {Status::skipped, "memory ran out while the layer was made"};
+    problem = {Status::crashed, "memory ran out, although its estimate fits"};
   } catch (const std::exception& error) {
     problem = {Status::failed, fmt::format("ended with an error: {}", error.what())};
   }

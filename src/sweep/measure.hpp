@@ -28,6 +28,9 @@ struct MeasureEvents {
   std::function<void(const CellResult& result)> finished;
 };
 
+/// `started` says this and the cell's id while that cell alone is at work.
+inline constexpr const char* kCheckPrefix = "check ";
+
 /// Each cell of the group ends in exactly one `finished`, unless `stopped` says so before.
 /// Rivals that fit in memory together are timed in one run with their repetitions in random order.
 void measure_group(const Group& group, const MeasureSettings& settings, Estimator& estimator,

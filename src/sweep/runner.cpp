@@ -12,13 +12,14 @@
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
 #include "sweep/interrupt.hpp"
-#include "sweep/measure.hpp"
+#include "sweep/isolation.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::sweep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using nlohmann::ordered_json;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -45,20 +46,21 @@ class Runner {
   }
 
   std::vector<CellResult> run() {
-    const MeasureEvents events{[this](const std::string& what) { progress_.started(what); },
-                               [this](const CellResult& result) { finished(result); }};
+    const IsolatedEvents events{
+        [this](const std::string& what) { progress_.started(what); },
+        [this](const CellResult& result, const ordered_json& line) { finished(result, line); }};
     for (; group_ < plan_.groups.size() && stop_signal() == 0; ++group_) {
       done_.clear();
       later_groups_ = seconds_of_groups_after(group_);
       update_seconds_left();
-      measure_group(plan_.groups[group_], measure_, estimator_, events);
+      measure_group_isolated(plan_.groups[group_], measure_, estimator_, events);
     }
     return std::move(results_);
   }
 
  private:
-  void finished(const CellResult& result) {
-    journal_.append(to_json(result));
+  void finished(const CellResult& result, const ordered_json& line) {
+    journal_.append(line);
     results_.push_back(result);
     done_.insert(result.cell.id);
     update_seconds_left();

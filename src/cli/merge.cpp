@@ -1,0 +1,45 @@
+#include "sweep/merge.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "sweep/exit_code.hpp"
+
+namespace headroom::cli {
+namespace {
+
+struct MergeOptions {
+  std::vector<std::string> folders;
+  std::string out_folder;
+};
+
+int run(const MergeOptions& options) {
+  const sweep::Merged merged =
+      sweep::merge_folders({options.folders.begin(), options.folders.end()}, options.out_folder);
+  for (const std::string& note : merged.notes) complain("note", note);
+  if (merged.cells < merged.planned) {
+    complain("warning",
+             fmt::format("{} of {} cells are missing; measure them with the whole "
+                         "sweep's arguments and --resume --out {}",
+                         merged.planned - merged.cells, merged.planned, options.out_folder));
+  }
+  out().print("{} cells of {} folders; results in {}\n", merged.cells, options.folders.size(),
+              options.out_folder);
+  return sweep::kDone;
+}
+
+}  // namespace
+
+Command add_merge(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("merge", "join the shards of a sweep");
+  const auto options = std::make_shared<MergeOptions>();
+  command->add_option("DIR", options->folders, "folders that headroom sweep --shard wrote")
+      ->required();
+  command->add_option("--out", options->out_folder, "folder for the whole")->required();
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace headroom::cli

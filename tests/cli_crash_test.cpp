@@ -1,0 +1,153 @@
+// One cell cannot hurt another: backends that end their process, and sweeps that survive them.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "support/cli.hpp"
+
+namespace headroom::test {
+namespace {
+
+using nlohmann::json;
+
+class CliCrash : public Cli {
+ protected:
+  std::map<std::string, json> by_backend() const {
+    std::map<std::string, json> all;
+    for (const json& line : results()) all[line["backend"]] = line;
+    return all;
+  }
+};
+
+constexpr const char* kSweep = "'" HEADROOM_FAULTY_PROGRAM
+                               "' sweep --formulation split --heads 2 --head-dim 4 --tokens 3 "
+                               "--repetitions 3 --min-time 0.001 "
+                               "--max-memory 64MiB --out results";
+
+TEST_F(CliCrash, EachCellGetsItsOwnStatusAndTheSweepGoesOn) {
+  expect(kSweep, 1, {"1 ok", "1 failed, 3 crashed"});
+  const auto cells = by_backend();
+  ASSERT_EQ(results().size(), 5u);
+  EXPECT_EQ(cells.at("naive")["status"], "ok");
+  EXPECT_EQ(cells.at("autovec")["status"], "crashed");
+  EXPECT_EQ(cells.at("xsimd")["status"], "crashed");
+  EXPECT_EQ(cells.at("onednn")["status"], "failed");
+  EXPECT_EQ(cells.at("tbb")["status"], "crashed");
+  EXPECT_GT(cells.at("naive")["time_s"]["median"], 0);
+  EXPECT_EQ(cells.at("naive")["warnings"].size(), 1u);  // it shared its worker with tbb
+  EXPECT_NE(cells.at("xsimd")["reason"].get<std::string>().find("memory"), std::string::npos);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these catch the signal
+  for (const char* name : {"autovec", "tbb"}) {
+    EXPECT_NE(cells.at(name)["reason"].get<std::string>().find("SIGSEGV"), std::string::npos);
+  }
+#endif
+  for (const char* name : {"autovec", "xsimd", "tbb"}) {
+    EXPECT_FALSE(cells.at(name).contains("time_s")) << name;
+    EXPECT_FALSE(cells.at(name)["reason"].get<std::string>().empty()) << name;
+  }
+}
+
+// 0 if there is none. The list that /proc may have of children is not on every machine.
+pid_t child_of(pid_t parent) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string name, state;
+    pid_t process = 0;
+    pid_t its_parent = 0;
+    if (file >> process >> name >> state >> its_parent && its_parent == parent && state != "Z") {
+      return process;
+    }
+  }
+  return 0;
+}
+
+// A sweep whose only worker is at the stopwatch for seconds.
+class CliWorker : public CliCrash {
+ protected:
+  void start(const std::string& min_time) {
+    const std::string line = "cd '" + path_.string() +
+                             "' && exec '" HEADROOM_FAULTY_PROGRAM
+                             "' sweep --backend naive --formulation split --heads 2 --head-dim 4 "
+                             "--tokens 3 --repetitions 3 --min-time " +
+                             min_time + " --out results > /dev/null 2> err.txt";
+    sweep_ = fork();
+    if (sweep_ == 0) {
+      execl("/bin/bash", "bash", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    for (int i = 0; i < 500 && worker_ == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      // The shell, before it became the sweep, may have had children of its own.
+      if (!std::filesystem::exists(path_ / "results" / "environment.json")) continue;
+      worker_ = child_of(sweep_);
+    }
+  }
+  void TearDown() override {
+    if (sweep_ > 0) kill(sweep_, SIGKILL);
+    wait_for_sweep();
+    CliCrash::TearDown();
+  }
+  int wait_for_sweep() {
+    if (sweep_ <= 0) return -1;
+    int status = 0;
+    waitpid(sweep_, &status, 0);
+    sweep_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  pid_t sweep_ = 0;
+  pid_t worker_ = 0;
+};
+
+bool gone(pid_t process) {
+  for (int i = 0; i < 500; ++i) {
+    std::string state;
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    if (!(file >> state >> state >> state) || state == "Z") return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_F(CliWorker, EndsWithItsSweepHoweverThatEnds) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
+    std::filesystem::remove_all(path_ / "results");
+    worker_ = 0;
+    start("10");
+    ASSERT_GT(worker_, 0);
+    kill(sweep_, signal);
+    EXPECT_EQ(wait_for_sweep(), signal == SIGKILL ? -1 : 128 + signal);
+    EXPECT_TRUE(gone(worker_)) << "after signal " << signal;
+    EXPECT_TRUE(results().empty());
+  }
+}
+
+TEST_F(CliWorker, KilledFromOutsideIsACrashThatSaysSo) {
+  start("10");
+  ASSERT_GT(worker_, 0);
+  kill(worker_, SIGKILL);
+  // The rivals of a worker that died are tried alone; this one is killed there again.
+  pid_t second = worker_;
+  for (int i = 0; i < 500 && (second == worker_ || second == 0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    second = child_of(sweep_);
+  }
+  if (second > 0 && second != worker_) kill(second, SIGKILL);
+  EXPECT_EQ(wait_for_sweep(), 1);
+  ASSERT_EQ(results().size(), 1u);
+  EXPECT_EQ(results()[0]["status"], "crashed");
+  const std::string reason = results()[0]["reason"];
+  EXPECT_NE(reason.find("SIGKILL"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("memory"), std::string::npos) << reason;
+}
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,91 @@
+// Backends that end their process, each in its own way, beside the real `naive`.
+// Linked into headroom-faulty, which must survive them.
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backends/backend.hpp"
+
+namespace {
+
+using namespace headroom;
+
+// What happens at the n-th pass of a layer.
+using Fault = void (*)(int pass, const BlockedView& out);
+
+class FaultyAttention final : public HeadAttention {
+ public:
+  FaultyAttention(std::unique_ptr<HeadAttention> real, Fault fault)
+      : real_(std::move(real)), fault_(fault) {}
+  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
+           const BlockedView& out) override {
+    real_->run(q, k, v, out);
+    fault_(++passes_, out);
+  }
+  OperationCosts costs() const override { return real_->costs(); }
+
+ private:
+  std::unique_ptr<HeadAttention> real_;
+  Fault fault_;
+  int passes_ = 0;
+};
+
+class Faulty final : public Backend {
+ public:
+  explicit Faulty(Fault fault) : real_(backend_entry("naive").make({})), fault_(fault) {}
+  HeadLayout head_layout() const override { return real_->head_layout(); }
+  std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
+    return real_->make_projection(spec);
+  }
+  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+    return std::make_unique<FaultyAttention>(real_->make_attention(shape), fault_);
+  }
+
+ private:
+  std::unique_ptr<Backend> real_;
+  Fault fault_;
+};
+
+void die_at_once(int, const BlockedView&) { std::raise(SIGSEGV); }
+
+void allocate_without_end(int, const BlockedView&) {
+  constexpr std::size_t kBytes = std::size_t{1} << 26;
+  for (;;) std::memset(new char[kBytes], 1, kBytes);
+}
+
+void be_wrong(int, const BlockedView& out) { *out.at(0, 0) += 1; }
+
+// Checking takes six passes, so that the stopwatch is running by then.
+void die_while_timed(int pass, const BlockedView&) {
+  if (pass > 10) std::raise(SIGSEGV);
+}
+
+template <const char* kName>
+BackendInfo describe() {
+  BackendInfo info;
+  info.name = kName;
+  info.description = "faulty on purpose";
+  info.available = true;
+  return info;
+}
+
+std::optional<std::string> declines(const Shape&) { return std::nullopt; }
+
+template <Fault kFault>
+std::unique_ptr<Backend> make(const BackendConfig&) {
+  return std::make_unique<Faulty>(kFault);
+}
+
+constexpr char kAutovec[] = "autovec";
+constexpr char kXsimd[] = "xsimd";
+constexpr char kOnednn[] = "onednn";
+constexpr char kTbb[] = "tbb";
+
+}  // namespace
+
+HEADROOM_DEFINE_BACKEND(autovec) = {describe<kAutovec>, declines, make<die_at_once>};
+HEADROOM_DEFINE_BACKEND(xsimd) = {describe<kXsimd>, declines, make<allocate_without_end>};
+HEADROOM_DEFINE_BACKEND(onednn) = {describe<kOnednn>, declines, make<be_wrong>};
+HEADROOM_DEFINE_BACKEND(tbb) = {describe<kTbb>, declines, make<die_while_timed>};
