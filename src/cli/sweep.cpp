@@ -84,6 +84,7 @@ void print_summary(const std::vector<sweep::CellResult>& results, const sweep::P
     out().print("measured FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads,
                 threads == 1 ? "" : "s", gflops, to_string(peaks.isa));
   }
+  out().write(sweep::noise_lines(results));
   out().print(
       "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
       results.size(), plan.cell_count(), counts[0], counts[1], counts[2], counts[3], counts[4],
@@ -113,6 +114,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
   sweep::install_signal_handlers();
   sweep::Journal journal(options.out_folder);
   const sweep::Peaks peaks = sweep::measure_peaks(plan, limits_of);
+  if (limits_of != nullptr) settings.control = limits_of(plan.isa).fma;
   journal.write_environment(environment_of(plan, settings, peaks));
   std::vector<sweep::CellResult> results;
   {
