@@ -115,6 +115,7 @@ void print_summary(const std::vector<sweep::CellResult>& results, std::size_t ce
     out().print("measured FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads,
                 threads == 1 ? "" : "s", gflops, to_string(peaks.isa));
   }
+  out().write(sweep::noise_lines(results));
   out().print(
       "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
       results.size(), cells, counts[0], counts[1], counts[2], counts[3], counts[4], folder);
@@ -166,6 +167,7 @@ int measure(Job& job, const SweepOptions& options, machine::LimitKernelsOf limit
   std::vector<sweep::CellResult> results;
   if (job.plan.cell_count() > 0 || !before.found) {
     peaks = sweep::measure_peaks(job.plan, limits_of);
+    if (limits_of != nullptr) job.settings.control = limits_of(job.plan.isa).fma;
     record_run(before, environment, peaks, journal);
     sweep::Progress progress(stderr, isatty(STDERR_FILENO) != 0, job.plan.cell_count());
     results = sweep::run_sweep(job.plan, job.settings, peaks, journal, progress);

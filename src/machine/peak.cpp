@@ -34,8 +34,8 @@ double best_median_seconds(const char* name, const std::function<void()>& run) {
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     time_interleaved({{name, run, kRepetitions, kMinTime}},
-                     [&](std::size_t, const std::vector<double>& samples) {
-                       const double seconds = median(samples);
+                     [&](std::size_t, const TimedSamples& samples) {
+                       const double seconds = median(samples.seconds);
                        if (best == 0 || seconds < best) best = seconds;
                      });
   }
@@ -64,6 +64,12 @@ double FmaMeter::flops() const {
   double flops = 0;
   for (const Slot& slot : slots_) flops += slot.flops;
   return flops;
+}
+
+double FmaMeter::best_of(int bursts) {
+  double most = 0;
+  for (int i = 0; i < bursts; ++i) most = std::max(most, sample());
+  return most;
 }
 
 double FmaMeter::sample() {

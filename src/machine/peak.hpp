@@ -31,6 +31,9 @@ class FmaMeter {
 
   /// One burst. @return GFLOP/s of all threads together.
   double sample();
+  /// The best of a few bursts: the first ones may share their cores with a runtime's threads that
+  /// still spin after their last task.
+  double best_of(int bursts);
   /// One burst, not timed.
   void run() { team_.run(); }
   /// Floating-point operations of the last burst.

@@ -21,6 +21,15 @@ void initialise_once() {
   static_cast<void>(done);
 }
 
+constexpr const char* kControl = "control";
+
+// Counters are how a benchmark hands a number to its reporter.
+void run_sample(benchmark::State& state, const TimedTask& task) {
+  const double before = task.control ? task.control() : 0;
+  for (auto _ : state) task.run();
+  if (task.control) state.counters[kControl] = 0.5 * (before + task.control());
+}
+
 // How a task is given up. Google Benchmark aborts the process if a benchmark is skipped in some of
 // its repetitions only, so one that has begun runs empty loops to its end.
 struct Drop {
@@ -38,15 +47,17 @@ class CapturingReporter final : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
 
   void ReportRuns(const std::vector<Run>& runs) override {
-    std::vector<double> samples;
+    TimedSamples samples;
     std::string name;
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration) continue;
       if (was_skipped(run)) return;
       name = run.run_name.function_name;
-      samples.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
+      samples.seconds.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
+      const auto control = run.counters.find(kControl);
+      if (control != run.counters.end()) samples.control.push_back(control->second.value);
     }
-    if (!samples.empty()) done_(index_.at(name), samples);
+    if (!samples.seconds.empty()) done_(index_.at(name), samples);
   }
 
  private:
@@ -72,7 +83,7 @@ void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
       if (drop.dropped) {
         for (auto _ : state) continue;
       } else {
-        for (auto _ : state) task.run();
+        run_sample(state, task);
       }
     };
     benchmark::RegisterBenchmark(task.name.c_str(), body)
@@ -80,7 +91,7 @@ void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
         ->MinTime(task.min_time)
         ->Repetitions(std::max(1, task.repetitions));
   }
-  const OnTimed unless_dropped = [&](std::size_t task, const std::vector<double>& samples) {
+  const OnTimed unless_dropped = [&](std::size_t task, const TimedSamples& samples) {
     if (!drops[task].dropped) done(task, samples);
   };
   CapturingReporter reporter(tasks, unless_dropped);

@@ -14,11 +14,20 @@ struct TimedTask {
   std::function<void()> run;  ///< one iteration
   int repetitions = 9;        ///< samples to take
   double min_time = 0.05;     ///< seconds a sample lasts at least; iterations follow from it
+
+  /// Reads how fast the machine is just now; taken right before and right after each sample. May be
+  /// empty.
+  std::function<double()> control = {};
 };
 
-/// Called once a task, when its last repetition is done, with the wall-clock seconds that one
-/// iteration took in each repetition. Tasks that were stopped are left out.
-using OnTimed = std::function<void(std::size_t task, const std::vector<double>& samples)>;
+/// What the repetitions of a task gave.
+struct TimedSamples {
+  std::vector<double> seconds;  ///< wall-clock time of one iteration
+  std::vector<double> control;  ///< mean of the readings around each; empty without a control
+};
+
+/// Called once a task, when its last repetition is done. Tasks that were stopped are left out.
+using OnTimed = std::function<void(std::size_t task, const TimedSamples& samples)>;
 
 /// Times all tasks, their repetitions in random order among each other, so that a slow moment of
 /// the machine does not fall on one rival alone.

@@ -30,7 +30,9 @@ std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& n
   std::size_t common = 0;
   for (const CellResult* result : in_order(base)) {
     const auto match = unmatched.find(result->cell.id);
-    cells.push_back({result, match == unmatched.end() ? nullptr : match->second, {}});
+    ComparedCell& cell = cells.emplace_back();
+    cell.base = result;
+    cell.next = match == unmatched.end() ? nullptr : match->second;
     if (match == unmatched.end()) continue;
     unmatched.erase(match);
     ++common;
@@ -42,7 +44,7 @@ std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& n
                     base.path.string(), next.path.string(), cells.front().id()));
   }
   for (const CellResult* result : in_order(next)) {
-    if (unmatched.contains(result->cell.id)) cells.push_back({nullptr, result, {}});
+    if (unmatched.contains(result->cell.id)) cells.emplace_back().next = result;
   }
   return cells;
 }
@@ -52,7 +54,16 @@ void compare_times(FolderComparison& comparison, const CompareSettings& settings
   std::vector<ComparedCell*> cells;
   for (ComparedCell& cell : comparison.cells) {
     if (!has_time(cell.base) || !has_time(cell.next)) continue;
-    pairs.push_back({cell.base->time.samples, cell.next->time.samples, comparison.noise_floor});
+    const TimeSummary& base = cell.base->time;
+    const TimeSummary& next = cell.next->time;
+    cell.raw_ratio = next.median / base.median;
+    cell.by_control = same_control(*cell.base, *cell.next);
+    if (cell.by_control) {
+      pairs.push_back({steadied(base.samples, cell.base->control->gflops),
+                       steadied(next.samples, cell.next->control->gflops), comparison.noise_floor});
+    } else {
+      pairs.push_back({base.samples, next.samples, comparison.noise_floor});
+    }
     cells.push_back(&cell);
   }
   const std::vector<Difference> differences = compare_samples(pairs, settings);
@@ -79,7 +90,11 @@ void warn(FolderComparison& comparison) {
   const nlohmann::ordered_json& next = comparison.next->environment;
   comparison.warnings = environment_differences(base, next);
   const double margin = std::max(comparison.threshold, comparison.noise_floor);
-  for (std::string& warning : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
+  // A machine that was slower as a whole is already in the control readings.
+  const bool steady = comparison.by_control() == comparison.compared();
+  for (std::string& warning : steady
+                                  ? std::vector<std::string>{}
+                                  : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
     comparison.warnings.push_back(std::move(warning));
   }
   warn_of_cells(comparison, "ran with another instruction set", [](const ComparedCell& cell) {
@@ -123,6 +138,12 @@ std::size_t FolderComparison::count(Verdict verdict) const {
       }));
 }
 
+std::size_t FolderComparison::by_control() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [](const ComparedCell& cell) { return cell.difference && cell.by_control; }));
+}
+
 std::size_t FolderComparison::compared() const {
   return static_cast<std::size_t>(
       std::count_if(cells.begin(), cells.end(),
@@ -136,7 +157,10 @@ std::size_t FolderComparison::regressions() const {
 
 double recorded_noise_floor(const ResultsFolder& folder) {
   const nlohmann::ordered_json::json_pointer place("/noise/floor");
-  if (!folder.environment.contains(place) || folder.environment.at(place).is_null()) return 0;
+  if (!folder.environment.contains(place) || folder.environment.at(place).is_null()) {
+    const std::optional<NoiseFloor> measured = sweep::noise_floor(folder.results);
+    return measured ? measured->floor : 0;
+  }
   const nlohmann::ordered_json& floor = folder.environment.at(place);
   if (!floor.is_number() || !(floor.get<double>() >= 0)) {
     throw FileError(

@@ -17,6 +17,8 @@ struct ComparedCell {
   const CellResult* base = nullptr;      ///< null: only the new folder has it
   const CellResult* next = nullptr;      ///< null: only the base has it
   std::optional<Difference> difference;  ///< if both have a time
+  bool by_control = false;  ///< the difference is of samples divided by their control readings
+  double raw_ratio = 1;     ///< of the medians as they were timed
 
   const std::string& id() const { return base != nullptr ? base->cell.id : next->cell.id; }
 
@@ -33,6 +35,8 @@ struct FolderComparison {
   std::vector<std::string> warnings;  ///< what else differs, which may be what the times show
   double threshold = 0;
   double noise_floor = 0;  ///< the larger one of both folders; 0: neither recorded one
+
+  std::size_t by_control() const;  ///< cells compared by samples divided by their control
 
   std::size_t count(Verdict verdict) const;
   std::size_t compared() const;  ///< cells with a time on both sides
@@ -54,7 +58,8 @@ std::vector<std::string> peak_differences(const nlohmann::ordered_json& base,
                                           const nlohmann::ordered_json& next, double margin);
 
 /// `noise.floor` of an environment: the ratio less 1 by which equal programs were seen to differ
-/// on that machine; 0 if it was not recorded. @throws FileError for anything but a number >= 0.
+/// on that machine. Where that is missing, the one of the cells that were timed twice; 0 if there
+/// are none. @throws FileError for anything but a number >= 0.
 double recorded_noise_floor(const ResultsFolder& folder);
 
 /// For people: a row a cell, and a summary.

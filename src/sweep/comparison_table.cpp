@@ -40,10 +40,11 @@ std::string remark(const ComparedCell& cell) {
 std::string row(const ComparedCell& cell, std::size_t width) {
   std::string line = fmt::format("{:<{}}  {:>11} {:>11}", cell.id(), width,
                                  time_or_status(cell.base), time_or_status(cell.next));
-  if (!cell.difference) return fmt::format("{}  {:>25}  {}\n", line, "", remark(cell));
+  if (!cell.difference) return fmt::format("{}  {:>33}  {}\n", line, "", remark(cell));
   const Difference& difference = *cell.difference;
-  return fmt::format("{}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}\n", line, difference.ratio,
-                     difference.ci95.low, difference.ci95.high, to_string(difference.verdict));
+  return fmt::format("{}  {:>6.3f}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}\n", line, cell.raw_ratio,
+                     difference.ratio, difference.ci95.low, difference.ci95.high,
+                     to_string(difference.verdict));
 }
 
 struct Left {
@@ -84,6 +85,12 @@ std::string summary(const FolderComparison& comparison) {
   fmt::format_to(std::back_inserter(text),
                  "; not compared: {} without a time, {} only in BASE, {} only in NEW\n",
                  left.without_time, left.only_base, left.only_next);
+  if (comparison.by_control() > 0) {
+    fmt::format_to(std::back_inserter(text),
+                   "{} of them by samples divided by the control beside them; raw is the ratio of "
+                   "the times as they were\n",
+                   comparison.by_control());
+  }
   if (comparison.compared() > 0) {
     const double margin = std::max(comparison.threshold, comparison.noise_floor);
     fmt::format_to(std::back_inserter(text),
@@ -117,6 +124,8 @@ ordered_json cell_json(const ComparedCell& cell) {
   if (cell.difference) {
     const Difference& difference = *cell.difference;
     json["ratio"] = difference.ratio;
+    json["raw_ratio"] = cell.raw_ratio;
+    json["by_control"] = cell.by_control;
     json["ratio_ci95"] = {difference.ci95.low, difference.ci95.high};
     json["p"] = difference.p;
     json["corrected_p"] = difference.corrected_p;
@@ -141,8 +150,8 @@ std::string comparison_table(const FolderComparison& comparison) {
                                  source_of(*comparison.next));
   std::size_t width = 4;
   for (const ComparedCell& cell : comparison.cells) width = std::max(width, cell.id().size());
-  fmt::format_to(std::back_inserter(text), "{:<{}}  {:>11} {:>11}  {:>8}  {:<15}  {}\n", "cell",
-                 width, "BASE", "NEW", "NEW/BASE", "95 % interval", "verdict");
+  fmt::format_to(std::back_inserter(text), "{:<{}}  {:>11} {:>11}  {:>6}  {:>8}  {:<15}  {}\n",
+                 "cell", width, "BASE", "NEW", "raw", "NEW/BASE", "95 % interval", "verdict");
   for (const ComparedCell& cell : comparison.cells) text += row(cell, width);
   return text + "\n" + summary(comparison);
 }

@@ -21,6 +21,7 @@ struct MeasureSettings {
   std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty for no budget
   std::function<bool()> stopped;         ///< asked often; true drops what is not finished
   Peaks peaks;
+  machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
 };
 
 struct MeasureEvents {

@@ -61,6 +61,17 @@ void add_times(const CellResult& result, ordered_json& line) {
   line["gflops"] = result.gflops;
   line["peak_fraction"] =
       result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
+  if (result.control) {
+    line["control"] = {{"kernel", "fma"},
+                       {"isa", result.control->isa},
+                       {"threads", result.control->threads},
+                       {"gflops", result.control->gflops}};
+  }
+  if (result.again) {
+    line["again"] = {{"ratio", result.again->ratio},
+                     {"samples", result.again->samples},
+                     {"control_gflops", result.again->control}};
+  }
   line["phases_s"] = {{"qkv", result.phases.qkv},
                       {"attend", result.phases.attend},
                       {"output", result.phases.output}};

@@ -11,6 +11,7 @@
 #include "headroom/attention.hpp"
 #include "reference/comparator.hpp"
 #include "sweep/cells.hpp"
+#include "sweep/noise.hpp"
 #include "sweep/statistics.hpp"
 
 namespace headroom::sweep {
@@ -46,9 +47,11 @@ struct CellResult {
   std::string isa;
   CellEstimate estimate;
 
-  TimeSummary time;  ///< of `ok` alone, as are the next three
+  TimeSummary time;  ///< of `ok` alone, as are the next five
   double gflops = 0;
-  std::optional<double> peak_fraction;  ///< of the FMA peak with as many threads
+  std::optional<double> peak_fraction;  ///< of the FMA rate with as many threads
+  std::optional<Control> control;       ///< where there is a control kernel
+  std::optional<Again> again;           ///< of one rival of a shape
   PhaseTimes phases;
 
   std::optional<AttentionCosts> costs;         ///< once the layer was made

@@ -146,6 +146,28 @@ TimeSummary read_time(const Fields& fields) {
   return time;
 }
 
+Control read_control(const Fields& fields, std::size_t samples) {
+  if (fields.text("kernel") != "fma") fields.fail("kernel", "fma");
+  Control control;
+  control.isa = fields.text("isa");
+  control.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
+  control.gflops = fields.positives("gflops");
+  if (control.gflops.size() != samples) {
+    fields.fail("gflops", fmt::format("a reading for each of {} samples", samples));
+  }
+  return control;
+}
+
+Again read_again(const Fields& fields) {
+  Again again;
+  again.ratio = fields.positive("ratio");
+  again.samples = fields.positives("samples");
+  if (fields.at("control_gflops") != ordered_json::array()) {
+    again.control = fields.positives("control_gflops");
+  }
+  return again;
+}
+
 PhaseTimes read_phases(const Fields& fields) {
   return {fields.not_negative("qkv"), fields.not_negative("attend"), fields.not_negative("output")};
 }
@@ -221,6 +243,10 @@ void read_measured(const Fields& line, CellResult& result) {
     result.time = read_time(line.object("time_s"));
     result.gflops = line.not_negative("gflops");
     if (line.has_value("peak_fraction")) result.peak_fraction = line.not_negative("peak_fraction");
+    if (line.has_value("control")) {
+      result.control = read_control(line.object("control"), result.time.samples.size());
+    }
+    if (line.has_value("again")) result.again = read_again(line.object("again"));
     result.phases = read_phases(line.object("phases_s"));
   }
   // A number without its check is none: an `ok` line must have all of it.

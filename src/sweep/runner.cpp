@@ -34,6 +34,7 @@ class Runner {
     measure_.seed = settings.seed;
     measure_.memory_limit = settings.memory_limit;
     measure_.peaks = peaks;
+    measure_.control = settings.control;
     measure_.stopped = [this] {
       progress_.tick();
       return stop_signal() != 0;

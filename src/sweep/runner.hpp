@@ -20,7 +20,8 @@ struct SweepSettings {
   TimingPlan timing;
   std::uint64_t seed = 1;
   std::int64_t memory_limit = 0;
-  std::optional<double> budget;  ///< seconds for the whole sweep
+  std::optional<double> budget;          ///< seconds for the whole sweep
+  machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
 };
 
 /// Seconds that one cell may take where no budget is given.
