@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
+#include "core/side_by_side.hpp"
+
 namespace headroom::simd {
-namespace {
-
-std::int64_t total_cols(const std::vector<ConstMatrixView>& parts) {
-  std::int64_t cols = 0;
-  for (const ConstMatrixView& part : parts) cols += part.cols;
-  return cols;
-}
-
-}  // namespace
 
 PackedMatrix::PackedMatrix(const std::vector<ConstMatrixView>& parts,
                            const std::vector<const float*>& biases, std::int64_t lanes)
@@ -21,11 +14,7 @@ PackedMatrix::PackedMatrix(const std::vector<ConstMatrixView>& parts,
   for (std::int64_t col = 0; col < padded; col += panel_cols_) {
     pack_panel(parts, col, std::min(panel_cols_, padded - col));
   }
-  if (biases.empty()) return;
-  bias_ = AlignedBuffer(round_up(cols_, panel_cols_));
-  std::fill_n(bias_.data(), bias_.size(), 0.0F);
-  float* to = bias_.data();
-  for (std::size_t i = 0; i < parts.size(); ++i) to = std::copy_n(biases[i], parts[i].cols, to);
+  if (!biases.empty()) bias_ = end_to_end(biases, parts, round_up(cols_, panel_cols_));
 }
 
 void PackedMatrix::pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,

@@ -4,23 +4,18 @@
 #include <cmath>
 #include <limits>
 
+#include "core/side_by_side.hpp"
+
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
 
 TextbookProjection::TextbookProjection(const textbook::Kernels& kernels, std::string provenance,
                                        const ProjectionSpec& spec)
-    : kernels_(kernels), provenance_(std::move(provenance)), depth_(spec.weights.front().rows) {
-  std::int64_t cols = 0;
-  for (const ConstMatrixView& matrix : spec.weights) cols += matrix.cols;
-  weights_ = AlignedBuffer(depth_ * cols);
-  if (!spec.biases.empty()) bias_ = AlignedBuffer(cols);
-  std::int64_t first = 0;
-  for (std::size_t m = 0; m < spec.weights.size(); ++m) {
-    const ConstMatrixView& matrix = spec.weights[m];
-    for (std::int64_t k = 0; k < depth_; ++k) {
-      std::copy_n(matrix.row(k), matrix.cols, weights_.data() + k * cols + first);
-    }
-    if (!spec.biases.empty()) std::copy_n(spec.biases[m], matrix.cols, bias_.data() + first);
-    first += matrix.cols;
+    : kernels_(kernels),
+      provenance_(std::move(provenance)),
+      depth_(spec.weights.front().rows),
+      weights_(side_by_side(spec.weights)) {
+  if (!spec.biases.empty()) {
+    bias_ = end_to_end(spec.biases, spec.weights, total_cols(spec.weights));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/side_by_side.hpp"
+
 namespace headroom::onednn {
 namespace {
 
@@ -24,8 +26,8 @@ OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> s
     : threads_(threads),
       scratch_(std::move(scratch)),
       rows_(spec.rows),
-      depth_(spec.weights.front().rows) {
-  for (const ConstMatrixView& matrix : spec.weights) cols_ += matrix.cols;
+      depth_(spec.weights.front().rows),
+      cols_(total_cols(spec.weights)) {
   if (rows_ == 0) return;
   threads_ =
       worthwhile_threads(threads, 2.0 * static_cast<double>(rows_) * static_cast<double>(depth_) *
@@ -42,7 +44,7 @@ OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> s
   provenance_ = plan.impl_info_str();
   pack_weights(spec, plan.weights_desc());
   if (biased) {
-    pack_bias(spec);
+    bias_ = end_to_end(spec.biases, spec.weights, cols_);
     bias_memory_ = memory(bias, device_.engine, bias_.data());
   }
   x_ = memory(x, device_.engine, nullptr);
@@ -58,30 +60,15 @@ void OnednnProjection::pack_weights(const ProjectionSpec& spec, const memory::de
   packed_ = AlignedBuffer(floats_of(packed));
   weights_ = memory(packed, device_.engine, packed_.data());
   ConstMatrixView whole = spec.weights.front();
-  AlignedBuffer side_by_side;
+  AlignedBuffer joined;
   if (spec.weights.size() > 1) {
-    side_by_side = AlignedBuffer(depth_ * cols_);
-    std::int64_t first = 0;
-    for (const ConstMatrixView& matrix : spec.weights) {
-      for (std::int64_t k = 0; k < depth_; ++k) {
-        std::copy_n(matrix.row(k), matrix.cols, side_by_side.data() + k * cols_ + first);
-      }
-      first += matrix.cols;
-    }
-    whole = {side_by_side.data(), depth_, cols_, cols_};
+    joined = side_by_side(spec.weights);
+    whole = {joined.data(), depth_, cols_, cols_};
   }
   const memory::desc plain({depth_, cols_}, kFloat, memory::dims{whole.row_stride, 1});
   memory source(plain, device_.engine, const_cast<float*>(whole.data));
   dnnl::reorder(source, weights_).execute(device_.stream, source, weights_);
   device_.stream.wait();
-}
-
-void OnednnProjection::pack_bias(const ProjectionSpec& spec) {
-  bias_ = AlignedBuffer(cols_);
-  float* next = bias_.data();
-  for (std::size_t m = 0; m < spec.weights.size(); ++m) {
-    next = std::copy_n(spec.biases[m], spec.weights[m].cols, next);
-  }
 }
 
 void OnednnProjection::run(ConstMatrixView x, const BlockedView& y) {

@@ -17,7 +17,6 @@ class OnednnProjection final : public Projection {
 
  private:
   void pack_weights(const ProjectionSpec& spec, const dnnl::memory::desc& packed);
-  void pack_bias(const ProjectionSpec& spec);
   void multiply(const float* x, float* y);
 
   int threads_;
@@ -25,7 +24,7 @@ class OnednnProjection final : public Projection {
   Device device_;
   std::int64_t rows_;
   std::int64_t depth_;
-  std::int64_t cols_ = 0;
+  std::int64_t cols_;
   AlignedBuffer packed_;
   AlignedBuffer bias_;
   std::int64_t workspace_bytes_ = 0;
