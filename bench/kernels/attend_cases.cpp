@@ -115,10 +115,7 @@ void register_attend() {
     for (const std::int64_t head_dim : kHeadDims) {
       for (const bool causal : {true, false}) {
         const Case c{tokens, head_dim, heads_for(tokens), causal};
-        for (const Contestant& who : contestants()) {
-          Row row = row_of(who, c);
-          if (affordable(who, row.flops)) add_row(std::move(row));
-        }
+        add_rows([&c](const Contestant& who) { return row_of(who, c); });
       }
     }
   }

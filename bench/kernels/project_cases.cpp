@@ -105,10 +105,7 @@ Row row_of(const Contestant& who, const Product& p) {
 
 void register_project() {
   for (const Product& p : kProducts) {
-    for (const Contestant& who : contestants()) {
-      Row row = row_of(who, p);
-      if (affordable(who, row.flops)) add_row(std::move(row));
-    }
+    add_rows([&p](const Contestant& who) { return row_of(who, p); });
   }
 }
 

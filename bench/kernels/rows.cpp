@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <list>
 #include <map>
 #include <memory>
@@ -51,35 +50,53 @@ const Prepared& prepared(const Row& row) {
   return kept.back().second;
 }
 
-// The mean of a limit before and after the timed loop; each the best of a few bursts, because the
-// first ones may share their cores with a runtime's threads that still spin after their last task.
+// The mean of a limit before and after the timed loop.
 class Beside {
  public:
-  explicit Beside(std::function<double()> sample) : sample_(std::move(sample)) {
-    if (sample_) before_ = best();
+  explicit Beside(std::function<double()> limit) : limit_(std::move(limit)) {
+    if (limit_) before_ = limit_();
   }
-  double finish() { return sample_ ? (before_ + best()) / 2 : 0; }
+  double finish() { return limit_ ? (before_ + limit_()) / 2 : 0; }
 
  private:
-  double best() const {
-    constexpr int kBursts = 4;
-    double most = 0;
-    for (int i = 0; i < kBursts; ++i) most = std::max(most, sample_());
-    return most;
-  }
-
-  std::function<double()> sample_;
+  std::function<double()> limit_;
   double before_ = 0;
 };
 
 std::function<double()> peak_of(const Row& row) {
   if (row.flops == 0) return {};
-  return [&row] { return fma_meter(row.isa, row.threads).sample(); };
+  return [&row] { return machine::best_of_bursts(fma_meter(row.isa, row.threads)); };
 }
 
 std::function<double()> bandwidth_of(const Row& row) {
   if (row.bytes == 0) return {};
-  return [&row] { return read_meter(row.threads).sample(); };
+  return [&row] { return machine::best_of_bursts(read_meter(row.threads)); };
+}
+
+// Every available backend with every level and thread count that changes anything for it. oneDNN
+// fixes its level at first use in a process, so it appears on the highest only, or on the one that
+// HEADROOM_ISA names.
+std::vector<Contestant> contestants() {
+  const Isa highest = select_isa(std::nullopt);
+  std::vector<Contestant> all;
+  for (const BackendInfo& info : backends()) {
+    if (!info.available) continue;
+    const bool many = info.uses_isa && info.name != "onednn";
+    for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
+      for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
+        all.push_back({info.name, isa, threads});
+      }
+    }
+  }
+  return all;
+}
+
+// Loops that are not tuned do some 5 GFLOP/s; a row of more work than this would take minutes.
+constexpr double kMostFlopsForPlainLoops = 2e9;
+
+bool affordable(const Contestant& who, double flops) {
+  const bool plain = who.backend == "naive" || who.backend == "autovec";
+  return !plain || flops <= kMostFlopsForPlainLoops;
 }
 
 void run_row(benchmark::State& state, const Row& row) {
@@ -117,24 +134,11 @@ std::vector<int> thread_counts() {
   return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
 }
 
-std::vector<Contestant> contestants() {
-  const Isa highest = select_isa(std::nullopt);
-  std::vector<Contestant> all;
-  for (const BackendInfo& info : backends()) {
-    if (!info.available) continue;
-    const bool many = info.uses_isa && info.name != "onednn";
-    for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
-      for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
-        all.push_back({info.name, isa, threads});
-      }
-    }
+void add_rows(const std::function<Row(const Contestant&)>& row_of) {
+  for (const Contestant& who : contestants()) {
+    Row row = row_of(who);
+    if (affordable(who, row.flops)) add_row(std::move(row));
   }
-  return all;
-}
-
-bool affordable(const Contestant& who, double flops) {
-  const bool plain = who.backend == "naive" || who.backend == "autovec";
-  return !plain || flops <= kMostFlopsForPlainLoops;
 }
 
 void add_row(Row row) {

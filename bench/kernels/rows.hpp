@@ -20,16 +20,6 @@ struct Contestant {
   std::string id() const;
 };
 
-/// Every available backend with every level and thread count that changes anything for it. oneDNN
-/// fixes its level at first use in a process, so it appears on the highest only, or on the one that
-/// HEADROOM_ISA names.
-std::vector<Contestant> contestants();
-
-/// Loops that are not tuned do some 5 GFLOP/s; a row of more work than this would take minutes.
-inline constexpr double kMostFlopsForPlainLoops = 2e9;
-/// False for `naive` and `autovec` where a row would take too long with them.
-bool affordable(const Contestant& who, double flops);
-
 /// Threads to measure with: one, and all that this process may use.
 std::vector<int> thread_counts();
 
@@ -53,6 +43,9 @@ struct Row {
 /// Each repetition takes its limits immediately before and after its own loop, because the clock of
 /// a shared machine drifts by more than kernels differ: shares are ratios within some 100 ms.
 void add_row(Row row);
+
+/// A row for every contestant, but none for `naive` and `autovec` where it would take minutes.
+void add_rows(const std::function<Row(const Contestant&)>& row_of);
 
 /// Adds the rows of the limits themselves.
 void register_limits();

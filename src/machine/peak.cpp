@@ -66,12 +66,6 @@ double FmaMeter::flops() const {
   return flops;
 }
 
-double FmaMeter::best_of(int bursts) {
-  double most = 0;
-  for (int i = 0; i < bursts; ++i) most = std::max(most, sample());
-  return most;
-}
-
 double FmaMeter::sample() {
   const double seconds = seconds_of([this] { run(); });
   return flops() / seconds * 1e-9;

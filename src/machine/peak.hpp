@@ -1,6 +1,7 @@
 // The limits of the hardware as measured, not as promised.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,9 +32,6 @@ class FmaMeter {
 
   /// One burst. @return GFLOP/s of all threads together.
   double sample();
-  /// The best of a few bursts: the first ones may share their cores with a runtime's threads that
-  /// still spin after their last task.
-  double best_of(int bursts);
   /// One burst, not timed.
   void run() { team_.run(); }
   /// Floating-point operations of the last burst.
@@ -68,6 +66,16 @@ class ReadMeter {
   std::vector<float> sums_;  // a cache line a thread
   Team team_;
 };
+
+/// The best of a few bursts of a meter: the first ones may share their cores with a runtime's
+/// threads that still spin after their last task.
+template <class Meter>
+double best_of_bursts(Meter& meter) {
+  constexpr int kBursts = 4;
+  double most = 0;
+  for (int i = 0; i < kBursts; ++i) most = std::max(most, meter.sample());
+  return most;
+}
 
 /// Bytes of a buffer that no cache holds, but at most `max_bytes`.
 std::int64_t uncached_bytes(std::int64_t last_level_bytes, std::int64_t max_bytes);

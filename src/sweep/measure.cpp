@@ -232,12 +232,11 @@ void GroupMeasurement::time_batch() {
   machine::time_interleaved(
       tasks,
       [&](std::size_t index, const machine::TimedSamples& samples) {
-        Ready& ready = batch_[index < batch_.size() ? index : twice];
-        (index < batch_.size() ? ready.first : ready.second) = samples;
+        const bool again = index == batch_.size();
+        const std::size_t rival = again ? twice : index;
+        (again ? batch_[rival].second : batch_[rival].first) = samples;
         // Its line is written once; the rival that is timed twice waits for its second half.
-        if (&ready != &batch_[std::min(twice, batch_.size() - 1)] || twice == batch_.size()) {
-          timed(ready);
-        }
+        if (rival != twice) timed(batch_[rival]);
       },
       settings_.stopped);
   if (twice < batch_.size() && !batch_[twice].first.seconds.empty()) timed(batch_[twice]);

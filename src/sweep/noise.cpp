@@ -12,9 +12,6 @@
 namespace headroom::sweep {
 namespace {
 
-// The best of a few, as threads of a runtime may still spin through the first.
-constexpr int kBursts = 4;
-
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto place = std::ceil(share * static_cast<double>(values.size())) - 1;
@@ -27,7 +24,7 @@ std::function<double()> ControlMeters::reader(int threads) {
   if (kernel_ == nullptr) return {};
   std::unique_ptr<machine::FmaMeter>& meter = meters_[threads];
   if (!meter) meter = std::make_unique<machine::FmaMeter>(threads, kernel_);
-  return [meter = meter.get()] { return meter->best_of(kBursts); };
+  return [meter = meter.get()] { return machine::best_of_bursts(*meter); };
 }
 
 std::vector<double> steadied(const std::vector<double>& seconds,
