@@ -9,6 +9,7 @@ namespace headroom::sweep {
 namespace {
 
 using nlohmann::ordered_json;
+using test::sample_folder;
 using test::sample_result;
 using test::with_time;
 using test::without_time;
@@ -29,15 +30,6 @@ CellResult broken(const std::string& backend, Status status) {
   return without_time(sample_result(backend), status, "because of " + backend);
 }
 
-ResultsFolder folder_of(const std::string& name, std::vector<CellResult> results) {
-  ResultsFolder folder;
-  folder.path = name;
-  folder.environment = test::sample_environment();
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].cell.order = i;
-  folder.results = std::move(results);
-  return folder;
-}
-
 const ComparedCell& cell_of(const FolderComparison& comparison, const std::string& backend) {
   for (const ComparedCell& cell : comparison.cells) {
     if (cell.id().find("/" + backend + "/") != std::string::npos) return cell;
@@ -51,9 +43,9 @@ bool says(const std::vector<std::string>& lines, const std::string& part) {
 }
 
 TEST(Compare, JoinsCellsByTheirNames) {
-  const ResultsFolder base =
-      folder_of("base", {timed("naive", 1), timed("xsimd", 1), timed("tbb", 1), timed("old", 1)});
-  const ResultsFolder next = folder_of(
+  const ResultsFolder base = sample_folder(
+      "base", {timed("naive", 1), timed("xsimd", 1), timed("tbb", 1), timed("old", 1)});
+  const ResultsFolder next = sample_folder(
       "next", {timed("fresh", 1), timed("tbb", 1.2), timed("xsimd", 0.8), timed("naive", 1.001)});
   const FolderComparison comparison = compare_folders(base, next, {});
   ASSERT_EQ(comparison.cells.size(), 5u);
@@ -72,8 +64,8 @@ TEST(Compare, JoinsCellsByTheirNames) {
 }
 
 TEST(Compare, CorrectsForAllCellsTogether) {
-  const ResultsFolder base = folder_of("base", {timed("naive", 1), timed("xsimd", 1)});
-  const ResultsFolder next = folder_of("next", {timed("naive", 1), timed("xsimd", 1.1)});
+  const ResultsFolder base = sample_folder("base", {timed("naive", 1), timed("xsimd", 1)});
+  const ResultsFolder next = sample_folder("next", {timed("naive", 1), timed("xsimd", 1.1)});
   const FolderComparison comparison = compare_folders(base, next, {});
   const Difference& difference = *cell_of(comparison, "xsimd").difference;
   EXPECT_DOUBLE_EQ(difference.corrected_p, 2 * difference.p);
@@ -95,8 +87,8 @@ TEST(Compare, WhatBrokeIsARegressionAndWhatWasSkippedIsNone) {
       {broken("a", Status::skipped), broken("a", Status::unsupported), false},
   };
   for (const Case& one : all) {
-    const ResultsFolder base = folder_of("base", {one.base});
-    const ResultsFolder next = folder_of("next", {one.next});
+    const ResultsFolder base = sample_folder("base", {one.base});
+    const ResultsFolder next = sample_folder("next", {one.next});
     const FolderComparison comparison = compare_folders(base, next, {});
     EXPECT_EQ(comparison.regressions(), one.regression ? 1u : 0u)
         << to_string(one.base.status) << " then " << to_string(one.next.status);
@@ -106,8 +98,8 @@ TEST(Compare, WhatBrokeIsARegressionAndWhatWasSkippedIsNone) {
 }
 
 TEST(Compare, NothingInCommonIsAnError) {
-  const ResultsFolder base = folder_of("one", {timed("naive", 1)});
-  const ResultsFolder next = folder_of("other", {timed("xsimd", 1)});
+  const ResultsFolder base = sample_folder("one", {timed("naive", 1)});
+  const ResultsFolder next = sample_folder("other", {timed("xsimd", 1)});
   try {
     compare_folders(base, next, {});
     FAIL() << "compared nothing";
@@ -119,8 +111,8 @@ TEST(Compare, NothingInCommonIsAnError) {
 }
 
 TEST(Compare, ARecordedNoiseFloorWidensTheThreshold) {
-  const ResultsFolder base = folder_of("base", {timed("naive", 1)});
-  ResultsFolder next = folder_of("next", {timed("naive", 1.1)});
+  const ResultsFolder base = sample_folder("base", {timed("naive", 1)});
+  ResultsFolder next = sample_folder("next", {timed("naive", 1.1)});
   EXPECT_EQ(compare_folders(base, next, {}).regressions(), 1u);
   next.environment["noise"] = {{"floor", 0.12}};
   const FolderComparison wide = compare_folders(base, next, {});
@@ -161,8 +153,8 @@ TEST(CompareWarnings, NameWhatElseDiffers) {
 }
 
 TEST(CompareWarnings, NamePeaksThatDiffer) {
-  ResultsFolder base = folder_of("base", {timed("naive", 1)});
-  ResultsFolder next = folder_of("next", {timed("naive", 1)});
+  ResultsFolder base = sample_folder("base", {timed("naive", 1)});
+  ResultsFolder next = sample_folder("next", {timed("naive", 1)});
   const auto peaks = [](double one, double two) {
     return ordered_json{{"fma_gflops_by_threads", {{"1", one}, {"2", two}}}};
   };
@@ -183,8 +175,8 @@ TEST(CompareWarnings, NamePeaksThatDiffer) {
 }
 
 TEST(CompareWarnings, NameCellsThatRanDifferently) {
-  const ResultsFolder base = folder_of("base", {timed("naive", 1), timed("tbb", 1)});
-  ResultsFolder next = folder_of("next", {timed("naive", 1), timed("tbb", 1)});
+  const ResultsFolder base = sample_folder("base", {timed("naive", 1), timed("tbb", 1)});
+  ResultsFolder next = sample_folder("next", {timed("naive", 1), timed("tbb", 1)});
   EXPECT_TRUE(compare_folders(base, next, {}).warnings.empty());
   next.results[0].isa = "avx512";
   next.results[1].threads = 4;
@@ -198,12 +190,12 @@ TEST(CompareWarnings, NameCellsThatRanDifferently) {
 }
 
 TEST(CompareOutput, HasARowForEveryCell) {
-  const ResultsFolder base = folder_of(
+  const ResultsFolder base = sample_folder(
       "results/base",
       {timed("naive", 1), timed("xsimd", 1), timed("tbb", 1), timed("onednn", 1), timed("old", 1)});
-  const ResultsFolder next =
-      folder_of("results/next", {timed("naive", 1), timed("xsimd", 1.1),
-                                 broken("tbb", Status::failed), broken("onednn", Status::skipped)});
+  const ResultsFolder next = sample_folder(
+      "results/next", {timed("naive", 1), timed("xsimd", 1.1), broken("tbb", Status::failed),
+                       broken("onednn", Status::skipped)});
   const std::string table = comparison_table(compare_folders(base, next, {}));
   for (const char* part :
        {"results/base", "results/next", "2026-01-31T12:00:00Z", "same", "1.100", "slower",
@@ -215,9 +207,9 @@ TEST(CompareOutput, HasARowForEveryCell) {
 }
 
 TEST(CompareOutput, IsJsonForPrograms) {
-  const ResultsFolder base = folder_of("base", {timed("naive", 1), timed("tbb", 1)});
+  const ResultsFolder base = sample_folder("base", {timed("naive", 1), timed("tbb", 1)});
   const ResultsFolder next =
-      folder_of("next", {timed("naive", 1.5), broken("tbb", Status::failed)});
+      sample_folder("next", {timed("naive", 1.5), broken("tbb", Status::failed)});
   const ordered_json json = to_json(compare_folders(base, next, {}));
   EXPECT_EQ(json["schema"], "headroom.compare/1");
   EXPECT_EQ(json["summary"]["regressions"], 2);

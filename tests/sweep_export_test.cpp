@@ -17,15 +17,11 @@ using test::without_time;
 
 const std::vector<double> kSamples{0.5, 0.25, 1.0, 0.5, 0.375};
 
-ResultsFolder sample_folder() {
-  ResultsFolder folder;
-  folder.environment = test::sample_environment();
-  folder.results = {
-      with_time(sample_result("naive"), kSamples),
-      without_time(sample_result("tbb"), Status::failed, "wrong, \"very\" wrong\nrow 3"),
-      with_time(sample_result("xsimd"), {0.125})};
-  for (std::size_t i = 0; i < folder.results.size(); ++i) folder.results[i].cell.order = i;
-  return folder;
+ResultsFolder three_cells() {
+  return test::sample_folder(
+      "folder", {with_time(sample_result("naive"), kSamples),
+                 without_time(sample_result("tbb"), Status::failed, "wrong, \"very\" wrong\nrow 3"),
+                 with_time(sample_result("xsimd"), {0.125})});
 }
 
 const std::string kNaive = "split/naive/f32/t1/B1_T4_D8_H2";
@@ -63,7 +59,7 @@ std::vector<std::vector<std::string>> read_csv(const std::string& text) {
 }
 
 TEST(ExportCsv, HasARowForEveryCellWhateverItsStatus) {
-  const auto rows = read_csv(export_csv(sample_folder()));
+  const auto rows = read_csv(export_csv(three_cells()));
   ASSERT_EQ(rows.size(), 4u);
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   const auto field = [&](std::size_t row, const std::string& name) {
@@ -98,13 +94,13 @@ TEST(ExportCsv, QuotesWhateverWouldEndAField) {
 }
 
 TEST(ExportCsv, NumbersComeBackExactly) {
-  ResultsFolder folder = sample_folder();
+  ResultsFolder folder = three_cells();
   folder.results[0] = with_time(sample_result("naive"), {0.1 + 0.2});
   EXPECT_NE(export_csv(folder).find(",0.30000000000000004,"), std::string::npos);
 }
 
 TEST(ExportGoogleBenchmark, HasARepetitionForEverySampleAndTheAggregates) {
-  const ordered_json json = ordered_json::parse(export_google_benchmark(sample_folder()));
+  const ordered_json json = ordered_json::parse(export_google_benchmark(three_cells()));
   EXPECT_EQ(json["context"]["date"], "2026-01-31T12:00:00Z");
   EXPECT_EQ(json["context"]["library_build_type"], "release");
   const ordered_json& entries = json["benchmarks"];
@@ -137,7 +133,7 @@ TEST(ExportGoogleBenchmark, HasARepetitionForEverySampleAndTheAggregates) {
 }
 
 TEST(ExportBencher, HasLatencyAndThroughputWithTheirBounds) {
-  const ResultsFolder folder = sample_folder();
+  const ResultsFolder folder = three_cells();
   const ordered_json json = ordered_json::parse(export_bencher(folder));
   ASSERT_EQ(json.size(), 2u);
   const ordered_json& latency = json[kNaive]["latency"];
@@ -153,7 +149,7 @@ TEST(ExportBencher, HasLatencyAndThroughputWithTheirBounds) {
                    flops / latency["lower_value"].get<double>() * 1e9);
 }
 
-TEST(Export, WhatHasNoTimeIsCounted) { EXPECT_EQ(cells_without_time(sample_folder()), 1u); }
+TEST(Export, WhatHasNoTimeIsCounted) { EXPECT_EQ(cells_without_time(three_cells()), 1u); }
 
 TEST(Export, FormatsHaveNames) {
   EXPECT_EQ(parse_export_format("--to", "gbench"), ExportFormat::gbench);

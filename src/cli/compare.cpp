@@ -5,13 +5,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/results.hpp"
 #include "sweep/exit_code.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct CompareOptions {
   std::string base, next;
@@ -20,23 +20,15 @@ struct CompareOptions {
   bool json = false;
 };
 
-sweep::ResultsFolder read(const std::string& path) {
-  sweep::ResultsFolder folder = sweep::read_results_folder(path);
-  for (const std::string& note : folder.notes) complain("note", note);
-  return folder;
-}
-
 int run(const CompareOptions& options) {
   sweep::CompareSettings settings;
   settings.threshold = sweep::parse_percent("--threshold", options.threshold);
-  const sweep::ResultsFolder base = read(options.base);
-  const sweep::ResultsFolder next = read(options.next);
+  const sweep::ResultsFolder base = read_results(options.base);
+  const sweep::ResultsFolder next = read_results(options.next);
   const sweep::FolderComparison comparison = sweep::compare_folders(base, next, settings);
   for (const std::string& warning : comparison.warnings) complain("warning", warning);
   if (options.json) {
-    out().print(
-        "{}\n",
-        sweep::to_json(comparison).dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    out().print("{}\n", sweep::to_text(sweep::to_json(comparison), 2));
   } else {
     out().write(sweep::comparison_table(comparison));
   }

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/results.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/regular_file.hpp"
 
@@ -19,8 +20,7 @@ struct ExportOptions {
 
 int run(const ExportOptions& options) {
   const sweep::ExportFormat format = sweep::parse_export_format("--to", options.format);
-  const sweep::ResultsFolder folder = sweep::read_results_folder(options.folder);
-  for (const std::string& note : folder.notes) complain("note", note);
+  const sweep::ResultsFolder folder = read_results(options.folder);
   const std::size_t left_out = sweep::cells_without_time(folder);
   if (format != sweep::ExportFormat::csv && left_out > 0) {
     complain("warning",

@@ -12,6 +12,7 @@
 #include "machine/peak.hpp"
 #include "machine/processor.hpp"
 #include "sweep/environment.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::cli {
@@ -102,7 +103,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
     info["peaks"] = sweep::to_json(peaks);
   }
   if (options.json) {
-    out().print("{}\n", info.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    out().print("{}\n", sweep::to_text(info, 2));
     return 0;
   }
   print_processor(info);

@@ -26,7 +26,6 @@ namespace headroom::cli {
 namespace {
 
 using nlohmann::ordered_json;
-using sweep::Status;
 
 struct SweepOptions {
   sweep::Axes axes;
@@ -124,8 +123,7 @@ void print_summary(const std::vector<sweep::CellResult>& results, std::size_t ce
 int exit_code_of(const std::vector<sweep::CellResult>& results) {
   if (sweep::stop_signal() != 0) return sweep::kSignalBase + sweep::stop_signal();
   for (const sweep::CellResult& result : results) {
-    if (result.status == Status::failed || result.status == Status::crashed)
-      return sweep::kCheckFailed;
+    if (sweep::is_broken(result.status)) return sweep::kCheckFailed;
   }
   return sweep::kDone;
 }

@@ -9,6 +9,7 @@
 #include "reference/comparator.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/interrupt.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::cli {
@@ -88,7 +89,7 @@ int run(const VerifyOptions& options) {
                            {"passed", counts.passed},
                            {"failed", counts.failed},
                            {"skipped", counts.skipped}};
-    out().print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    out().print("{}\n", sweep::to_text(all, 2));
   } else {
     out().print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
   }

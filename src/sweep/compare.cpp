@@ -8,6 +8,7 @@
 
 #include "headroom/error.hpp"
 #include "sweep/exit_code.hpp"
+#include "sweep/json_text.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -17,10 +18,6 @@ constexpr double kSteadyPeak = 0.03;
 
 bool has_time(const CellResult* result) {
   return result != nullptr && result->status == Status::ok;
-}
-
-bool is_broken(const CellResult& result) {
-  return result.status == Status::failed || result.status == Status::crashed;
 }
 
 std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& next) {
@@ -127,7 +124,7 @@ void warn(FolderComparison& comparison) {
 bool ComparedCell::regression() const {
   if (difference) return difference->verdict == Verdict::slower;
   if (base == nullptr || next == nullptr) return false;
-  if (is_broken(*next)) return !is_broken(*base);
+  if (is_broken(next->status)) return !is_broken(base->status);
   return next->status == Status::unsupported && base->status == Status::ok;
 }
 
@@ -156,12 +153,11 @@ std::size_t FolderComparison::regressions() const {
 }
 
 double recorded_noise_floor(const ResultsFolder& folder) {
-  const nlohmann::ordered_json::json_pointer place("/noise/floor");
-  if (!folder.environment.contains(place) || folder.environment.at(place).is_null()) {
+  const nlohmann::ordered_json& floor = value_at(folder.environment, "/noise/floor");
+  if (floor.is_null()) {
     const std::optional<NoiseFloor> measured = sweep::noise_floor(folder.results);
     return measured ? measured->floor : 0;
   }
-  const nlohmann::ordered_json& floor = folder.environment.at(place);
   if (!floor.is_number() || !(floor.get<double>() >= 0)) {
     throw FileError(
         fmt::format("{}: noise.floor is no number of 0 and above; remove it or measure again",

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "sweep/compare.hpp"
+#include "sweep/differences.hpp"
+#include "sweep/json_text.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // What can change a time without a change of the program.
-constexpr std::pair<const char*, const char*> kCompared[] = {
+constexpr Field kCompared[] = {
     {"/processor/name", "processor"},
     {"/processor/architecture", "architecture"},
     {"/processor/hardware_threads", "hardware threads"},
@@ -33,39 +35,19 @@ constexpr std::pair<const char*, const char*> kCompared[] = {
     {"/sweep/seed", "seed"},
 };
 
-std::string shown(const ordered_json* value) {
-  if (value == nullptr || value->is_null()) return "not recorded";
-  if (value->is_string()) return "'" + value->get<std::string>() + "'";
-  if (value->is_structured()) return "something else";
-  return value->dump();
-}
-
-const ordered_json* find(const ordered_json& environment, const char* place) {
-  const ordered_json::json_pointer pointer(place);
-  return environment.contains(pointer) ? &environment.at(pointer) : nullptr;
-}
-
-void add_if_different(const char* name, const ordered_json* base, const ordered_json* next,
-                      std::vector<std::string>& differences) {
-  const ordered_json nothing;
-  const ordered_json& a = base == nullptr ? nothing : *base;
-  const ordered_json& b = next == nullptr ? nothing : *next;
-  if (a == b) return;
-  differences.push_back(
-      fmt::format("the {} is not the same: {} in BASE, {} in NEW", name, shown(&a), shown(&b)));
+std::string sentence(const FieldDifference& difference) {
+  return fmt::format("the {} is not the same: {} in BASE, {} in NEW", difference.name,
+                     difference.first, difference.second);
 }
 
 // The library behind each backend, by the backend's name.
-std::map<std::string, const ordered_json*> libraries(const ordered_json& environment) {
-  std::map<std::string, const ordered_json*> all;
-  const ordered_json* backends = find(environment, "/backends");
-  if (backends == nullptr || !backends->is_array()) return all;
-  for (const ordered_json& backend : *backends) {
-    const ordered_json* name = find(backend, "/name");
-    const ordered_json* library = find(backend, "/library");
-    if (name != nullptr && name->is_string() && library != nullptr) {
-      all.emplace(name->get<std::string>(), library);
-    }
+std::map<std::string, ordered_json> libraries(const ordered_json& environment) {
+  std::map<std::string, ordered_json> all;
+  const ordered_json& backends = value_at(environment, "/backends");
+  if (!backends.is_array()) return all;
+  for (const ordered_json& backend : backends) {
+    const std::string name = text_at(backend, "/name", "");
+    if (!name.empty()) all.emplace(name, value_at(backend, "/library"));
   }
   return all;
 }
@@ -75,14 +57,16 @@ std::map<std::string, const ordered_json*> libraries(const ordered_json& environ
 std::vector<std::string> environment_differences(const ordered_json& base,
                                                  const ordered_json& next) {
   std::vector<std::string> differences;
-  for (const auto& [place, name] : kCompared) {
-    add_if_different(name, find(base, place), find(next, place), differences);
+  for (const FieldDifference& difference : differing_fields(base, next, kCompared)) {
+    differences.push_back(sentence(difference));
   }
   const auto of_next = libraries(next);
   for (const auto& [backend, library] : libraries(base)) {
     const auto match = of_next.find(backend);
-    if (match == of_next.end()) continue;  // its cells are missing, which is said already
-    add_if_different(("library of " + backend).c_str(), library, match->second, differences);
+    // Where it is missing, so are its cells, which is said already.
+    if (match == of_next.end() || match->second == library) continue;
+    differences.push_back(
+        sentence({"library of " + backend, shown(library), shown(match->second)}));
   }
   return differences;
 }
@@ -91,12 +75,12 @@ std::vector<std::string> peak_differences(const ordered_json& base, const ordere
                                           double margin) {
   std::vector<std::string> differences;
   constexpr const char* kPlace = "/peaks/fma_gflops_by_threads";
-  const ordered_json* of_base = find(base, kPlace);
-  const ordered_json* of_next = find(next, kPlace);
-  if (of_base == nullptr || of_next == nullptr || !of_base->is_object()) return differences;
-  for (const auto& [threads, value] : of_base->items()) {
-    if (!of_next->contains(threads) || !value.is_number()) continue;
-    const ordered_json& other = of_next->at(threads);
+  const ordered_json& of_base = value_at(base, kPlace);
+  const ordered_json& of_next = value_at(next, kPlace);
+  if (!of_base.is_object() || !of_next.is_object()) return differences;
+  for (const auto& [threads, value] : of_base.items()) {
+    if (!of_next.contains(threads) || !value.is_number()) continue;
+    const ordered_json& other = of_next.at(threads);
     if (!other.is_number()) continue;
     const auto a = value.get<double>();
     const auto b = other.get<double>();

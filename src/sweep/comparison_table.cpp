@@ -4,18 +4,13 @@
 #include <iterator>
 
 #include "sweep/compare.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::sweep {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string text_at(const ordered_json& environment, const char* place) {
-  const ordered_json::json_pointer pointer(place);
-  const bool found = environment.contains(pointer) && environment.at(pointer).is_string();
-  return found ? environment.at(pointer).get<std::string>() : "unknown";
-}
 
 std::string source_of(const ResultsFolder& folder) {
   return fmt::format("{} (revision {}, {})", folder.path.string(),

@@ -10,7 +10,6 @@
 #include "headroom/error.hpp"
 #include "sweep/identity.hpp"
 #include "sweep/results_folder.hpp"
-#include "sweep/stored_lines.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -38,11 +37,11 @@ bool nothing_to_continue(const fs::path& folder) {
 std::set<std::string> drop_crashed_and_torn(const ResultsFolder& folder, Journal& journal) {
   std::string text;
   std::set<std::string> again;
-  for (const StoredLine& line : stored_lines(folder)) {
-    if (line.status == Status::crashed) {
-      again.insert(line.id);
+  for (std::size_t i = 0; i < folder.results.size(); ++i) {
+    if (folder.results[i].status == Status::crashed) {
+      again.insert(folder.results[i].cell.id);
     } else {
-      text += line.text + "\n";
+      text += folder.lines[i] + "\n";
     }
   }
   if (text.size() != fs::file_size(folder.path / "results.jsonl")) journal.replace(text);
@@ -76,9 +75,14 @@ Continuation continue_sweep(Plan& plan, const nlohmann::ordered_json& environmen
     });
   }
   std::erase_if(plan.groups, [](const Group& group) { return group.cells.empty(); });
-  continuation.notes.push_back(fmt::format(
-      "{} cells are done already; {} to go, {} of them crashed before and are tried again",
-      continuation.kept.size(), plan.cell_count(), again.size()));
+  const std::size_t kept = continuation.kept.size();
+  std::string note = fmt::format("{} {} done already; {} to go", kept,
+                                 kept == 1 ? "cell is" : "cells are", plan.cell_count());
+  if (!again.empty()) {
+    note += fmt::format(", {} of them crashed before and {} tried again", again.size(),
+                        again.size() == 1 ? "is" : "are");
+  }
+  continuation.notes.push_back(std::move(note));
   return continuation;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
+#include "sweep/json_text.hpp"
 
 namespace headroom::sweep {
 
@@ -46,7 +47,7 @@ std::string export_bencher(const ResultsFolder& folder) {
                               {"lower_value", operations / time.ci95.high},
                               {"upper_value", operations / time.ci95.low}}}};
   }
-  return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return to_text(all, 2) + "\n";
 }
 
 std::size_t cells_without_time(const ResultsFolder& folder) {

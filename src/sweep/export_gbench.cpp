@@ -1,17 +1,13 @@
 // The fields stand in the order of Google Benchmark's own reporter (version 1.7 and later). That
 // reporter itself describes the machine it runs on, which need not be the one that measured.
 #include "sweep/export.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/statistics.hpp"
 
 namespace headroom::sweep {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json value_at(const ordered_json& environment, const char* place) {
-  const ordered_json::json_pointer pointer(place);
-  return environment.contains(pointer) ? environment.at(pointer) : ordered_json(nullptr);
-}
 
 ordered_json context_of(const ResultsFolder& folder) {
   const ordered_json& environment = folder.environment;
@@ -114,7 +110,7 @@ std::string export_google_benchmark(const ResultsFolder& folder) {
     ++family;
   }
   const ordered_json all{{"context", context_of(folder)}, {"benchmarks", std::move(entries)}};
-  return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return to_text(all, 2) + "\n";
 }
 
 }  // namespace headroom::sweep

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "headroom/error.hpp"
+#include "sweep/differences.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::sweep {
@@ -13,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::pair<const char*, const char*> kCompared[] = {
+constexpr Field kCompared[] = {
     {"/headroom", "version of headroom"},
     {"/build/git_revision", "revision of the program"},
     {"/build/compiler", "compiler"},
@@ -34,27 +37,16 @@ constexpr std::pair<const char*, const char*> kCompared[] = {
     {"/sweep/cache", "cache state"},
 };
 
+constexpr Field kShard[] = {{"/sweep/identity/shard", "shard"}};
+
 constexpr const char* kFingerprint = "/sweep/identity/fingerprint";
 constexpr const char* kAxes = "/sweep/identity/axes";
-
-ordered_json at(const ordered_json& environment, const char* place) {
-  const ordered_json::json_pointer pointer(place);
-  return environment.contains(pointer) ? environment.at(pointer) : ordered_json(nullptr);
-}
-
-std::string shown(const ordered_json& value) {
-  constexpr std::size_t kMost = 120;
-  if (value.is_null()) return "not given";
-  if (value.is_string()) return "'" + value.get<std::string>() + "'";
-  const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
-}
 
 // The axes that were typed differently; the cells alone decide whether that matters.
 std::string axes_difference(const ordered_json& first, const std::string& first_name,
                             const ordered_json& second, const std::string& second_name) {
-  const ordered_json a = at(first, kAxes);
-  const ordered_json b = at(second, kAxes);
+  const ordered_json& a = value_at(first, kAxes);
+  const ordered_json& b = value_at(second, kAxes);
   std::string text;
   if (a.is_object() && b.is_object()) {
     ordered_json all = a;
@@ -63,8 +55,9 @@ std::string axes_difference(const ordered_json& first, const std::string& first_
       const ordered_json of_a = a.value(axis, ordered_json(nullptr));
       const ordered_json of_b = b.value(axis, ordered_json(nullptr));
       if (of_a == of_b) continue;
-      text += fmt::format("{}--{} is {} in {} and {} in {}", text.empty() ? "" : ", ", axis,
-                          shown(of_a), first_name, shown(of_b), second_name);
+      text +=
+          fmt::format("{}--{} is {} in {} and {} in {}", text.empty() ? "" : ", ", axis,
+                      shown(of_a, "not given"), first_name, shown(of_b, "not given"), second_name);
     }
   }
   return text.empty()
@@ -140,18 +133,17 @@ std::vector<std::string> identity_differences(const ordered_json& first,
                                               const ordered_json& second,
                                               const std::string& second_name, Shards shards) {
   std::vector<std::string> differences;
-  const auto compare = [&](const char* place, const char* name) {
-    const ordered_json a = at(first, place);
-    const ordered_json b = at(second, place);
-    if (a == b) return;
-    differences.push_back(fmt::format("the {} is {} in {} and {} in {}", name, shown(a), first_name,
-                                      shown(b), second_name));
+  const auto compare = [&](std::span<const Field> fields) {
+    for (const auto& [name, a, b] : differing_fields(first, second, fields)) {
+      differences.push_back(
+          fmt::format("the {} is {} in {} and {} in {}", name, a, first_name, b, second_name));
+    }
   };
-  for (const auto& [place, name] : kCompared) compare(place, name);
-  if (at(first, kFingerprint) != at(second, kFingerprint)) {
+  compare(kCompared);
+  if (value_at(first, kFingerprint) != value_at(second, kFingerprint)) {
     differences.push_back(axes_difference(first, first_name, second, second_name));
   }
-  if (shards == Shards::must_match) compare("/sweep/identity/shard", "shard");
+  if (shards == Shards::must_match) compare(kShard);
   return differences;
 }
 

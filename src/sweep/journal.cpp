@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "sweep/exit_code.hpp"
+#include "sweep/json_text.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -34,11 +35,6 @@ int write_all(int file, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
-}
-
-std::string to_text(const nlohmann::ordered_json& json, int indent) {
-  // Text from outside (a processor's name, say) may not be UTF-8; that must not end a sweep.
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 void sync_folder(const fs::path& folder) {
@@ -103,11 +99,11 @@ void Journal::replace(std::string_view lines) {
 }
 
 void Journal::write_environment(const nlohmann::ordered_json& environment) {
-  replace_file(folder_, "environment.json", to_text(environment, 2));
+  replace_file(folder_, "environment.json", to_text(environment, 2) + "\n");
 }
 
 void Journal::append(const nlohmann::ordered_json& line) {
-  const std::string text = to_text(line, -1);
+  const std::string text = to_text(line) + "\n";
   int error = write_all(file_, text);
   if (error == 0 && ::fsync(file_) != 0) error = errno;
   if (error == 0) {

@@ -9,7 +9,8 @@
 #include "headroom/error.hpp"
 #include "sweep/identity.hpp"
 #include "sweep/journal.hpp"
-#include "sweep/stored_lines.hpp"
+#include "sweep/json_text.hpp"
+#include "sweep/results_folder.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -32,16 +33,15 @@ std::string join_lines(const std::vector<ResultsFolder>& folders, Merged& merged
   std::string text;
   std::map<std::string, const ResultsFolder*> owners;
   for (const ResultsFolder& folder : folders) {
-    for (const StoredLine& line : stored_lines(folder)) {
-      const auto [owner, fresh] = owners.try_emplace(line.id, &folder);
-      if (!fresh) {
-        throw InvalidArgument(fmt::format("{} is in {} and in {}; give each part of the sweep once",
-                                          line.id, owner->second->path.string(),
-                                          folder.path.string()));
-      }
-      text += line.text + "\n";
-      ++merged.cells;
+    for (const CellResult& result : folder.results) {
+      const auto [owner, fresh] = owners.try_emplace(result.cell.id, &folder);
+      if (fresh) continue;
+      throw InvalidArgument(fmt::format("{} is in {} and in {}; give each part of the sweep once",
+                                        result.cell.id, owner->second->path.string(),
+                                        folder.path.string()));
     }
+    for (const std::string& line : folder.lines) text += line + "\n";
+    merged.cells += folder.lines.size();
   }
   return text;
 }
@@ -68,9 +68,8 @@ ordered_json join_environments(const std::vector<ResultsFolder>& folders) {
 }
 
 std::size_t planned_cells(const ordered_json& environment) {
-  const ordered_json::json_pointer cells("/sweep/identity/cells");
-  if (!environment.contains(cells) || !environment.at(cells).is_number_unsigned()) return 0;
-  return environment.at(cells).get<std::size_t>();
+  const ordered_json& cells = value_at(environment, "/sweep/identity/cells");
+  return cells.is_number_unsigned() ? cells.get<std::size_t>() : 0;
 }
 
 }  // namespace

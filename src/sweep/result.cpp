@@ -22,6 +22,8 @@ std::string_view to_string(Status status) {
   return "unknown";
 }
 
+bool is_broken(Status status) { return status == Status::failed || status == Status::crashed; }
+
 std::optional<Status> parse_status(std::string_view name) {
   for (const Status status :
        {Status::ok, Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {

@@ -20,6 +20,9 @@ enum class Status { ok, unsupported, skipped, failed, crashed };
 
 std::string_view to_string(Status status);
 
+/// Measured, or tried, and found wrong: `failed` or `crashed`.
+bool is_broken(Status status);
+
 /// Inverse of `to_string`; empty for an unknown name.
 std::optional<Status> parse_status(std::string_view name);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headroom/error.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/result.hpp"
 
 namespace headroom::sweep {
@@ -21,7 +22,7 @@ constexpr const char* kSchema = "headroom.cell/1";
 std::string shown(const ordered_json& value) {
   constexpr std::size_t kMost = 60;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  const std::string text = to_text(value);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 

@@ -125,11 +125,13 @@ class LineReader {
     const auto [place, fresh] = places_.try_emplace(result.cell.id, folder_.results.size());
     if (fresh) {
       folder_.results.push_back(std::move(result));
+      folder_.lines.emplace_back(line.text);
       return;
     }
     folder_.notes.push_back(fmt::format("{}:{}: {} stands there twice; the later line counts",
                                         file_.string(), line.number, result.cell.id));
     folder_.results[place->second] = std::move(result);
+    folder_.lines[place->second] = line.text;
   }
 
   const fs::path& file_;

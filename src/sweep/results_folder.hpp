@@ -15,6 +15,7 @@ struct ResultsFolder {
   std::filesystem::path path;
   nlohmann::ordered_json environment;  ///< an object of schema `headroom.environment/1`
   std::vector<CellResult> results;     ///< as the lines stand, each cell once
+  std::vector<std::string> lines;      ///< those of `results`, without newline, as they stand
   std::vector<std::string> notes;      ///< such as a torn last line that was dropped
   std::int64_t intact_bytes = 0;       ///< of `results.jsonl`, up to the last whole line
 };

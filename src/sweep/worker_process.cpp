@@ -14,6 +14,7 @@
 #include <string>
 
 #include "machine/text_file.hpp"
+#include "sweep/json_text.hpp"
 #include "sweep/result.hpp"
 
 namespace headroom::sweep {
@@ -73,14 +74,11 @@ void wait_for_answer(int socket) {
 
 void measure_and_report(int socket, const Group& group, const MeasureSettings& settings,
                         Estimator& estimator) {
-  const MeasureEvents events{
-      [&](const std::string& what) { send(socket, kStartedMessage, what); },
-      [&](const CellResult& result) {
-        send(
-            socket, kFinishedMessage,
-            to_json(result).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-        wait_for_answer(socket);
-      }};
+  const MeasureEvents events{[&](const std::string& what) { send(socket, kStartedMessage, what); },
+                             [&](const CellResult& result) {
+                               send(socket, kFinishedMessage, to_text(to_json(result)));
+                               wait_for_answer(socket);
+                             }};
   // Only the parent draws progress and knows when to stop; it ends this process.
   MeasureSettings own = settings;
   own.stopped = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sweep/results_folder.hpp"
@@ -60,6 +61,17 @@ inline nlohmann::ordered_json sample_environment() {
       {"isa", "avx2"},
       {"backends", {{{"name", "naive"}, {"library", ""}}, {{"name", "autovec"}, {"library", ""}}}},
       {"build", {{"compiler", "GNU 12"}, {"build_type", "Release"}, {"flags", "-O3"}}}};
+}
+
+/// A folder as it is after it was read, with the results in the given order.
+inline sweep::ResultsFolder sample_folder(const std::string& name,
+                                          std::vector<sweep::CellResult> results) {
+  sweep::ResultsFolder folder;
+  folder.path = name;
+  folder.environment = sample_environment();
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].cell.order = i;
+  folder.results = std::move(results);
+  return folder;
 }
 
 inline std::string lines_of(const std::vector<sweep::CellResult>& results) {

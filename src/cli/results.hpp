@@ -1,0 +1,14 @@
+// Results folders that a command was given.
+#pragma once
+
+#include <filesystem>
+
+#include "sweep/results_folder.hpp"
+
+namespace headroom::cli {
+
+/// Reads the folder and complains of what had to be dropped.
+/// @throws as `sweep::read_results_folder`.
+sweep::ResultsFolder read_results(const std::filesystem::path& path);
+
+}  // namespace headroom::cli
