@@ -51,16 +51,9 @@ void compare_times(FolderComparison& comparison, const CompareSettings& settings
   std::vector<ComparedCell*> cells;
   for (ComparedCell& cell : comparison.cells) {
     if (!has_time(cell.base) || !has_time(cell.next)) continue;
-    const TimeSummary& base = cell.base->time;
-    const TimeSummary& next = cell.next->time;
-    cell.raw_ratio = next.median / base.median;
+    cell.raw_ratio = cell.next->time.median / cell.base->time.median;
     cell.by_control = same_control(*cell.base, *cell.next);
-    if (cell.by_control) {
-      pairs.push_back({steadied(base.samples, cell.base->control->gflops),
-                       steadied(next.samples, cell.next->control->gflops), comparison.noise_floor});
-    } else {
-      pairs.push_back({base.samples, next.samples, comparison.noise_floor});
-    }
+    pairs.push_back(sample_pair(*cell.base, *cell.next, comparison.noise_floor));
     cells.push_back(&cell);
   }
   const std::vector<Difference> differences = compare_samples(pairs, settings);
@@ -164,6 +157,12 @@ double recorded_noise_floor(const ResultsFolder& folder) {
                     (folder.path / "environment.json").string()));
   }
   return floor.get<double>();
+}
+
+SamplePair sample_pair(const CellResult& base, const CellResult& next, double noise_floor) {
+  if (!same_control(base, next)) return {base.time.samples, next.time.samples, noise_floor};
+  return {steadied(base.time.samples, base.control->gflops),
+          steadied(next.time.samples, next.control->gflops), noise_floor};
 }
 
 FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder& next,
