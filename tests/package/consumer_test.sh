@@ -26,11 +26,23 @@ for component in "$@"; do
   done
 done
 
+# The same with pkg-config.
+if command -v pkg-config >/dev/null; then
+  export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+  read -ra flags <<<"$FLAGS $(pkg-config --cflags headroom-core)"
+  "$CXX" -std=c++20 "${flags[@]}" -c "$work/source/layer.cpp" -o "$work/layer.o"
+  for component in "$@"; do
+    read -ra flags <<<"$FLAGS $(pkg-config --libs "headroom-$component")"
+    "$CXX" "$work/layer.o" -o "$work/layer-$component" "${flags[@]}"
+    LD_LIBRARY_PATH="$prefix/$libdir" "$work/layer-$component" "$component"
+  done
+fi
+
 # What cannot be had is told with what to install.
 refused() {
   local components=$1 message=$2
   mkdir -p "$work/refused"
-  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(refused LANGUAGES CXX)' \
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' "project(refused LANGUAGES $languages)" \
     "find_package(headroom REQUIRED COMPONENTS $components)" >"$work/refused/CMakeLists.txt"
   local answer
   if answer=$(configure "$work/refused" "$work/refused/build" --fresh -DCMAKE_PREFIX_PATH="$copy" 2>&1); then
@@ -39,8 +51,15 @@ refused() {
   tr -s '\n ' '  ' <<<"$answer" | grep -F "$message" ||
     fail "find_package refused '$components' without '$message': $answer"
 }
-copy=$prefix
+copy=$prefix languages=CXX
 refused "$1 cuda" "component cuda: there is no such component; allowed: naive, autovec, xsimd"
+
+# Archives of C++ cannot be linked by a project of C alone.
+if [[ -e "$prefix/$libdir/libheadroom-core.a" ]]; then
+  languages=C
+  refused "$1" "enable it: project(... LANGUAGES C CXX)"
+  languages=CXX
+fi
 
 # As if the package of that component alone were not installed, and then as if it were never built.
 copy=$work/copy
