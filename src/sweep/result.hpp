@@ -71,7 +71,6 @@ nlohmann::ordered_json to_json(const CellResult& result);
 /// @throws InvalidArgument naming the field, what was found there and what is allowed.
 CellResult from_json(const nlohmann::ordered_json& line);
 
-nlohmann::ordered_json to_json(const Shape& shape);
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
 
 }  // namespace headroom::sweep
