@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headroom/attention.hpp"
@@ -55,6 +56,10 @@ inline constexpr std::size_t kMaxCells = 100'000;
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
 /// The parts of `expand` that other commands need on their own.
+
+/// Names separated by commas. @throws InvalidArgument for an empty one.
+std::vector<std::string> split_names(std::string_view option, std::string_view text);
+
 struct BackendChoice {
   std::string name;
   bool threaded = false;
