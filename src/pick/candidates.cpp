@@ -105,7 +105,8 @@ ShapePick collect(const sweep::ResultsFolder& folder, const Shape& shape, const 
   std::map<std::string, int> kept_out;
   bool any = false;
   for (const CellResult* result : in_order(folder)) {
-    if (result->shape.id() != shape.id()) continue;
+    // What auto ran stands there under its own name as well.
+    if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
     any = true;
     const std::string option = kept_out_by(*result, filters);
     if (!option.empty()) {

@@ -20,6 +20,7 @@ struct Cell {
   std::string id;  ///< such as `split/tbb/f32/t2/B1_T1024_D768_H12`
   Formulation formulation = Formulation::split;
   std::string backend;
+  std::string chosen;  ///< what `auto` is going to run; empty for every named backend
   int threads = 1;
   std::size_t order = 0;              ///< place among the rivals of its shape
   std::optional<Isa> isa;             ///< only if forced
@@ -27,6 +28,8 @@ struct Cell {
   std::string skip_reason;            ///< decided before the sweep: not to be run
 
   AttentionOptions options() const { return {backend, formulation, threads, isa}; }
+  /// The backend that does the arithmetic.
+  const std::string& runs() const { return chosen.empty() ? backend : chosen; }
 };
 
 /// All rivals of one shape. They are measured together.

@@ -97,6 +97,11 @@ ordered_json to_json(const CellResult& result) {
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);
+  if (result.choice) {
+    line["choice"] = {{"backend", result.choice->backend},
+                      {"source", headroom::to_string(result.choice->source)},
+                      {"reason", result.choice->reason}};
+  }
   if (result.error) {
     line["error"] = to_json(*result.error);
     line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};

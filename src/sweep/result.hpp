@@ -57,6 +57,7 @@ struct CellResult {
   std::optional<Again> again;           ///< of one rival of a shape
   PhaseTimes phases;
 
+  std::optional<Choice> choice;                ///< of the backend `auto`
   std::optional<AttentionCosts> costs;         ///< once the layer was made
   std::optional<reference::Comparison> error;  ///< once it was checked
   std::int64_t checked_rows = 0;

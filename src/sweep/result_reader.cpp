@@ -69,6 +69,20 @@ AttentionCosts read_costs(const JsonFields& line) {
   return costs;
 }
 
+void read_choice(const JsonFields& fields, CellResult& result) {
+  Choice& choice = result.choice.emplace();
+  choice.backend = fields.text("backend");
+  choice.formulation = result.cell.formulation;
+  choice.reason = fields.text("reason");
+  const std::string source = fields.text("source");
+  using Source = Choice::Source;
+  for (const Source known : {Source::caller, Source::tuning_file, Source::rule}) {
+    if (to_string(known) == source) choice.source = known;
+  }
+  if (to_string(choice.source) != source) fields.fail("source", "caller, tuning file or rule");
+  result.cell.chosen = choice.backend;
+}
+
 reference::Comparison read_error(const JsonFields& fields, const CellResult& result) {
   const bool passed = result.status == Status::ok;
   // A wrong result may be NaN or infinite, which JSON writes as null.
@@ -137,6 +151,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
   }
   // A number without its check is none: an `ok` line must have all of it.
   if (ok || line.has("setup_s")) result.costs = read_costs(line);
+  if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {
     result.error = read_error(line.object("error"), result);
     const std::int64_t rows = result.shape.rows();
