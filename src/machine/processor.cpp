@@ -92,23 +92,4 @@ Processor describe_processor() {
   return processor;
 }
 
-Conditions current_conditions() {
-  Conditions now;
-  now.governor = read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  if (const auto off = read_number("/sys/devices/system/cpu/intel_pstate/no_turbo")) {
-    now.turbo = *off == 0;
-  } else if (const auto on = read_number("/sys/devices/system/cpu/cpufreq/boost")) {
-    now.turbo = *on != 0;
-  }
-  std::array<double, 1> load{};
-  if (getloadavg(load.data(), 1) == 1) now.load = load[0];
-  const std::string pages = read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
-  const std::size_t open = pages.find('[');
-  const std::size_t close = pages.find(']');
-  if (open != std::string::npos && close != std::string::npos && close > open) {
-    now.huge_pages = pages.substr(open + 1, close - open - 1);
-  }
-  return now;
-}
-
 }  // namespace headroom::machine

@@ -9,6 +9,7 @@
 #include "headroom/error.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/ranking.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -47,24 +48,19 @@ std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& n
 }
 
 void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
-  std::vector<SamplePair> pairs;
+  std::vector<CellPair> pairs;
   std::vector<ComparedCell*> cells;
   for (ComparedCell& cell : comparison.cells) {
     if (!has_time(cell.base) || !has_time(cell.next)) continue;
-    const TimeSummary& base = cell.base->time;
-    const TimeSummary& next = cell.next->time;
-    cell.raw_ratio = next.median / base.median;
-    cell.by_control = same_control(*cell.base, *cell.next);
-    if (cell.by_control) {
-      pairs.push_back({steadied(base.samples, cell.base->control->gflops),
-                       steadied(next.samples, cell.next->control->gflops), comparison.noise_floor});
-    } else {
-      pairs.push_back({base.samples, next.samples, comparison.noise_floor});
-    }
+    pairs.push_back({cell.base, cell.next});
     cells.push_back(&cell);
   }
-  const std::vector<Difference> differences = compare_samples(pairs, settings);
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->difference = differences[i];
+  const auto differences = compare_cells(pairs, comparison.noise_floor, settings);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i]->difference = differences[i].difference;
+    cells[i]->by_control = differences[i].by_control;
+    cells[i]->raw_ratio = differences[i].raw_ratio;
+  }
 }
 
 // One warning for all cells of which `wrong` has something to say, with the first as the example.

@@ -94,6 +94,7 @@ ordered_json to_json(const CellResult& result) {
   line["dtype"] = "f32";
   line["threads"] = result.threads;
   line["isa"] = result.isa;
+  line["cache"] = to_string(result.cache);
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);

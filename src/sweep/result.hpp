@@ -10,6 +10,7 @@
 
 #include "headroom/attention.hpp"
 #include "reference/comparator.hpp"
+#include "sweep/cache_state.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/noise.hpp"
 #include "sweep/statistics.hpp"
@@ -48,6 +49,7 @@ struct CellResult {
   std::string reason;  ///< of every status but `ok`
   int threads = 1;
   std::string isa;
+  CacheState cache = CacheState::warm;
   CellEstimate estimate;
 
   TimeSummary time;  ///< of `ok` alone, as are the next five

@@ -113,6 +113,11 @@ void read_identity(const JsonFields& line, CellResult& result) {
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
   result.isa = line.text("isa");
+  if (line.has("cache")) {
+    const std::optional<CacheState> cache = parse_cache_state(line.text("cache"));
+    if (!cache) line.fail("cache", "warm or cold");
+    result.cache = *cache;
+  }
   if (!line.has("warnings")) return;
   const ordered_json& warnings = line.at("warnings");
   if (!warnings.is_array()) line.fail("warnings", "a list of texts");
