@@ -1,6 +1,7 @@
 // headroom pick, run as a user runs it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "support/cli.hpp"
@@ -63,6 +64,8 @@ TEST_F(CliPick, WritesAFileForTheBackendAuto) {
   ASSERT_EQ(file.shapes.size(), 1U);
   EXPECT_EQ(file.shapes[0].candidates.size(), 2U);
   EXPECT_EQ(stale_reason(file), "");
+  expect("HEADROOM_TUNING=tuning.json $headroom info", 0, {"goes by tuning.json, shapes: 1"});
+  expect("HEADROOM_TUNING=nowhere $headroom info", 0, {"goes by its rule", "nowhere"});
 }
 
 TEST_F(CliPick, WritesAFileThatAProjectIncludes) {
@@ -114,6 +117,33 @@ TEST_F(CliPick, MeasuresWhatItHasNoResultsOf) {
   EXPECT_EQ(file.shapes[0].shape.id(), "B1_T4_D16_H2");
   EXPECT_EQ(stale_reason(file), "");
   EXPECT_TRUE(run("ls -d headroom-pick-*").output.empty()) << "the scratch folder is still there";
+}
+
+TEST_F(CliPick, SweepsAutoAsOneMoreRival) {
+  const std::string sweep =
+      "$headroom sweep --tokens 4 --d-model 16 --heads 2 --threads 1 --repetitions 1 "
+      "--min-time 0.001 --backend naive,auto ";
+  expect(sweep + "--out by-rule", 0, {"4 ok"});
+  const auto lines = results("by-rule");
+  const auto chosen = std::find_if(lines.begin(), lines.end(),
+                                   [](const auto& line) { return line["backend"] == "auto"; });
+  ASSERT_NE(chosen, lines.end());
+  EXPECT_EQ((*chosen)["id"], "fused/auto/f32/t1/B1_T4_D16_H2");
+  EXPECT_EQ((*chosen)["choice"]["backend"], "xsimd");
+  EXPECT_EQ((*chosen)["choice"]["source"], "rule");
+  // What auto ran is no candidate of its own.
+  expect("$headroom pick --from by-rule", 0, {"/naive, 1 thread"});
+  expect("$headroom pick --from by-rule --emit json --output tuning.json", 0, {});
+  expect("HEADROOM_TUNING=tuning.json " + sweep + "--formulation split --out by-file", 0, {"2 ok"});
+  for (const auto& line : results("by-file")) {
+    EXPECT_EQ(line["formulation"], "split");
+    if (line["backend"] != "auto") continue;
+    EXPECT_EQ(line["choice"]["backend"], "naive");
+    EXPECT_EQ(line["choice"]["source"], "tuning file");
+  }
+  expect("HEADROOM_TUNING=nowhere " + sweep + "--dry-run", 0, {"warning", "nowhere"});
+  expect("$headroom verify --backend auto", 2, {"auto"});
+  expect("$headroom pick --tokens 4 --d-model 16 --heads 2 --backend auto", 2, {"auto"});
 }
 
 TEST_F(CliPick, AWrongBackendIsNeverPicked) {

@@ -18,13 +18,15 @@ using test::candidate;
 using test::tuned_shape;
 using tuning::TunedShape;
 
-tuning::Request request_for(const Shape& shape, std::set<std::string> usable, int threads = 1) {
+tuning::Request request_for(const Shape& shape, const std::set<std::string>& usable,
+                            int threads = 1) {
   tuning::Request request;
   request.shape = shape;
   request.threads = threads;
   request.isa = "avx2";
-  request.any_threaded = usable.contains("tbb") || usable.contains("onednn");
-  request.usable = [usable](const std::string& backend) { return usable.contains(backend); };
+  for (const std::string& backend : usable) {
+    request.usable[backend] = backend == "tbb" || backend == "onednn" ? threads : 1;
+  }
   return request;
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -23,16 +22,10 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   request.threads = wanted_threads(options);
   request.isa = to_string(select_isa(options.isa));
   request.formulation = options.formulation;
-  request.any_threaded = false;
-  std::vector<std::string> usable;
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    usable.push_back(info.name);
-    request.any_threaded = request.any_threaded || info.threaded;
+    request.usable.emplace(info.name, info.threaded ? request.threads : 1);
   }
-  request.usable = [usable](const std::string& backend) {
-    return std::find(usable.begin(), usable.end(), backend) != usable.end();
-  };
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include "pick/candidates.hpp"
 #include "sweep/compare.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/ranking.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::pick {
@@ -26,22 +27,17 @@ bool is_tied(const Difference& difference) {
   return difference.ci95.low <= 1 + difference.margin;
 }
 
-void rank(ShapePick& shape, const sweep::CompareSettings& settings, double noise_floor) {
-  std::vector<Candidate>& candidates = shape.candidates;
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.result->time.median < b.result->time.median;
-  });
-  const std::vector<double>& fastest = candidates.front().result->time.samples;
-  std::vector<sweep::SamplePair> pairs;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    pairs.push_back({fastest, candidates[i].result->time.samples, noise_floor});
+void rank(std::vector<ShapePick>& shapes, double noise_floor) {
+  std::vector<const sweep::CellResult*> all;
+  for (const ShapePick& shape : shapes) {
+    for (const Candidate& candidate : shape.candidates) all.push_back(candidate.result);
   }
-  const std::vector<Difference> differences = sweep::compare_samples(pairs, settings);
-  candidates.front().to_fastest = {1, {1, 1}, 1, 1, 0, true, Verdict::same};
-  candidates.front().tied = true;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    candidates[i].to_fastest = differences[i - 1];
-    candidates[i].tied = is_tied(differences[i - 1]);
+  const auto ranked = sweep::rank(all, noise_floor);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    shapes[i].candidates.clear();
+    for (const sweep::Ranked& one : ranked[i]) {
+      shapes[i].candidates.push_back({one.result, one.to_best, is_tied(one.to_best)});
+    }
   }
 }
 
@@ -131,13 +127,10 @@ Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
       if (!pick.costs.contains(backend)) pick.costs.emplace(backend, link_cost(backend));
     }
   }
-  const sweep::CompareSettings settings;
   const double noise_floor = recorded_noise_floor(folder);
-  pick.margin = std::max(settings.threshold, noise_floor);
-  for (ShapePick& shape : pick.shapes) {
-    rank(shape, settings, noise_floor);
-    choose(shape, pick.costs);
-  }
+  pick.margin = std::max(sweep::CompareSettings().threshold, noise_floor);
+  rank(pick.shapes, noise_floor);
+  for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   pick.configurations = configurations_of(pick.shapes);
   keep_best(pick.configurations);
   for (std::size_t i = 1; i < pick.configurations.size(); ++i) {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "headroom/backend.hpp"
 #include "tuning/distance.hpp"
 
 namespace headroom::tuning {
@@ -26,16 +25,10 @@ bool same_candidate(const Candidate& a, const Candidate& b) {
   return a.backend == b.backend && a.formulation == b.formulation && a.threads == b.threads;
 }
 
-// A backend without threads of its own has only times with one, whatever number is wanted.
 bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
-  if (!request.usable(candidate.backend)) return false;
-  const std::vector<BackendInfo> all = backends();
-  const auto info = std::find_if(all.begin(), all.end(), [&](const BackendInfo& backend) {
-    return backend.name == candidate.backend;
-  });
-  const int threads = info != all.end() && info->threaded ? request.threads : 1;
-  return candidate.threads == threads;
+  const auto backend = request.usable.find(candidate.backend);
+  return backend != request.usable.end() && backend->second == candidate.threads;
 }
 
 std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) {
@@ -96,10 +89,14 @@ std::string why_none(const std::vector<Candidate>& candidates, const Request& re
     return "it has no time of a backend in this program that could run this layer with as many "
            "threads";
   }
+  // A file of one thread's times knows nothing of what several would win.
+  const bool threads_usable =
+      std::any_of(request.usable.begin(), request.usable.end(),
+                  [&](const auto& backend) { return backend.second == request.threads; });
   const bool threads_measured =
       std::any_of(candidates.begin(), candidates.end(),
                   [&](const Candidate& candidate) { return candidate.threads == request.threads; });
-  if (request.threads == 1 || !request.any_threaded || threads_measured) return "";
+  if (threads_measured || !threads_usable) return "";
   return fmt::format("it has no time with {} threads", request.threads);
 }
 

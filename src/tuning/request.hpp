@@ -1,7 +1,7 @@
 // What a choice is made for.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -15,9 +15,9 @@ struct Request {
   int threads = 1;
   std::string isa;                         ///< the level that kernels will run with
   std::optional<Formulation> formulation;  ///< empty: any
-  /// Whether a backend is here and takes the shape.
-  std::function<bool(const std::string& backend)> usable;
-  bool any_threaded = true;  ///< whether one of the usable backends runs on several threads
+  /// The backends that are here and take the shape, each with the threads that it will run with:
+  /// `threads`, or 1 where it has no more.
+  std::map<std::string, int> usable;
 };
 
 }  // namespace headroom::tuning

@@ -14,7 +14,7 @@ RuleChoice choose_by_rule(const Request& request) {
   std::vector<std::string> order{"xsimd", "tbb", "onednn", "autovec", "naive"};
   if (worth_threads) order.insert(order.begin(), "tbb");
   for (const std::string& backend : order) {
-    if (!request.usable(backend)) continue;
+    if (!request.usable.contains(backend)) continue;
     return {backend, request.formulation.value_or(Formulation::fused),
             fmt::format("by rule: {:.3g} MFLOP with {} thread{} allowed are {}worth several "
                         "threads, and {} comes first among the backends of this program",
