@@ -13,13 +13,16 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/nearest.hpp"
 #include "headroom/error.hpp"
+#include "sweep/cautions.hpp"
 #include "sweep/continuation.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/identity.hpp"
 #include "sweep/interrupt.hpp"
 #include "sweep/journal.hpp"
 #include "sweep/numbers.hpp"
+#include "sweep/run_record.hpp"
 #include "sweep/table.hpp"
 
 namespace headroom::cli {
@@ -30,7 +33,8 @@ using nlohmann::ordered_json;
 struct SweepOptions {
   sweep::Axes axes;
   std::string out_folder = "headroom-results";
-  std::optional<std::string> max_memory, budget, repetitions, min_time, seed, shard;
+  std::optional<std::string> max_memory, budget, repetitions, min_time, seed, shard, timeout;
+  std::string cache = "warm";
   bool dry_run = false;
   bool resume = false;
   bool yes = false;
@@ -38,7 +42,26 @@ struct SweepOptions {
 
 constexpr std::int64_t kMaxRepetitions = 10'000;
 
-sweep::SweepSettings settings_of(const SweepOptions& options) {
+// With what each sample will be surrounded.
+void set_surroundings(const SweepOptions& options, machine::LimitKernelsOf limits_of,
+                      sweep::SweepSettings& settings) {
+  const auto cache = sweep::parse_cache_state(options.cache);
+  if (!cache) {
+    throw InvalidArgument(fmt::format("--cache: unknown state '{}'; {}", options.cache,
+                                      suggest(options.cache, {"warm", "cold"})));
+  }
+  settings.timing.cold = *cache == sweep::CacheState::cold;
+  if (limits_of != nullptr) settings.timing.beside = 2 * machine::kBursts * machine::kBurstSeconds;
+  if (!settings.timing.cold) return;
+  if (limits_of == nullptr) {
+    throw Unavailable(
+        "--cache cold empties the caches with a SIMD kernel, and this build has none; "
+        "build it with xsimd, or measure with --cache warm");
+  }
+  settings.timing.beside += sweep::seconds_to_empty_caches();
+}
+
+sweep::SweepSettings settings_of(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
   sweep::SweepSettings settings;
   if (options.repetitions) {
     const std::int64_t count = sweep::parse_number("--repetitions", *options.repetitions);
@@ -55,9 +78,11 @@ sweep::SweepSettings settings_of(const SweepOptions& options) {
     settings.seed = static_cast<std::uint64_t>(sweep::parse_number("--seed", *options.seed, 0));
   }
   if (options.budget) settings.budget = sweep::parse_duration("--budget", *options.budget);
+  if (options.timeout) settings.timeout = sweep::parse_duration("--timeout", *options.timeout);
   std::optional<std::int64_t> memory;
   if (options.max_memory) memory = sweep::parse_bytes("--max-memory", *options.max_memory);
   settings.memory_limit = sweep::usable_memory(memory);
+  set_surroundings(options, limits_of, settings);
   return settings;
 }
 
@@ -69,9 +94,9 @@ struct Job {
   int repetitions_asked = 0;
 };
 
-Job job_of(const SweepOptions& options) {
+Job job_of(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
   Job job;
-  job.settings = settings_of(options);
+  job.settings = settings_of(options, limits_of);
   job.repetitions_asked = job.settings.timing.repetitions;
   job.plan = sweep::expand(options.axes, {job.settings.seed, options.yes});
   std::optional<sweep::Shard> shard;
@@ -79,11 +104,16 @@ Job job_of(const SweepOptions& options) {
   job.identity = sweep::identity_of(options.axes, job.plan, shard);
   if (shard) sweep::keep_shard(job.plan, *shard);
   sweep::fit_budget(job.plan, job.settings, sweep::Estimator());
+  if (limits_of != nullptr) {
+    const machine::LimitKernels kernels = limits_of(job.plan.isa);
+    job.settings.control = kernels.fma;
+    job.settings.reader = kernels.read;
+  }
   return job;
 }
 
 // Everything but the peaks, which take a while to measure.
-ordered_json environment_of(const Job& job) {
+ordered_json environment_of(const Job& job, const std::vector<std::string>& warnings) {
   const sweep::SweepSettings& settings = job.settings;
   ordered_json environment = sweep::describe_environment(job.plan.isa);
   environment["sweep"] = {
@@ -91,11 +121,13 @@ ordered_json environment_of(const Job& job) {
       {"repetitions", settings.timing.repetitions},
       {"repetitions_asked", job.repetitions_asked},
       {"min_time_s", settings.timing.min_time},
+      {"cache",
+       to_string(settings.timing.cold ? sweep::CacheState::cold : sweep::CacheState::warm)},
       {"seed", settings.seed},
       {"memory_limit_bytes", settings.memory_limit},
       {"budget_s", settings.budget ? ordered_json(*settings.budget) : ordered_json(nullptr)},
       {"identity", sweep::to_json(job.identity)}};
-  environment["warnings"] = job.plan.warnings;
+  environment["warnings"] = warnings;
   return environment;
 }
 
@@ -128,19 +160,6 @@ int exit_code_of(const std::vector<sweep::CellResult>& results) {
   return sweep::kDone;
 }
 
-// The run as a whole where it is fresh, an entry of its own where it goes on.
-void record_run(const sweep::Continuation& before, ordered_json environment,
-                const sweep::Peaks& peaks, sweep::Journal& journal) {
-  environment["peaks"] = sweep::to_json(peaks);
-  if (!before.found) return journal.write_environment(environment);
-  ordered_json recorded = before.environment;
-  recorded["resumed"].push_back({{"time", environment["time"]},
-                                 {"conditions", environment["conditions"]},
-                                 {"peaks", environment["peaks"]},
-                                 {"memory", environment["memory"]}});
-  journal.write_environment(recorded);
-}
-
 // What was kept and what is new, each shape in one piece.
 void join(std::vector<sweep::CellResult>& results, std::vector<sweep::CellResult> kept) {
   std::map<std::string, std::size_t> places;
@@ -152,34 +171,49 @@ void join(std::vector<sweep::CellResult>& results, std::vector<sweep::CellResult
   });
 }
 
+std::vector<std::string> warnings_of(const Job& job) {
+  std::vector<std::string> warnings = job.plan.warnings;
+  for (std::string& caution :
+       sweep::cautions_before(machine::current_conditions(), sweep::is_release_build())) {
+    warnings.push_back(std::move(caution));
+  }
+  return warnings;
+}
+
 int measure(Job& job, const SweepOptions& options, machine::LimitKernelsOf limits_of) {
   using Start = sweep::Journal::Start;
   sweep::install_signal_handlers();
   const std::size_t cells = job.plan.cell_count();
-  const ordered_json environment = environment_of(job);
+  const std::vector<std::string> warnings = warnings_of(job);
+  for (const std::string& warning : warnings) complain("warning", warning);
+  const ordered_json environment = environment_of(job, warnings);
   sweep::Journal journal(options.out_folder, options.resume ? Start::go_on : Start::fresh);
   sweep::Continuation before;
   if (options.resume) before = sweep::continue_sweep(job.plan, environment, journal);
   for (const std::string& note : before.notes) complain("note", note);
+  sweep::RunRecord record(journal, environment, before);
+  std::vector<std::string> cautions;
   sweep::Peaks peaks;
   std::vector<sweep::CellResult> results;
   if (job.plan.cell_count() > 0 || !before.found) {
     peaks = sweep::measure_peaks(job.plan, limits_of);
-    if (limits_of != nullptr) job.settings.control = limits_of(job.plan.isa).fma;
-    record_run(before, environment, peaks, journal);
+    record.begin(peaks);
     sweep::Progress progress(stderr, isatty(STDERR_FILENO) != 0, job.plan.cell_count());
     results = sweep::run_sweep(job.plan, job.settings, peaks, journal, progress);
+    cautions = sweep::cautions_after(results, record.stolen_share().value_or(0));
+    record.finish(cautions);
   }
   join(results, std::move(before.kept));
   print_summary(results, cells, peaks, options.out_folder);
+  for (const std::string& caution : cautions) complain("warning", caution);
   return exit_code_of(results);
 }
 
 int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
-  Job job = job_of(options);
+  Job job = job_of(options, limits_of);
   for (const std::string& note : job.plan.notes) complain("note", note);
-  for (const std::string& warning : job.plan.warnings) complain("warning", warning);
   if (!options.dry_run) return measure(job, options, limits_of);
+  for (const std::string& warning : job.plan.warnings) complain("warning", warning);
   out().write(sweep::plan_table(job.plan, job.settings.timing, sweep::Estimator(),
                                 job.settings.memory_limit, job.settings.budget.has_value()));
   return sweep::kDone;
@@ -206,6 +240,12 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_option("--repetitions", options->repetitions, "samples a cell (default 9)");
   command->add_option("--min-time", options->min_time,
                       "seconds that a sample lasts at least (default 0.05)");
+  command->add_option("--cache", options->cache,
+                      "warm: passes follow each other; cold: caches are emptied before each pass "
+                      "(default warm)");
+  command->add_option("--timeout", options->timeout,
+                      "end a process that gives no sign for this long (default: 5m and ten times "
+                      "what its cells should take)");
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", sweep::kMaxCells));

@@ -42,18 +42,20 @@ double best_median_seconds(const char* name, const std::function<void()>& run) {
   return best;
 }
 
-// Iterations that keep one thread busy for about 5 ms, so that meeting at the barrier is nothing.
-std::int64_t iterations_for_milliseconds(FmaKernel kernel) {
+// Iterations that keep one thread busy for a burst.
+std::int64_t iterations_of_burst(FmaKernel kernel) {
   float sink = 0;
   for (std::int64_t iterations = 1000;; iterations *= 2) {
-    if (seconds_of([&] { kernel(iterations, &sink); }) > 0.005) return iterations;
+    const double seconds = seconds_of([&] { kernel(iterations, &sink); });
+    if (seconds < kBurstSeconds) continue;
+    return static_cast<std::int64_t>(static_cast<double>(iterations) * kBurstSeconds / seconds);
   }
 }
 
 }  // namespace
 
 FmaMeter::FmaMeter(int threads, FmaKernel kernel)
-    : iterations_(iterations_for_milliseconds(kernel)),
+    : iterations_(iterations_of_burst(kernel)),
       slots_(static_cast<std::size_t>(threads)),
       team_(threads, [this, kernel](int index) {
         Slot& slot = slots_[static_cast<std::size_t>(index)];

@@ -24,8 +24,11 @@ struct LimitKernels {
 };
 using LimitKernelsOf = LimitKernels (*)(Isa isa);
 
-/// Short bursts of multiply-adds on `threads` threads. One burst takes some 5 ms, so that it can be
-/// taken right beside what it is compared with: the clock of a shared machine drifts.
+/// Seconds of one burst of multiply-adds: long beside the barrier of its threads, and short enough
+/// to be taken right beside what it is compared with, as the clock of a shared machine drifts.
+inline constexpr double kBurstSeconds = 0.005;
+
+/// Bursts of multiply-adds on `threads` threads, of about `kBurstSeconds` each.
 class FmaMeter {
  public:
   FmaMeter(int threads, FmaKernel kernel);
@@ -67,11 +70,12 @@ class ReadMeter {
   Team team_;
 };
 
-/// The best of a few bursts of a meter: the first ones may share their cores with a runtime's
-/// threads that still spin after their last task.
+inline constexpr int kBursts = 4;
+
+/// The best of `kBursts` of a meter: the first ones may share their cores with a runtime's threads
+/// that still spin after their last task.
 template <class Meter>
 double best_of_bursts(Meter& meter) {
-  constexpr int kBursts = 4;
   double most = 0;
   for (int i = 0; i < kBursts; ++i) most = std::max(most, meter.sample());
   return most;

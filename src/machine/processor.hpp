@@ -1,8 +1,7 @@
-// What the processor is, and what state it is in.
+// What the processor is.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,15 +29,5 @@ struct Processor {
 };
 
 Processor describe_processor();
-
-/// What may change from one run to the next and moves timings. Empty where it cannot be read.
-struct Conditions {
-  std::optional<std::string> governor;    ///< frequency governor of the first core
-  std::optional<bool> turbo;              ///< frequencies above the nominal one allowed
-  std::optional<double> load;             ///< processes running or waiting, last minute's mean
-  std::optional<std::string> huge_pages;  ///< transparent huge pages: always, madvise or never
-};
-
-Conditions current_conditions();
 
 }  // namespace headroom::machine

@@ -26,6 +26,7 @@ constexpr const char* kControl = "control";
 // Counters are how a benchmark hands a number to its reporter.
 void run_sample(benchmark::State& state, const TimedTask& task) {
   const double before = task.control ? task.control() : 0;
+  if (task.before) task.before();
   for (auto _ : state) task.run();
   if (task.control) state.counters[kControl] = 0.5 * (before + task.control());
 }
@@ -86,10 +87,13 @@ void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
         run_sample(state, task);
       }
     };
-    benchmark::RegisterBenchmark(task.name.c_str(), body)
-        ->UseRealTime()
-        ->MinTime(task.min_time)
-        ->Repetitions(std::max(1, task.repetitions));
+    auto* timed = benchmark::RegisterBenchmark(task.name.c_str(), body);
+    timed->UseRealTime()->Repetitions(std::max(1, task.repetitions));
+    if (task.iterations > 0) {
+      timed->Iterations(task.iterations);
+    } else {
+      timed->MinTime(task.min_time);
+    }
   }
   const OnTimed unless_dropped = [&](std::size_t task, const TimedSamples& samples) {
     if (!drops[task].dropped) done(task, samples);

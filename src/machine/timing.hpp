@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct TimedTask {
   /// Reads how fast the machine is just now; taken right before and right after each sample. May be
   /// empty.
   std::function<double()> control = {};
+  /// Done before each sample, after the control, and not timed. May be empty.
+  std::function<void()> before = {};
+  std::int64_t iterations = 0;  ///< of each sample, whatever they take; 0: as `min_time` has it
 };
 
 /// What the repetitions of a task gave.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sweep/compare.hpp"
+#include "sweep/ranking.hpp"
 
 namespace headroom::report {
 namespace {
@@ -14,6 +15,11 @@ using sweep::Status;
 using sweep::Verdict;
 
 bool has_time(const CellResult& result) { return result.status == Status::ok; }
+
+// `auto` is one of the other backends under another name: it never wins, nor ties with itself.
+bool competes(const CellResult& result) {
+  return has_time(result) && result.cell.backend != "auto";
+}
 
 template <class Wanted>
 const CellResult* find(const ShapeFindings& shape, Wanted wanted) {
@@ -31,21 +37,23 @@ class Questions {
 
   void ask(const CellResult* baseline, const CellResult& cell, std::optional<Versus>& answer) {
     if (baseline == nullptr || baseline == &cell || !has_time(cell)) return;
-    pairs_.push_back(sweep::sample_pair(*baseline, cell, findings_.noise_floor));
+    pairs_.push_back({baseline, &cell});
     answer = Versus{baseline, {}};
     answers_.push_back(&answer);
-    findings_.by_control += sweep::same_control(*baseline, cell) ? 1 : 0;
   }
 
   void answer() {
-    const std::vector<sweep::Difference> differences = sweep::compare_samples(pairs_);
-    for (std::size_t i = 0; i < answers_.size(); ++i) (*answers_[i])->difference = differences[i];
+    const auto differences = sweep::compare_cells(pairs_, findings_.noise_floor);
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+      (*answers_[i])->difference = differences[i].difference;
+      findings_.by_control += differences[i].by_control ? 1 : 0;
+    }
     findings_.comparisons = answers_.size();
   }
 
  private:
   Findings& findings_;
-  std::vector<sweep::SamplePair> pairs_;
+  std::vector<sweep::CellPair> pairs_;
   std::vector<std::optional<Versus>*> answers_;
 };
 
@@ -74,7 +82,7 @@ void ask_all(ShapeFindings& shape, Questions& questions) {
 void find_fastest(ShapeFindings& shape) {
   for (std::size_t i = 0; i < shape.contests.size(); ++i) {
     const CellResult& cell = *shape.contests[i].cell;
-    if (!has_time(cell)) continue;
+    if (!competes(cell)) continue;
     if (!shape.fastest || cell.time.median < shape.winner()->cell->time.median) shape.fastest = i;
   }
 }
@@ -94,7 +102,7 @@ std::vector<ShapeFindings> by_shape(const sweep::ResultsFolder& folder) {
 }  // namespace
 
 bool Contest::leads() const {
-  if (!has_time(*cell)) return false;
+  if (!competes(*cell)) return false;
   return !behind_fastest || behind_fastest->difference.verdict != Verdict::slower;
 }
 
@@ -118,7 +126,7 @@ const Contest* ShapeFindings::runner_up() const {
   const Contest* best = nullptr;
   for (const Contest& contest : contests) {
     const CellResult& cell = *contest.cell;
-    if (!has_time(cell) || cell.cell.backend == winner()->cell->cell.backend) continue;
+    if (!competes(cell) || cell.cell.backend == winner()->cell->cell.backend) continue;
     if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
   }
   return best;
@@ -128,7 +136,7 @@ const Contest* ShapeFindings::best_of(const std::string& backend) const {
   const Contest* best = nullptr;
   for (const Contest& contest : contests) {
     const CellResult& cell = *contest.cell;
-    if (!has_time(cell) || cell.cell.backend != backend) continue;
+    if (!competes(cell) || cell.cell.backend != backend) continue;
     if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
   }
   return best;

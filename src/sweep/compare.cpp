@@ -9,6 +9,7 @@
 #include "headroom/error.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/ranking.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -47,17 +48,19 @@ std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& n
 }
 
 void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
-  std::vector<SamplePair> pairs;
+  std::vector<CellPair> pairs;
   std::vector<ComparedCell*> cells;
   for (ComparedCell& cell : comparison.cells) {
     if (!has_time(cell.base) || !has_time(cell.next)) continue;
-    cell.raw_ratio = cell.next->time.median / cell.base->time.median;
-    cell.by_control = same_control(*cell.base, *cell.next);
-    pairs.push_back(sample_pair(*cell.base, *cell.next, comparison.noise_floor));
+    pairs.push_back({cell.base, cell.next});
     cells.push_back(&cell);
   }
-  const std::vector<Difference> differences = compare_samples(pairs, settings);
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->difference = differences[i];
+  const auto differences = compare_cells(pairs, comparison.noise_floor, settings);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i]->difference = differences[i].difference;
+    cells[i]->by_control = differences[i].by_control;
+    cells[i]->raw_ratio = differences[i].raw_ratio;
+  }
 }
 
 // One warning for all cells of which `wrong` has something to say, with the first as the example.
@@ -157,12 +160,6 @@ double recorded_noise_floor(const ResultsFolder& folder) {
                     (folder.path / "environment.json").string()));
   }
   return floor.get<double>();
-}
-
-SamplePair sample_pair(const CellResult& base, const CellResult& next, double noise_floor) {
-  if (!same_control(base, next)) return {base.time.samples, next.time.samples, noise_floor};
-  return {steadied(base.time.samples, base.control->gflops),
-          steadied(next.time.samples, next.control->gflops), noise_floor};
 }
 
 FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder& next,

@@ -43,10 +43,6 @@ struct FolderComparison {
   std::size_t regressions() const;
 };
 
-/// The samples of two cells that both have a time, divided by the control beside them where
-/// `same_control` says that they may be.
-SamplePair sample_pair(const CellResult& base, const CellResult& next, double noise_floor);
-
 /// @throws InvalidArgument if no cell is in both folders; FileError for a noise floor that is none.
 FolderComparison compare_folders(const ResultsFolder& base, const ResultsFolder& next,
                                  const CompareSettings& settings);

@@ -30,6 +30,7 @@ constexpr Field kCompared[] = {
     {"/conditions/turbo", "turbo"},
     {"/conditions/huge_pages", "huge pages"},
     {"/conditions/openmp_wait_policy", "OpenMP wait policy"},
+    {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
     {"/sweep/min_time_s", "seconds a sample"},
     {"/sweep/cache", "cache state"},
     {"/sweep/seed", "seed"},

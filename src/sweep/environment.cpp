@@ -1,15 +1,19 @@
 #include "sweep/environment.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <ctime>
 
 #include "headroom/backend.hpp"
 #include "headroom/version.hpp"
 #include "headroom_revision.hpp"
+#include "machine/conditions.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
 #include "machine/timing.hpp"
+#include "sweep/fingerprint.hpp"
 #include "sweep/process_setup.hpp"
 
 namespace headroom::sweep {
@@ -72,7 +76,8 @@ ordered_json conditions_json() {
           {"turbo", or_null(now.turbo)},
           {"load", or_null(now.load)},
           {"huge_pages", or_null(now.huge_pages)},
-          {"openmp_wait_policy", openmp_wait_policy()}};
+          {"openmp_wait_policy", openmp_wait_policy()},
+          {"variables", machine::runtime_variables()}};
 }
 
 ordered_json by_threads(const std::map<int, double>& values) {
@@ -83,7 +88,15 @@ ordered_json by_threads(const std::map<int, double>& values) {
 
 }  // namespace
 
-std::string source_revision() { return HEADROOM_GIT_REVISION; }
+std::string source_revision() {
+  const std::string revision = HEADROOM_GIT_REVISION;
+  // Sources that are not those of a commit: then only the program itself tells two of them apart.
+  const bool exact = revision != "unknown" && !revision.ends_with("-dirty");
+  static const std::string program = exact ? "" : fingerprint_of_program();
+  return exact ? revision : fmt::format("{}+{}", revision, program);
+}
+
+bool is_release_build() { return std::string_view(HEADROOM_BUILD_TYPE) == "Release"; }
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);

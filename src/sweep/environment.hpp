@@ -22,8 +22,11 @@ nlohmann::ordered_json describe_environment(Isa isa);
 
 nlohmann::ordered_json to_json(const Peaks& peaks);
 
-/// Version of the source that this program was built from, such as `"1a2b3c4-dirty"`.
+/// Version of the source that this program was built from, such as `"1a2b3c4"`. Where that is no
+/// commit, the program's own fingerprint stands behind it: `"1a2b3c4-dirty+90ab12cd34ef5678"`.
 std::string source_revision();
+
+bool is_release_build();
 
 /// Now, in UTC, such as `"2026-01-31T12:00:00Z"`.
 std::string utc_now();

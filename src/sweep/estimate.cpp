@@ -25,7 +25,7 @@ constexpr std::array<Speed, 5> kSpeeds{{{"naive", 1.5, 1.0, 1e-6},
                                         {"onednn", 80, 0.6, 5e-6},
                                         {"tbb", 60, 0.7, 5e-6}}};
 constexpr double kReadBytesPerSecond = 1e10;
-constexpr double kPackBytesPerSecond = 1e9;
+constexpr double kPackBytesPerSecond = 4e8;
 constexpr double kDrawSecondsPerFloat = 2.5e-8;
 constexpr double kOracleFlopsPerSecond = 6e8;
 
@@ -55,13 +55,17 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const auto rows = static_cast<double>(shape.rows());
   const auto width = static_cast<double>(shape.d_out);
   double total = static_cast<double>(bytes.weights) + 4 * rows * width * 4;  // q, k, v, context
-  if (cell.backend == "naive" || cell.backend == "autovec") {
+  if (cell.runs() == "naive" || cell.runs() == "autovec") {
     const auto tokens = static_cast<double>(shape.tokens);
     total += tokens * tokens * 4;  // the scores of a head, kept on purpose
   } else {
     total += 2 * rows * width * 4;  // keys and values packed again
   }
   return saturate(total);
+}
+
+double TimingPlan::sample_seconds(double forward_seconds) const {
+  return beside + (cold ? forward_seconds : std::max(min_time, forward_seconds));
 }
 
 int affordable_repetitions(int asked, double forward_seconds) {
@@ -71,11 +75,11 @@ int affordable_repetitions(int asked, double forward_seconds) {
 }
 
 std::string Estimator::key(const Cell& cell) {
-  return cell.backend + "/" + std::string(to_string(cell.formulation));
+  return cell.runs() + "/" + std::string(to_string(cell.formulation));
 }
 
 double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
-  const Speed& speed = speed_of(cell.backend);
+  const Speed& speed = speed_of(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
   const FlopCount flops = shape.flops();
@@ -88,32 +92,53 @@ double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
 }
 
 double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
-  const auto known = correction_.find(key(cell));
-  const double factor = known == correction_.end() ? 1 : std::exp(known->second);
+  const auto known = forward_.find(key(cell));
+  const double factor = known == forward_.end() ? 1 : std::exp(known->second);
   return modelled_seconds(shape, cell) * factor;
 }
 
 double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
   const double forward = forward_seconds(shape, cell);
-  const double setup = static_cast<double>(shape.bytes().weights) / kPackBytesPerSecond;
-  const double check = forward + (forward < 0.2 ? 4 * forward : 0);  // with the phase times
+  const double setup = setup_seconds(shape, cell);
+  const double check = forward + (forward < kShortPass ? kPhaseRuns * forward : 0);
   const int repetitions = affordable_repetitions(plan.repetitions, forward);
-  // Google Benchmark looks for the number of iterations first, for about one sample's length.
-  const double search = forward < plan.min_time ? plan.min_time : 0;
-  return setup + check + search + repetitions * std::max(plan.min_time * 1.2, forward);
+  return setup + check + repetitions * plan.sample_seconds(forward);
 }
 
-double Estimator::group_seconds(const Shape& shape) const {
+double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
+  const Shape& shape = group.shape;
   const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
   const double checked = std::min(shape.flops().total(), kCheckFlops);
-  return weights + 2 * checked / (kOracleFlopsPerSecond * allowed_cores());
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Cell& cell : group.cells) {
+    if (cell.skip_reason.empty()) fastest = std::min(fastest, forward_seconds(shape, cell));
+  }
+  const double twin = fastest < kShortPass ? plan.repetitions * plan.sample_seconds(fastest) : 0;
+  return weights + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
+}
+
+double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
+  const auto known = setup_.find(cell.backend);
+  const double factor = known == setup_.end() ? 1 : std::exp(known->second);
+  return static_cast<double>(shape.bytes().weights) / kPackBytesPerSecond * factor;
+}
+
+void Estimator::learn(Corrections& corrections, const std::string& key, double ratio) {
+  if (!(ratio > 0)) return;
+  const double seen = std::log(ratio);
+  const auto [known, fresh] = corrections.try_emplace(key, seen);
+  if (!fresh) known->second = 0.5 * (known->second + seen);
 }
 
 void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
-  if (!(seconds > 0)) return;
-  const double seen = std::log(seconds / modelled_seconds(shape, cell));
-  const auto [known, fresh] = correction_.try_emplace(key(cell), seen);
-  if (!fresh) known->second = 0.5 * (known->second + seen);
+  learn(forward_, key(cell), seconds / modelled_seconds(shape, cell));
+}
+
+void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
+  // With fewer weights it is the making of threads and primitives that takes the time.
+  constexpr double kLeastBytes = 1 << 24;
+  const auto bytes = static_cast<double>(shape.bytes().weights);
+  if (bytes >= kLeastBytes) learn(setup_, cell.backend, seconds * kPackBytesPerSecond / bytes);
 }
 
 }  // namespace headroom::sweep

@@ -20,8 +20,18 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell);
 /// How long a cell is timed.
 struct TimingPlan {
   int repetitions = 9;
-  double min_time = 0.05;
+  double min_time = 0.05;  ///< seconds of a sample; with cold caches a sample is one pass
+  bool cold = false;       ///< caches are emptied before each sample
+  double beside = 0;       ///< seconds spent beside each sample, on the control and on the caches
+
+  /// Seconds of one sample and of what stands beside it.
+  double sample_seconds(double forward_seconds) const;
 };
+
+/// Passes whose phases are taken where a pass is short; their medians are recorded.
+inline constexpr int kPhaseRuns = 5;
+/// Seconds up to which a pass is short, and the fastest rival of a shape is timed twice.
+inline constexpr double kShortPass = 0.2;
 
 /// At least this many samples, whatever a cell takes.
 inline constexpr int kMinRepetitions = 3;
@@ -40,17 +50,27 @@ class Estimator {
   /// Seconds from making the layer to its last sample.
   double cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const;
 
-  /// Seconds of drawing weights and computing the expected result of a shape.
-  double group_seconds(const Shape& shape) const;
+  /// Seconds of what the rivals of a shape share: the weights, the expected result, and the second
+  /// timing of one of them.
+  double group_seconds(const Group& group, const TimingPlan& plan) const;
 
   /// Learns from a forward pass that took `seconds`.
   void observe(const Shape& shape, const Cell& cell, double seconds);
 
+  /// Learns from a layer whose making took `seconds`.
+  void observe_setup(const Shape& shape, const Cell& cell, double seconds);
+
  private:
+  /// Log of seen over modelled time, smoothed.
+  using Corrections = std::map<std::string, double>;
+
+  double setup_seconds(const Shape& shape, const Cell& cell) const;
+  static void learn(Corrections& corrections, const std::string& key, double ratio);
   static double modelled_seconds(const Shape& shape, const Cell& cell);
   static std::string key(const Cell& cell);
 
-  std::map<std::string, double> correction_;  ///< log of seen over modelled time, smoothed
+  Corrections forward_;  ///< by backend and formulation
+  Corrections setup_;    ///< by backend
 };
 
 }  // namespace headroom::sweep

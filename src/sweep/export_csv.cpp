@@ -40,6 +40,7 @@ constexpr Column kColumns[] = {
     {"dtype", [](Result) { return std::string("f32"); }},
     {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},
     {"isa", [](Result r) { return r.isa; }},
+    {"cache", [](Result r) { return text(to_string(r.cache)); }},
     {"batch", [](Result r) { return text(r.shape.batch); }},
     {"tokens", [](Result r) { return text(r.shape.tokens); }},
     {"d_in", [](Result r) { return text(r.shape.d_in); }},

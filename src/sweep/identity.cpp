@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "headroom/error.hpp"
 #include "sweep/differences.hpp"
+#include "sweep/fingerprint.hpp"
 #include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
 
@@ -30,6 +30,7 @@ constexpr Field kCompared[] = {
     {"/allowed_cores", "allowed cores"},
     {"/isa", "instruction set"},
     {"/conditions/openmp_wait_policy", "OpenMP wait policy"},
+    {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
     {"/sweep/seed", "seed"},
     {"/sweep/repetitions_asked", "repetitions"},
     {"/sweep/min_time_s", "seconds a sample"},
@@ -93,16 +94,11 @@ void keep_shard(Plan& plan, const Shard& shard) {
 }
 
 SweepIdentity identity_of(const Axes& axes, const Plan& plan, const std::optional<Shard>& shard) {
-  // FNV-1a: it has to tell apart lists that differ, not to withstand anybody.
-  std::uint64_t hash = 14695981039346656037U;
+  Fingerprint fingerprint;
   for (const Group& group : plan.groups) {
-    for (const Cell& cell : group.cells) {
-      for (const char c : cell.id + "\n") {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-      }
-    }
+    for (const Cell& cell : group.cells) fingerprint.add(cell.id + "\n");
   }
-  return {axes, plan.cell_count(), fmt::format("{:016x}", hash), shard};
+  return {axes, plan.cell_count(), fingerprint.text(), shard};
 }
 
 ordered_json to_json(const SweepIdentity& identity) {

@@ -38,9 +38,22 @@ class IsolatedGroup {
   std::optional<WorkerEnd> run_in_worker(const Group& group) {
     // A copy: what is left changes with every event.
     const Group cells = group;
-    return run_worker(cells, settings_, estimator_,
-                      {events_.started, [this](const std::string& line) { finished(line); },
-                       [this] { return settings_.stopped && settings_.stopped(); }});
+    return run_worker(
+        cells, settings_, estimator_,
+        {events_.started, [this](const std::string& line) { finished(line); },
+         [this] { return settings_.stopped && settings_.stopped(); }, timeout_for(cells)});
+  }
+
+  // Estimates are off by a factor of two where a backend is new, by more on a busy machine.
+  double timeout_for(const Group& group) const {
+    constexpr double kPatience = 300;
+    constexpr double kFactor = 10;
+    if (settings_.timeout) return *settings_.timeout;
+    double seconds = estimator_.group_seconds(group, settings_.timing);
+    for (const Cell& cell : group.cells) {
+      seconds += estimator_.cell_seconds(group.shape, cell, settings_.timing);
+    }
+    return kPatience + kFactor * seconds;
   }
 
   void run_each_alone() {
@@ -94,6 +107,9 @@ class IsolatedGroup {
     // The worker learned how long a pass takes, and took that with it.
     if (result.status == Status::ok) {
       estimator_.observe(left_.shape, result.cell, result.time.median);
+    }
+    if (result.costs) {
+      estimator_.observe_setup(left_.shape, result.cell, result.costs->setup_seconds);
     }
     std::erase_if(left_.cells, [&](const Cell& cell) { return cell.id == result.cell.id; });
     events_.finished(result, line);

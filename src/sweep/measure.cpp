@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <new>
@@ -12,21 +13,18 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/timing.hpp"
+#include "sweep/cache_state.hpp"
 #include "sweep/check.hpp"
 #include "sweep/numbers.hpp"
 
 namespace headroom::sweep {
 namespace {
 
-// Passes whose phases are taken, where a pass is short; their median is recorded.
-constexpr int kPhaseRuns = 5;
-constexpr double kShortPass = 0.2;
-
 double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
 
 std::string isa_in_use(const Cell& cell) {
   for (const BackendInfo& info : backends()) {
-    if (info.name == cell.backend && info.uses_isa && info.available) {
+    if (info.name == cell.runs() && info.uses_isa && info.available) {
       return std::string(headroom::to_string(select_isa(cell.isa)));
     }
   }
@@ -63,6 +61,7 @@ class GroupMeasurement {
   std::size_t rival_for_noise() const;
   void timed(Ready& ready);
   void rate(CellResult& result) const;
+  std::int64_t base_bytes() const { return shared_bytes(group_.shape) + caches_.bytes(); }
 
   const Group& group_;
   const MeasureSettings& settings_;
@@ -74,6 +73,7 @@ class GroupMeasurement {
   std::vector<Ready> batch_;
   std::int64_t held_bytes_ = 0;
   ControlMeters meters_{settings_.control};
+  CacheEmptier caches_;
   bool noise_taken_ = false;
 };
 
@@ -124,7 +124,8 @@ bool GroupMeasurement::prepare_problem() {
   try {
     problem_ = make_problem(group_.shape, settings_.seed, reference::Data::standard, kCheckFlops);
     y_ = Matrix(group_.shape.rows(), group_.shape.output_width());
-    held_bytes_ = shared_bytes(group_.shape);
+    if (settings_.timing.cold) caches_.prepare(settings_.reader, settings_.memory_limit);
+    held_bytes_ = base_bytes();
     return true;
   } catch (const std::bad_alloc&) {
     for (const Cell* cell : candidates_) {
@@ -166,6 +167,7 @@ void GroupMeasurement::prepare(Ready& ready) {
   const AttentionCosts& costs = ready.attention->costs();
   ready.result.costs = costs;
   ready.result.threads = ready.attention->options().threads;
+  if (!ready.result.cell.chosen.empty()) ready.result.choice = ready.attention->choice();
   if (!check(ready)) return;
   held_bytes_ += costs.packed_bytes + costs.workspace_bytes;
   batch_.push_back(std::move(ready));
@@ -205,11 +207,18 @@ bool GroupMeasurement::check(Ready& ready) {
 }
 
 machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suffix) {
-  return {ready.result.cell.id + suffix,
-          [this, attention = ready.attention.get()] {
-            attention->forward(problem_.x.view(), y_.view());
-          },
-          ready.repetitions, settings_.timing.min_time, meters_.reader(ready.result.threads)};
+  machine::TimedTask task;
+  task.name = ready.result.cell.id + suffix;
+  task.run = [this, attention = ready.attention.get()] {
+    attention->forward(problem_.x.view(), y_.view());
+  };
+  task.repetitions = ready.repetitions;
+  const TimingPlan& timing = settings_.timing;
+  const double passes = timing.cold ? 1 : std::ceil(timing.min_time / ready.forward);
+  task.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(passes));
+  task.control = meters_.reader(ready.result.threads);
+  if (timing.cold) task.before = [this] { caches_.empty(); };
+  return task;
 }
 
 // The fastest rival of a shape is the cheapest to time twice. None where even that takes long, or
@@ -242,7 +251,7 @@ void GroupMeasurement::time_batch() {
   if (twice < batch_.size() && !batch_[twice].first.seconds.empty()) timed(batch_[twice]);
   noise_taken_ = noise_taken_ || twice < batch_.size();
   batch_.clear();
-  held_bytes_ = shared_bytes(group_.shape);
+  held_bytes_ = base_bytes();
 }
 
 void GroupMeasurement::timed(Ready& ready) {
@@ -284,6 +293,7 @@ CellResult blank_result(const Group& group, const Cell& cell, const TimingPlan& 
   result.shape = group.shape;
   result.threads = cell.threads;
   result.isa = isa_in_use(cell);
+  result.cache = timing.cold ? CacheState::cold : CacheState::warm;
   std::int64_t bytes = 0;
   if (__builtin_add_overflow(shared_bytes(group.shape), cell_bytes(group.shape, cell), &bytes)) {
     bytes = std::numeric_limits<std::int64_t>::max();

@@ -20,8 +20,10 @@ struct MeasureSettings {
   std::optional<double> cell_limit;      ///< seconds that one cell may be estimated to take
   std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty for no budget
   std::function<bool()> stopped;         ///< asked often; true drops what is not finished
+  std::optional<double> timeout;         ///< see `SweepSettings::timeout`
   Peaks peaks;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
+  machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold
 };
 
 struct MeasureEvents {

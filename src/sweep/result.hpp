@@ -10,6 +10,7 @@
 
 #include "headroom/attention.hpp"
 #include "reference/comparator.hpp"
+#include "sweep/cache_state.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/noise.hpp"
 #include "sweep/statistics.hpp"
@@ -48,6 +49,7 @@ struct CellResult {
   std::string reason;  ///< of every status but `ok`
   int threads = 1;
   std::string isa;
+  CacheState cache = CacheState::warm;
   CellEstimate estimate;
 
   TimeSummary time;  ///< of `ok` alone, as are the next five
@@ -57,6 +59,7 @@ struct CellResult {
   std::optional<Again> again;           ///< of one rival of a shape
   PhaseTimes phases;
 
+  std::optional<Choice> choice;                ///< of the backend `auto`
   std::optional<AttentionCosts> costs;         ///< once the layer was made
   std::optional<reference::Comparison> error;  ///< once it was checked
   std::int64_t checked_rows = 0;
@@ -71,7 +74,6 @@ nlohmann::ordered_json to_json(const CellResult& result);
 /// @throws InvalidArgument naming the field, what was found there and what is allowed.
 CellResult from_json(const nlohmann::ordered_json& line);
 
-nlohmann::ordered_json to_json(const Shape& shape);
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
 
 }  // namespace headroom::sweep

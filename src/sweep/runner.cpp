@@ -34,7 +34,9 @@ class Runner {
     measure_.seed = settings.seed;
     measure_.memory_limit = settings.memory_limit;
     measure_.peaks = peaks;
+    measure_.timeout = settings.timeout;
     measure_.control = settings.control;
+    measure_.reader = settings.reader;
     measure_.stopped = [this] {
       progress_.tick();
       return stop_signal() != 0;
@@ -51,10 +53,13 @@ class Runner {
         [this](const std::string& what) { progress_.started(what); },
         [this](const CellResult& result, const ordered_json& line) { finished(result, line); }};
     for (; group_ < plan_.groups.size() && stop_signal() == 0; ++group_) {
-      done_.clear();
+      const Group& group = plan_.groups[group_];
       later_groups_ = seconds_of_groups_after(group_);
+      group_start_ = Clock::now();
       update_seconds_left();
-      measure_group_isolated(plan_.groups[group_], measure_, estimator_, events);
+      measure_group_isolated(group, measure_, estimator_, events);
+      taken_ += seconds_since(group_start_);
+      modelled_ += seconds_of_group(group);
     }
     return std::move(results_);
   }
@@ -63,36 +68,39 @@ class Runner {
   void finished(const CellResult& result, const ordered_json& line) {
     journal_.append(line);
     results_.push_back(result);
-    done_.insert(result.cell.id);
     update_seconds_left();
     progress_.finished(result);
   }
 
-  double seconds_of_cells(const Group& group, const std::set<std::string>& done) const {
+  double seconds_of_group(const Group& group) const {
     double seconds = 0;
     for (const Cell& cell : group.cells) {
-      if (!cell.skip_reason.empty() || done.contains(cell.id)) continue;
+      if (!cell.skip_reason.empty()) continue;
       const double cost = estimator_.cell_seconds(group.shape, cell, settings_.timing);
       const bool too_dear = measure_.cell_limit && cost > *measure_.cell_limit;
       if (!too_dear) seconds += cost;
     }
-    return seconds;
+    return seconds == 0 ? 0 : seconds + estimator_.group_seconds(group, settings_.timing);
   }
 
   double seconds_of_groups_after(std::size_t group) const {
     double seconds = 0;
     for (std::size_t i = group + 1; i < plan_.groups.size(); ++i) {
-      seconds += seconds_of_cells(plan_.groups[i], {});
-      seconds += estimator_.group_seconds(plan_.groups[i].shape);
+      seconds += seconds_of_group(plan_.groups[i]);
     }
     return seconds;
   }
 
+  // The rivals of a shape take turns and are done at nearly the same time, so that how many of them
+  // are done says little.
   void update_seconds_left() {
-    double left = later_groups_ + seconds_of_cells(plan_.groups[group_], done_);
-    if (done_.empty()) left += estimator_.group_seconds(plan_.groups[group_].shape);
-    progress_.set_seconds_left(left);
+    const double group = seconds_of_group(plan_.groups[group_]) * pace();
+    const double left = std::max(0.0, group - seconds_since(group_start_));
+    progress_.set_seconds_left(later_groups_ * pace() + left);
   }
+
+  // What the finished shapes took over what the model, with all it has learnt, says of them.
+  double pace() const { return modelled_ > 0 && taken_ > 0 ? taken_ / modelled_ : 1; }
 
   const Plan& plan_;
   const SweepSettings& settings_;
@@ -101,9 +109,11 @@ class Runner {
   MeasureSettings measure_;
   Estimator estimator_;
   Clock::time_point start_ = Clock::now();
+  Clock::time_point group_start_ = start_;
   std::size_t group_ = 0;
   double later_groups_ = 0;  // summed once a group: a long sweep has many
-  std::set<std::string> done_;
+  double taken_ = 0;         // seconds of the groups that are done
+  double modelled_ = 0;
   std::vector<CellResult> results_;
 };
 
@@ -124,7 +134,7 @@ double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator&
       any = true;
       seconds += estimator.cell_seconds(group.shape, cell, timing);
     }
-    if (any) seconds += estimator.group_seconds(group.shape);
+    if (any) seconds += estimator.group_seconds(group, timing);
   }
   return seconds;
 }
@@ -156,7 +166,9 @@ void skip_dearest(Plan& plan, const SweepSettings& settings, const Estimator& es
                     format_wait(candidate.seconds), format_wait(*settings.budget));
     total -= candidate.seconds;
     // Without its last cell a shape needs no expected result either.
-    if (--kept[candidate.group] == 0) total -= estimator.group_seconds(candidate.group->shape);
+    if (--kept[candidate.group] == 0) {
+      total -= estimator.group_seconds(*candidate.group, settings.timing);
+    }
   }
 }
 

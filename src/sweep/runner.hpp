@@ -20,8 +20,12 @@ struct SweepSettings {
   TimingPlan timing;
   std::uint64_t seed = 1;
   std::int64_t memory_limit = 0;
-  std::optional<double> budget;          ///< seconds for the whole sweep
+  std::optional<double> budget;  ///< seconds for the whole sweep
+  /// Seconds without a sign from the process that measures, after which it is taken for hung and
+  /// ended. Without a value it is five minutes and ten times what the cells should take.
+  std::optional<double> timeout;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
+  machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold
 };
 
 /// Seconds that one cell may take where no budget is given.

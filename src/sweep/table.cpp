@@ -1,26 +1,24 @@
 #include "sweep/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "sweep/measure.hpp"
+#include "sweep/noise.hpp"
 #include "sweep/numbers.hpp"
+#include "sweep/ranking.hpp"
 #include "sweep/runner.hpp"
 
 namespace headroom::sweep {
 namespace {
 
 using Results = std::vector<const CellResult*>;
-
-std::string speed_up(const CellResult& result, const CellResult* baseline) {
-  if (baseline == nullptr) return "-";
-  const double factor = baseline->time.median / result.time.median;
-  return factor < 10 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.0f}x", factor);
-}
 
 const CellResult* find(const Results& rivals, const auto& wanted) {
   const auto found = std::find_if(rivals.begin(), rivals.end(), [&](const CellResult* rival) {
@@ -34,29 +32,90 @@ double uncertainty(const TimeSummary& time) {
   return 50 * (time.ci95.high - time.ci95.low) / time.median;
 }
 
-std::string row(const CellResult& result, const Results& rivals) {
-  const Cell& cell = result.cell;
-  std::string line = fmt::format("  {:<8} {:<8} {:>3}", cell.backend,
-                                 headroom::to_string(cell.formulation), result.threads);
+// A cell and how it compares with its baselines, where it has them.
+struct Row {
+  const CellResult* result = nullptr;
+  std::optional<CellDifference> naive, wrapper;
+};
+
+std::string speed_up(const std::optional<CellDifference>& over) {
+  if (!over) return "-";
+  if (over->difference.verdict == Verdict::not_distinguishable) return "n.d.";
+  if (over->difference.verdict == Verdict::same) return "same";
+  const double factor = 1 / over->raw_ratio;
+  return factor < 10 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.0f}x", factor);
+}
+
+std::string line_of(const Row& row) {
+  const CellResult& result = *row.result;
+  const std::string line =
+      fmt::format("  {:<8} {:<8} {:>3}", result.cell.backend,
+                  headroom::to_string(result.cell.formulation), result.threads);
   if (result.status != Status::ok) {
     return fmt::format("{}  {}: {}\n", line, to_string(result.status), result.reason);
   }
-  const CellResult* naive = find(rivals, [&](const CellResult& other) {
-    return other.cell.backend == "naive" && other.cell.formulation == cell.formulation;
-  });
-  const CellResult* wrapper = find(rivals, [&](const CellResult& other) {
-    return other.cell.formulation == Formulation::wrapper && other.cell.backend == cell.backend &&
-           other.threads == result.threads;
-  });
   const std::string peak =
       result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
   return fmt::format("{}  {:>9} {:>5.1f}%  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), uncertainty(result.time), result.gflops,
-                     peak, speed_up(result, naive), speed_up(result, wrapper), result.error->nrmse,
+                     peak, speed_up(row.naive), speed_up(row.wrapper), result.error->nrmse,
                      reference::kNrmseLimit);
 }
 
-std::string shape_table(const Results& rivals) {
+// Pairs to be compared all at once, since the correction for many is for all that a table claims.
+class Comparisons {
+ public:
+  // `into` has to stay where it is until `run`.
+  void add(const CellResult* base, const CellResult* next, std::optional<CellDifference>& into) {
+    if (base == nullptr || base == next || next->status != Status::ok) return;
+    pairs_.push_back({base, next});
+    wanted_.push_back(&into);
+  }
+  void run(double noise_floor) {
+    const std::vector<CellDifference> differences = compare_cells(pairs_, noise_floor);
+    for (std::size_t i = 0; i < wanted_.size(); ++i) *wanted_[i] = differences[i];
+  }
+
+ private:
+  std::vector<CellPair> pairs_;
+  std::vector<std::optional<CellDifference>*> wanted_;
+};
+
+void add_baselines(const Results& rivals, std::vector<Row>& rows, Comparisons& comparisons) {
+  for (Row& row : rows) {
+    const CellResult& result = *row.result;
+    comparisons.add(find(rivals,
+                         [&](const CellResult& other) {
+                           return other.cell.backend == "naive" &&
+                                  other.cell.formulation == result.cell.formulation;
+                         }),
+                    &result, row.naive);
+    comparisons.add(find(rivals,
+                         [&](const CellResult& other) {
+                           return other.cell.formulation == Formulation::wrapper &&
+                                  other.cell.backend == result.cell.backend &&
+                                  other.threads == result.threads;
+                         }),
+                    &result, row.wrapper);
+  }
+}
+
+std::string name_of(const CellResult& result) {
+  return fmt::format("{} {} ({})", result.cell.backend,
+                     headroom::to_string(result.cell.formulation), result.threads);
+}
+
+// No order is claimed among those that may owe their place to noise.
+std::string fastest_line(const std::vector<Ranked>& rivals) {
+  std::vector<std::string> tied;
+  for (const Ranked& rival : rivals) {
+    if (rival.tied()) tied.push_back(name_of(*rival.result));
+  }
+  if (tied.size() == 1) return fmt::format("  fastest: {}\n", tied.front());
+  return fmt::format("  fastest, not to be told apart: {}\n", fmt::join(tied, ", "));
+}
+
+std::string shape_table(const std::vector<Row>& rows, const Results& rivals) {
   const Shape& shape = rivals.front()->shape;
   std::string text = fmt::format("\n{}  {:.3g} GFLOP, weights {}", shape.id(),
                                  shape.flops().total() * 1e-9, format_bytes(shape.bytes().weights));
@@ -67,26 +126,53 @@ std::string shape_table(const Results& rivals) {
   text += fmt::format("\n  {:<8} {:<8} {:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n",
                       "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak", "/ naive",
                       "/ wrapper", "error / limit");
-  for (const CellResult* result : rivals) text += row(*result, rivals);
+  for (const Row& row : rows) text += line_of(row);
   return text;
+}
+
+// The cells of each shape. Interleaved ones finish in random order; people look for them in the
+// order of the axes.
+std::vector<Results> by_shape(const std::vector<CellResult>& results) {
+  std::vector<Results> shapes;
+  for (const CellResult& result : results) {
+    if (shapes.empty() || shapes.back().front()->shape != result.shape) shapes.emplace_back();
+    shapes.back().push_back(&result);
+  }
+  for (Results& rivals : shapes) {
+    std::stable_sort(rivals.begin(), rivals.end(), [](const CellResult* a, const CellResult* b) {
+      return a->cell.order < b->cell.order;
+    });
+  }
+  return shapes;
 }
 
 }  // namespace
 
 std::string results_table(const std::vector<CellResult>& results) {
+  const std::vector<Results> shapes = by_shape(results);
+  const std::optional<NoiseFloor> measured = noise_floor(results);
+  const double floor = measured ? measured->floor : 0;
+  std::vector<std::vector<Row>> rows(shapes.size());
+  Comparisons comparisons;
+  Results all;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (const CellResult* result : shapes[i]) rows[i].push_back({result, {}, {}});
+    add_baselines(shapes[i], rows[i], comparisons);
+    all.insert(all.end(), shapes[i].begin(), shapes[i].end());
+  }
+  comparisons.run(floor);
+  std::map<std::string, std::string> fastest;
+  for (const std::vector<Ranked>& rivals : rank(all, floor)) {
+    if (rivals.size() > 1) fastest[rivals.front().result->shape.id()] = fastest_line(rivals);
+  }
   std::string text;
-  for (std::size_t start = 0; start < results.size();) {
-    Results rivals;
-    std::size_t end = start;
-    for (; end < results.size() && results[end].shape == results[start].shape; ++end) {
-      rivals.push_back(&results[end]);
-    }
-    // Interleaved cells finish in random order; people look for them in the order of the axes.
-    std::stable_sort(rivals.begin(), rivals.end(), [](const CellResult* a, const CellResult* b) {
-      return a->cell.order < b->cell.order;
-    });
-    text += shape_table(rivals);
-    start = end;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    text += shape_table(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()];
+  }
+  if (!fastest.empty()) {
+    text +=
+        "\nn.d.: not distinguishable; same: the interval of the ratio is within 3 % or the noise "
+        "floor\n";
   }
   return text;
 }
@@ -96,6 +182,7 @@ std::string plan_table(const Plan& plan, const TimingPlan& timing, const Estimat
   std::string text;
   double total = 0;
   for (const Group& group : plan.groups) {
+    bool any = false;
     for (const Cell& cell : group.cells) {
       const CellEstimate estimate = blank_result(group, cell, timing, estimator).estimate;
       std::string remark;
@@ -103,12 +190,13 @@ std::string plan_table(const Plan& plan, const TimingPlan& timing, const Estimat
           (!budgeted && estimate.seconds > kCellLimitSeconds)) {
         remark = "  to be skipped";
       } else {
+        any = true;
         total += estimate.seconds;
       }
       fmt::format_to(std::back_inserter(text), "{:<48} {:>10} {:>10}{}\n", cell.id,
                      format_bytes(estimate.bytes), format_wait(estimate.seconds), remark);
     }
-    total += estimator.group_seconds(group.shape);
+    if (any) total += estimator.group_seconds(group, timing);
   }
   fmt::format_to(std::back_inserter(text), "{} cells of up to {} repetitions, about {}\n",
                  plan.cell_count(), timing.repetitions, format_wait(total));

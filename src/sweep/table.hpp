@@ -11,7 +11,8 @@
 namespace headroom::sweep {
 
 /// A table a shape: time with its interval, GFLOP/s, share of the FMA peak, speed-up over `naive`
-/// (same formulation) and over `wrapper` (same backend and threads), error beside its limit.
+/// (same formulation) and over `wrapper` (same backend and threads), error beside its limit; then
+/// the fastest, with all that cannot be told apart from it.
 std::string results_table(const std::vector<CellResult>& results);
 
 /// What would run: every cell with its memory and time.

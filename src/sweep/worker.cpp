@@ -7,14 +7,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
 #include "sweep/exit_code.hpp"
+#include "sweep/numbers.hpp"
 #include "sweep/worker_process.hpp"
 
 namespace headroom::sweep {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 100;
 
@@ -87,16 +91,23 @@ class Conversation {
  public:
   Conversation(Worker& worker, const WorkerEvents& events) : worker_(worker), events_(events) {}
 
-  // @return whether the worker came to its end; false: it was stopped.
-  bool listen() {
-    for (;;) {
-      if (events_.stopped()) return false;
+  enum class End { closed, stopped, silent };
+
+  // Takes messages until no more can come or should be waited for.
+  End listen() {
+    for (Clock::time_point heard = Clock::now();;) {
+      if (events_.stopped()) return End::stopped;
       pollfd wait{worker_.socket(), POLLIN, 0};
-      if (poll(&wait, 1, kPollMilliseconds) <= 0) continue;
+      if (poll(&wait, 1, kPollMilliseconds) <= 0) {
+        const std::chrono::duration<double> silence = Clock::now() - heard;
+        if (silence.count() > events_.timeout) return End::silent;
+        continue;
+      }
+      heard = Clock::now();
       char buffer[4096];
       const ssize_t count = read(worker_.socket(), buffer, sizeof buffer);
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return true;
+      if (count <= 0) return End::closed;
       text_.append(buffer, static_cast<std::size_t>(count));
       take_messages();
     }
@@ -139,11 +150,17 @@ std::optional<WorkerEnd> run_worker(const Group& group, const MeasureSettings& s
                                     Estimator& estimator, const WorkerEvents& events) {
   Worker worker(group, settings, estimator);
   Conversation conversation(worker, events);
-  if (!conversation.listen()) return std::nullopt;
-  const int status = worker.wait();
+  const Conversation::End how = conversation.listen();
+  if (how == Conversation::End::stopped) return std::nullopt;
   WorkerEnd end;
-  end.complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   end.last_start = conversation.last_start;
+  if (how == Conversation::End::silent) {
+    end.reason = fmt::format("hung: gave no sign for {} and was ended; --timeout sets how long",
+                             format_wait(events.timeout));
+    return end;
+  }
+  const int status = worker.wait();
+  end.complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (!end.complete) {
     end.reason = conversation.error.empty() ? describe_end(status) : conversation.error;
   }

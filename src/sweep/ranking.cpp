@@ -1,0 +1,57 @@
+#include "sweep/ranking.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "sweep/noise.hpp"
+
+namespace headroom::sweep {
+
+std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
+                                          const CompareSettings& settings) {
+  std::vector<CellDifference> all;
+  std::vector<SamplePair> samples;
+  for (const auto& [base, next] : pairs) {
+    const bool by_control = same_control(*base, *next);
+    const auto of = [&](const CellResult& cell) {
+      return by_control ? steadied(cell.time.samples, cell.control->gflops) : cell.time.samples;
+    };
+    all.push_back({{}, by_control, next->time.median / base->time.median});
+    samples.push_back({of(*base), of(*next), noise_floor});
+  }
+  const std::vector<Difference> differences = compare_samples(samples, settings);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];
+  return all;
+}
+
+std::vector<std::vector<Ranked>> rank(const std::vector<const CellResult*>& results,
+                                      double noise_floor, const CompareSettings& settings) {
+  std::vector<std::vector<Ranked>> shapes;
+  std::map<std::string, std::size_t> places;
+  for (const CellResult* result : results) {
+    if (result->status != Status::ok) continue;
+    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
+    if (fresh) shapes.emplace_back();
+    shapes[place->second].push_back({result, {}});
+  }
+  std::vector<CellPair> pairs;
+  std::vector<Difference*> wanted;
+  for (std::vector<Ranked>& rivals : shapes) {
+    std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
+      return a.result->time.median < b.result->time.median;
+    });
+    rivals.front().to_best.ci95 = {1, 1};
+    rivals.front().to_best.verdict = Verdict::same;
+    for (std::size_t i = 1; i < rivals.size(); ++i) {
+      pairs.push_back({rivals.front().result, rivals[i].result});
+      wanted.push_back(&rivals[i].to_best);
+    }
+  }
+  const std::vector<CellDifference> differences = compare_cells(pairs, noise_floor, settings);
+  for (std::size_t i = 0; i < wanted.size(); ++i) *wanted[i] = differences[i].difference;
+  return shapes;
+}
+
+}  // namespace headroom::sweep

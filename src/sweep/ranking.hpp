@@ -1,0 +1,43 @@
+// Cells held against each other: pairs of any kind, and the rivals of a shape from the fastest on.
+#pragma once
+
+#include <vector>
+
+#include "sweep/result.hpp"
+#include "sweep/statistics.hpp"
+
+namespace headroom::sweep {
+
+/// Two cells with a time each.
+struct CellPair {
+  const CellResult* base = nullptr;
+  const CellResult* next = nullptr;
+};
+
+struct CellDifference {
+  Difference difference;    ///< next / base
+  bool by_control = false;  ///< of samples divided by their control readings
+  double raw_ratio = 1;     ///< of the medians as they were timed
+};
+
+/// What the samples of each pair say, the p-values corrected for all pairs together. Where both
+/// cells were measured against the same control, the samples are divided by its readings first.
+/// @param noise_floor see `SamplePair`
+std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
+                                          const CompareSettings& settings = {});
+
+/// A cell beside the fastest of its shape.
+struct Ranked {
+  const CellResult* result = nullptr;
+  Difference to_best;  ///< time / time of the fastest; for the fastest itself a ratio of 1, `same`
+
+  /// Whether noise alone may have put it behind the fastest, or it differs by less than matters.
+  bool tied() const { return to_best.verdict != Verdict::slower; }
+};
+
+/// Of each shape, the cells that have a time, the smallest median first; shapes in the order of
+/// their first cell. The p-values are corrected for all cells of all shapes together.
+std::vector<std::vector<Ranked>> rank(const std::vector<const CellResult*>& results,
+                                      double noise_floor, const CompareSettings& settings = {});
+
+}  // namespace headroom::sweep
