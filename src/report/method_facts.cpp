@@ -48,6 +48,16 @@ std::string samples_text(const sweep::ResultsFolder& folder) {
       min_time.is_number() ? fmt::format(", each of {:g} s at least", min_time.get<double>()) : "");
 }
 
+std::string caches_text(const sweep::ResultsFolder& folder) {
+  std::size_t cold = 0;
+  for (const CellResult& result : folder.results) {
+    cold += result.cache == sweep::CacheState::cold ? 1 : 0;
+  }
+  if (cold == 0) return "warm: passes follow each other, so that small layers stay in the caches";
+  if (cold == folder.results.size()) return "cold: emptied before every pass";
+  return "mixed: some cells were measured with emptied caches, others with warm ones";
+}
+
 std::string told_apart(const Findings& findings) {
   return fmt::format(
       "faster and slower take both: the whole 95 % bootstrap interval of the ratio of medians "
@@ -89,6 +99,7 @@ Table method_facts(const Findings& findings) {
   add("time",
       "one forward pass; the median, with its 95 % bootstrap interval. Packing of weights "
       "is apart, as set-up");
+  add("caches", caches_text(folder));
   add("operations",
       "a multiplication and an addition are two; only the products that the mask leaves: "
       "2·B·T·d_in·3·d_out for query, key and value + 2·B·T·(T+1)·d_out for causal attention "

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "report/facts.hpp"
 #include "report/wording.hpp"
+#include "sweep/cautions.hpp"
 #include "sweep/json_text.hpp"
 
 namespace headroom::report {
@@ -12,9 +15,6 @@ namespace {
 using nlohmann::ordered_json;
 using sweep::CellResult;
 using sweep::value_at;
-
-// Rates that are this far apart are of a machine that did not keep its pace.
-constexpr double kLargeDrift = 0.25;
 
 void add_missing(const sweep::ResultsFolder& folder, std::vector<Prose>& remarks) {
   const ordered_json& planned = value_at(folder.environment, "/sweep/cells");
@@ -35,14 +35,31 @@ void add_missing(const sweep::ResultsFolder& folder, std::vector<Prose>& remarks
   }
 }
 
-void add_drift(const sweep::ResultsFolder& folder, std::vector<Prose>& remarks) {
-  for (const sweep::ControlDrift& drift : sweep::control_drift(folder.results)) {
-    if (drift.between < kLargeDrift) continue;
-    remarks.push_back({plain(fmt::format(
-        "The machine did not keep its pace: the control on {} moved by {:.0f} % "
-        "from cell to cell. Rivals of one shape were measured together and "
-        "still compare; times of different shapes hardly do.",
-        counted(static_cast<std::size_t>(drift.threads), "thread"), 100 * drift.between))});
+// Of a run and of those that continued it, or were merged into it.
+void collect_warnings(const ordered_json& run, std::vector<std::string>& all) {
+  const ordered_json& warnings = value_at(run, "/warnings");
+  if (warnings.is_array()) {
+    for (const ordered_json& warning : warnings) {
+      if (warning.is_string()) all.push_back(warning.get<std::string>());
+    }
+  }
+  for (const char* others : {"/resumed", "/merged_from"}) {
+    const ordered_json& runs = value_at(run, others);
+    if (!runs.is_array()) continue;
+    for (const ordered_json& other : runs) collect_warnings(other, all);
+  }
+}
+
+// A sweep that was cut short could not record what it went through.
+void add_run_warnings(const sweep::ResultsFolder& folder, std::vector<Prose>& remarks) {
+  std::vector<std::string> all;
+  collect_warnings(folder.environment, all);
+  for (std::string& caution : sweep::cautions_after(folder.results, 0)) {
+    all.push_back(std::move(caution));
+  }
+  std::set<std::string> said;
+  for (const std::string& warning : all) {
+    if (said.insert(warning).second) remarks.push_back({plain(warning + ".")});
   }
 }
 
@@ -62,13 +79,7 @@ std::vector<Prose> remarks(const sweep::ResultsFolder& folder) {
   std::vector<Prose> all;
   for (const std::string& note : folder.notes) all.push_back({plain(note + ".")});
   add_missing(folder, all);
-  add_drift(folder, all);
-  const ordered_json& warnings = value_at(folder.environment, "/warnings");
-  if (warnings.is_array()) {
-    for (const ordered_json& warning : warnings) {
-      if (warning.is_string()) all.push_back({plain(warning.get<std::string>() + ".")});
-    }
-  }
+  add_run_warnings(folder, all);
   add_cell_warnings(folder, all);
   return all;
 }

@@ -63,10 +63,10 @@ Prose sureness(const ShapeFindings& shape) {
 
 Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes) {
   Table table;
-  table.columns = {{"heads", true},   {"tokens", true},    {"width", true},
-                   {"link", false},   {"how sure", false}, {"threads", true},
-                   {"time", true},    {"±", true},         {"over naive", true},
-                   {"GFLOP/s", true}, {"of limit", false}, {"over the next backend", false}};
+  table.columns = {
+      {"heads", true},      {"tokens", true},    {"width", true},        {"link", false},
+      {"how sure", false},  {"threads", true},   {"time", true},         {"±", true},
+      {"over naive", true}, {"of limit", false}, {"next backend", false}};
   for (const ShapeFindings* shape : shapes) {
     const Contest& winner = *shape->winner();
     const CellResult& cell = *winner.cell;
@@ -79,7 +79,6 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           {plain(sweep::format_seconds(cell.time.median))},
                           {plain(half_width(cell.time))},
                           speed_up(winner.over_naive),
-                          {plain(fmt::format("{:.1f}", cell.gflops))},
                           limit(findings, cell),
                           lead(*shape)});
   }

@@ -60,7 +60,8 @@ std::optional<Share> share_of_limit(const sweep::ResultsFolder& folder,
   const std::optional<Roof> roof = roof_of(folder, result.shape, result.threads);
   const double operations = result.shape.flops().total() * 1e-9;
   const sweep::Interval& time = result.time.ci95;
-  if (roof && roof->memory_bound && !roof->fits_in_cache) {
+  const bool cold = result.cache == sweep::CacheState::cold;
+  if (roof && roof->memory_bound && (cold || !roof->fits_in_cache)) {
     return Share{result.gflops / roof->gflops,
                  {operations / time.high / roof->gflops, operations / time.low / roof->gflops},
                  true};

@@ -60,7 +60,8 @@ headroom.chart = (() => {
 
   // Names stand at the ends of the lines; on a narrow screen above the chart.
   const legend = (view, names) => ({
-    type: "scroll", top: 0, left: 0, itemWidth: 26, itemHeight: 9, data: names,
+    type: "scroll", top: 0, left: 0, itemWidth: view.narrow ? 18 : 26, itemHeight: 9, data: names,
+    formatter: (name) => name.replace(/\/split$/, ""),
     show: view.narrow || names.some((name) => !name.endsWith("/split")),
     textStyle: { color: view.theme.text, fontSize: 12 },
     pageTextStyle: { color: view.theme.text }, pageIconColor: view.theme.muted,
@@ -70,17 +71,50 @@ headroom.chart = (() => {
     const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
     const colour = view.theme.colour(backend);
     const look = view.theme.formulation(formulation);
-    const short = formulation === "split" ? backend : name;
     return {
       name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
       showSymbol: true, showAllSymbol: true,
       lineStyle: { color: colour, width: 2, type: look.line },
       itemStyle: { color: look.filled ? colour : view.theme.background, borderColor: colour,
         borderWidth: 1.5 },
-      emphasis: { focus: "series" },
-      endLabel: { show: !view.narrow, formatter: () => short, color: colour, fontSize: 12,
-        fontWeight: 600, distance: 8 },
-      labelLayout: { moveOverlap: "shiftY" }, ...more,
+      emphasis: { focus: "series" }, ...more,
+    };
+  };
+
+  // Names at the ends of the lines, pushed apart where they would cover each other.
+  const endLabels = (view, lines, valueOf, more) => {
+    const ends = [...lines].map(([name, line]) => ({ name, value: valueOf(line[line.length - 1]) }));
+    const kStep = 15;
+    const places = (api) => {
+      const sorted = ends.map((end, i) => ({ i, at: api.coord(end.value) }))
+        .sort((a, b) => a.at[1] - b.at[1]);
+      for (const end of sorted) end.y = end.at[1];
+      for (let round = 0; round < 40; ++round) {
+        for (let k = 1; k < sorted.length; ++k) {
+          const lack = kStep - (sorted[k].y - sorted[k - 1].y);
+          if (lack <= 0) continue;
+          sorted[k].y += lack / 2;
+          sorted[k - 1].y -= lack / 2;
+        }
+      }
+      return sorted;
+    };
+    return {
+      type: "custom", silent: true, z: 5, tooltip: { show: false }, data: ends.map((end) => end.value),
+      renderItem(params, api) {
+        if (view.narrow) return null;
+        const place = places(api).find((end) => end.i === params.dataIndex);
+        const { name } = ends[params.dataIndex];
+        const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
+        return {
+          type: "text", x: params.coordSys.x + params.coordSys.width + 9, y: place.y,
+          style: {
+            text: formulation === "split" ? backend : name, fill: view.theme.colour(backend),
+            font: "600 12px " + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
+          },
+        };
+      },
+      ...more,
     };
   };
 
@@ -126,5 +160,5 @@ headroom.chart = (() => {
 
   const cellName = (cell) => cell.backend + "/" + cell.formulation + ", t" + cell.threads;
 
-  return { axis, base, cellName, cellTip, intervals, legend, lineSeries, logAxis, logTicks, thinned, tip };
+  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, tip };
 })();

@@ -25,8 +25,11 @@ headroom.format = {
   interval(item, unit) {
     return unit.call(this, item.low) + " to " + unit.call(this, item.high);
   },
-  threads(count) {
-    return count + (count === 1 ? " thread" : " threads");
+  count(number, noun) {
+    return number + " " + noun + (number === 1 ? "" : "s");
+  },
+  threads(number) {
+    return this.count(number, "thread");
   },
   // Names come from files, and tooltips are HTML.
   escape(text) {

@@ -27,7 +27,7 @@
       const across = chart.logTicks(tokens.concat([1, 10]));
       return {
         ...chart.base(view),
-        legend: { ...chart.legend(view, names), show: true },
+        legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 66, right: 18, top: 46, bottom: 50 },
         xAxis: chart.logAxis(view, "tokens", across, String, { splitLine: { show: false } }),
         yAxis: chart.logAxis(view, "share of the limit", chart.logTicks(cells.map(share).concat([1.5])),
@@ -51,7 +51,7 @@
                 value: [Math.max(1, cell.shape.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],
                 cell,
               }))),
-            type: "scatter", endLabel: undefined,
+            type: "scatter",
           })),
         ],
       };

@@ -10,18 +10,15 @@
   const unclear = (cell) => !["faster", "slower"].includes(cell.wrapper.verdict);
 
   const hatch = (box, colour) => {
-    const lines = [];
-    const step = 9;
-    for (let start = box.x - box.height; start < box.x + box.width; start += step) {
+    let path = "";
+    for (let start = box.x - box.height; start < box.x + box.width; start += 9) {
       const x1 = Math.max(start, box.x);
       const x2 = Math.min(start + box.height, box.x + box.width);
-      if (x2 <= x1) continue;
-      lines.push({
-        type: "line", silent: true, style: { stroke: colour, lineWidth: 1 },
-        shape: { x1, y1: box.y + box.height - (x1 - start), x2, y2: box.y + box.height - (x2 - start) },
-      });
+      const foot = box.y + box.height + start;
+      if (x2 > x1) path += `M${x1} ${foot - x1}L${x2} ${foot - x2}`;
     }
-    return lines;
+    return { type: "path", silent: true, shape: { pathData: path || "M0 0" },
+      style: { stroke: colour, lineWidth: 1, fill: "none" } };
   };
 
   headroom.charts.push({
@@ -70,7 +67,7 @@
               type: "rect", shape: box,
               style: { fill: view.theme.ratio(ratio), stroke: view.theme.line, lineWidth: 1 },
             }];
-            if (unclear(cell)) children.push(...hatch(box, view.theme.muted));
+            if (unclear(cell)) children.push(hatch(box, view.theme.muted));
             children.push({
               type: "text", silent: true, x, y,
               style: {

@@ -17,7 +17,7 @@
     empty: "No cell of this choice has its phases measured.",
     note: (model, selection) =>
       selection.shape + ", up to " + format.threads(selection.threads) +
-      ". Shares of one pass; its time stands at the right, the fastest lowest.",
+      ". Shares of one pass; its time stands at the right, the fastest on top.",
     height: (model, selection) => 92 + 30 * Math.max(2, cellsOf(model, selection).length),
 
     draw(model, selection, view) {

@@ -48,7 +48,7 @@
       const to = across[across.length - 1];
       return {
         ...chart.base(view),
-        legend: { ...chart.legend(view, names), show: true },
+        legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 62, right: 18, top: 46, bottom: 50 },
         xAxis: chart.logAxis(view, "operations for each byte", across),
         yAxis: chart.logAxis(view, "GFLOP/s", up, String, { nameGap: 44 }),
@@ -59,7 +59,7 @@
             ...chart.lineSeries(view, name, cells
               .filter((cell) => cell.backend + "/" + cell.formulation === name)
               .map((cell) => ({ value: [cell.intensity, cell.gflops], cell }))),
-            type: "scatter", endLabel: undefined, symbolSize: 9,
+            type: "scatter", symbolSize: 9,
           })),
         ],
       };

@@ -36,7 +36,7 @@
           data: [[{ yAxis: cell.time.low }, { yAxis: cell.time.high }]] },
       }];
       const yAxis = [{
-        ...chart.axis(view, "seconds of one pass", { nameGap: 56 }), type: "value", scale: true,
+        ...chart.axis(view, "time of one pass", { nameGap: 56 }), type: "value", scale: true,
         axisLabel: { color: view.theme.text, formatter: (value) => format.seconds(value) },
       }];
       if (cell.control) {

@@ -12,7 +12,7 @@
     uses: ["family", "tokens", "threads", "backends", "formulations"],
     empty: "No cell of this choice has a naive cell of its shape and formulation beside it.",
     note: (model, selection) =>
-      selection.tokens + " tokens, " + selection.family + ", up to " +
+      format.count(selection.tokens, "token") + ", " + selection.family + ", up to " +
       format.threads(selection.threads) + "; against naive of the same formulation on one thread; " +
       "bars are 95 % intervals, both axes logarithmic.",
     height: () => 420,
@@ -31,6 +31,7 @@
         series.push(chart.intervals(view, name, line.map((cell) =>
           [cell.shape.heads, cell.naive.low, cell.naive.high])));
       }
+      series.push(chart.endLabels(view, lines, (cell) => [cell.shape.heads, cell.naive.ratio]));
       const ticks = chart.thinned(heads, view.width - 60 - right);
       return {
         ...chart.base(view),

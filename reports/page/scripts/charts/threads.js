@@ -58,6 +58,8 @@
             lineStyle: { color: view.theme.line, width: 3 } },
           ...names.map((name) => chart.lineSeries(view, name, of(name).map((item) => ({
             value: [item.cell.threads, item.ratio], cell: item.cell })))),
+          chart.endLabels(view, new Map(names.map((name) => [name, of(name)])),
+            (item) => [item.cell.threads, item.ratio]),
           ...names.map((name) => chart.intervals(view, name, of(name).map((item) =>
             [item.cell.threads, item.low, item.high]))),
         ],

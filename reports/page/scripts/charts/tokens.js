@@ -12,7 +12,7 @@
     uses: ["family", "heads", "threads", "backends", "formulations"],
     empty: "No cell of this choice has a time.",
     note: (model, selection) =>
-      selection.heads + " heads, " + selection.family + ", up to " + format.threads(selection.threads) +
+      format.count(selection.heads, "head") + ", " + selection.family + ", up to " + format.threads(selection.threads) +
       "; bars are 95 % intervals, axes logarithmic.",
     height: () => 620,
 
@@ -38,6 +38,9 @@
         series.push(chart.intervals(view, name, line.map((cell) =>
           [cell.shape.tokens, rate(cell, cell.time.high), rate(cell, cell.time.low)]), second));
       }
+      series.push(
+        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.time.median]),
+        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.gflops], { xAxisIndex: 1, yAxisIndex: 1 }));
       return {
         ...chart.base(view),
         legend: chart.legend(view, [...lines.keys()]),
