@@ -128,8 +128,8 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
     return {plain("How far that is from the machine's limit is unknown: no peak was measured.")};
   }
   const std::string reached = fmt::format("{:.0f} %", 100 * share->value);
-  const std::string interval =
-      fmt::format(" ({:.0f} to {:.0f})", 100 * share->ci95.low, 100 * share->ci95.high);
+  const sweep::Interval ci95 = share_ci95(*share, cell);
+  const std::string interval = fmt::format(" ({:.0f} to {:.0f})", 100 * ci95.low, 100 * ci95.high);
   if (!share->of_memory) {
     return {plain("The machine's limit there is arithmetic: it does "), strong(reached),
             plain(interval +

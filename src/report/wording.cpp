@@ -58,26 +58,28 @@ void append(Prose& prose, Prose more) {
 std::optional<Share> share_of_limit(const sweep::ResultsFolder& folder,
                                     const sweep::CellResult& result) {
   const std::optional<Roof> roof = roof_of(folder, result.shape, result.threads);
-  const double operations = result.shape.flops().total() * 1e-9;
-  const sweep::Interval& time = result.time.ci95;
   const bool cold = result.cache == sweep::CacheState::cold;
   if (roof && roof->memory_bound && (cold || !roof->fits_in_cache)) {
-    return Share{result.gflops / roof->gflops,
-                 {operations / time.high / roof->gflops, operations / time.low / roof->gflops},
-                 true};
+    return Share{result.gflops / roof->gflops, true};
   }
+  // The rate beside each sample, not the one taken once: the clock drifts.
   if (result.control) {
-    // The rate beside each sample, not the one taken once: the clock drifts.
-    const std::vector<double> work = sweep::steadied(result.time.samples, result.control->gflops);
-    const sweep::Interval ci95 = sweep::bootstrap_median_ci95(work, 1);
-    return Share{
-        operations / sweep::median(work), {operations / ci95.high, operations / ci95.low}, false};
+    return Share{sweep::share_of_control(result.shape.flops().total(), result.time.samples,
+                                         result.control->gflops),
+                 false};
   }
-  if (!roof || !(roof->fma_gflops > 0)) return std::nullopt;
-  return Share{
-      result.gflops / roof->fma_gflops,
-      {operations / time.high / roof->fma_gflops, operations / time.low / roof->fma_gflops},
-      false};
+  if (!roof) return std::nullopt;
+  return Share{result.gflops / roof->fma_gflops, false};
+}
+
+sweep::Interval share_ci95(const Share& share, const sweep::CellResult& result) {
+  const bool by_control = !share.of_memory && result.control;
+  const std::vector<double> work =
+      by_control ? sweep::steadied(result.time.samples, result.control->gflops)
+                 : result.time.samples;
+  const sweep::Interval ci95 = sweep::bootstrap_median_ci95(work, 1);
+  const double middle = sweep::median(work);
+  return {share.value * middle / ci95.high, share.value * middle / ci95.low};
 }
 
 }  // namespace headroom::report

@@ -32,12 +32,14 @@ void append(Prose& prose, Prose more);
 /// The share of its limit that a cell reaches, and which limit that is.
 struct Share {
   double value = 0;
-  sweep::Interval ci95;
   bool of_memory = false;  ///< of the read bandwidth, else of the multiply-add rate
 };
 
 /// Empty where no limit was measured.
 std::optional<Share> share_of_limit(const sweep::ResultsFolder& folder,
                                     const sweep::CellResult& result);
+
+/// The 95 % interval of such a share.
+sweep::Interval share_ci95(const Share& share, const sweep::CellResult& result);
 
 }  // namespace headroom::report
