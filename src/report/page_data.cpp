@@ -56,10 +56,12 @@ std::string page_data(const Findings& findings) {
   for (const std::string& line : folder.lines) lines += line + "\n";
   ordered_json order = ordered_json::array();
   std::vector<ordered_json> by_place(folder.results.size());
+  std::vector<std::string> shapes(folder.results.size());
   for (const ShapeFindings& shape : findings.shapes) {
     for (const Contest& contest : shape.contests) {
       const auto place = static_cast<std::size_t>(contest.cell - folder.results.data());
       order.push_back(place);
+      shapes[place] = shape.shape.id();
       by_place[place] = finding_json(findings, contest);
     }
   }
@@ -67,6 +69,7 @@ std::string page_data(const Findings& findings) {
                           {"environment", folder.environment},
                           {"results", lines},
                           {"order", order},
+                          {"shapes", shapes},
                           {"findings", by_place},
                           {"noise_floor", rounded(findings.noise_floor)},
                           {"margin", rounded(findings.margin)}};

@@ -9,7 +9,8 @@
 namespace headroom::report {
 
 /// JSON of schema `headroom.report/1`: `environment`, `results` (the text of `results.jsonl`, cell
-/// by cell), `order` (places of the cells in the order of the axes), `findings` (one a cell: its
+/// by cell), `order` (places of the cells in the order of the axes), `shapes` (the name of each
+/// cell's shape), `findings` (one a cell: its
 /// comparisons as `[ratio, low, high, verdict]`, flops for each byte, share of its limit), and
 /// `noise_floor` and `margin`.
 std::string page_data(const Findings& findings);

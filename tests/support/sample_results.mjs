@@ -34,7 +34,7 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
     phases_s: { qkv: 0.7 * middle, attend: 0.05 * middle, output: 0.25 * middle },
     setup_s: 0.01, packed_bytes: 16 * width * width, workspace_bytes: 16 * tokens * width,
     provenance: { project: "sample", attend: "sample" },
-    error: { nrmse: 2e-7 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
+    error: { nrmse: 5e-8 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
   };
   if (backend === "tbb" && formulation === "split" && threads === 2) {
     line.again = { ratio: wobble(seed, 99), samples, control_gflops: [] };

@@ -24,7 +24,7 @@ headroom.read = (data) => {
     return {
       id: line.id, place, status: line.status, reason: line.reason,
       backend: line.backend, formulation: line.formulation, threads: line.threads, isa: line.isa,
-      shape, family: familyOf(shape), shapeId: line.id.split("/").slice(4).join("/") || line.id,
+      shape, family: familyOf(shape), shapeId: data.shapes[place],
       time: line.time_s && {
         median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],
         min: line.time_s.min, samples: line.time_s.samples,

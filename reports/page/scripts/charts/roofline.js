@@ -21,7 +21,7 @@
       lineStyle: { color: view.theme.text, width: 1.5, type: roof.threads === 1 ? "dashed" : "solid" },
       endLabel: {
         show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
-        distance: 0, offset: [-4, -4],
+        distance: 0, offset: [-4, -5], backgroundColor: view.theme.background, padding: [1, 3],
         formatter: () => format.digits(roof.fma) + " GFLOP/s, " + format.digits(roof.read) +
           " GB/s on " + format.threads(roof.threads),
       },

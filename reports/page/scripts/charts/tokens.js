@@ -23,7 +23,7 @@
       const tokens = headroom.distinct(cells, (cell) => cell.shape.tokens);
       const right = view.narrow ? 18 : 110;
       const rate = (cell, seconds) => (cell.gflops * cell.time.median) / seconds;
-      const ticks = chart.thinned(tokens, view.width - 66 - right);
+      const ticks = chart.thinned(tokens, view.width - 74 - right);
       const x = (gridIndex, name) => ({
         ...chart.logAxis(view, name, ticks, String, { splitLine: { show: false } }), gridIndex,
       });
@@ -44,14 +44,17 @@
       return {
         ...chart.base(view),
         legend: chart.legend(view, [...lines.keys()]),
-        grid: [{ left: 66, right, top: 46, height: 225 }, { left: 66, right, top: 330, height: 230 }],
+        grid: [
+          { left: 74, right, top: 46, height: 225, outerBoundsMode: "none" },
+          { left: 74, right, top: 330, height: 230, outerBoundsMode: "none" },
+        ],
         xAxis: [x(0, ""), x(1, "tokens")],
         yAxis: [
           chart.logAxis(view, "time of one pass",
             chart.logTicks(cells.flatMap((cell) => [cell.time.low, cell.time.high])),
-            (value) => format.seconds(value).replace(/\.0+ /, " "), { nameGap: 50 }),
+            (value) => format.seconds(value).replace(/\.0+ /, " "), { nameGap: 56 }),
           { ...chart.logAxis(view, "GFLOP/s", chart.logTicks(cells.map((cell) => cell.gflops)), String,
-            { nameGap: 50 }), gridIndex: 1 },
+            { nameGap: 56 }), gridIndex: 1 },
         ],
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
         series,
