@@ -2,6 +2,7 @@
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 # headroom_decide_backend(<BACKEND> <what to install> <found>): ON without the library is an
 # error that names what to install. Sets HEADROOM_HAVE_<BACKEND>.
@@ -58,7 +59,6 @@ headroom_decide_backend(ONEDNN "${onednn_packages}" "${onednn_found}")
 if(HEADROOM_BUILD_BENCHMARKS OR HEADROOM_BUILD_TESTS)
   find_package(benchmark REQUIRED)
   find_package(CLI11 REQUIRED)
-  find_package(nlohmann_json REQUIRED)
   find_path(HEADROOM_HWLOC_INCLUDE_DIR hwloc.h REQUIRED)
   find_library(HEADROOM_HWLOC_LIBRARY hwloc REQUIRED)
   mark_as_advanced(HEADROOM_HWLOC_INCLUDE_DIR HEADROOM_HWLOC_LIBRARY)

@@ -70,6 +70,18 @@ TEST_P(LayerEnvironment, ForwardAllocatesNothing) {
   }
 }
 
+TEST(AutoEnvironment, ForwardAllocatesNothing) {
+  const Layer layer = gaussian_layer(small_shape());
+  AttentionOptions options;
+  options.threads = 1;
+  Attention attention = make_attention("auto", layer.shape, layer.weights, options);
+  ASSERT_EQ(attention.options().backend, "xsimd");
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  const std::int64_t before = allocations;
+  attention.forward(layer.x.view(), y.view());
+  EXPECT_EQ(allocations - before, 0);
+}
+
 TEST(AllocationCounter, Counts) {
   const std::int64_t before = allocations;
   const std::vector<float> some(10);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,13 +30,54 @@ HEADROOM_API std::string_view to_string(Formulation formulation);
 /// Inverse of `to_string`; empty for an unknown name.
 HEADROOM_API std::optional<Formulation> parse_formulation(std::string_view name);
 
+/// The name that leaves the choice of a backend to `choose_backend`.
+inline constexpr std::string_view kAuto = "auto";
+
 /// Choices that change who computes the layer, never what is computed.
 struct AttentionOptions {
-  std::string backend = "xsimd";
-  Formulation formulation = Formulation::split;
+  std::string backend = "xsimd";  ///< a name of `backends()`, or `"auto"`
+  /// Empty: `split`, or chosen as well where the backend is `"auto"`.
+  std::optional<Formulation> formulation = std::nullopt;
   int threads = 0;  ///< 0: every core this process may use; ignored by one-thread backends
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
+  /// What `"auto"` asks: a file of `headroom pick --emit json`. Empty: the one that the environment
+  /// variable `HEADROOM_TUNING` names, if it is set.
+  std::string tuning_file = {};
+  /// Told why a tuning file is not used, during construction. The library itself prints nothing.
+  std::function<void(const std::string& warning)> on_warning = {};
 };
+
+/// Who computes a layer, and why.
+struct Choice {
+  enum class Source {
+    caller,       ///< the options name the backend
+    tuning_file,  ///< measured times of like shapes
+    rule,         ///< there is no tuning file, or it says nothing about this layer
+  };
+  std::string backend;
+  Formulation formulation = Formulation::split;
+  Source source = Source::caller;
+  std::string reason;   ///< for people, in one line
+  std::string warning;  ///< why a tuning file was not used; empty otherwise
+};
+
+/// `"caller"`, `"tuning file"` or `"rule"`.
+std::string_view to_string(Choice::Source source);
+
+/// What a layer of these options will run with. For `"auto"`:
+///
+/// 1. The tuning file, if there is one: the candidate that is fastest around the nearest measured
+///    shape. Nearness counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
+///    A file that is missing, broken, of another processor, version (up to the minor one) or
+///    instruction set, without times for as many threads, or without a shape within 4 doublings is
+///    not used, and `Choice::warning` says why.
+/// 2. Else a rule: `tbb` where more than one thread is allowed and the layer has 3 MFLOP or more,
+///    then `xsimd`, `tbb`, `onednn`, `autovec`, `naive`; the first one of them that is linked into
+///    this program and takes the shape. Its formulation is `fused`.
+///
+/// @throws InvalidArgument for an invalid shape or number of threads; Unavailable if no backend of
+///         this program takes the shape, or for an instruction set that is not here.
+Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of the parts of one forward pass.
 struct PhaseTimes {
@@ -78,13 +120,19 @@ class HEADROOM_API Attention {
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
 
   const Shape& shape() const;
-  /// The options as they took effect: threads and instruction set filled in.
+  /// The options as they took effect: backend, formulation, threads and instruction set filled in.
   const AttentionOptions& options() const;
+  /// Why this backend and formulation.
+  const Choice& choice() const;
   const AttentionCosts& costs() const;
 
  private:
   class Plan;
   std::unique_ptr<Plan> plan_;
 };
+
+/// A layer by the name of its backend, or `"auto"`. @throws as the constructor of `Attention`.
+Attention make_attention(std::string_view backend, const Shape& shape, const SplitWeights& weights,
+                         AttentionOptions options = {});
 
 }  // namespace headroom

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "attention/choice.hpp"
 #include "attention/formulation.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/error.hpp"
-#include "machine/cores.hpp"
 
 namespace headroom {
 namespace {
@@ -52,17 +52,13 @@ void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
   }
 }
 
-AttentionOptions resolve(const AttentionOptions& options, const BackendInfo& backend) {
+AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
+                         const BackendInfo& backend) {
   AttentionOptions resolved = options;
-  if (options.threads < 0) {
-    throw InvalidArgument(
-        fmt::format("threads is {}; allowed is 0 (every allowed core) or more", options.threads));
-  }
-  if (!backend.threaded) {
-    resolved.threads = 1;
-  } else if (options.threads == 0) {
-    resolved.threads = allowed_cores();
-  }
+  resolved.backend = choice.backend;
+  resolved.formulation = choice.formulation;
+  const int threads = wanted_threads(options);
+  resolved.threads = backend.threaded ? threads : 1;
   resolved.isa = select_isa(options.isa);
   return resolved;
 }
@@ -113,6 +109,7 @@ class Attention::Plan {
 
   Shape shape;
   AttentionOptions options;
+  Choice choice;
   AttentionCosts costs;
 
  private:
@@ -139,19 +136,20 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const Clock::time_point start = Clock::now();
   shape.validate();
   check_weights(shape, weights);
-  const BackendEntry& entry = backend_entry(wanted_options.backend);
-  options = resolve(wanted_options, entry.describe());
+  choice = choose_backend(shape, wanted_options);
+  const BackendEntry& entry = backend_entry(choice.backend);
+  options = resolve(wanted_options, choice, entry.describe());
   if (const auto reason = entry.declines(shape)) {
     throw Unsupported(
         fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
   }
   backend_ = entry.make({options.threads, *options.isa});
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
-  qkv_ = head_blocks(backend_->head_layout(), options.formulation == Formulation::fused, shape,
+  qkv_ = head_blocks(backend_->head_layout(), choice.formulation == Formulation::fused, shape,
                      qkv_data_.data());
   costs.workspace_bytes = qkv_data_.bytes();
 
-  for (const PlannedProduct& product : plan_products(options.formulation, shape, weights)) {
+  for (const PlannedProduct& product : plan_products(choice.formulation, shape, weights)) {
     steps_.push_back({backend_->make_projection(product.spec), qkv_.slice(product, shape.heads)});
     add_costs(steps_.back().projection->costs());
   }
@@ -222,6 +220,13 @@ void Attention::forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) {
 
 const Shape& Attention::shape() const { return plan_->shape; }
 const AttentionOptions& Attention::options() const { return plan_->options; }
+const Choice& Attention::choice() const { return plan_->choice; }
 const AttentionCosts& Attention::costs() const { return plan_->costs; }
+
+Attention make_attention(std::string_view backend, const Shape& shape, const SplitWeights& weights,
+                         AttentionOptions options) {
+  options.backend = backend;
+  return {shape, weights, options};
+}
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 
 #include "backends/backend.hpp"
 #include "core/nearest.hpp"
+#include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -33,6 +34,9 @@ BackendInfo describe(const Row& row) {
 }
 
 const Row& find_row(std::string_view name) {
+  if (name == kAuto) {
+    throw InvalidArgument("'auto' is no backend but the choice of one; name the backend here");
+  }
   std::vector<std::string> names;
   for (const Row& row : rows) {
     if (name == row.name) return row;

@@ -1,12 +1,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/regular_file.hpp"
 #include "headroom/isa.hpp"
 #include "machine/cores.hpp"
 #include "machine/peak.hpp"
@@ -14,6 +16,7 @@
 #include "sweep/environment.hpp"
 #include "sweep/json_text.hpp"
 #include "sweep/numbers.hpp"
+#include "tuning/tuning_file.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -82,6 +85,34 @@ void print_backends(const ordered_json& info) {
   }
 }
 
+// The file that auto will go by, as far as it can be said without a shape.
+ordered_json tuning_json() {
+  const char* path = std::getenv("HEADROOM_TUNING");
+  if (path == nullptr || *path == '\0') return nullptr;
+  ordered_json json{{"path", path}, {"shapes", nullptr}, {"problem", nullptr}};
+  try {
+    const tuning::TuningFile file = tuning::read_tuning(path);
+    json["shapes"] = file.shapes.size();
+    const std::string stale = tuning::stale_reason(file);
+    if (!stale.empty()) json["problem"] = stale;
+  } catch (const FileError& error) {
+    json["problem"] = error.what();
+  }
+  return json;
+}
+
+void print_tuning(const ordered_json& tuning) {
+  if (tuning.is_null()) {
+    out().print("auto           goes by its rule; HEADROOM_TUNING names no tuning file\n");
+  } else if (tuning["problem"].is_null()) {
+    out().print("auto           goes by {}, shapes: {}\n", tuning["path"].get<std::string>(),
+                tuning["shapes"].get<std::size_t>());
+  } else {
+    out().print("auto           goes by its rule; {} is not used: {}\n",
+                tuning["path"].get<std::string>(), tuning["problem"].get<std::string>());
+  }
+}
+
 void print_peaks(const sweep::Peaks& peaks) {
   out().print("measured\n");
   for (const auto& [threads, gflops] : peaks.fma_gflops) {
@@ -97,6 +128,7 @@ void print_peaks(const sweep::Peaks& peaks) {
 int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   const Isa isa = select_isa();
   ordered_json info = sweep::describe_environment(isa);
+  info["tuning"] = tuning_json();
   sweep::Peaks peaks;
   if (options.measure) {
     peaks = sweep::measure_peaks(isa, {1, allowed_cores()}, limits_of);
@@ -110,6 +142,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   print_software(info);
   print_conditions(info["conditions"]);
   print_backends(info);
+  print_tuning(info["tuning"]);
   if (options.measure) print_peaks(peaks);
   return 0;
 }

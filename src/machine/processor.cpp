@@ -1,7 +1,6 @@
 #include "machine/processor.hpp"
 
 #include <hwloc.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "machine/processor_name.hpp"
 #include "machine/text_file.hpp"
 
 namespace headroom::machine {
@@ -21,21 +21,9 @@ constexpr std::array<std::string_view, 24> kFeatures{
     "avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8",    "asimd",
     "asimdhp",     "asimddp",  "bf16",     "sve",      "sve2",        "i8mm"};
 
-// The value after `key` in the first processor's block of /proc/cpuinfo.
-std::string cpuinfo_value(const std::string& text, std::string_view key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos || !line.starts_with(key)) continue;
-    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
-    return start == std::string::npos ? "" : line.substr(start);
-  }
-  return "";
-}
-
-std::vector<std::string> known_features(const std::string& cpuinfo) {
-  std::string flags = cpuinfo_value(cpuinfo, "flags");
-  if (flags.empty()) flags = cpuinfo_value(cpuinfo, "Features");
+std::vector<std::string> known_features() {
+  std::string flags = cpuinfo_value("flags");
+  if (flags.empty()) flags = cpuinfo_value("Features");
   std::istringstream words(flags);
   std::vector<std::string> found;
   for (std::string word; words >> word;) {
@@ -85,7 +73,6 @@ void add_topology(Processor& processor) {
   add_caches(topology.get(), processor);
   if (processor.packages == 0) return;
   const hwloc_obj_t package = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, 0);
-  if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel")) processor.name = name;
   if (const char* name = hwloc_obj_get_info_by_name(package, "CPUVendor")) processor.vendor = name;
 }
 
@@ -98,13 +85,10 @@ std::int64_t Processor::last_level_bytes() const {
 Processor describe_processor() {
   Processor processor;
   add_topology(processor);
-  const std::string cpuinfo = read_text("/proc/cpuinfo").value_or("");
-  processor.features = known_features(cpuinfo);
-  if (processor.name.empty()) processor.name = cpuinfo_value(cpuinfo, "model name");
-  if (processor.name.empty()) processor.name = "unknown";
-  if (processor.vendor.empty()) processor.vendor = cpuinfo_value(cpuinfo, "vendor_id");
-  utsname system{};
-  if (uname(&system) == 0) processor.architecture = system.machine;
+  processor.features = known_features();
+  processor.name = processor_name();
+  if (processor.vendor.empty()) processor.vendor = cpuinfo_value("vendor_id");
+  processor.architecture = processor_architecture();
   return processor;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+
 #include "sweep/models.hpp"
 
 namespace headroom::sweep {
@@ -21,7 +23,8 @@ void add_axes_options(CLI::App& app, Axes& axes) {
       ->excludes(d_model);
   add("--d-in", axes.d_in, "width of the input (default: the model's width)");
   add("--threads", axes.threads, "threads (default: every allowed core)" + numbers);
-  add("--backend", axes.backend, "backends, separated by commas, or all (default)");
+  add("--backend", axes.backend,
+      "backends, separated by commas, or all (default); auto is one more rival");
   add("--formulation", axes.formulation, "wrapper, split, fused or all (default)");
   add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512 or neon");
   app.add_flag("--no-causal", axes.no_causal, "every token attends to every token")->group("Axes");

@@ -1,9 +1,12 @@
 // The axes of a sweep as they are given on the command line, the same on every command.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace headroom::sweep {
 

@@ -7,6 +7,7 @@
 
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
+#include "sweep/auto_rival.hpp"
 #include "sweep/models.hpp"
 #include "sweep/numbers.hpp"
 
@@ -242,18 +243,22 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   const auto self = [](const auto& value) { return value; };
   const auto formulations =
       once_each(parse_formulations(axes.formulation), self, "--formulation", plan);
+  std::optional<std::string> named = axes.backend;
+  const bool with_auto = take_auto(named);
   const auto chosen = once_each(
-      parse_backends(axes.backend), [](const BackendChoice& b) { return b.name; }, "--backend",
-      plan);
+      named == "" ? std::vector<BackendChoice>{} : parse_backends(named),
+      [](const BackendChoice& b) { return b.name; }, "--backend", plan);
   const auto threads = once_each(parse_threads(axes.threads), self, "--threads", plan);
   const std::optional<Isa> isa = parse_forced_isa(axes.isa);
   plan.isa = select_isa(isa);
   warn_of_threads(threads, plan);
 
   const std::vector<Cell> cells = rivals(formulations, chosen, threads, isa);
-  const std::size_t most_shapes = options.allow_many ? kMaxShapes : kMaxCells / cells.size();
+  const std::size_t most_shapes =
+      options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(cells.size(), 1);
   for (const Shape& shape : expand_shapes(axes, options, most_shapes, plan)) {
     Group group{shape, cells};
+    if (with_auto) add_auto(group, {formulations, threads, isa}, plan.warnings);
     for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
     plan.groups.push_back(std::move(group));
   }

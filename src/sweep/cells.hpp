@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headroom/attention.hpp"
@@ -19,6 +20,7 @@ struct Cell {
   std::string id;  ///< such as `split/tbb/f32/t2/B1_T1024_D768_H12`
   Formulation formulation = Formulation::split;
   std::string backend;
+  std::string chosen;  ///< what `auto` is going to run; empty for every named backend
   int threads = 1;
   std::size_t order = 0;              ///< place among the rivals of its shape
   std::optional<Isa> isa;             ///< only if forced
@@ -26,6 +28,8 @@ struct Cell {
   std::string skip_reason;            ///< decided before the sweep: not to be run
 
   AttentionOptions options() const { return {backend, formulation, threads, isa}; }
+  /// The backend that does the arithmetic.
+  const std::string& runs() const { return chosen.empty() ? backend : chosen; }
 };
 
 /// All rivals of one shape. They are measured together.
@@ -55,6 +59,10 @@ inline constexpr std::size_t kMaxCells = 100'000;
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
 /// The parts of `expand` that other commands need on their own.
+
+/// Names separated by commas. @throws InvalidArgument for an empty one.
+std::vector<std::string> split_names(std::string_view option, std::string_view text);
+
 struct BackendChoice {
   std::string name;
   bool threaded = false;

@@ -16,6 +16,16 @@ namespace {
 // More threads than any machine has cores; above it a runtime fails in ways of its own.
 constexpr std::int64_t kMaxThreads = 4096;
 
+std::vector<BackendChoice> every_backend() {
+  std::vector<BackendChoice> all;
+  for (const BackendInfo& info : backends()) {
+    all.push_back({info.name, info.threaded, info.uses_isa});
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::string> split_names(std::string_view option, std::string_view text) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
@@ -29,16 +39,6 @@ std::vector<std::string> split_names(std::string_view option, std::string_view t
   }
   return names;
 }
-
-std::vector<BackendChoice> every_backend() {
-  std::vector<BackendChoice> all;
-  for (const BackendInfo& info : backends()) {
-    all.push_back({info.name, info.threaded, info.uses_isa});
-  }
-  return all;
-}
-
-}  // namespace
 
 std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text) {
   if (!text || *text == "all") return every_backend();

@@ -55,7 +55,7 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const auto rows = static_cast<double>(shape.rows());
   const auto width = static_cast<double>(shape.d_out);
   double total = static_cast<double>(bytes.weights) + 4 * rows * width * 4;  // q, k, v, context
-  if (cell.backend == "naive" || cell.backend == "autovec") {
+  if (cell.runs() == "naive" || cell.runs() == "autovec") {
     const auto tokens = static_cast<double>(shape.tokens);
     total += tokens * tokens * 4;  // the scores of a head, kept on purpose
   } else {
@@ -75,11 +75,11 @@ int affordable_repetitions(int asked, double forward_seconds) {
 }
 
 std::string Estimator::key(const Cell& cell) {
-  return cell.backend + "/" + std::string(to_string(cell.formulation));
+  return cell.runs() + "/" + std::string(to_string(cell.formulation));
 }
 
 double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
-  const Speed& speed = speed_of(cell.backend);
+  const Speed& speed = speed_of(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
   const FlopCount flops = shape.flops();

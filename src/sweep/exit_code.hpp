@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "core/regular_file.hpp"
+
 namespace headroom::sweep {
 
 enum ExitCode : int {
@@ -21,10 +23,6 @@ class ResourceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file that is missing, cannot be read, or does not hold what it should.
-class FileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using headroom::FileError;
 
 }  // namespace headroom::sweep

@@ -24,7 +24,7 @@ double total(const PhaseTimes& times) { return times.qkv + times.attend + times.
 
 std::string isa_in_use(const Cell& cell) {
   for (const BackendInfo& info : backends()) {
-    if (info.name == cell.backend && info.uses_isa && info.available) {
+    if (info.name == cell.runs() && info.uses_isa && info.available) {
       return std::string(headroom::to_string(select_isa(cell.isa)));
     }
   }
@@ -167,6 +167,7 @@ void GroupMeasurement::prepare(Ready& ready) {
   const AttentionCosts& costs = ready.attention->costs();
   ready.result.costs = costs;
   ready.result.threads = ready.attention->options().threads;
+  if (!ready.result.cell.chosen.empty()) ready.result.choice = ready.attention->choice();
   if (!check(ready)) return;
   held_bytes_ += costs.packed_bytes + costs.workspace_bytes;
   batch_.push_back(std::move(ready));

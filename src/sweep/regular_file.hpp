@@ -1,17 +1,12 @@
-// Files that a user names: they may be anything, or change while they are read.
+// Files that a user names; reading them is `core/regular_file.hpp`'s.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
-namespace headroom::sweep {
+#include "core/regular_file.hpp"
 
-/// The whole file.
-/// @throws FileError that names the path if it is missing, unreadable, no regular file (a FIFO is
-///         refused, not waited for), or larger than `max_bytes`.
-std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes);
+namespace headroom::sweep {
 
 /// Makes or replaces the file.
 /// @throws ResourceError that names the path if it cannot be written to the end.

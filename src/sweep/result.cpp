@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/shape_json.hpp"
+
 namespace headroom::sweep {
 
 using nlohmann::ordered_json;
@@ -35,13 +37,6 @@ std::optional<Status> parse_status(std::string_view name) {
 TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed) {
   return {median(samples), *std::min_element(samples.begin(), samples.end()),
           bootstrap_median_ci95(samples, seed), samples};
-}
-
-ordered_json to_json(const Shape& shape) {
-  return {{"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
-          {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
-          {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
-          {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
 }
 
 ordered_json to_json(const reference::Comparison& comparison) {
@@ -103,6 +98,11 @@ ordered_json to_json(const CellResult& result) {
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);
+  if (result.choice) {
+    line["choice"] = {{"backend", result.choice->backend},
+                      {"source", headroom::to_string(result.choice->source)},
+                      {"reason", result.choice->reason}};
+  }
   if (result.error) {
     line["error"] = to_json(*result.error);
     line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};

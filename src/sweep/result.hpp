@@ -59,6 +59,7 @@ struct CellResult {
   std::optional<Again> again;           ///< of one rival of a shape
   PhaseTimes phases;
 
+  std::optional<Choice> choice;                ///< of the backend `auto`
   std::optional<AttentionCosts> costs;         ///< once the layer was made
   std::optional<reference::Comparison> error;  ///< once it was checked
   std::int64_t checked_rows = 0;
@@ -73,7 +74,6 @@ nlohmann::ordered_json to_json(const CellResult& result);
 /// @throws InvalidArgument naming the field, what was found there and what is allowed.
 CellResult from_json(const nlohmann::ordered_json& line);
 
-nlohmann::ordered_json to_json(const Shape& shape);
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
 
 }  // namespace headroom::sweep

@@ -7,8 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "core/json_fields.hpp"
+#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
-#include "sweep/json_text.hpp"
 #include "sweep/result.hpp"
 
 namespace headroom::sweep {
@@ -18,123 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kSchema = "headroom.cell/1";
 
-// What stands there, short enough for a message and without going into nested values.
-std::string shown(const ordered_json& value) {
-  constexpr std::size_t kMost = 60;
-  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  const std::string text = to_text(value);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
-}
-
-// An object of the line, and where in the line it stands.
-class Fields {
- public:
-  Fields(const ordered_json& object, std::string path) : object_(object), path_(std::move(path)) {
-    if (!object_.is_object()) {
-      throw InvalidArgument(fmt::format("{}: found {}; allowed is an object",
-                                        path_.empty() ? "line" : path_, shown(object_)));
-    }
-  }
-
-  bool has(const char* key) const { return object_.contains(key); }
-  bool has_value(const char* key) const { return has(key) && !object_.at(key).is_null(); }
-
-  [[noreturn]] void fail(const char* key, const std::string& allowed) const {
-    throw InvalidArgument(fmt::format("{}: found {}; allowed is {}", name(key),
-                                      has(key) ? shown(object_.at(key)) : "nothing", allowed));
-  }
-
-  const ordered_json& at(const char* key) const {
-    if (!has(key)) fail(key, "a value: the line is not complete");
-    return object_.at(key);
-  }
-
-  Fields object(const char* key) const { return {at(key), name(key)}; }
-
-  std::string text(const char* key) const {
-    if (!at(key).is_string()) fail(key, "text");
-    return at(key).get<std::string>();
-  }
-
-  bool flag(const char* key) const {
-    if (!at(key).is_boolean()) fail(key, "true or false");
-    return at(key).get<bool>();
-  }
-
-  std::int64_t whole(const char* key, std::int64_t least,
-                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
-    const ordered_json& value = at(key);
-    const bool fits = value.is_number_integer() &&
-                      !(value.is_number_unsigned() &&
-                        value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) &&
-                      value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
-    if (!fits) fail(key, fmt::format("a whole number from {} to {}", least, most));
-    return value.get<std::int64_t>();
-  }
-
-  double not_negative(const char* key) const {
-    const double value = real(key, "a number of 0 and above");
-    if (!(value >= 0)) fail(key, "a number of 0 and above");
-    return value;
-  }
-
-  double positive(const char* key) const {
-    const double value = real(key, "a number above 0");
-    if (!(value > 0)) fail(key, "a number above 0");
-    return value;
-  }
-
-  std::vector<double> positives(const char* key) const {
-    constexpr const char* kAllowed = "a list of numbers above 0, at least one";
-    const ordered_json& list = at(key);
-    if (!list.is_array() || list.empty()) fail(key, kAllowed);
-    std::vector<double> values;
-    values.reserve(list.size());
-    for (const ordered_json& value : list) {
-      if (!value.is_number() || !(value.get<double>() > 0)) {
-        throw InvalidArgument(fmt::format("{}: found {} in place {}; allowed is {}", name(key),
-                                          shown(value), values.size(), kAllowed));
-      }
-      values.push_back(value.get<double>());
-    }
-    return values;
-  }
-
- private:
-  std::string name(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
-
-  // JSON has neither NaN nor infinity, and the parser refuses 1e999.
-  double real(const char* key, const char* allowed) const {
-    if (!at(key).is_number()) fail(key, allowed);
-    return at(key).get<double>();
-  }
-
-  const ordered_json& object_;
-  std::string path_;
-};
-
-Shape read_shape(const Fields& fields) {
-  Shape shape;
-  shape.batch = fields.whole("batch", 0);
-  shape.tokens = fields.whole("tokens", 0);
-  shape.d_in = fields.whole("d_in", 1);
-  shape.d_out = fields.whole("d_out", 1);
-  shape.heads = fields.whole("heads", 1);
-  shape.causal = fields.flag("causal");
-  shape.qkv_bias = fields.flag("qkv_bias");
-  const bool projects = fields.flag("out_proj");
-  // The contract's line has no d_proj; the projection then leads back to the input's width.
-  shape.d_proj = fields.has("d_proj") ? fields.whole("d_proj", 0) : (projects ? shape.d_in : 0);
-  shape.dropout = fields.not_negative("dropout");
-  shape.validate();
-  if (projects != (shape.d_proj > 0)) fields.fail("out_proj", "whether d_proj is above 0");
-  if (fields.whole("head_dim", 1) != shape.head_dim()) {
-    fields.fail("head_dim", fmt::format("d_out / heads = {}", shape.head_dim()));
-  }
-  return shape;
-}
-
-TimeSummary read_time(const Fields& fields) {
+TimeSummary read_time(const JsonFields& fields) {
   TimeSummary time;
   time.median = fields.positive("median");
   time.min = fields.positive("min");
@@ -147,7 +32,7 @@ TimeSummary read_time(const Fields& fields) {
   return time;
 }
 
-Control read_control(const Fields& fields, std::size_t samples) {
+Control read_control(const JsonFields& fields, std::size_t samples) {
   if (fields.text("kernel") != "fma") fields.fail("kernel", "fma");
   Control control;
   control.isa = fields.text("isa");
@@ -159,7 +44,7 @@ Control read_control(const Fields& fields, std::size_t samples) {
   return control;
 }
 
-Again read_again(const Fields& fields) {
+Again read_again(const JsonFields& fields) {
   Again again;
   again.ratio = fields.positive("ratio");
   again.samples = fields.positives("samples");
@@ -169,22 +54,36 @@ Again read_again(const Fields& fields) {
   return again;
 }
 
-PhaseTimes read_phases(const Fields& fields) {
+PhaseTimes read_phases(const JsonFields& fields) {
   return {fields.not_negative("qkv"), fields.not_negative("attend"), fields.not_negative("output")};
 }
 
-AttentionCosts read_costs(const Fields& line) {
+AttentionCosts read_costs(const JsonFields& line) {
   AttentionCosts costs;
   costs.setup_seconds = line.not_negative("setup_s");
   costs.packed_bytes = line.whole("packed_bytes", 0);
   costs.workspace_bytes = line.whole("workspace_bytes", 0);
-  const Fields provenance = line.object("provenance");
+  const JsonFields provenance = line.object("provenance");
   costs.project_provenance = provenance.text("project");
   costs.attend_provenance = provenance.text("attend");
   return costs;
 }
 
-reference::Comparison read_error(const Fields& fields, const CellResult& result) {
+void read_choice(const JsonFields& fields, CellResult& result) {
+  Choice& choice = result.choice.emplace();
+  choice.backend = fields.text("backend");
+  choice.formulation = result.cell.formulation;
+  choice.reason = fields.text("reason");
+  const std::string source = fields.text("source");
+  using Source = Choice::Source;
+  for (const Source known : {Source::caller, Source::tuning_file, Source::rule}) {
+    if (to_string(known) == source) choice.source = known;
+  }
+  if (to_string(choice.source) != source) fields.fail("source", "caller, tuning file or rule");
+  result.cell.chosen = choice.backend;
+}
+
+reference::Comparison read_error(const JsonFields& fields, const CellResult& result) {
   const bool passed = result.status == Status::ok;
   // A wrong result may be NaN or infinite, which JSON writes as null.
   const auto value = [&](const char* key) {
@@ -201,7 +100,7 @@ reference::Comparison read_error(const Fields& fields, const CellResult& result)
   return error;
 }
 
-void read_identity(const Fields& line, CellResult& result) {
+void read_identity(const JsonFields& line, CellResult& result) {
   Cell& cell = result.cell;
   cell.id = line.text("id");
   if (cell.id.empty()) line.fail("id", "the name of the cell");
@@ -228,7 +127,7 @@ void read_identity(const Fields& line, CellResult& result) {
   }
 }
 
-void read_status(const Fields& line, CellResult& result) {
+void read_status(const JsonFields& line, CellResult& result) {
   const std::optional<Status> status = parse_status(line.text("status"));
   if (!status) line.fail("status", "ok, unsupported, skipped, failed or crashed");
   result.status = *status;
@@ -243,7 +142,7 @@ void read_status(const Fields& line, CellResult& result) {
   }
 }
 
-void read_measured(const Fields& line, CellResult& result) {
+void read_measured(const JsonFields& line, CellResult& result) {
   const bool ok = result.status == Status::ok;
   if (ok) {
     result.time = read_time(line.object("time_s"));
@@ -257,6 +156,7 @@ void read_measured(const Fields& line, CellResult& result) {
   }
   // A number without its check is none: an `ok` line must have all of it.
   if (ok || line.has("setup_s")) result.costs = read_costs(line);
+  if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {
     result.error = read_error(line.object("error"), result);
     const std::int64_t rows = result.shape.rows();
@@ -264,7 +164,7 @@ void read_measured(const Fields& line, CellResult& result) {
         line.has("checked_rows") ? line.object("checked_rows").whole("checked", 0, rows) : rows;
   }
   if (line.has("estimate")) {
-    const Fields estimate = line.object("estimate");
+    const JsonFields estimate = line.object("estimate");
     result.estimate = {estimate.whole("bytes", 0), estimate.not_negative("seconds")};
   }
 }
@@ -272,14 +172,14 @@ void read_measured(const Fields& line, CellResult& result) {
 }  // namespace
 
 CellResult from_json(const ordered_json& line) {
-  const Fields fields(line, "");
+  const JsonFields fields(line, "");
   if (fields.text("schema") != kSchema) {
     fields.fail("schema", fmt::format("{}; read it with the headroom that wrote it", kSchema));
   }
   CellResult result;
   read_identity(fields, result);
   read_status(fields, result);
-  result.shape = read_shape(fields.object("shape"));
+  result.shape = shape_from_json(fields.object("shape"));
   read_measured(fields, result);
   return result;
 }

@@ -1,0 +1,104 @@
+// Backend `auto`: from a tuning file, or by rule.
+#include "attention/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "backends/backend.hpp"
+#include "core/regular_file.hpp"
+#include "headroom/error.hpp"
+#include "machine/cores.hpp"
+#include "tuning/predict.hpp"
+#include "tuning/rule.hpp"
+
+namespace headroom {
+namespace {
+
+tuning::Request request_of(const Shape& shape, const AttentionOptions& options) {
+  tuning::Request request;
+  request.shape = shape;
+  request.threads = wanted_threads(options);
+  request.isa = to_string(select_isa(options.isa));
+  request.formulation = options.formulation;
+  for (const BackendInfo& info : backends()) {
+    if (!info.available || backend_entry(info.name).declines(shape)) continue;
+    request.usable.emplace(info.name, info.threaded ? request.threads : 1);
+  }
+  return request;
+}
+
+std::string tuning_path(const AttentionOptions& options) {
+  if (!options.tuning_file.empty()) return options.tuning_file;
+  const char* path = std::getenv("HEADROOM_TUNING");
+  return path == nullptr ? "" : path;
+}
+
+// @return whether the file had an answer.
+bool ask_file(const std::string& path, const tuning::Request& request, Choice& choice) {
+  try {
+    const tuning::TuningFile file = tuning::read_tuning(path);
+    const std::string stale = tuning::stale_reason(file);
+    const tuning::Prediction found =
+        stale.empty() ? tuning::predict(file, request) : tuning::Prediction{};
+    if (!found.best) {
+      choice.warning =
+          fmt::format("{} is not used: {}; write it anew with headroom pick --emit json", path,
+                      stale.empty() ? found.why_not : stale);
+      return false;
+    }
+    choice.backend = found.best->backend;
+    choice.formulation = found.best->formulation;
+    choice.source = Choice::Source::tuning_file;
+    choice.reason = fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
+                                path, found.nearest.id(), found.distance, found.shapes);
+    return true;
+  } catch (const FileError& error) {
+    choice.warning = fmt::format("the tuning file is not used: {}", error.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Choice::Source source) {
+  switch (source) {
+    case Choice::Source::caller:
+      return "caller";
+    case Choice::Source::tuning_file:
+      return "tuning file";
+    case Choice::Source::rule:
+      return "rule";
+  }
+  return "unknown";
+}
+
+int wanted_threads(const AttentionOptions& options) {
+  if (options.threads < 0) {
+    throw InvalidArgument(
+        fmt::format("threads is {}; allowed is 0 (every allowed core) or more", options.threads));
+  }
+  return options.threads == 0 ? allowed_cores() : options.threads;
+}
+
+Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
+  shape.validate();
+  if (options.backend != kAuto) {
+    return {options.backend, options.formulation.value_or(Formulation::split),
+            Choice::Source::caller, "named by the caller", ""};
+  }
+  const tuning::Request request = request_of(shape, options);
+  Choice choice;
+  const std::string path = tuning_path(options);
+  if (!path.empty() && ask_file(path, request, choice)) return choice;
+  const tuning::RuleChoice rule = tuning::choose_by_rule(request);
+  choice.backend = rule.backend;
+  choice.formulation = rule.formulation;
+  choice.source = Choice::Source::rule;
+  choice.reason = rule.reason;
+  if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+  return choice;
+}
+
+}  // namespace headroom

@@ -1,0 +1,22 @@
+// Files that a user names: they may be anything, or change while they are read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace headroom {
+
+/// A file that is missing, cannot be read, or does not hold what it should.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The whole file.
+/// @throws FileError that names the path if it is missing, unreadable, no regular file (a FIFO is
+///         refused, not waited for), or larger than `max_bytes`.
+std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes);
+
+}  // namespace headroom

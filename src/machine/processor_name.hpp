@@ -1,0 +1,18 @@
+// Which processor this is, from what the kernel tells: no library needed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headroom::machine {
+
+/// The value after `key` in the first processor's block of /proc/cpuinfo; empty if there is none.
+std::string cpuinfo_value(std::string_view key);
+
+/// Such as `"AMD EPYC"`; `"unknown"` if the kernel does not say.
+std::string processor_name();
+
+/// Such as `"x86_64"`.
+std::string processor_architecture();
+
+}  // namespace headroom::machine

@@ -1,0 +1,138 @@
+#include "pick/candidates.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "headroom/error.hpp"
+#include "sweep/exit_code.hpp"
+#include "sweep/numbers.hpp"
+#include "tuning/distance.hpp"
+
+namespace headroom::pick {
+namespace {
+
+using sweep::CellResult;
+using sweep::Status;
+
+template <class T>
+bool contains(const std::vector<T>& values, const T& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+template <class T>
+bool allowed(const std::vector<T>& values, const T& value) {
+  return values.empty() || contains(values, value);
+}
+
+// The option that keeps a result out, or nothing.
+std::string kept_out_by(const CellResult& result, const Filters& filters) {
+  const sweep::Cell& cell = result.cell;
+  if (!allowed(filters.backends, cell.backend)) return "--backend";
+  if (contains(filters.without, cell.backend)) return "--without";
+  if (!allowed(filters.formulations, cell.formulation)) return "--formulation";
+  if (result.threads > 1 && !allowed(filters.threads, result.threads)) return "--threads";
+  if (!filters.isa.empty() && result.isa != "baseline" && result.isa != filters.isa) return "--isa";
+  if (filters.max_packed_bytes && result.costs &&
+      result.costs->packed_bytes > *filters.max_packed_bytes) {
+    return "--max-packed-bytes";
+  }
+  return "";
+}
+
+std::vector<Shape> shapes_of(const sweep::ResultsFolder& folder) {
+  std::vector<Shape> shapes;
+  for (const CellResult* result : in_order(folder)) {
+    if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
+  }
+  return shapes;
+}
+
+[[noreturn]] void fail_missing(const sweep::ResultsFolder& folder, const Shape& wanted) {
+  constexpr std::size_t kMost = 3;
+  std::vector<Shape> shapes = shapes_of(folder);
+  std::stable_sort(shapes.begin(), shapes.end(), [&](const Shape& a, const Shape& b) {
+    return tuning::distance(a, wanted) < tuning::distance(b, wanted);
+  });
+  std::vector<std::string> names;
+  for (const Shape& shape : shapes) {
+    if (names.size() < kMost) names.push_back(shape.id());
+  }
+  throw InvalidArgument(fmt::format(
+      "{} has no results for {}; nearest {}: {}; name one of them or leave --from out",
+      folder.path.string(), wanted.id(), names.size() == 1 ? "is" : "are", fmt::join(names, ", ")));
+}
+
+// No candidate at all: who is to blame decides about the exit code.
+[[noreturn]] void fail_empty(const Shape& shape, const std::vector<const CellResult*>& without_time,
+                             const std::map<std::string, int>& kept_out) {
+  if (without_time.empty()) {
+    std::vector<std::string> filters;
+    for (const auto& [option, count] : kept_out) {
+      filters.push_back(fmt::format("{} {}", option, count));
+    }
+    throw InvalidArgument(fmt::format("no candidate for {} is left; kept out by {}; allow more",
+                                      shape.id(), fmt::join(filters, ", by ")));
+  }
+  const auto has = [&](auto wanted) {
+    return std::find_if(without_time.begin(), without_time.end(), wanted);
+  };
+  const auto broken =
+      has([](const CellResult* result) { return sweep::is_broken(result->status); });
+  const auto skipped =
+      has([](const CellResult* result) { return result->status == Status::skipped; });
+  const auto told = broken != without_time.end()    ? broken
+                    : skipped != without_time.end() ? skipped
+                                                    : without_time.begin();
+  const std::string message =
+      fmt::format("no candidate for {} has a time: {} {} ({}){}", shape.id(), (*told)->cell.id,
+                  to_string((*told)->status), (*told)->reason,
+                  without_time.size() == 1
+                      ? ""
+                      : fmt::format(", and {} more; see headroom sweep", without_time.size() - 1));
+  if (broken != without_time.end()) throw std::runtime_error(message);
+  if (skipped != without_time.end()) throw sweep::ResourceError(message);
+  throw Unavailable(message);
+}
+
+ShapePick collect(const sweep::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
+  ShapePick found;
+  found.shape = shape;
+  std::vector<const CellResult*> without_time;
+  std::map<std::string, int> kept_out;
+  bool any = false;
+  for (const CellResult* result : in_order(folder)) {
+    // What auto ran stands there under its own name as well.
+    if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
+    any = true;
+    const std::string option = kept_out_by(*result, filters);
+    if (!option.empty()) {
+      ++kept_out[option];
+    } else if (result->status == Status::ok) {
+      found.candidates.push_back({result, {}, false});
+    } else {
+      without_time.push_back(result);
+      found.left_out.push_back(
+          fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
+    }
+  }
+  if (!any) fail_missing(folder, shape);
+  if (found.candidates.empty()) fail_empty(shape, without_time, kept_out);
+  return found;
+}
+
+}  // namespace
+
+std::vector<ShapePick> collect(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
+                               const Filters& filters) {
+  std::vector<ShapePick> picks;
+  for (const Shape& shape : shapes.empty() ? shapes_of(folder) : shapes) {
+    picks.push_back(collect(folder, shape, filters));
+  }
+  return picks;
+}
+
+}  // namespace headroom::pick

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "headroom/version.hpp"
+#include "pick/lines.hpp"
+#include "pick/pick.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::pick {
+namespace {
+
+// A processor's name or a path could hold anything; in a comment only a line's end would end it.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_cmake(const Pick& pick) {
+  const Configuration& choice = pick.choice();
+  std::string shapes;
+  for (const ShapePick& shape : pick.shapes) {
+    const sweep::CellResult& best = *shape.candidates[shape.chosen].result;
+    shapes +=
+        fmt::format("#   {}: best {}/{}, {}\n", shape.shape.id(), to_string(best.cell.formulation),
+                    best.cell.backend, sweep::format_seconds(best.time.median));
+  }
+  return fmt::format(
+      R"(# Written by headroom {version} pick; write it anew where the shapes or the machine change.
+# Measured on {machine}.
+{shapes}# {reason}.
+#
+#   include(this_file.cmake)
+#   target_link_libraries(your_program PRIVATE headroom::pick)
+
+set(HEADROOM_PICK_BACKEND "{backend}")
+set(HEADROOM_PICK_FORMULATION "{formulation}")
+set(HEADROOM_PICK_THREADS {threads})
+
+if(NOT TARGET headroom::{backend})  # it is there if headroom is a part of the project
+  find_package(headroom REQUIRED COMPONENTS {backend})
+endif()
+if(NOT TARGET headroom_pick)
+  add_library(headroom_pick INTERFACE)
+  add_library(headroom::pick ALIAS headroom_pick)
+  target_link_libraries(headroom_pick INTERFACE headroom::{backend})
+  # For options.backend, options.formulation and options.threads of headroom::AttentionOptions.
+  target_compile_definitions(headroom_pick INTERFACE
+    HEADROOM_PICK_BACKEND="{backend}"
+    HEADROOM_PICK_FORMULATION=headroom::Formulation::{formulation}
+    HEADROOM_PICK_THREADS={threads})
+endif()
+)",
+      fmt::arg("version", HEADROOM_VERSION),
+      fmt::arg("machine", one_line(measured_on(*pick.folder))), fmt::arg("shapes", shapes),
+      fmt::arg("reason", one_line(reason(pick))), fmt::arg("backend", choice.backend),
+      fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads));
+}
+
+}  // namespace headroom::pick

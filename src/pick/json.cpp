@@ -1,0 +1,92 @@
+#include "core/shape_json.hpp"
+#include "headroom/version.hpp"
+#include "pick/lines.hpp"
+#include "pick/pick.hpp"
+#include "sweep/json_text.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom::pick {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json cost_json(const LinkCost& cost) {
+  return {{"packages", cost.packages},
+          {"build_packages", cost.build_packages},
+          {"libraries", cost.libraries},
+          {"library_bytes", cost.library_bytes},
+          {"measured", cost.measured}};
+}
+
+ordered_json configuration_json(const Configuration& configuration) {
+  return {{"backend", configuration.backend},
+          {"formulation", to_string(configuration.formulation)},
+          {"threads", configuration.threads},
+          {"mean_loss", configuration.mean_loss},
+          {"worst_loss", configuration.worst_loss},
+          {"worst_shape", configuration.worst_shape},
+          {"shapes_without_time", configuration.missing},
+          {"tied_with_fastest", configuration.tied}};
+}
+
+ordered_json candidate_json(const Candidate& candidate) {
+  const sweep::CellResult& result = *candidate.result;
+  const sweep::Difference& difference = candidate.to_fastest;
+  return {
+      {"backend", result.cell.backend},
+      {"formulation", to_string(result.cell.formulation)},
+      {"threads", result.threads},
+      {"isa", result.isa},
+      {"time_s",
+       {{"median", result.time.median}, {"ci95", {result.time.ci95.low, result.time.ci95.high}}}},
+      {"packed_bytes", result.costs->packed_bytes},
+      {"times_the_fastest", difference.ratio},
+      {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
+      {"tied_with_fastest", candidate.tied}};
+}
+
+ordered_json shape_json(const ShapePick& shape) {
+  ordered_json candidates = ordered_json::array();
+  for (const Candidate& candidate : shape.candidates) {
+    candidates.push_back(candidate_json(candidate));
+  }
+  return {{"id", shape.shape.id()},
+          {"shape", headroom::to_json(shape.shape)},
+          {"choice", candidates[shape.chosen]},
+          {"candidates", candidates},
+          {"not_timed", shape.left_out}};
+}
+
+}  // namespace
+
+std::string to_json(const Pick& pick) {
+  const ordered_json& environment = pick.folder->environment;
+  ordered_json choice = configuration_json(pick.choice());
+  choice["reason"] = reason(pick);
+  choice["cmake"] = cmake_lines(pick.choice());
+  choice["cpp"] = cpp_lines(pick.choice());
+  ordered_json configurations = ordered_json::array();
+  ordered_json costs = ordered_json::object();
+  for (const Configuration& configuration : pick.configurations) {
+    configurations.push_back(configuration_json(configuration));
+    costs[configuration.backend] = cost_json(pick.costs.at(configuration.backend));
+  }
+  ordered_json shapes = ordered_json::array();
+  for (const ShapePick& shape : pick.shapes) shapes.push_back(shape_json(shape));
+  const ordered_json all{{"schema", tuning::kSchema},
+                         {"headroom", sweep::text_at(environment, "/headroom", HEADROOM_VERSION)},
+                         {"time", sweep::text_at(environment, "/time")},
+                         {"machine",
+                          {{"processor", sweep::text_at(environment, "/processor/name")},
+                           {"architecture", sweep::text_at(environment, "/processor/architecture")},
+                           {"allowed_cores", sweep::value_at(environment, "/allowed_cores")},
+                           {"isa", sweep::text_at(environment, "/isa")}}},
+                         {"margin", pick.margin},
+                         {"choice", choice},
+                         {"configurations", configurations},
+                         {"link", costs},
+                         {"shapes", shapes}};
+  return sweep::to_text(all, 2) + "\n";
+}
+
+}  // namespace headroom::pick

@@ -1,0 +1,64 @@
+#include "pick/lines.hpp"
+
+#include <fmt/format.h>
+
+#include "sweep/differences.hpp"
+#include "sweep/json_text.hpp"
+
+namespace headroom::pick {
+
+std::vector<std::string> cmake_lines(const Configuration& choice) {
+  return {fmt::format("find_package(headroom REQUIRED COMPONENTS {})", choice.backend),
+          fmt::format("target_link_libraries(your_program PRIVATE headroom::{})", choice.backend)};
+}
+
+std::vector<std::string> cpp_lines(const Configuration& choice) {
+  return {fmt::format("options.backend = \"{}\";", choice.backend),
+          fmt::format("options.formulation = headroom::Formulation::{};",
+                      to_string(choice.formulation)),
+          fmt::format("options.threads = {};", choice.threads)};
+}
+
+std::string to_text(const Configuration& choice) {
+  return fmt::format("{}/{}, {} thread{}", to_string(choice.formulation), choice.backend,
+                     choice.threads, choice.threads == 1 ? "" : "s");
+}
+
+std::string reason(const Pick& pick) {
+  const Configuration& choice = pick.choice();
+  const Configuration& fastest = pick.configurations.front();
+  const LinkCost& cost = pick.costs.at(choice.backend);
+  const char* everywhere = pick.shapes.size() == 1 ? "" : " in any shape";
+  if (pick.lighter_won()) {
+    return fmt::format(
+        "{} cannot be told apart from {}{}, and is lighter to link: {} instead of {}",
+        choice.backend, fastest.backend, everywhere, to_text(cost),
+        to_text(pick.costs.at(fastest.backend)));
+  }
+  std::string text = pick.shapes.size() == 1 ? fmt::format("{} is the fastest", choice.backend)
+                                             : fmt::format("{} is the fastest over {} shapes",
+                                                           choice.backend, pick.shapes.size());
+  if (choice.missing > 0) {
+    text += fmt::format(", although it has no time in {} of them", choice.missing);
+  }
+  std::string tied;
+  for (const Configuration& other : pick.configurations) {
+    if (&other == &choice || !other.tied) continue;
+    tied += fmt::format("{}{}", tied.empty() ? "" : ", ", other.backend);
+  }
+  if (choice.tied && !tied.empty()) {
+    text += fmt::format("; {} cannot be told apart from it{}, but no lighter to link", tied,
+                        everywhere);
+  }
+  return text;
+}
+
+std::string measured_on(const sweep::ResultsFolder& folder) {
+  const auto& environment = folder.environment;
+  return fmt::format("{} ({}), {} cores, {}, {}", sweep::text_at(environment, "/processor/name"),
+                     sweep::text_at(environment, "/processor/architecture"),
+                     sweep::shown(sweep::value_at(environment, "/allowed_cores"), "unknown"),
+                     sweep::text_at(environment, "/isa"), sweep::text_at(environment, "/time"));
+}
+
+}  // namespace headroom::pick

@@ -1,0 +1,23 @@
+// The lines that put a choice into a user's project; every output quotes the same ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pick/pick.hpp"
+
+namespace headroom::pick {
+
+std::vector<std::string> cmake_lines(const Configuration& choice);
+std::vector<std::string> cpp_lines(const Configuration& choice);
+
+/// Such as `fused/tbb, 2 threads`.
+std::string to_text(const Configuration& choice);
+
+/// Why this one, in a sentence or two.
+std::string reason(const Pick& pick);
+
+/// What the machine was, such as `AMD EPYC (x86_64), 2 cores, avx2, 2026-01-31T12:00:00Z`.
+std::string measured_on(const sweep::ResultsFolder& folder);
+
+}  // namespace headroom::pick

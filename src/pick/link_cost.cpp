@@ -1,0 +1,170 @@
+#include "pick/link_cost.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "sweep/numbers.hpp"
+
+namespace headroom::pick {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Known {
+  std::string_view backend;
+  std::string_view library;  // begins its file name; empty: it has none
+  std::vector<std::string> build_packages;
+  std::vector<std::string> debian12_packages;
+};
+
+const std::vector<Known>& known_backends() {
+  static const std::vector<Known> all{
+      {"naive", "", {}, {}},
+      {"autovec", "", {}, {}},
+      {"xsimd", "", {"libxsimd-dev"}, {}},
+      {"onednn",
+       "libdnnl.so",
+       {"libdnnl-dev", "ocl-icd-opencl-dev"},
+       {"libdnnl2", "libgomp1", "ocl-icd-libopencl1"}},
+      {"tbb", "libtbb.so", {"libxsimd-dev", "libtbb-dev"}, {"libtbb12"}},
+  };
+  return all;
+}
+
+// What every C++ program needs anyway.
+bool is_run_time(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kNames{"libc.so",     "libm.so",       "libstdc++.so",
+                                                   "libgcc_s.so", "libpthread.so", "libdl.so",
+                                                   "librt.so",    "ld-linux",      "linux-vdso"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view known) { return name.starts_with(known); });
+}
+
+// Shared libraries of this process by file name, each with the names of those that it needs.
+struct Loaded {
+  fs::path path;
+  std::vector<std::string> needs;
+};
+
+std::vector<std::string> needed_by(const link_map& object) {
+  const char* names = nullptr;
+  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_STRTAB) continue;
+    // glibc relocates the address on most architectures and leaves it as an offset on others.
+    const auto address = entry->d_un.d_ptr;
+    const auto start = address < object.l_addr ? address + object.l_addr : address;
+    names = reinterpret_cast<const char*>(start);  // NOLINT(performance-no-int-to-ptr)
+  }
+  std::vector<std::string> needs;
+  for (const ElfW(Dyn)* entry = object.l_ld; names != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED) needs.emplace_back(names + entry->d_un.d_val);
+  }
+  return needs;
+}
+
+std::map<std::string, Loaded> loaded_libraries() {
+  std::map<std::string, Loaded> all;
+  link_map* object = nullptr;
+  void* self = dlopen(nullptr, RTLD_NOW);
+  if (self == nullptr) return all;
+  dlinfo(self, RTLD_DI_LINKMAP, static_cast<void*>(&object));
+  for (; object != nullptr; object = object->l_next) {
+    const fs::path path(object->l_name);
+    const std::string name = path.filename().string();
+    if (name.find(".so") != std::string::npos) all[name] = {path, needed_by(*object)};
+  }
+  dlclose(self);
+  return all;
+}
+
+// The library whose name begins so, and all that come with it.
+std::set<std::string> with_needs(const std::map<std::string, Loaded>& all, std::string_view root) {
+  std::set<std::string> found;
+  std::vector<std::string> todo;
+  for (const auto& [name, _] : all) {
+    if (name.starts_with(root)) todo.push_back(name);
+  }
+  while (!todo.empty()) {
+    const std::string name = todo.back();
+    todo.pop_back();
+    const auto library = all.find(name);
+    if (library == all.end() || is_run_time(name) || !found.insert(name).second) continue;
+    todo.insert(todo.end(), library->second.needs.begin(), library->second.needs.end());
+  }
+  return found;
+}
+
+// The Debian packages that own these files, from dpkg's lists; a path may stand there with or
+// without the leading /usr.
+std::vector<std::string> owners(std::set<std::string> files) {
+  for (const std::string& file : std::set<std::string>(files)) {
+    if (file.starts_with("/usr/")) files.insert(file.substr(4));
+  }
+  std::set<std::string> packages;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/var/lib/dpkg/info", none)) {
+    if (entry.path().extension() != ".list") continue;
+    std::ifstream lines(entry.path());
+    for (std::string line; std::getline(lines, line);) {
+      if (!files.contains(line)) continue;
+      const std::string name = entry.path().stem().string();
+      packages.insert(name.substr(0, name.find(':')));
+      break;
+    }
+  }
+  return {packages.begin(), packages.end()};
+}
+
+}  // namespace
+
+LinkCost link_cost(const std::string& backend) {
+  LinkCost cost;
+  cost.backend = backend;
+  const auto& all = known_backends();
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const Known& row) { return row.backend == backend; });
+  if (known == all.end()) return cost;
+  cost.build_packages = known->build_packages;
+  if (known->library.empty()) return cost;
+  const std::map<std::string, Loaded> loaded = loaded_libraries();
+  std::set<std::string> files;
+  for (const std::string& name : with_needs(loaded, known->library)) {
+    std::error_code error;
+    const fs::path file = fs::canonical(loaded.at(name).path, error);
+    const auto bytes = error ? 0 : fs::file_size(file, error);
+    cost.libraries.push_back(name);
+    cost.library_bytes += error ? 0 : static_cast<std::int64_t>(bytes);
+    files.insert(file.string());
+  }
+  if (!files.empty()) cost.packages = owners(files);
+  cost.measured = !cost.packages.empty();
+  if (!cost.measured) cost.packages = known->debian12_packages;
+  return cost;
+}
+
+bool lighter(const LinkCost& a, const LinkCost& b) {
+  const auto weight = [](const LinkCost& cost) {
+    return std::make_tuple(cost.packages.size(), cost.library_bytes, cost.build_packages.size());
+  };
+  return weight(a) < weight(b);
+}
+
+std::string to_text(const LinkCost& cost) {
+  if (cost.packages.empty()) return "nothing";
+  return fmt::format(
+      "{} ({})", fmt::join(cost.packages, ", "),
+      cost.library_bytes > 0 ? sweep::format_bytes(cost.library_bytes) : "Debian 12, size unknown");
+}
+
+}  // namespace headroom::pick

@@ -1,0 +1,154 @@
+#include "pick/pick.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "pick/candidates.hpp"
+#include "sweep/compare.hpp"
+#include "sweep/json_text.hpp"
+#include "sweep/ranking.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom::pick {
+namespace {
+
+using sweep::Difference;
+using sweep::Verdict;
+
+// `compare_samples` tells nothing apart with fewer than five samples a side. Here that would make
+// every slow backend as good as the fastest, so that the interval decides alone.
+bool is_tied(const Difference& difference) {
+  if (difference.enough) return difference.verdict != Verdict::slower;
+  return difference.ci95.low <= 1 + difference.margin;
+}
+
+void rank(std::vector<ShapePick>& shapes, double noise_floor) {
+  std::vector<const sweep::CellResult*> all;
+  for (const ShapePick& shape : shapes) {
+    for (const Candidate& candidate : shape.candidates) all.push_back(candidate.result);
+  }
+  const auto ranked = sweep::rank(all, noise_floor);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    shapes[i].candidates.clear();
+    for (const sweep::Ranked& one : ranked[i]) {
+      shapes[i].candidates.push_back({one.result, one.to_best, is_tied(one.to_best)});
+    }
+  }
+}
+
+// The lightest of all that are tied; the fastest of its backend.
+void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
+  const auto cost = [&](std::size_t i) {
+    return costs.at(shape.candidates[i].result->cell.backend);
+  };
+  for (std::size_t i = 1; i < shape.candidates.size(); ++i) {
+    if (shape.candidates[i].tied && lighter(cost(i), cost(shape.chosen))) shape.chosen = i;
+  }
+}
+
+// Adds a shape's candidate to what is known of its configuration.
+void add(Configuration& configuration, const Shape& shape, const Candidate& candidate) {
+  const double loss = candidate.to_fastest.ratio;
+  configuration.mean_loss *= loss;  // the product, until all shapes are in
+  configuration.tied = configuration.tied && candidate.tied;
+  --configuration.missing;
+  if (configuration.worst_shape.empty() || loss > configuration.worst_loss) {
+    configuration.worst_loss = loss;
+    configuration.worst_shape = shape.id();
+  }
+}
+
+std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shapes) {
+  std::map<std::tuple<std::string, Formulation, int>, Configuration> all;
+  for (const ShapePick& shape : shapes) {
+    for (const Candidate& candidate : shape.candidates) {
+      const sweep::CellResult& result = *candidate.result;
+      const auto key =
+          std::make_tuple(result.cell.backend, result.cell.formulation, result.threads);
+      const auto [place, fresh] = all.try_emplace(key);
+      if (fresh) {
+        place->second = {result.cell.backend,
+                         result.cell.formulation,
+                         result.threads,
+                         1,
+                         1,
+                         "",
+                         shapes.size(),
+                         true};
+      }
+      add(place->second, shape.shape, candidate);
+    }
+  }
+  std::vector<Configuration> list;
+  for (auto& [_, configuration] : all) {
+    const auto measured = static_cast<double>(shapes.size() - configuration.missing);
+    configuration.mean_loss = std::pow(configuration.mean_loss, 1 / measured);
+    configuration.tied = configuration.tied && configuration.missing == 0;
+    list.push_back(std::move(configuration));
+  }
+  return list;
+}
+
+// Of each backend only its best one stays, one that is tied everywhere before all; the best backend
+// first.
+void keep_best(std::vector<Configuration>& configurations) {
+  std::stable_sort(configurations.begin(), configurations.end(), [](const auto& a, const auto& b) {
+    return std::make_tuple(a.missing, !a.tied, a.mean_loss) <
+           std::make_tuple(b.missing, !b.tied, b.mean_loss);
+  });
+  std::vector<Configuration> best;
+  for (Configuration& configuration : configurations) {
+    const bool known = std::any_of(best.begin(), best.end(), [&](const Configuration& other) {
+      return other.backend == configuration.backend;
+    });
+    if (!known) best.push_back(std::move(configuration));
+  }
+  std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.missing, a.mean_loss) < std::tie(b.missing, b.mean_loss);
+  });
+  configurations = std::move(best);
+}
+
+}  // namespace
+
+Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
+          const Filters& filters) {
+  Pick pick;
+  pick.folder = &folder;
+  pick.shapes = collect(folder, shapes, filters);
+  for (const ShapePick& shape : pick.shapes) {
+    for (const Candidate& candidate : shape.candidates) {
+      const std::string& backend = candidate.result->cell.backend;
+      if (!pick.costs.contains(backend)) pick.costs.emplace(backend, link_cost(backend));
+    }
+  }
+  const double noise_floor = recorded_noise_floor(folder);
+  pick.margin = std::max(sweep::CompareSettings().threshold, noise_floor);
+  rank(pick.shapes, noise_floor);
+  for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
+  pick.configurations = configurations_of(pick.shapes);
+  keep_best(pick.configurations);
+  for (std::size_t i = 1; i < pick.configurations.size(); ++i) {
+    const Configuration& other = pick.configurations[i];
+    if (other.tied && lighter(pick.costs.at(other.backend), pick.costs.at(pick.choice().backend))) {
+      pick.chosen = i;
+    }
+  }
+  return pick;
+}
+
+std::string other_machine(const sweep::ResultsFolder& folder) {
+  const tuning::Machine here = tuning::this_machine();
+  const tuning::Machine there{sweep::text_at(folder.environment, "/processor/name"),
+                              sweep::text_at(folder.environment, "/processor/architecture")};
+  if (here == there) return "";
+  return fmt::format("{} was measured on '{}' ({}), and this is '{}' ({})", folder.path.string(),
+                     there.processor, there.architecture, here.processor, here.architecture);
+}
+
+}  // namespace headroom::pick

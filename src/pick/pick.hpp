@@ -1,0 +1,86 @@
+// Which backend and formulation to use for one or several shapes, from measured results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pick/link_cost.hpp"
+#include "sweep/results_folder.hpp"
+#include "sweep/statistics.hpp"
+
+namespace headroom::pick {
+
+/// What may be picked. An empty list allows everything.
+struct Filters {
+  std::vector<std::string> backends = {};
+  std::vector<std::string> without = {};
+  std::vector<Formulation> formulations = {};
+  std::vector<int> threads = {};  ///< of threaded backends; one thread alone is always allowed
+  std::string isa = {};           ///< of backends that have several
+  std::optional<std::int64_t> max_packed_bytes = std::nullopt;
+};
+
+/// A measured way to compute a shape.
+struct Candidate {
+  const sweep::CellResult* result = nullptr;
+  sweep::Difference to_fastest;  ///< its time over the fastest one's
+  bool tied = false;             ///< cannot be told apart from the fastest
+};
+
+struct ShapePick {
+  Shape shape;
+  std::vector<Candidate> candidates;  ///< by median, the fastest first; at least one
+  std::size_t chosen = 0;             ///< of all that are tied, the one that is lightest to link
+  std::vector<std::string> left_out;  ///< cells without a time, with the reason
+};
+
+/// A backend with its settings, used for every shape.
+struct Configuration {
+  std::string backend;
+  Formulation formulation = Formulation::split;
+  int threads = 1;
+  double mean_loss = 1;     ///< time over the fastest of each shape, geometric mean
+  double worst_loss = 1;    ///< likewise, the largest
+  std::string worst_shape;  ///< where that is
+  std::size_t missing = 0;  ///< shapes for which it has no time
+  bool tied = false;        ///< with the fastest, in every shape
+};
+
+/// Refers to the folder, which has to outlive it.
+struct Pick {
+  const sweep::ResultsFolder* folder = nullptr;
+  std::vector<ShapePick> shapes;
+  std::vector<Configuration> configurations;  ///< the best of each backend, best first
+  std::size_t chosen = 0;                     ///< of the configurations
+  std::map<std::string, LinkCost> costs;      ///< by backend
+  double margin = 0;                          ///< ratio less 1 up to which times count as the same
+
+  const Configuration& choice() const { return configurations[chosen]; }
+  /// Whether a lighter backend was taken although another had the shorter median.
+  bool lighter_won() const { return chosen != 0; }
+};
+
+/// @param shapes to pick for; empty: all of the folder
+/// @throws InvalidArgument for a shape that the folder does not have, naming the nearest ones, and
+///         where the filters leave nothing. Where no cell has a time: std::runtime_error if one
+///         failed or crashed, Unavailable if all are unsupported, else ResourceError.
+Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
+          const Filters& filters);
+
+/// Where the results are from another machine than this one, what differs; else empty.
+std::string other_machine(const sweep::ResultsFolder& folder);
+
+/// For people.
+std::string to_text(const Pick& pick);
+
+/// A file for `include()`: defines the target `headroom::pick`.
+std::string to_cmake(const Pick& pick);
+
+/// A tuning file for tools and for the backend `auto`: schema `headroom.tuning/1`.
+std::string to_json(const Pick& pick);
+
+}  // namespace headroom::pick

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "pick/lines.hpp"
+#include "pick/pick.hpp"
+#include "sweep/numbers.hpp"
+
+namespace headroom::pick {
+namespace {
+
+template <class... Args>
+void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+}
+
+std::string verdict(const Candidate& candidate, bool fastest) {
+  if (fastest) return "fastest";
+  return candidate.tied ? "not told apart" : "slower";
+}
+
+std::string slower(const Candidate& candidate, bool fastest) {
+  if (fastest) return "1";
+  const sweep::Difference& difference = candidate.to_fastest;
+  return fmt::format("{:.2f} ({:.2f} - {:.2f})", difference.ratio, difference.ci95.low,
+                     difference.ci95.high);
+}
+
+void add_shape(std::string& text, const ShapePick& shape) {
+  add(text, "\n{}\n  {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}\n", shape.shape.id(),
+      "backend", "formul.", "thr", "time", "95 % interval", "times the fastest", "packed");
+  for (std::size_t i = 0; i < shape.candidates.size(); ++i) {
+    const sweep::CellResult& result = *shape.candidates[i].result;
+    const sweep::TimeSummary& time = result.time;
+    add(text, "{} {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
+        i == shape.chosen ? "*" : " ", result.cell.backend, to_string(result.cell.formulation),
+        result.threads, sweep::format_seconds(time.median),
+        fmt::format("{} - {}", sweep::format_seconds(time.ci95.low),
+                    sweep::format_seconds(time.ci95.high)),
+        slower(shape.candidates[i], i == 0), sweep::format_bytes(result.costs->packed_bytes),
+        verdict(shape.candidates[i], i == 0));
+  }
+  for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
+}
+
+// What the one choice costs where it is not the best.
+void add_configurations(std::string& text, const Pick& pick) {
+  add(text, "\none backend for all {} shapes, times the fastest of each shape\n",
+      pick.shapes.size());
+  add(text, "  {:<26}  {:>14}  {:>7}  {}\n", "", "geometric mean", "worst", "where");
+  for (std::size_t i = 0; i < pick.configurations.size(); ++i) {
+    const Configuration& configuration = pick.configurations[i];
+    add(text, "{} {:<26}  {:>14.2f}  {:>7.2f}  {}{}\n", i == pick.chosen ? "*" : " ",
+        to_text(configuration), configuration.mean_loss, configuration.worst_loss,
+        configuration.worst_shape,
+        configuration.missing == 0 ? ""
+                                   : fmt::format(" (no time in {} shapes)", configuration.missing));
+  }
+}
+
+void add_costs(std::string& text, const Pick& pick) {
+  add(text, "\nto link          at run time\n");
+  for (const Configuration& configuration : pick.configurations) {
+    const LinkCost& cost = pick.costs.at(configuration.backend);
+    add(text, "  {:<14} {}; to build: {}\n", configuration.backend, to_text(cost),
+        cost.build_packages.empty() ? "nothing"
+                                    : fmt::format("{}", fmt::join(cost.build_packages, ", ")));
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Pick& pick) {
+  const Configuration& choice = pick.choice();
+  std::string text = fmt::format("use {}", to_text(choice));
+  if (pick.shapes.size() == 1) {
+    for (const Candidate& candidate : pick.shapes.front().candidates) {
+      const sweep::CellResult& result = *candidate.result;
+      if (result.cell.backend != choice.backend || result.threads != choice.threads ||
+          result.cell.formulation != choice.formulation) {
+        continue;
+      }
+      add(text, ": {} for {}, 95 % interval {} - {}", sweep::format_seconds(result.time.median),
+          result.shape.id(), sweep::format_seconds(result.time.ci95.low),
+          sweep::format_seconds(result.time.ci95.high));
+    }
+  }
+  add(text, "\n{}\n", reason(pick));
+  add(text, "measured on {}; up to {:.3g} % counts as the same\n", measured_on(*pick.folder),
+      100 * pick.margin);
+  for (const ShapePick& shape : pick.shapes) add_shape(text, shape);
+  if (pick.shapes.size() > 1) add_configurations(text, pick);
+  add_costs(text, pick);
+  add(text, "\n");
+  for (const std::string& line : cmake_lines(choice)) add(text, "  {}\n", line);
+  add(text, "\n");
+  for (const std::string& line : cpp_lines(choice)) add(text, "  {}\n", line);
+  return text;
+}
+
+}  // namespace headroom::pick

@@ -1,0 +1,31 @@
+// Which candidate of a tuning file a shape that is not in it will run fastest with.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "tuning/request.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom::tuning {
+
+/// A shape farther away than this says nothing: 4 doublings are a factor of 16 in the tokens.
+inline constexpr double kFarthest = 4;
+
+struct Prediction {
+  std::optional<Candidate> best;  ///< empty: the file does not apply
+  std::string why_not;            ///< then
+  Shape nearest;
+  double distance = 0;     ///< of the nearest, in doublings
+  std::size_t shapes = 0;  ///< that were asked
+};
+
+/// Takes the candidate whose time, over the fastest one of the same shape, is the least on average
+/// around the nearest measured shape: in logarithms, each shape weighted by `1 / distance^4`, up to
+/// twice the distance of the nearest. So a shape half-way between two measured ones hears both, and
+/// a shape that was measured itself hears nobody else. A candidate has to be measured at the
+/// nearest shape, with the wanted number of threads or with one where its backend has no more.
+Prediction predict(const TuningFile& file, const Request& request);
+
+}  // namespace headroom::tuning

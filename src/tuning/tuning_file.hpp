@@ -1,0 +1,62 @@
+// A tuning file: how long each candidate took for some shapes on one machine. `headroom pick --emit
+// json` writes it, and backend `auto` reads it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "headroom/shape.hpp"
+
+namespace headroom::tuning {
+
+inline constexpr const char* kSchema = "headroom.tuning/1";
+
+/// Where the times were measured.
+struct Machine {
+  std::string processor;
+  std::string architecture;
+
+  bool operator==(const Machine&) const = default;
+};
+
+Machine this_machine();
+
+/// The isa of a candidate whose backend has only one.
+inline constexpr const char* kOnlyIsa = "baseline";
+
+/// One way to compute a shape.
+struct Candidate {
+  std::string backend;
+  Formulation formulation = Formulation::split;
+  int threads = 1;
+  std::string isa;     ///< level of the kernels, or `kOnlyIsa`
+  double seconds = 0;  ///< median of one forward pass
+};
+
+struct TunedShape {
+  Shape shape;
+  std::vector<Candidate> candidates;  ///< at least one
+};
+
+struct TuningFile {
+  std::string version;  ///< of the headroom that measured
+  Machine machine;
+  std::vector<TunedShape> shapes;  ///< at least one
+};
+
+/// Fields that it does not know are passed over.
+/// @throws FileError that names `path` and what is wrong in the text.
+TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text);
+
+/// @throws FileError likewise, or if the file cannot be read.
+TuningFile read_tuning(const std::filesystem::path& path);
+
+/// Why times of that version and machine say nothing here; empty if they do. Patch versions keep
+/// their speed.
+std::string stale_reason(const TuningFile& file);
+
+}  // namespace headroom::tuning
