@@ -102,6 +102,7 @@ TEST_F(CliPick, SaysWhatIsWrong) {
       "$headroom pick --tokens 4 --d-model 8 --heads 2 --without "
       "naive,autovec,xsimd,onednn,tbb",
       2, {"--without"});
+  expect("$headroom pick --tokens 0 --d-model 8 --heads 2", 2, {"B1_T0_D8_H2", "nothing"});
   expect("$headroom pick --tokens 4 --d-model 8 --heads 2 --budget soon", 2, {"--budget"});
 }
 
