@@ -4,8 +4,8 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-# headroom_decide_backend(<BACKEND> <debian packages> <found>): ON without the library is an
-# error that names the package to install. Sets HEADROOM_HAVE_<BACKEND>.
+# headroom_decide_backend(<BACKEND> <what to install> <found>): ON without the library is an
+# error that names what to install. Sets HEADROOM_HAVE_<BACKEND>.
 function(headroom_decide_backend backend package found)
   set(have OFF)
   if(NOT HEADROOM_WITH_${backend} STREQUAL "OFF")
@@ -41,10 +41,20 @@ endif()
 
 # Debian's dnnl package asks for OpenCL, so its own search may fail although dnnl is there.
 find_package(dnnl CONFIG QUIET)
-headroom_decide_backend(ONEDNN "libdnnl-dev ocl-icd-opencl-dev" "${dnnl_FOUND}")
-if(HEADROOM_HAVE_ONEDNN)
+set(onednn_packages "libdnnl-dev ocl-icd-opencl-dev")
+set(onednn_found ${dnnl_FOUND})
+if(dnnl_FOUND AND NOT DNNL_CPU_RUNTIME STREQUAL "SEQ")
+  # The thread count of each call is set through the runtime that oneDNN itself uses.
   find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT DNNL_CPU_RUNTIME STREQUAL "OMP")
+    set(onednn_found FALSE)
+    set(onednn_packages "a oneDNN on OpenMP; this one is on ${DNNL_CPU_RUNTIME}")
+  elseif(NOT OpenMP_CXX_FOUND)
+    set(onednn_found FALSE)
+    set(onednn_packages "OpenMP for ${CMAKE_CXX_COMPILER_ID}, for clang libomp-dev")
+  endif()
 endif()
+headroom_decide_backend(ONEDNN "${onednn_packages}" "${onednn_found}")
 
 if(HEADROOM_BUILD_BENCHMARKS OR HEADROOM_BUILD_TESTS)
   find_package(benchmark REQUIRED)

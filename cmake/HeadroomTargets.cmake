@@ -9,26 +9,59 @@ function(headroom_configure target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(${target}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
     $<$<BOOL:${HEADROOM_WERROR}>:-Werror>)
 endfunction()
 
-# headroom_add_library(<name> <sources...>): the library headroom_<name>, alias headroom::<name>.
+# headroom_add_library(<name> <sources...>): a library of the house, headroom_<name>, alias
+# headroom::<name>. Always an archive: what is not a user's to link needs no ABI.
 function(headroom_add_library name)
   add_library(headroom_${name} STATIC ${ARGN})
+  headroom_name_library(${name})
+endfunction()
+
+# headroom_add_public_library(<name> <sources...>): likewise, but one that users link: an archive
+# or, with BUILD_SHARED_LIBS, a shared library that lets out nothing but the public interface.
+function(headroom_add_public_library name)
+  add_library(headroom_${name} ${ARGN})
+  headroom_name_library(${name})
+  if(BUILD_SHARED_LIBS)
+    set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    set_target_properties(headroom_${name} PROPERTIES
+      VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+      LINK_DEPENDS ${exports})
+    target_link_options(headroom_${name} PRIVATE "LINKER:--version-script=${exports}")
+  else()
+    target_compile_definitions(headroom_${name} PUBLIC HEADROOM_STATIC)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY HEADROOM_PUBLIC_LIBRARIES ${name})
+endfunction()
+
+function(headroom_name_library name)
   add_library(headroom::${name} ALIAS headroom_${name})
   set_target_properties(headroom_${name} PROPERTIES
     OUTPUT_NAME headroom-${name} EXPORT_NAME ${name})
   headroom_configure(headroom_${name})
 endfunction()
 
-# headroom_add_backend(<name> <sources...>): a library whose registry entry the linker must keep,
-# although the registry refers to it only weakly.
+# headroom_add_backend(<name> <sources...>): a public library whose registration must take place
+# although no code refers to it, so the linker is told to keep it.
 function(headroom_add_backend name)
-  headroom_add_library(${name} ${ARGN})
+  headroom_add_public_library(${name} ${ARGN})
   target_link_libraries(headroom_${name} PUBLIC headroom::core)
-  target_link_options(headroom_${name} INTERFACE "LINKER:-u,headroom_backend_${name}")
+  if(BUILD_SHARED_LIBS)
+    # Distributions let the linker drop libraries that no symbol is taken from.
+    set(library $<TARGET_FILE:$<TARGET_NAME:headroom_${name}>>)
+    target_link_options(headroom_${name}
+      INTERFACE "LINKER:--push-state,--no-as-needed,${library},--pop-state"
+      PRIVATE LINKER:-z,nodelete)  # the registry keeps a pointer into it
+  else()
+    target_link_options(headroom_${name} INTERFACE "LINKER:-u,headroom_backend_${name}")
+  endif()
   set_property(GLOBAL APPEND PROPERTY HEADROOM_BACKENDS ${name})
 endfunction()

@@ -12,13 +12,20 @@ fail() {
   exit 1
 }
 
-# build_release <targets...>: configures and builds Release into build/
-build_release() {
-  say "configuring Release in build/"
-  (cd "$root" && cmake --preset release) >&2 ||
-    fail "cmake could not configure build/; its reason stands above. If the checkout was moved" \
-      "or copied, remove build/ and run this again."
+# build_preset <preset> <targets...>: configures and builds a preset of CMakePresets.json.
+build_preset() {
+  local preset=$1
+  local folder="build-$preset/"
+  if [[ "$preset" == release ]]; then folder=build/; fi
+  shift
+  say "configuring $preset in $folder"
+  (cd "$root" && cmake --preset "$preset") >&2 ||
+    fail "cmake could not configure $folder; its reason stands above. If the checkout was moved" \
+      "or copied, remove $folder and run this again."
   say "building (the first time takes minutes, later ones build what changed)"
-  (cd "$root" && cmake --build --preset release --target "$@") >&2 ||
-    fail "the build failed; the first error above says where. To start afresh remove build/."
+  (cd "$root" && cmake --build --preset "$preset" --target "$@") >&2 ||
+    fail "the build failed; the first error above says where. To start afresh remove $folder."
 }
+
+# build_release <targets...>: configures and builds Release into build/
+build_release() { build_preset release "$@"; }

@@ -55,6 +55,15 @@ TEST_F(CliCrash, EachCellGetsItsOwnStatusAndTheSweepGoesOn) {
   }
 }
 
+TEST_F(CliCrash, ABackendThatHangsIsEndedAndTheOthersKeepTheirTimes) {
+  expect("HEADROOM_TEST_HANG=1 " + std::string(kSweep) + " --backend naive,tbb --timeout 0.5s", 1,
+         {"1 ok", "1 crashed"});
+  const auto cells = by_backend();
+  EXPECT_EQ(cells.at("naive")["status"], "ok");
+  EXPECT_EQ(cells.at("tbb")["status"], "crashed");
+  EXPECT_NE(cells.at("tbb")["reason"].get<std::string>().find("hung"), std::string::npos);
+}
+
 // 0 if there is none. The list that /proc may have of children is not on every machine.
 pid_t child_of(pid_t parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -99,6 +99,40 @@ TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
   EXPECT_EQ(results().size(), 5u);
 }
 
+TEST_F(Cli, ColdCachesAreLabelledEverywhere) {
+  const std::string sweep =
+      std::string("$headroom sweep --backend xsimd --formulation split") + kTiny;
+  const Outcome outcome = run(sweep + " --cache cold");
+  if (outcome.code == 5) GTEST_SKIP() << outcome.errors;
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(results().at(0)["cache"], "cold");
+  const json environment = json::parse(read_all(path_ / "results" / "environment.json"));
+  EXPECT_EQ(environment["sweep"]["cache"], "cold");
+  expect(sweep + " --resume", 2, {"cache state is 'cold'", "'warm' in this run"});
+  expect(sweep + " --cache hot", 2, {"--cache", "'hot'", "warm, cold"});
+}
+
+TEST_F(Cli, TheRecordSaysWhatTheRunWentThrough) {
+  const std::string sweep = std::string("$headroom sweep --backend naive") + kTiny;
+  expect("OMP_TEST_ONLY=7 " + sweep, 0, {});
+  const auto environment = [this] {
+    return json::parse(read_all(path_ / "results" / "environment.json"));
+  };
+  const json before = environment();
+  EXPECT_TRUE(before.contains("ended"));
+  EXPECT_TRUE(before["conditions"].contains("stolen_share"));
+  EXPECT_TRUE(before["conditions"].contains("load_at_end"));
+  EXPECT_EQ(before["conditions"]["variables"]["OMP_TEST_ONLY"], "7");
+  expect(sweep + " --resume", 2, {"OMP_TEST_ONLY"});
+  run("sed -i '$d' results/results.jsonl");
+  expect("OMP_TEST_ONLY=7 " + sweep + " --resume", 0, {"1 to go"});
+  const json after = environment();
+  EXPECT_EQ(after["ended"], before["ended"]);
+  ASSERT_EQ(after["resumed"].size(), 1u);
+  EXPECT_TRUE(after["resumed"][0].contains("ended"));
+  EXPECT_TRUE(after["resumed"][0]["conditions"].contains("stolen_share"));
+}
+
 TEST_F(Cli, SweepNeverOverwritesResults) {
   expect(std::string("$headroom sweep --backend naive") + kTiny, 0, {});
   const std::string before = read_all(path_ / "results" / "results.jsonl");

@@ -50,6 +50,41 @@ TEST(Estimate, LearnsFromWhatWasSeen) {
       << "another formulation has a correction of its own";
 }
 
+TEST(Estimate, LearnsHowLongLayersTakeToMake) {
+  const Group large = plan_for("gpt2", "1").groups.at(0);
+  const TimingPlan plan;
+  Estimator estimator;
+  Shape wide = large.shape;
+  wide.d_in = wide.d_out = wide.d_proj = 4096;
+  const Cell& cell = large.cells[0];
+  const double before = estimator.cell_seconds(wide, cell, plan);
+  estimator.observe_setup(wide, cell, 100);
+  EXPECT_NEAR(estimator.cell_seconds(wide, cell, plan), before + 100, 2);
+  Shape narrow = large.shape;
+  narrow.d_in = narrow.d_out = narrow.d_proj = 64;
+  const double small = estimator.cell_seconds(narrow, cell, plan);
+  estimator.observe_setup(narrow, cell, 1e6);
+  EXPECT_EQ(estimator.cell_seconds(narrow, cell, plan), small)
+      << "a layer without weight to speak of says nothing about packing";
+}
+
+TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
+  const Group group = plan_for("gpt2", "1").groups.at(0);
+  const Estimator estimator;
+  TimingPlan plain;
+  TimingPlan beside = plain;
+  beside.beside = 1;
+  const Cell& cell = group.cells[0];
+  EXPECT_NEAR(estimator.cell_seconds(group.shape, cell, beside),
+              estimator.cell_seconds(group.shape, cell, plain) + plain.repetitions, 1e-9);
+  EXPECT_NEAR(estimator.group_seconds(group, beside),
+              estimator.group_seconds(group, plain) + plain.repetitions, 1e-9);
+  TimingPlan cold = plain;
+  cold.cold = true;
+  EXPECT_DOUBLE_EQ(cold.sample_seconds(1e-3), 1e-3) << "one pass";
+  EXPECT_DOUBLE_EQ(plain.sample_seconds(1e-3), plain.min_time);
+}
+
 TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
   EXPECT_EQ(affordable_repetitions(9, 0.01), 9);
   EXPECT_EQ(affordable_repetitions(9, 2), 4);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "headroom/export.h"
 #include "headroom/isa.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
@@ -24,10 +25,10 @@ enum class Formulation {
 };
 
 /// `"wrapper"`, `"split"` or `"fused"`.
-std::string_view to_string(Formulation formulation);
+HEADROOM_API std::string_view to_string(Formulation formulation);
 
 /// Inverse of `to_string`; empty for an unknown name.
-std::optional<Formulation> parse_formulation(std::string_view name);
+HEADROOM_API std::optional<Formulation> parse_formulation(std::string_view name);
 
 /// The name that leaves the choice of a backend to `choose_backend`.
 inline constexpr std::string_view kAuto = "auto";
@@ -97,7 +98,7 @@ struct AttentionCosts {
 /// A multi-head attention layer for one shape, with packed weights and its own workspace.
 ///
 /// Different objects may run at the same time; one object runs one `forward` at a time.
-class Attention {
+class HEADROOM_API Attention {
  public:
   /// Packs the weights and prepares the backend. The weights may be freed afterwards.
   /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// A row of the registry, in the order in which backends are listed everywhere.
@@ -20,10 +22,10 @@ struct BackendInfo {
 };
 
 /// Every backend the project knows, linked into this program or not.
-std::vector<BackendInfo> backends();
+HEADROOM_API std::vector<BackendInfo> backends();
 
 /// @throws InvalidArgument for a name that no backend has, naming the nearest;
 ///         Unavailable if it is not linked into this program or cannot run here.
-BackendInfo find_backend(std::string_view name);
+HEADROOM_API BackendInfo find_backend(std::string_view name);
 
 }  // namespace headroom

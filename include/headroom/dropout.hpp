@@ -6,16 +6,18 @@
 #include <array>
 #include <cstdint>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11).
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key);
+HEADROOM_API std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                                     std::array<std::uint32_t, 2> key);
 
 /// Attention weights of one layer that are kept, and by how much those are scaled.
 /// Weight `(row, column)` of head `h` in sequence `b` takes lane `column % 4` of the block whose
 /// low 64-bit counter is `column / 4` and whose high one is `(b * heads + h) * tokens + row`.
-struct DropoutPattern {
+struct HEADROOM_API DropoutPattern {
   double probability = 0;
   std::uint64_t seed = 0;
 

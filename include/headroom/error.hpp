@@ -6,22 +6,24 @@
 #include <stdexcept>
 #include <string>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// A violated precondition: a shape, view, option or weight that the library cannot accept.
-class InvalidArgument : public std::invalid_argument {
+class HEADROOM_API InvalidArgument : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
 /// A backend or an instruction set that this program or this machine does not have.
-class Unavailable : public std::runtime_error {
+class HEADROOM_API Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// A shape that a backend understands but declines, with its reason.
-class Unsupported : public std::runtime_error {
+class HEADROOM_API Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

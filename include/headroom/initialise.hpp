@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "headroom/export.h"
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 
@@ -13,23 +14,23 @@ namespace headroom {
 /// Weights drawn from a Gaussian with standard deviation `1 / sqrt(rows of the matrix)`, so that
 /// projections of a unit Gaussian are again close to unit variance. Biases are drawn with standard
 /// deviation 0.1.
-SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed);
+HEADROOM_API SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed);
 
 /// The layer's input, `B * T` rows of `d_in` unit Gaussians.
-Matrix gaussian_input(const Shape& shape, std::uint64_t seed);
+HEADROOM_API Matrix gaussian_input(const Shape& shape, std::uint64_t seed);
 
 /// The draw of `torch.manual_seed(seed)` followed by `nn.Linear` for query, key, value and then
 /// the output projection: uniform in +-1/sqrt(rows), from the 24 low bits of a 32-bit Mersenne
 /// Twister's draws, weight before bias, each matrix in `nn.Linear`'s transposed order.
 /// Query, key and value have biases if `shape.qkv_bias`; the output projection always has one.
-SplitWeights linear_weights(const Shape& shape, std::uint32_t seed);
+HEADROOM_API SplitWeights linear_weights(const Shape& shape, std::uint32_t seed);
 
 /// The draw of the textbook's wrapper: query, key and value `nn.Linear` of head 0, of head 1 and
 /// so on, each `d_in -> head_dim`, then the output projection if the shape has one.
-PerHeadWeights linear_weights_per_head(const Shape& shape, std::uint32_t seed);
+HEADROOM_API PerHeadWeights linear_weights_per_head(const Shape& shape, std::uint32_t seed);
 
 /// The draw of `torch.manual_seed(seed)` followed by `torch.rand(rows, cols)` `count` times.
-std::vector<Matrix> uniform_matrices(std::int64_t rows, std::int64_t cols, int count,
-                                     std::uint32_t seed);
+HEADROOM_API std::vector<Matrix> uniform_matrices(std::int64_t rows, std::int64_t cols, int count,
+                                                  std::uint32_t seed);
 
 }  // namespace headroom

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// One binary holds every level of its processor family.
@@ -18,19 +20,19 @@ enum class Isa {
 };
 
 /// `"sse4.2"`, `"avx2"`, `"avx512"` or `"neon"`.
-std::string_view to_string(Isa isa);
+HEADROOM_API std::string_view to_string(Isa isa);
 
 /// Inverse of `to_string`; empty for an unknown name.
-std::optional<Isa> parse_isa(std::string_view name);
+HEADROOM_API std::optional<Isa> parse_isa(std::string_view name);
 
 /// Levels that both this binary and this processor have, lowest first. The operating system's
 /// support for the wide registers is part of the test.
-std::vector<Isa> available_isas();
+HEADROOM_API std::vector<Isa> available_isas();
 
 /// The level to use: `requested` if given, else the environment variable `HEADROOM_ISA`, else the
 /// highest available.
 /// @throws Unavailable if the requested level or the variable names one that is unknown or that
 ///         this machine does not have; there is no silent fallback.
-Isa select_isa(std::optional<Isa> requested = std::nullopt);
+HEADROOM_API Isa select_isa(std::optional<Isa> requested = std::nullopt);
 
 }  // namespace headroom

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// Element type of activations and weights.
@@ -30,7 +32,7 @@ struct ByteCount {
 
 /// Sizes and options of a layer: `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` for
 /// each head, heads merged, then an optional output projection.
-struct Shape {
+struct HEADROOM_API Shape {
   std::int64_t batch = 1;          ///< B, independent sequences
   std::int64_t tokens = 0;         ///< T, tokens of a sequence
   std::int64_t d_in = 0;           ///< width of the input

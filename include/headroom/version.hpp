@@ -2,7 +2,4 @@
 /// The version of the library.
 #pragma once
 
-#define HEADROOM_VERSION_MAJOR 0
-#define HEADROOM_VERSION_MINOR 1
-#define HEADROOM_VERSION_PATCH 0
-#define HEADROOM_VERSION "0.1.0"
+#include "headroom/version.h"

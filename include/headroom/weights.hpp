@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "headroom/export.h"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom {
 
 /// An owning row-major matrix without padding.
-struct Matrix {
+struct HEADROOM_API Matrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::vector<float> values;
@@ -49,13 +50,13 @@ struct PerHeadWeights {
 
 /// Column slices of the split matrices, one head after the other.
 /// @throws InvalidArgument if the weights do not fit the shape.
-PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights);
+HEADROOM_API PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights);
 
 /// The heads' matrices side by side. Exact inverse of `to_per_head`.
 /// @throws InvalidArgument if the weights do not fit the shape.
-SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
+HEADROOM_API SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
 
 /// @throws InvalidArgument naming the matrix or bias whose size does not fit the shape.
-void check_weights(const Shape& shape, const SplitWeights& weights);
+HEADROOM_API void check_weights(const Shape& shape, const SplitWeights& weights);
 
 }  // namespace headroom

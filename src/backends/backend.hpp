@@ -10,6 +10,7 @@
 
 #include "core/head_view.hpp"
 #include "headroom/backend.hpp"
+#include "headroom/export.h"
 #include "headroom/isa.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
@@ -77,13 +78,20 @@ struct BackendEntry {
   std::unique_ptr<Backend> (*make)(const BackendConfig& config);
 };
 
-/// Defines the entry that the registry looks for; one a backend, with external linkage.
-#define HEADROOM_DEFINE_BACKEND(name)                              \
-  extern "C" const headroom::BackendEntry headroom_backend_##name; \
-  const headroom::BackendEntry headroom_backend_##name
+/// Makes a backend known to the program. Called once for each, while it is loaded.
+HEADROOM_API void register_backend(const char* name, const BackendEntry& entry) noexcept;
+
+/// Defines a backend's entry, and registers it before the program's own global objects are made.
+/// The name with C linkage is what a program asks the linker for, to get it out of an archive.
+#define HEADROOM_DEFINE_BACKEND(name)                                           \
+  extern "C" HEADROOM_API const headroom::BackendEntry headroom_backend_##name; \
+  [[gnu::constructor(101)]] static void register_backend_##name() {             \
+    headroom::register_backend(#name, headroom_backend_##name);                 \
+  }                                                                             \
+  constinit const headroom::BackendEntry headroom_backend_##name
 
 /// Looks a backend up for use.
 /// @throws as `find_backend`.
-const BackendEntry& backend_entry(std::string_view name);
+HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
 
 }  // namespace headroom

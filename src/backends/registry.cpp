@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <atomic>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/backend.hpp"
@@ -8,36 +11,21 @@
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 
-// Every backend, in the order in which they are listed everywhere. To add one, add its folder and
-// its line here.
-#define HEADROOM_FOR_EACH_BACKEND(do_with) \
-  do_with(naive) do_with(autovec) do_with(xsimd) do_with(onednn) do_with(tbb)
-
-// A backend is in the program if its target is linked. The references are weak, so that a program
-// that links one backend needs no other one's libraries; each backend's CMake target asks the
-// linker for its symbol by name.
-#define HEADROOM_DECLARE(name) \
-  extern const headroom::BackendEntry headroom_backend_##name __attribute__((weak));
-extern "C" {
-HEADROOM_FOR_EACH_BACKEND(HEADROOM_DECLARE)
-}
-
 namespace headroom {
 namespace {
 
 struct Row {
-  const char* name;
-  const BackendEntry* entry;
+  std::string_view name;
+  std::atomic<const BackendEntry*> entry = nullptr;  // null until the backend is loaded
 };
 
-#define HEADROOM_ROW(name) {#name, &headroom_backend_##name},
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table{HEADROOM_FOR_EACH_BACKEND(HEADROOM_ROW)};
-  return table;
-}
+// Every backend, in the order in which they are listed everywhere. To add one, add its folder and
+// its line here. Rows are there before any code of the program runs, because backends register
+// while they are loaded, in any order, and a plugin may bring one later.
+constinit std::array<Row, 5> rows{{{"naive"}, {"autovec"}, {"xsimd"}, {"onednn"}, {"tbb"}}};
 
 BackendInfo describe(const Row& row) {
-  if (row.entry != nullptr) return row.entry->describe();
+  if (const BackendEntry* entry = row.entry; entry != nullptr) return entry->describe();
   BackendInfo info;
   info.name = row.name;
   info.description = "not part of this program";
@@ -50,7 +38,7 @@ const Row& find_row(std::string_view name) {
     throw InvalidArgument("'auto' is no backend but the choice of one; name the backend here");
   }
   std::vector<std::string> names;
-  for (const Row& row : rows()) {
+  for (const Row& row : rows) {
     if (name == row.name) return row;
     names.emplace_back(row.name);
   }
@@ -59,9 +47,15 @@ const Row& find_row(std::string_view name) {
 
 }  // namespace
 
+void register_backend(const char* name, const BackendEntry& entry) noexcept {
+  for (Row& row : rows) {
+    if (row.name == name) row.entry = &entry;
+  }
+}
+
 std::vector<BackendInfo> backends() {
   std::vector<BackendInfo> all;
-  for (const Row& row : rows()) all.push_back(describe(row));
+  for (const Row& row : rows) all.push_back(describe(row));
   return all;
 }
 

@@ -6,13 +6,15 @@
 #include <memory>
 #include <new>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// Uninitialised floats, 64-byte aligned. Not std::vector, because that would zero every page of a
 /// packed weight matrix before it is overwritten. Large buffers ask for huge pages: packed weights
 /// are streamed once a pass, and with small pages a virtual machine walks two page tables every
 /// 4 KiB of them.
-class AlignedBuffer {
+class HEADROOM_API AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
 

@@ -5,10 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// Such as `did you mean 'xsimd'? Allowed: naive, autovec, xsimd`. The nearest name is left out if
 /// none is near.
-std::string suggest(std::string_view found, const std::vector<std::string>& allowed);
+HEADROOM_API std::string suggest(std::string_view found, const std::vector<std::string>& allowed);
 
 }  // namespace headroom

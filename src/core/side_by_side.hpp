@@ -5,19 +5,20 @@
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
+#include "headroom/export.h"
 #include "headroom/view.hpp"
 
 namespace headroom {
 
 /// Columns of all parts together.
-std::int64_t total_cols(const std::vector<ConstMatrixView>& parts);
+HEADROOM_API std::int64_t total_cols(const std::vector<ConstMatrixView>& parts);
 
 /// The whole as one matrix without gaps. @param parts matrices of equal depth, at least one
-AlignedBuffer side_by_side(const std::vector<ConstMatrixView>& parts);
+HEADROOM_API AlignedBuffer side_by_side(const std::vector<ConstMatrixView>& parts);
 
 /// The biases of the whole, with zeros up to `size`. @param biases one a part
 /// @pre `size` is at least `total_cols(parts)`.
-AlignedBuffer end_to_end(const std::vector<const float*>& biases,
-                         const std::vector<ConstMatrixView>& parts, std::int64_t size);
+HEADROOM_API AlignedBuffer end_to_end(const std::vector<const float*>& biases,
+                                      const std::vector<ConstMatrixView>& parts, std::int64_t size);
 
 }  // namespace headroom

@@ -69,9 +69,9 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const TileState& tile,
         const std::int64_t seen = task.causal ? tile.row + r + 1 - block.begin : block.count;
         const Vec score = only_first(acc.v[r][v], seen - k - v * kLanes);
         store(to, score);
-        row_max[r] = xsimd::max(row_max[r], score);
+        row_max[r] = max_or_second(row_max[r], score);
       } else {
-        row_max[r] = xsimd::max(row_max[r], acc.v[r][v]);
+        row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
       }
     }
   }

@@ -14,9 +14,8 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 ///
 /// The product passes a NaN on; adding n to the exponent bits instead would turn some into numbers.
 HEADROOM_INLINE Vec exp2(const Vec& unclamped) {
-  // The order of the operands matters: x86 returns the second one if either is a NaN.
-  const Vec x = xsimd::max(Vec(-126.0F), unclamped);
-  constexpr float kRound = 12582912.0F + 126.0F;  // 1.5 * 2^23, so that the sum's ulp is 1
+  const Vec x = max_or_second(Vec(-126.0F), unclamped);  // in this order a NaN stays one
+  constexpr float kRound = 12582912.0F + 126.0F;         // 1.5 * 2^23, so that the sum's ulp is 1
   const Vec rounded = x + Vec(kRound);
   const Vec r = x - (rounded - Vec(kRound));
   Vec p(2 * 1.5594677550860567e-4F);
@@ -26,7 +25,7 @@ HEADROOM_INLINE Vec exp2(const Vec& unclamped) {
   p = multiply_add(p, r, Vec(2 * 2.4022652782876183e-1F));
   p = multiply_add(p, r, Vec(2 * 6.9314721496804e-1F));
   p = multiply_add(p, r, Vec(2.0F));
-  return p * xsimd::bitwise_cast<Vec>(xsimd::bitwise_cast<IntVec>(rounded) << 23);
+  return p * low_bits_as_exponent(rounded);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -22,7 +22,7 @@ void softmax_tile(float* scores, float* sums) {
     store(partial_sums + r * kLanes, Vec(0.0F));
     Vec row_max(kMinusInfinity);
     for (std::int64_t k = 0; k < kKeyBlock; k += kLanes) {
-      row_max = xsimd::max(row_max, load(scores + score_at<kTileRows>(k, r)));
+      row_max = max_or_second(row_max, load(scores + score_at<kTileRows>(k, r)));
     }
     block_max[r] = max_lanes(row_max);
   }

@@ -54,6 +54,25 @@ HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {
 #endif
 }
 
+/// The larger of each pair of lanes, and `b` where either is a NaN: what x86 does, and what xsimd
+/// gives the other way around from 14.0 on. (On NEON a NaN from either side arrives.)
+HEADROOM_INLINE Vec max_or_second(const Vec& a, const Vec& b) {
+#if XSIMD_VERSION_MAJOR < 14
+  return xsimd::max(a, b);
+#else
+  return xsimd::max(b, a);
+#endif
+}
+
+/// `2^(n - 127)` for lanes whose low bits are `n`; 0 for `n = 0`.
+HEADROOM_INLINE Vec low_bits_as_exponent(const Vec& v) {
+#if XSIMD_VERSION_MAJOR < 11  // the template argument was a batch, and is now its element
+  return xsimd::bitwise_cast<Vec>(xsimd::bitwise_cast<IntVec>(v) << 23);
+#else
+  return xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(v) << 23);
+#endif
+}
+
 /// Every lane gets the value of the lane whose index differs in the bits of `D`. The compiler's
 /// shuffle, because xsimd 8.1 has none across all lanes of every level.
 template <int D, int... I>
@@ -71,7 +90,7 @@ HEADROOM_INLINE float sum_lanes(const Vec& v) {
 
 template <int D = kLanes / 2>
 HEADROOM_INLINE float max_lanes(const Vec& v) {
-  const Vec max = xsimd::max(v, swap_lanes<D>(v, std::make_integer_sequence<int, kLanes>()));
+  const Vec max = max_or_second(v, swap_lanes<D>(v, std::make_integer_sequence<int, kLanes>()));
   if constexpr (D > 1) return max_lanes<D / 2>(max);
   return max.data[0];
 }

@@ -1,0 +1,68 @@
+# What `cmake --install` installs: the libraries that users link, their headers, the CMake package,
+# pkg-config files and, where they are built, the programs. Rooms that only the programs need stay
+# private.
+
+include(CMakePackageConfigHelpers)
+
+set(HEADROOM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/headroom)
+get_property(HEADROOM_INSTALLED_LIBRARIES GLOBAL PROPERTY HEADROOM_PUBLIC_LIBRARIES)
+get_property(HEADROOM_INSTALLED_BACKENDS GLOBAL PROPERTY HEADROOM_BACKENDS)
+if(HEADROOM_HAVE_XSIMD AND NOT BUILD_SHARED_LIBS)
+  # Archives do not contain what they link.
+  list(APPEND HEADROOM_INSTALLED_LIBRARIES simd simd_backend)
+endif()
+
+# Both textbook backends come together: they need nothing, and a baseline is of use with its rival.
+function(headroom_package_of library result)
+  if(library STREQUAL "autovec")
+    set(library naive)
+  endif()
+  set(${result} ${library} PARENT_SCOPE)
+endfunction()
+
+foreach(library IN LISTS HEADROOM_INSTALLED_LIBRARIES)
+  headroom_package_of(${library} package)
+  install(TARGETS headroom_${library} EXPORT headroom-${library}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  # Libraries find each other wherever the prefix is moved to.
+  set_target_properties(headroom_${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(EXPORT headroom-${library} DESTINATION ${HEADROOM_INSTALL_CMAKEDIR}
+    NAMESPACE headroom:: FILE headroom-${library}.cmake COMPONENT dev)
+endforeach()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/headroom
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/headroom COMPONENT core)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/headroom COMPONENT dev)
+
+if(OpenMP_CXX_FOUND)
+  set(headroom_onednn_openmp OpenMP)
+endif()
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/headroomConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/headroomConfig.cmake
+  INSTALL_DESTINATION ${HEADROOM_INSTALL_CMAKEDIR} PATH_VARS CMAKE_INSTALL_LIBDIR)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/headroomConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/headroomConfig.cmake
+  ${PROJECT_BINARY_DIR}/headroomConfigVersion.cmake
+  DESTINATION ${HEADROOM_INSTALL_CMAKEDIR} COMPONENT dev)
+
+if(HEADROOM_BUILD_BENCHMARKS)
+  foreach(program IN ITEMS headroom headroom-bench headroom-kernels)
+    if(TARGET ${program})
+      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+      file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+    endif()
+  endforeach()
+endif()
+
+include(HeadroomPkgConfig)
+if(BUILD_SHARED_LIBS AND PROJECT_IS_TOP_LEVEL)
+  include(HeadroomPackages)
+endif()

@@ -1,0 +1,125 @@
+/** @file
+ * The library for C, and for every language that can call C.
+ *
+ * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` for each head, heads
+ * merged, then an optional output projection. All values are float32, all matrices row-major.
+ *
+ * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
+ * No C++ exception leaves the library. Backends are linked as for C++: see the README, "Link it".
+ */
+#ifndef HEADROOM_HEADROOM_H
+#define HEADROOM_HEADROOM_H
+
+#include <stdint.h>
+
+#include "headroom/export.h"
+#include "headroom/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What became of a call. */
+typedef enum headroom_status {
+  HEADROOM_OK = 0,
+  HEADROOM_INVALID_ARGUMENT = 1, /**< an argument breaks its rule; nothing was done */
+  HEADROOM_UNAVAILABLE = 2,      /**< the backend or instruction set is not here */
+  HEADROOM_UNSUPPORTED = 3,      /**< the backend declines this shape */
+  HEADROOM_OUT_OF_MEMORY = 4,
+  HEADROOM_INTERNAL_ERROR = 5 /**< a library behind a backend failed */
+} headroom_status;
+
+/** Sizes and options of a layer. Begin with `headroom_default_shape`, then set what differs. */
+typedef struct headroom_shape {
+  int64_t batch;         /**< B, independent sequences; 1 */
+  int64_t tokens;        /**< T, tokens of a sequence; 0 */
+  int64_t d_in;          /**< width of the input; 0, must be set */
+  int64_t d_out;         /**< width of all heads together, a multiple of `heads`; 0, must be set */
+  int64_t heads;         /**< H; 1 */
+  int64_t d_proj;        /**< width of the output projection, 0 for none; 0 */
+  int32_t causal;        /**< not 0: row i attends to columns 0..i only; 1 */
+  int32_t qkv_bias;      /**< not 0: query, key and value projections add a bias; 0 */
+  double dropout;        /**< probability that an attention weight is dropped, in [0, 1); 0 */
+  uint64_t dropout_seed; /**< 0 */
+} headroom_shape;
+
+/**
+ * Weights, read by `headroom_create` only. A product is `y = x W + b`, so a matrix is the transpose
+ * of what PyTorch's `nn.Linear` keeps. Head `h` owns columns `h * head_dim` to `(h + 1) *
+ * head_dim`.
+ */
+typedef struct headroom_weights {
+  const float* query;       /**< `d_in x d_out` */
+  const float* key;         /**< `d_in x d_out` */
+  const float* value;       /**< `d_in x d_out` */
+  const float* query_bias;  /**< `d_out` values with `qkv_bias`, else NULL; likewise the next two */
+  const float* key_bias;    /**< `d_out` values, or NULL */
+  const float* value_bias;  /**< `d_out` values, or NULL */
+  const float* output;      /**< `d_out x d_proj`, or NULL without an output projection */
+  const float* output_bias; /**< `d_proj` values, or NULL without an output projection */
+} headroom_weights;
+
+/** Who computes the layer; never what is computed. Begin with `headroom_default_options`. */
+typedef struct headroom_options {
+  const char* backend;     /**< such as "xsimd", the default */
+  const char* formulation; /**< "wrapper", "split" (the default) or "fused" */
+  const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
+  int32_t threads;         /**< 0, the default: every core this process may use */
+} headroom_options;
+
+/** A layer made ready to run. */
+typedef struct headroom_attention headroom_attention;
+
+/** Writes the values named first beside the fields of `headroom_shape`. NULL is ignored. */
+HEADROOM_API void headroom_default_shape(headroom_shape* shape);
+
+/** Writes the defaults of `headroom_options`. NULL is ignored. */
+HEADROOM_API void headroom_default_options(headroom_options* options);
+
+/**
+ * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
+ * While it works it holds one more copy of them.
+ *
+ * @param shape, weights must not be NULL.
+ * @param options NULL for the defaults.
+ * @param layer receives the layer, owned by the caller until `headroom_destroy`; NULL on failure.
+ */
+HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
+                                             const headroom_weights* weights,
+                                             const headroom_options* options,
+                                             headroom_attention** layer);
+
+/**
+ * Computes `y` from `x`. Allocates nothing. Different layers may run at the same time; one layer
+ * runs one call at a time.
+ *
+ * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
+ * @param x_stride elements (not bytes) from row to row, at least `d_in`.
+ * @param y `batch * tokens` rows of `d_proj` values, or of `d_out` without an output projection;
+ *        must not overlap `x`; not touched if HEADROOM_INVALID_ARGUMENT is returned.
+ * @param y_stride elements from row to row, at least the width of a row.
+ */
+HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const float* x,
+                                              int64_t x_stride, float* y, int64_t y_stride);
+
+/** Frees a layer. NULL is ignored. The layer must not be in use. */
+HEADROOM_API void headroom_destroy(headroom_attention* layer);
+
+/**
+ * What was wrong with the last call of this thread that failed: what, where, what was found and
+ * what is allowed, in UTF-8. Empty if none has failed. Owned by the library; it holds until the
+ * next call of this thread that fails.
+ */
+HEADROOM_API const char* headroom_error_text(void);
+
+/** Such as "HEADROOM_UNAVAILABLE"; "unknown status" for a value that is none. Never freed. */
+HEADROOM_API const char* headroom_status_name(headroom_status status);
+
+/** The version of the library that runs, such as HEADROOM_VERSION of the header. Never freed. */
+HEADROOM_API const char* headroom_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,128 @@
+/* layer <backend>: the C interface, against two tokens worked out by hand, and its errors. */
+#include <headroom/headroom.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  printf("not true: %s (last error: %s)\n", what, headroom_error_text());
+  ++failures;
+}
+
+static void expect_refused(headroom_status found, headroom_status allowed, const char* named) {
+  if (found == allowed && strstr(headroom_error_text(), named) != NULL) return;
+  printf("found %s \"%s\", expected %s naming \"%s\"\n", headroom_status_name(found),
+         headroom_error_text(), headroom_status_name(allowed), named);
+  ++failures;
+}
+
+/* One head of width 1 with all weights 1 but query 2: token 0 sees itself, token 1 sees both with
+   scores 2*x1*x0 and 2*x1*x1. */
+static const float kOne = 1.0F;
+static const float kTwo = 2.0F;
+static const float kX[2] = {0.5F, 1.0F};
+
+static headroom_weights small_weights(void) {
+  headroom_weights weights = {&kTwo, &kOne, &kOne, NULL, NULL, NULL, NULL, NULL};
+  return weights;
+}
+
+static headroom_shape small_shape(void) {
+  headroom_shape shape;
+  headroom_default_shape(&shape);
+  shape.tokens = 2;
+  shape.d_in = 1;
+  shape.d_out = 1;
+  return shape;
+}
+
+static void check_result(const headroom_options* options) {
+  const headroom_shape shape = small_shape();
+  const headroom_weights weights = small_weights();
+  headroom_attention* layer = NULL;
+  float y[6] = {-7.0F, -7.0F, -7.0F, -7.0F, -7.0F, -7.0F};
+  const double odds = exp(2.0 * 1.0 * 0.5 - 2.0 * 1.0 * 1.0);
+  const double second = (odds * 0.5 + 1.0) / (odds + 1.0);
+
+  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "create succeeds");
+  expect(layer != NULL, "create gives a layer");
+  expect(headroom_forward(layer, kX, 1, y, 3) == HEADROOM_OK, "forward succeeds");
+  expect(fabs((double)y[0] - 0.5) < 1e-6, "token 0 is its own value");
+  expect(fabs((double)y[3] - second) < 1e-6, "token 1 is the weighted mean of both");
+  expect(y[1] == -7.0F && y[2] == -7.0F, "nothing is written between rows");
+
+  expect_refused(headroom_forward(layer, kX, 0, y, 3), HEADROOM_INVALID_ARGUMENT, "stride");
+  expect_refused(headroom_forward(layer, NULL, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "x");
+  expect_refused(headroom_forward(NULL, kX, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "layer");
+  expect_refused(headroom_forward(layer, y, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "overlaps");
+  headroom_destroy(layer);
+  headroom_destroy(NULL);
+}
+
+static headroom_status create(const headroom_shape* shape, const headroom_weights* weights,
+                              const headroom_options* options) {
+  headroom_attention* layer = (headroom_attention*)&failures;
+  const headroom_status status = headroom_create(shape, weights, options, &layer);
+  expect(layer == NULL, "a failed create gives no layer");
+  return status;
+}
+
+static void check_refusals(const headroom_options* good) {
+  headroom_shape shape = small_shape();
+  headroom_weights weights = small_weights();
+  headroom_options options = *good;
+
+  expect_refused(create(NULL, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape is NULL");
+  expect_refused(create(&shape, NULL, good), HEADROOM_INVALID_ARGUMENT, "weights is NULL");
+  expect_refused(headroom_create(&shape, &weights, good, NULL), HEADROOM_INVALID_ARGUMENT,
+                 "layer is NULL");
+  weights.key = NULL;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "weights.key");
+  weights = small_weights();
+  weights.output_bias = &kOne;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "output_bias");
+  weights = small_weights();
+  shape.heads = 3;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "heads");
+  shape = small_shape();
+  shape.d_in = INT64_MAX;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "d_in");
+  shape = small_shape();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end the program */
+  shape.tokens = 1;
+  shape.batch = (int64_t)1 << 45;
+  expect_refused(create(&shape, &weights, good), HEADROOM_OUT_OF_MEMORY, "memory");
+  shape = small_shape();
+#endif
+
+  options.backend = "xsmid";
+  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "xsimd");
+  options = *good;
+  options.formulation = "spilt";
+  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "split");
+  options = *good;
+  options.isa = "avx1024";
+  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "avx2");
+  options = *good;
+  options.backend = strcmp(good->backend, "tbb") == 0 ? "onednn" : "tbb";
+  expect_refused(create(&shape, &weights, &options), HEADROOM_UNAVAILABLE, "headroom::");
+}
+
+int main(int count, char** arguments) {
+  headroom_options options;
+  headroom_default_options(&options);
+  if (count != 2) {
+    printf("usage: layer <backend>\n");
+    return 2;
+  }
+  options.backend = arguments[1];
+  expect(strcmp(headroom_version(), HEADROOM_VERSION) == 0, "library and header are one version");
+  expect(strcmp(headroom_error_text(), "") == 0, "no error before the first failure");
+  check_result(&options);
+  check_refusals(&options);
+  printf("%s: %d failures\n", options.backend, failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,52 @@
+/* plugin <core library> <backend library> <backend>: as a language that opens libraries at run time
+   would do it. The backend is not there, then its library is opened, and it is. */
+#include <dlfcn.h>
+#include <headroom/headroom.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef void (*default_shape_function)(headroom_shape*);
+typedef headroom_status (*create_function)(const headroom_shape*, const headroom_weights*,
+                                           const headroom_options*, headroom_attention**);
+typedef void (*destroy_function)(headroom_attention*);
+
+/* ISO C has no cast from what dlsym returns to a function. */
+static int find(void* library, const char* name, void* function) {
+  void* const address = dlsym(library, name);
+  memcpy(function, &address, sizeof address);
+  return address != NULL;
+}
+
+int main(int count, char** arguments) {
+  static const float kOne = 1.0F;
+  const headroom_weights weights = {&kOne, &kOne, &kOne, NULL, NULL, NULL, NULL, NULL};
+  default_shape_function default_shape;
+  create_function create;
+  destroy_function destroy;
+  headroom_shape shape;
+  headroom_options options = {NULL, NULL, NULL, 0};
+  headroom_attention* layer = NULL;
+  headroom_status before;
+  headroom_status after;
+  void* core;
+  if (count != 4) return 2;
+
+  core = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+  if (core == NULL || !find(core, "headroom_default_shape", &default_shape) ||
+      !find(core, "headroom_create", &create) || !find(core, "headroom_destroy", &destroy)) {
+    printf("%s\n", dlerror());
+    return 1;
+  }
+  default_shape(&shape);
+  shape.tokens = shape.d_in = shape.d_out = 1;
+  options.backend = arguments[3];
+  before = create(&shape, &weights, &options, &layer);
+  if (dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL) == NULL) {
+    printf("%s\n", dlerror());
+    return 1;
+  }
+  after = create(&shape, &weights, &options, &layer);
+  destroy(layer);
+  printf("%s: %d before its library was opened, %d after\n", arguments[3], (int)before, (int)after);
+  return before == HEADROOM_UNAVAILABLE && after == HEADROOM_OK ? 0 : 1;
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# subproject_test.sh <source> <work folder> <ON|OFF>
+# headroom inside another project, with shared libraries or archives, as the README shows it. What
+# is built that way is installed for the tests that follow.
+set -euo pipefail
+# shellcheck source=tests/package/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tests/package/readme.sh
+source "$(dirname "${BASH_SOURCE[0]}")/readme.sh"
+source=$1 work=$2 shared=$3
+fresh "$work"
+
+# A user has none of what only the programs and tests need.
+for package in GTest CLI11 benchmark nlohmann_json; do
+  disabled+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
+done
+
+# build_as_readme_says <name> [options...]
+project_as_readme_says() {
+  local name=$1
+  shift
+  readme_project "$source/README.md" "$name.cmake" "$work/$name"
+  ln -s "$source" "$work/$name/headroom"
+  configure "$work/$name" "$work/$name/build" -DBUILD_SHARED_LIBS="$shared" "${disabled[@]}" "$@"
+}
+
+project_as_readme_says add_subdirectory
+"$CMAKE" --build "$work/add_subdirectory/build" --parallel 2 --target headroom_naive
+
+project_as_readme_says fetch_content -DFETCHCONTENT_SOURCE_DIR_HEADROOM="$source" \
+  -DHEADROOM_INSTALL=ON
+"$CMAKE" --build "$work/fetch_content/build" --parallel 2
+"$work/fetch_content/build/app"
+"$CMAKE" --install "$work/fetch_content/build" --prefix "$work/prefix"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# symbols_test.sh <folder>: what the shared libraries of headroom in <folder> export.
+set -euo pipefail
+# shellcheck source=tests/package/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+shopt -s nullglob
+libraries=("$1"/libheadroom-*.so)
+((${#libraries[@]} > 1)) || fail "there are no shared libraries in $1"
+
+own='(headroom::|headroom_|(typeinfo|typeinfo name|vtable) for headroom::)'
+for library in "${libraries[@]}"; do
+  symbols=$(nm --dynamic --demangle --defined-only "$library" | sed 's/^[0-9a-f]* //')
+  strangers=$(grep -vE "^[A-Za-z] $own" <<<"$symbols" || true)
+  [[ -z "$strangers" ]] || fail "$library exports what is not headroom's: $strangers"
+  name=$(basename "$library" .so)
+  name=${name#libheadroom-}
+  if [[ "$name" == core ]]; then
+    grep -q ' headroom_create$' <<<"$symbols" || fail "$library does not export headroom_create"
+  else
+    # Whatever else a backend has is its own affair, but for the errors that it throws.
+    more=$(grep -vE " (headroom_backend_$name|(typeinfo|typeinfo name|vtable) for .*)$" <<<"$symbols" ||
+      true)
+    [[ -z "$more" ]] || fail "$library exports more than its entry: $more"
+  fi
+  echo "$name: $(wc -l <<<"$symbols") symbols"
+done
