@@ -61,8 +61,8 @@ typedef struct headroom_weights {
 
 /** Who computes the layer; never what is computed. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
-  const char* backend;     /**< such as "xsimd", the default */
-  const char* formulation; /**< "wrapper", "split" (the default) or "fused" */
+  const char* backend;     /**< such as "xsimd", the default; "auto" asks HEADROOM_TUNING */
+  const char* formulation; /**< "wrapper", "split", "fused"; NULL, the default: split, or auto's */
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
   int32_t threads;         /**< 0, the default: every core this process may use */
 } headroom_options;

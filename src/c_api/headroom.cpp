@@ -152,7 +152,6 @@ void headroom_default_options(headroom_options* options) {
   if (options == nullptr) return;
   *options = {};
   options->backend = "xsimd";
-  options->formulation = "split";
 }
 
 headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,
@@ -166,7 +165,8 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
     checked.validate();
     const headroom::AttentionOptions chosen =
         options_of(options != nullptr ? *options : headroom_options{});
-    headroom::find_backend(chosen.backend);  // before the weights are copied, which may take long
+    // Before the weights are copied, which may take long.
+    headroom::find_backend(headroom::choose_backend(checked, chosen).backend);
     *layer = new headroom_attention{{checked, weights_of(*weights, checked), chosen}};
   });
 }
