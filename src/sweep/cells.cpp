@@ -58,32 +58,20 @@ std::vector<T> once_each(std::vector<T> values, Key key, std::string_view option
   return unique;
 }
 
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', start), list.size());
-    names.push_back(list.substr(start, comma - start));
-    start = comma + 1;
-  }
-  return names;
-}
-
 std::vector<ShapeSeed> seeds_of(const Axes& axes) {
-  std::vector<ShapeSeed> of_presets;
-  for (const std::string& name :
-       axes.preset ? names_in(*axes.preset) : std::vector<std::string>{}) {
-    const std::vector<ShapeSeed> shapes = preset_shapes(name);
-    of_presets.insert(of_presets.end(), shapes.begin(), shapes.end());
-  }
   if (axes.model) {
     std::vector<ShapeSeed> seeds;
-    for (const std::string& name : names_in(*axes.model)) {
-      seeds.push_back(model_shape(name));
-      if (axes.preset) seeds.back().tokens = of_presets.front().tokens;
+    for (std::size_t start = 0; start <= axes.model->size();) {
+      const std::size_t comma = std::min(axes.model->find(',', start), axes.model->size());
+      seeds.push_back(model_shape(axes.model->substr(start, comma - start)));
+      start = comma + 1;
     }
+    if (!axes.preset) return seeds;
+    const Numbers tokens = preset_shapes(*axes.preset).front().tokens;
+    for (ShapeSeed& seed : seeds) seed.tokens = tokens;
     return seeds;
   }
-  if (axes.preset) return of_presets;
+  if (axes.preset) return preset_shapes(*axes.preset);
   if (!axes.sizes_given()) return preset_shapes("quick");
   return {{768, 12, kDefaultHeadDim, false, kDefaultTokens}};
 }
