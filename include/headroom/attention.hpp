@@ -62,7 +62,7 @@ struct Choice {
 };
 
 /// `"caller"`, `"tuning file"` or `"rule"`.
-std::string_view to_string(Choice::Source source);
+HEADROOM_API std::string_view to_string(Choice::Source source);
 
 /// What a layer of these options will run with. For `"auto"`:
 ///
@@ -77,7 +77,7 @@ std::string_view to_string(Choice::Source source);
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads; Unavailable if no backend of
 ///         this program takes the shape, or for an instruction set that is not here.
-Choice choose_backend(const Shape& shape, const AttentionOptions& options);
+HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of the parts of one forward pass.
 struct PhaseTimes {
@@ -132,7 +132,7 @@ class HEADROOM_API Attention {
 };
 
 /// A layer by the name of its backend, or `"auto"`. @throws as the constructor of `Attention`.
-Attention make_attention(std::string_view backend, const Shape& shape, const SplitWeights& weights,
-                         AttentionOptions options = {});
+HEADROOM_API Attention make_attention(std::string_view backend, const Shape& shape,
+                                      const SplitWeights& weights, AttentionOptions options = {});
 
 }  // namespace headroom

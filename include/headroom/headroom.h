@@ -61,10 +61,12 @@ typedef struct headroom_weights {
 
 /** Who computes the layer; never what is computed. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
-  const char* backend;     /**< such as "xsimd", the default */
-  const char* formulation; /**< "wrapper", "split" (the default) or "fused" */
+  const char* backend;     /**< such as "xsimd", the default, or "auto" */
+  const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
-  int32_t threads;         /**< 0, the default: every core this process may use */
+  const char*
+      tuning_file; /**< what "auto" asks; NULL: the one that HEADROOM_TUNING names, if any */
+  int32_t threads; /**< 0, the default: every core this process may use */
 } headroom_options;
 
 /** A layer made ready to run. */
@@ -73,7 +75,8 @@ typedef struct headroom_attention headroom_attention;
 /** Writes the values named first beside the fields of `headroom_shape`. NULL is ignored. */
 HEADROOM_API void headroom_default_shape(headroom_shape* shape);
 
-/** Writes the defaults of `headroom_options`. NULL is ignored. */
+/** Writes the defaults of `headroom_options`. NULL is ignored. Options of all zeros are the same.
+ */
 HEADROOM_API void headroom_default_options(headroom_options* options);
 
 /**
@@ -101,6 +104,12 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
  */
 HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const float* x,
                                               int64_t x_stride, float* y, int64_t y_stride);
+
+/** The backend that computes the layer, such as "tbb". The text is the layer's; NULL for NULL. */
+HEADROOM_API const char* headroom_chosen_backend(const headroom_attention* layer);
+
+/** Why that backend, in one line, and why a tuning file was not used, if so. Likewise. */
+HEADROOM_API const char* headroom_choice_reason(const headroom_attention* layer);
 
 /** Frees a layer. NULL is ignored. The layer must not be in use. */
 HEADROOM_API void headroom_destroy(headroom_attention* layer);

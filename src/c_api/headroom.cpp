@@ -8,7 +8,9 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/nearest.hpp"
@@ -18,6 +20,7 @@
 
 struct headroom_attention {
   headroom::Attention layer;
+  std::string reason;
 };
 
 namespace {
@@ -93,6 +96,7 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
                       headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon"})));
     }
   }
+  if (given.tuning_file != nullptr) options.tuning_file = given.tuning_file;
   options.threads = given.threads;
   return options;
 }
@@ -152,7 +156,6 @@ void headroom_default_options(headroom_options* options) {
   if (options == nullptr) return;
   *options = {};
   options->backend = "xsimd";
-  options->formulation = "split";
 }
 
 headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,
@@ -166,8 +169,12 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
     checked.validate();
     const headroom::AttentionOptions chosen =
         options_of(options != nullptr ? *options : headroom_options{});
-    headroom::find_backend(chosen.backend);  // before the weights are copied, which may take long
-    *layer = new headroom_attention{{checked, weights_of(*weights, checked), chosen}};
+    // Refused before the weights are copied, which may take long.
+    if (chosen.backend != headroom::kAuto) headroom::find_backend(chosen.backend);
+    headroom::Attention made(checked, weights_of(*weights, checked), chosen);
+    std::string reason = made.choice().reason;
+    if (!made.choice().warning.empty()) reason += "; " + made.choice().warning;
+    *layer = new headroom_attention{std::move(made), std::move(reason)};
   });
 }
 
@@ -179,6 +186,14 @@ headroom_status headroom_forward(headroom_attention* layer, const float* x, int6
     layer->layer.forward({x, shape.rows(), shape.d_in, x_stride},
                          {y, shape.rows(), shape.output_width(), y_stride});
   });
+}
+
+const char* headroom_chosen_backend(const headroom_attention* layer) {
+  return layer == nullptr ? nullptr : layer->layer.options().backend.c_str();
+}
+
+const char* headroom_choice_reason(const headroom_attention* layer) {
+  return layer == nullptr ? nullptr : layer->reason.c_str();
 }
 
 void headroom_destroy(headroom_attention* layer) { delete layer; }

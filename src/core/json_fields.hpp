@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// The fields of an object, and where in the file it stands. Everything throws InvalidArgument
 /// naming the field, what was found there and what is allowed. Refers to the object.
-class JsonFields {
+class HEADROOM_API JsonFields {
  public:
   /// @param path of the object in messages, such as `shape`; empty for the outermost one
   JsonFields(const nlohmann::ordered_json& object, std::string path);

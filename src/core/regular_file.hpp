@@ -6,10 +6,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// A file that is missing, cannot be read, or does not hold what it should.
-class FileError : public std::runtime_error {
+class HEADROOM_API FileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -17,6 +19,7 @@ class FileError : public std::runtime_error {
 /// The whole file.
 /// @throws FileError that names the path if it is missing, unreadable, no regular file (a FIFO is
 ///         refused, not waited for), or larger than `max_bytes`.
-std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes);
+HEADROOM_API std::string read_regular_file(const std::filesystem::path& path,
+                                           std::int64_t max_bytes);
 
 }  // namespace headroom

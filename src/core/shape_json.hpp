@@ -4,14 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_fields.hpp"
+#include "headroom/export.h"
 #include "headroom/shape.hpp"
 
 namespace headroom {
 
-nlohmann::ordered_json to_json(const Shape& shape);
+HEADROOM_API nlohmann::ordered_json to_json(const Shape& shape);
 
 /// What `to_json` wrote; the dropout seed keeps its default.
 /// @throws InvalidArgument naming the field, or for a shape that is not valid.
-Shape shape_from_json(const JsonFields& fields);
+HEADROOM_API Shape shape_from_json(const JsonFields& fields);
 
 }  // namespace headroom

@@ -4,15 +4,17 @@
 #include <string>
 #include <string_view>
 
+#include "headroom/export.h"
+
 namespace headroom::machine {
 
 /// The value after `key` in the first processor's block of /proc/cpuinfo; empty if there is none.
-std::string cpuinfo_value(std::string_view key);
+HEADROOM_API std::string cpuinfo_value(std::string_view key);
 
 /// Such as `"AMD EPYC"`; `"unknown"` if the kernel does not say.
-std::string processor_name();
+HEADROOM_API std::string processor_name();
 
 /// Such as `"x86_64"`.
-std::string processor_architecture();
+HEADROOM_API std::string processor_architecture();
 
 }  // namespace headroom::machine

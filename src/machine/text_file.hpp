@@ -6,18 +6,21 @@
 #include <optional>
 #include <string>
 
+#include "headroom/export.h"
+
 namespace headroom::machine {
 
 /// The whole file, or nothing if it cannot be read.
-std::optional<std::string> read_text(const std::filesystem::path& path);
+HEADROOM_API std::optional<std::string> read_text(const std::filesystem::path& path);
 
 /// The first line without trailing blanks, or nothing.
-std::optional<std::string> read_line(const std::filesystem::path& path);
+HEADROOM_API std::optional<std::string> read_line(const std::filesystem::path& path);
 
 /// The file's first word as a whole number; nothing if it is missing, `max`, or no number.
-std::optional<std::int64_t> read_number(const std::filesystem::path& path);
+HEADROOM_API std::optional<std::int64_t> read_number(const std::filesystem::path& path);
 
 /// The number after `key` in lines such as `MemAvailable:  123 kB`, as it stands there.
-std::optional<std::int64_t> number_after(const std::string& text, const std::string& key);
+HEADROOM_API std::optional<std::int64_t> number_after(const std::string& text,
+                                                      const std::string& key);
 
 }  // namespace headroom::machine

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "headroom/export.h"
 #include "tuning/request.hpp"
 #include "tuning/tuning_file.hpp"
 
@@ -26,6 +27,6 @@ struct Prediction {
 /// twice the distance of the nearest. So a shape half-way between two measured ones hears both, and
 /// a shape that was measured itself hears nobody else. A candidate has to be measured at the
 /// nearest shape, with the wanted number of threads or with one where its backend has no more.
-Prediction predict(const TuningFile& file, const Request& request);
+HEADROOM_API Prediction predict(const TuningFile& file, const Request& request);
 
 }  // namespace headroom::tuning

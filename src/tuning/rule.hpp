@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "headroom/export.h"
 #include "tuning/request.hpp"
 
 namespace headroom::tuning {
@@ -22,6 +23,6 @@ inline constexpr double kThreadedFlops = 3e6;
 /// least `kThreadedFlops` operations, then `xsimd`, `tbb`, `onednn`, `autovec`, `naive`.
 /// `fused`, the fewest products, unless the request names another formulation.
 /// @throws Unavailable if none is usable.
-RuleChoice choose_by_rule(const Request& request);
+HEADROOM_API RuleChoice choose_by_rule(const Request& request);
 
 }  // namespace headroom::tuning

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headroom/attention.hpp"
+#include "headroom/export.h"
 #include "headroom/shape.hpp"
 
 namespace headroom::tuning {
@@ -23,7 +24,7 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-Machine this_machine();
+HEADROOM_API Machine this_machine();
 
 /// The isa of a candidate whose backend has only one.
 inline constexpr const char* kOnlyIsa = "baseline";
@@ -50,13 +51,13 @@ struct TuningFile {
 
 /// Fields that it does not know are passed over.
 /// @throws FileError that names `path` and what is wrong in the text.
-TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text);
+HEADROOM_API TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text);
 
 /// @throws FileError likewise, or if the file cannot be read.
-TuningFile read_tuning(const std::filesystem::path& path);
+HEADROOM_API TuningFile read_tuning(const std::filesystem::path& path);
 
 /// Why times of that version and machine say nothing here; empty if they do. Patch versions keep
 /// their speed.
-std::string stale_reason(const TuningFile& file);
+HEADROOM_API std::string stale_reason(const TuningFile& file);
 
 }  // namespace headroom::tuning

@@ -62,6 +62,22 @@ static void check_result(const headroom_options* options) {
   headroom_destroy(NULL);
 }
 
+static void check_choice(const headroom_options* options) {
+  const headroom_shape shape = small_shape();
+  const headroom_weights weights = small_weights();
+  headroom_options by_rule = *options;
+  headroom_attention* layer = NULL;
+  by_rule.backend = "auto";
+  by_rule.tuning_file = "no/such/file.json";
+  expect(headroom_create(&shape, &weights, &by_rule, &layer) == HEADROOM_OK, "auto succeeds");
+  if (layer == NULL) return;
+  expect(strcmp(headroom_chosen_backend(layer), options->backend) == 0, "the one that is linked");
+  expect(strstr(headroom_choice_reason(layer), "no/such/file.json") != NULL, "the file is named");
+  headroom_destroy(layer);
+  expect(headroom_chosen_backend(NULL) == NULL, "no layer has no backend");
+  expect(headroom_choice_reason(NULL) == NULL, "no layer has no reason");
+}
+
 static headroom_status create(const headroom_shape* shape, const headroom_weights* weights,
                               const headroom_options* options) {
   headroom_attention* layer = (headroom_attention*)&failures;
@@ -122,7 +138,11 @@ int main(int count, char** arguments) {
   expect(strcmp(headroom_version(), HEADROOM_VERSION) == 0, "library and header are one version");
   expect(strcmp(headroom_error_text(), "") == 0, "no error before the first failure");
   check_result(&options);
+  check_choice(&options);
   check_refusals(&options);
+  options.backend = "auto"; /* has this backend alone to choose */
+  check_result(&options);
+  options.backend = arguments[1];
   printf("%s: %d failures\n", options.backend, failures);
   return failures == 0 ? 0 : 1;
 }

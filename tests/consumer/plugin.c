@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
   create_function create;
   destroy_function destroy;
   headroom_shape shape;
-  headroom_options options = {NULL, NULL, NULL, 0};
+  headroom_options options = {NULL, NULL, NULL, NULL, 0};
   headroom_attention* layer = NULL;
   headroom_status before;
   headroom_status after;

@@ -4,7 +4,7 @@
 # program has to be built like the library that it links.
 
 fail() {
-  echo "FAILED: $*"
+  echo "FAILED: $*" >&2
   exit 1
 }
 

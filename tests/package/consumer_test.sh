@@ -39,11 +39,12 @@ fi
 # What cannot be had is told with what to install.
 refused() {
   local components=$1 message=$2
-  mkdir -p "$work/refused"
+  local project="$work/refused-$languages"
+  mkdir -p "$project"
   printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' "project(refused LANGUAGES $languages)" \
-    "find_package(headroom REQUIRED COMPONENTS $components)" >"$work/refused/CMakeLists.txt"
+    "find_package(headroom REQUIRED COMPONENTS $components)" >"$project/CMakeLists.txt"
   local answer
-  if answer=$(configure "$work/refused" "$work/refused/build" --fresh -DCMAKE_PREFIX_PATH="$copy" 2>&1); then
+  if answer=$(configure "$project" "$project/build" -Uheadroom_DIR -DCMAKE_PREFIX_PATH="$copy" 2>&1); then
     fail "find_package took '$components'"
   fi
   tr -s '\n ' '  ' <<<"$answer" | grep -F "$message" ||
