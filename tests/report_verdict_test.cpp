@@ -70,7 +70,7 @@ TEST(ReportVerdict, NamesTheWinnerAtTheMostHeads) {
   expect_part(answer.text, "That is sure: every other backend is slower beyond the noise.");
   expect_part(answer.text, "8.00 × as fast as the plain loops of naive/split on 1 thread (");
   expect_part(answer.text, "2.00 × as fast as the best of the other backends, xsimd/split");
-  expect_part(answer.text, "tbb in 1, xsimd in 1, and no single backend in 0.");
+  expect_part(answer.text, "the fastest beyond the noise is tbb in 1, xsimd in 1.");
   ASSERT_EQ(answer.conclusion.most_heads.rows.size(), 1U);
   EXPECT_EQ(answer.conclusion.every_shape.rows.size(), 2U);
 }
@@ -84,7 +84,7 @@ TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
   expect_part(answer.text, "not told apart from the plain loops of naive/split");
   expect_part(answer.text, "no difference that could be told with tbb.");
   expect_no_part(answer.text, "×");
-  expect_no_part(answer.text, "sure");
+  expect_no_part(answer.text, "That is sure");
 }
 
 TEST(ReportVerdict, TooFewSamplesAreSaidToBeSo) {

@@ -195,10 +195,13 @@ Prose overall_sentence(const Findings& findings) {
                                 counted(timed, "shape")))};
   for (const auto& [name, count] : ranked) {
     prose.push_back(code(name));
-    prose.push_back(plain(fmt::format(" in {}, ", count)));
+    const bool last = shared == 0 && &name == &ranked.back().first;
+    prose.push_back(plain(fmt::format(" in {}{}", count, last ? "." : ", ")));
   }
-  prose.push_back(
-      plain(fmt::format("{}no single backend in {}.", ranked.empty() ? "" : "and ", shared)));
+  if (shared > 0) {
+    prose.push_back(
+        plain(fmt::format("{}no single backend in {}.", ranked.empty() ? "" : "and ", shared)));
+  }
   return prose;
 }
 
