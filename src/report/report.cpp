@@ -32,8 +32,7 @@ void refuse_to_overwrite(const fs::path& path) {
   constexpr std::int64_t kLargest = std::int64_t{64} << 20;
   std::error_code error;
   if (!fs::exists(path, error)) return;
-  if (fs::is_regular_file(path, error) &&
-      written_by_headroom(read_regular_file(path, kLargest))) {
+  if (fs::is_regular_file(path, error) && written_by_headroom(read_regular_file(path, kLargest))) {
     return;
   }
   throw InvalidArgument(
