@@ -49,8 +49,9 @@ Interval percentiles95(std::vector<double> values) {
   const auto low = values.begin() + tail;
   const auto high = values.end() - 1 - tail;
   std::nth_element(values.begin(), low, values.end());
+  const double lower = *low;  // what follows moves it
   std::nth_element(low, high, values.end());
-  return {*low, *high};
+  return {lower, *high};
 }
 
 // The resamples of pairs with as many samples a side.
