@@ -91,17 +91,19 @@ TEST_F(CliPick, SaysWhatIsWrong) {
   expect("$headroom pick --from results --emit jsno", 2, {"'jsno'", "'json'"});
   expect("$headroom pick --from results --without tbbb", 2, {"'tbbb'", "'tbb'"});
   expect("$headroom pick --from results --without naive,tbb,onednn", 2, {"--without 3"});
-  expect("$headroom pick --from results --max-packed-bytes 1", 2, {"--max-packed-bytes 2"});
+  expect("$headroom pick --from results --backend naive,tbb --max-packed-bytes 1", 2,
+         {"--max-packed-bytes 2", "--backend 1"});
   expect("$headroom pick --from results --max-packed-bytes none", 2, {"--max-packed-bytes"});
   expect("$headroom pick --from results --tokens 5 --d-model 8 --heads 2", 2,
          {"B1_T5_D8_H2", "nearest is: B1_T4_D8_H2"});
-  expect("$headroom pick --from results --backend onednn", 1, {"failed", "wrong"});
+  expect("$headroom pick --from results --backend onednn", 1, {"failed", "wrong", "--backend 2"});
   expect("$headroom pick --from nowhere", 3, {"nowhere"});
   expect("$headroom pick --from results --output no/such/file", 4, {"no/such/file"});
   expect(
       "$headroom pick --tokens 4 --d-model 8 --heads 2 --without "
       "naive,autovec,xsimd,onednn,tbb",
       2, {"--without"});
+  expect("$headroom pick --tokens 0 --d-model 8 --heads 2", 2, {"B1_T0_D8_H2", "nothing"});
   expect("$headroom pick --tokens 4 --d-model 8 --heads 2 --budget soon", 2, {"--budget"});
 }
 

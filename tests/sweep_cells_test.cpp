@@ -205,6 +205,20 @@ TEST(Cells, EveryPresetExpands) {
   }
 }
 
+TEST(Cells, SeveralPresetsAreJoinedAndSharedShapesStandOnce) {
+  const auto shapes_of = [](const char* presets) {
+    Axes axes = small();
+    axes.preset = presets;
+    return expand(axes, {}).groups.size();
+  };
+  EXPECT_EQ(shapes_of("heads,heads"), shapes_of("heads"));
+  // Twelve heads of 64 for 1 and 128 tokens are in both.
+  EXPECT_EQ(shapes_of("heads,tokens"), shapes_of("heads") + shapes_of("tokens") - 2);
+  Axes wrong = small();
+  wrong.preset = "heads,tokns";
+  EXPECT_NE(error_of(wrong).find("'tokens'"), std::string::npos);
+}
+
 TEST(Cells, QuickReachesGpt2AndNinetySixHeads) {
   const Plan plan = expand(small(), {});
   const auto has = [&](std::int64_t heads, std::int64_t width) {

@@ -87,7 +87,7 @@ TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
 
 TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
   EXPECT_EQ(affordable_repetitions(9, 0.01), 9);
-  EXPECT_EQ(affordable_repetitions(9, 2), 4);
+  EXPECT_EQ(affordable_repetitions(9, 1.5), 6);
   EXPECT_EQ(affordable_repetitions(9, 1e9), kMinRepetitions);
   EXPECT_EQ(affordable_repetitions(1, 1e9), 1) << "never more than asked for";
 }

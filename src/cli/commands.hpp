@@ -22,6 +22,7 @@ Command add_merge(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app);
+Command add_report(CLI::App& app);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
 int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of);

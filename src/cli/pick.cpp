@@ -112,6 +112,10 @@ sweep::Plan plan_of(const PickOptions& options, const pick::Filters& filters) {
   for (const std::string& note : plan.notes) complain("note", note);
   for (const std::string& warning : plan.warnings) complain("warning", warning);
   for (sweep::Group& group : plan.groups) {
+    if (group.shape.rows() == 0) {
+      throw InvalidArgument(fmt::format(
+          "{} has nothing to compute; give at least one token and one sequence", group.shape.id()));
+    }
     std::erase_if(group.cells, [&](const sweep::Cell& cell) {
       return std::find(filters.without.begin(), filters.without.end(), cell.backend) !=
              filters.without.end();

@@ -107,7 +107,8 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
                                       add_merge(app),
                                       add_compare(app),
                                       add_export(app),
-                                      add_pick(app)};
+                                      add_pick(app),
+                                      add_report(app)};
   sweep::ignore_broken_pipes();
   try {
     app.parse(count, arguments);

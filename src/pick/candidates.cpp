@@ -66,35 +66,34 @@ std::vector<Shape> shapes_of(const sweep::ResultsFolder& folder) {
       folder.path.string(), wanted.id(), names.size() == 1 ? "is" : "are", fmt::join(names, ", ")));
 }
 
+std::string text_of(const std::map<std::string, int>& kept_out) {
+  std::string text;
+  for (const auto& [option, count] : kept_out) {
+    text += fmt::format("{}{} {}", text.empty() ? "kept out by " : ", by ", option, count);
+  }
+  return text;
+}
+
 // No candidate at all: who is to blame decides about the exit code.
 [[noreturn]] void fail_empty(const Shape& shape, const std::vector<const CellResult*>& without_time,
                              const std::map<std::string, int>& kept_out) {
   if (without_time.empty()) {
-    std::vector<std::string> filters;
-    for (const auto& [option, count] : kept_out) {
-      filters.push_back(fmt::format("{} {}", option, count));
-    }
-    throw InvalidArgument(fmt::format("no candidate for {} is left; kept out by {}; allow more",
-                                      shape.id(), fmt::join(filters, ", by ")));
+    throw InvalidArgument(
+        fmt::format("no candidate for {} is left: {}; allow more", shape.id(), text_of(kept_out)));
   }
-  const auto has = [&](auto wanted) {
-    return std::find_if(without_time.begin(), without_time.end(), wanted);
+  const auto severity = [](const CellResult* result) {
+    if (sweep::is_broken(result->status)) return 2;
+    return result->status == Status::skipped ? 1 : 0;
   };
-  const auto broken =
-      has([](const CellResult* result) { return sweep::is_broken(result->status); });
-  const auto skipped =
-      has([](const CellResult* result) { return result->status == Status::skipped; });
-  const auto told = broken != without_time.end()    ? broken
-                    : skipped != without_time.end() ? skipped
-                                                    : without_time.begin();
-  const std::string message =
-      fmt::format("no candidate for {} has a time: {} {} ({}){}", shape.id(), (*told)->cell.id,
-                  to_string((*told)->status), (*told)->reason,
-                  without_time.size() == 1
-                      ? ""
-                      : fmt::format(", and {} more; see headroom sweep", without_time.size() - 1));
-  if (broken != without_time.end()) throw std::runtime_error(message);
-  if (skipped != without_time.end()) throw sweep::ResourceError(message);
+  const CellResult& told = **std::max_element(
+      without_time.begin(), without_time.end(),
+      [&](const CellResult* a, const CellResult* b) { return severity(a) < severity(b); });
+  std::string message =
+      fmt::format("no candidate for {} has a time: {} {} ({}); {} without one in all", shape.id(),
+                  told.cell.id, to_string(told.status), told.reason, without_time.size());
+  if (!kept_out.empty()) message += "; " + text_of(kept_out);
+  if (severity(&told) == 2) throw std::runtime_error(message);
+  if (severity(&told) == 1) throw sweep::ResourceError(message);
   throw Unavailable(message);
 }
 

@@ -47,7 +47,7 @@ std::string reason(const Pick& pick) {
     tied += fmt::format("{}{}", tied.empty() ? "" : ", ", other.backend);
   }
   if (choice.tied && !tied.empty()) {
-    text += fmt::format("; {} cannot be told apart from it{}, but no lighter to link", tied,
+    text += fmt::format("; {} cannot be told apart from it{}, but is no lighter to link", tied,
                         everywhere);
   }
   return text;

@@ -34,7 +34,8 @@ void add_axes_options(CLI::App& app, Axes& axes) {
   add("--dropout", axes.dropout, "probability that an attention weight is dropped (default 0)");
   add("--model", axes.model, fmt::format("sizes of a model: {}", fmt::join(model_names(), ", ")));
   add("--preset", axes.preset,
-      fmt::format("a set of shapes: {}; other axes override it", fmt::join(preset_names(), ", ")));
+      fmt::format("sets of shapes, separated by commas: {}; other axes override them",
+                  fmt::join(preset_names(), ", ")));
 }
 
 }  // namespace headroom::sweep

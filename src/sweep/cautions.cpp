@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "sweep/noise.hpp"
-#include "sweep/statistics.hpp"
 
 namespace headroom::sweep {
 namespace {
@@ -21,17 +19,9 @@ constexpr double kMostNoise = 0.1;
 
 // How far the control moved from cell to cell, in the thread count where it moved most.
 double drift(const std::vector<CellResult>& results) {
-  std::map<int, std::pair<double, double>> range;
-  for (const CellResult& result : results) {
-    if (!result.control) continue;
-    const double now = median(result.control->gflops);
-    auto& [least, most] = range.try_emplace(result.control->threads, now, now).first->second;
-    least = std::min(least, now);
-    most = std::max(most, now);
-  }
   double widest = 0;
-  for (const auto& [threads, ends] : range) {
-    widest = std::max(widest, ends.second / ends.first - 1);
+  for (const ControlDrift& drift : control_drift(results)) {
+    widest = std::max(widest, drift.between);
   }
   return widest;
 }

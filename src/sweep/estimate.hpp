@@ -7,6 +7,7 @@
 
 #include "headroom/shape.hpp"
 #include "sweep/cells.hpp"
+#include "sweep/statistics.hpp"
 
 namespace headroom::sweep {
 
@@ -33,8 +34,8 @@ inline constexpr int kPhaseRuns = 5;
 /// Seconds up to which a pass is short, and the fastest rival of a shape is timed twice.
 inline constexpr double kShortPass = 0.2;
 
-/// At least this many samples, whatever a cell takes.
-inline constexpr int kMinRepetitions = 3;
+/// At least this many samples, whatever a cell takes: with fewer it could not be told from others.
+inline constexpr int kMinRepetitions = static_cast<int>(kLeastSamples);
 
 /// Cells of more than a second a pass get fewer repetitions than asked for.
 int affordable_repetitions(int asked, double forward_seconds);

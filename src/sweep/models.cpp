@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
 
@@ -48,13 +50,30 @@ void add_tokens(std::vector<ShapeSeed>& seeds) {
 // About two minutes on two cores with every backend, `naive` included, so that set-up, build and
 // sweep of a fresh clone end within six: GPT-2's layer short and longer, one head to 96 heads, and
 // the widest layer for a single token, where memory is the limit.
-std::vector<ShapeSeed> quick() {
-  return {
-      {768, 12, 64, true, {1, 128}},
-      {64, 1, 64, false, {64}},
-      {1536, 96, 16, false, {16}},
-      {6144, 96, 64, false, {1}},
-  };
+void add_quick(std::vector<ShapeSeed>& seeds) {
+  seeds.push_back({768, 12, 64, true, {1, 128}});
+  seeds.push_back({64, 1, 64, false, {64}});
+  seeds.push_back({1536, 96, 16, false, {16}});
+  seeds.push_back({6144, 96, 64, false, {1}});
+}
+
+void add_preset(std::vector<ShapeSeed>& seeds, std::string_view name) {
+  if (name == "quick") {
+    add_quick(seeds);
+  } else if (name == "heads") {
+    add_heads(seeds, {1, 128});
+  } else if (name == "tokens") {
+    add_tokens(seeds);
+  } else if (name == "models") {
+    add_models(seeds, kModelTokens);
+  } else if (name == "full") {
+    add_models(seeds, {1, 16, 128, 512, 1024, 2048});
+    add_heads(seeds, {1, 16, 128, 1024});
+    add_tokens(seeds);
+  } else {
+    throw InvalidArgument(
+        fmt::format("--preset: unknown preset '{}'; {}", name, suggest(name, preset_names())));
+  }
 }
 
 }  // namespace
@@ -83,22 +102,12 @@ ShapeSeed model_shape(std::string_view name) {
       fmt::format("--model: unknown model '{}'; {}", name, suggest(name, model_names())));
 }
 
-std::vector<ShapeSeed> preset_shapes(std::string_view name) {
+std::vector<ShapeSeed> preset_shapes(std::string_view names) {
   std::vector<ShapeSeed> seeds;
-  if (name == "quick") return quick();
-  if (name == "heads") {
-    add_heads(seeds, {1, 128});
-  } else if (name == "tokens") {
-    add_tokens(seeds);
-  } else if (name == "models") {
-    add_models(seeds, kModelTokens);
-  } else if (name == "full") {
-    add_models(seeds, {1, 16, 128, 512, 1024, 2048});
-    add_heads(seeds, {1, 16, 128, 1024});
-    add_tokens(seeds);
-  } else {
-    throw InvalidArgument(
-        fmt::format("--preset: unknown preset '{}'; {}", name, suggest(name, preset_names())));
+  for (std::size_t start = 0; start <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', start), names.size());
+    add_preset(seeds, names.substr(start, comma - start));
+    start = comma + 1;
   }
   return seeds;
 }

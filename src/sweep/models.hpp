@@ -20,8 +20,9 @@ struct ShapeSeed {
 /// @throws InvalidArgument for an unknown name, with the nearest one.
 ShapeSeed model_shape(std::string_view name);
 
+/// @param names of presets, separated by commas.
 /// @throws InvalidArgument for an unknown name, with the nearest one.
-std::vector<ShapeSeed> preset_shapes(std::string_view name);
+std::vector<ShapeSeed> preset_shapes(std::string_view names);
 
 const std::vector<std::string>& model_names();
 const std::vector<std::string>& preset_names();

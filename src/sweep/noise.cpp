@@ -74,21 +74,29 @@ std::optional<NoiseFloor> noise_floor(const std::vector<CellResult>& results) {
   return NoiseFloor{percentile(off, 0.95), off.size()};
 }
 
-std::string noise_lines(const std::vector<CellResult>& results) {
+std::vector<ControlDrift> control_drift(const std::vector<CellResult>& results) {
   std::map<int, std::vector<double>> cells, within;
   for (const CellResult& result : results) {
     if (!result.control) continue;
     cells[result.control->threads].push_back(median(result.control->gflops));
     within[result.control->threads].push_back(scatter(result.control->gflops));
   }
-  std::string text;
+  std::vector<ControlDrift> drifts;
   for (const auto& [threads, medians] : cells) {
     const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+    drifts.push_back({threads, median(medians), *most / *least - 1, median(within[threads])});
+  }
+  return drifts;
+}
+
+std::string noise_lines(const std::vector<CellResult>& results) {
+  std::string text;
+  for (const ControlDrift& drift : control_drift(results)) {
     fmt::format_to(std::back_inserter(text),
                    "control on {} thread{}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
                    "by {:.1f} % within one\n",
-                   threads, threads == 1 ? "" : "s", median(medians), 100 * (*most / *least - 1),
-                   100 * median(within[threads]));
+                   drift.threads, drift.threads == 1 ? "" : "s", drift.gflops, 100 * drift.between,
+                   100 * drift.within);
   }
   if (const std::optional<NoiseFloor> floor = noise_floor(results)) {
     fmt::format_to(

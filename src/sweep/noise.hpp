@@ -72,6 +72,17 @@ struct NoiseFloor {
 /// From the A/A pairs among the results; nothing if there are none.
 std::optional<NoiseFloor> noise_floor(const std::vector<CellResult>& results);
 
+/// How far the control moved over a sweep, on one number of threads; shares of its median.
+struct ControlDrift {
+  int threads = 1;
+  double gflops = 0;   ///< median over the cells
+  double between = 0;  ///< from the slowest cell to the fastest
+  double within = 0;   ///< median over the cells of how far the readings beside one scatter
+};
+
+/// By number of threads; empty without a control.
+std::vector<ControlDrift> control_drift(const std::vector<CellResult>& results);
+
 /// For people: how much the control moved, a line for each number of threads, and the noise floor.
 std::string noise_lines(const std::vector<CellResult>& results);
 

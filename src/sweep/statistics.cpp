@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -11,30 +12,68 @@ namespace {
 
 constexpr std::size_t kResamples = 2000;
 
-// Medians of samples drawn, with replacement, from the given ones.
-class Bootstrap {
- public:
-  Bootstrap(const std::vector<double>& samples, std::mt19937_64& generator)
-      : samples_(samples), generator_(generator), drawn_(samples.size()) {}
-
-  double draw_median() {
-    // Not std::uniform_int_distribution, whose values differ between standard libraries; the bias
-    // of the remainder is below 2^-50 here.
-    for (double& value : drawn_) value = samples_[generator_() % samples_.size()];
-    return median(drawn_);
-  }
-
- private:
-  const std::vector<double>& samples_;
-  std::mt19937_64& generator_;
-  std::vector<double> drawn_;
+// Ranks of the two middle values of a sample; for an odd count the same one twice.
+struct Middle {
+  std::size_t low = 0;
+  std::size_t high = 0;
 };
 
-Interval percentiles95(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t tail = values.size() / 40;
-  return {values[tail], values[values.size() - 1 - tail]};
+double at(const std::vector<double>& sorted, const Middle& middle) {
+  return 0.5 * (sorted[middle.low] + sorted[middle.high]);
 }
+
+// The middles of samples drawn, with replacement, from `count` sorted values. They depend on the
+// count alone, so that many comparisons of as many samples share them.
+std::vector<Middle> draw_middles(std::size_t count, std::mt19937_64& generator) {
+  std::vector<std::size_t> drawn(count);
+  std::vector<Middle> middles(kResamples);
+  for (Middle& middle : middles) {
+    // Not std::uniform_int_distribution, whose values differ between standard libraries; the bias
+    // of the remainder is below 2^-50 here.
+    for (std::size_t& rank : drawn) rank = generator() % count;
+    const auto half = drawn.begin() + static_cast<std::ptrdiff_t>(count / 2);
+    std::nth_element(drawn.begin(), half, drawn.end());
+    middle.high = *half;
+    middle.low = count % 2 == 1 ? middle.high : *std::max_element(drawn.begin(), half);
+  }
+  return middles;
+}
+
+std::vector<double> sorted(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+Interval percentiles95(std::vector<double> values) {
+  const auto tail = static_cast<std::ptrdiff_t>(values.size() / 40);
+  const auto low = values.begin() + tail;
+  const auto high = values.end() - 1 - tail;
+  std::nth_element(values.begin(), low, values.end());
+  std::nth_element(low, high, values.end());
+  return {*low, *high};
+}
+
+// The resamples of pairs with as many samples a side.
+struct PairMiddles {
+  PairMiddles(std::size_t base_count, std::size_t next_count, std::uint64_t seed) {
+    std::mt19937_64 generator(seed);
+    base = draw_middles(base_count, generator);
+    next = draw_middles(next_count, generator);
+  }
+
+  Interval ratio_ci95(const std::vector<double>& base_samples,
+                      const std::vector<double>& next_samples) const {
+    const std::vector<double> divisors = sorted(base_samples);
+    const std::vector<double> dividends = sorted(next_samples);
+    std::vector<double> ratios(kResamples);
+    for (std::size_t i = 0; i < kResamples; ++i) {
+      ratios[i] = at(dividends, next[i]) / at(divisors, base[i]);
+    }
+    return percentiles95(std::move(ratios));
+  }
+
+  std::vector<Middle> base, next;
+};
 
 // Sum of the ranks of `a` among all values, ties sharing the mean of theirs, and the sum of
 // t^3 - t over all groups of t ties.
@@ -90,10 +129,11 @@ double normal_p(double a, double b, double largest_u, double tie_term) {
   return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
 }
 
-Difference measure_difference(const SamplePair& pair, const CompareSettings& settings) {
+Difference measure_difference(const SamplePair& pair, const CompareSettings& settings,
+                              const PairMiddles& middles) {
   Difference difference;
   difference.ratio = median(pair.next) / median(pair.base);
-  difference.ci95 = bootstrap_ratio_ci95(pair.base, pair.next, settings.seed);
+  difference.ci95 = middles.ratio_ci95(pair.base, pair.next);
   difference.p = mann_whitney(pair.base, pair.next).p;
   difference.margin = std::max(settings.threshold, pair.noise_floor);
   difference.enough = std::min(pair.base.size(), pair.next.size()) >= kLeastSamples;
@@ -137,23 +177,18 @@ double standard_deviation(const std::vector<double>& values) {
 
 Interval bootstrap_median_ci95(const std::vector<double>& samples, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
-  Bootstrap bootstrap(samples, generator);
-  std::vector<double> medians(kResamples);
-  for (double& result : medians) result = bootstrap.draw_median();
+  const std::vector<double> values = sorted(samples);
+  std::vector<double> medians;
+  medians.reserve(kResamples);
+  for (const Middle& middle : draw_middles(values.size(), generator)) {
+    medians.push_back(at(values, middle));
+  }
   return percentiles95(std::move(medians));
 }
 
 Interval bootstrap_ratio_ci95(const std::vector<double>& base, const std::vector<double>& next,
                               std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  Bootstrap of_base(base, generator);
-  Bootstrap of_next(next, generator);
-  std::vector<double> ratios(kResamples);
-  for (double& ratio : ratios) {
-    const double divisor = of_base.draw_median();
-    ratio = of_next.draw_median() / divisor;
-  }
-  return percentiles95(std::move(ratios));
+  return PairMiddles(base.size(), next.size(), seed).ratio_ci95(base, next);
 }
 
 RankTest mann_whitney(const std::vector<double>& a, const std::vector<double>& b) {
@@ -201,8 +236,12 @@ std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings) {
   std::vector<Difference> differences;
   std::vector<double> p;
+  std::map<std::pair<std::size_t, std::size_t>, PairMiddles> middles;
   for (const SamplePair& pair : pairs) {
-    differences.push_back(measure_difference(pair, settings));
+    const std::pair counts(pair.base.size(), pair.next.size());
+    const auto found =
+        middles.try_emplace(counts, counts.first, counts.second, settings.seed).first;
+    differences.push_back(measure_difference(pair, settings, found->second));
     p.push_back(differences.back().p);
   }
   const std::vector<double> corrected = correct_for_many(p);

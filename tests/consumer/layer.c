@@ -140,6 +140,9 @@ int main(int count, char** arguments) {
   check_result(&options);
   check_choice(&options);
   check_refusals(&options);
+  options.backend = "auto"; /* has this backend alone to choose */
+  check_result(&options);
+  options.backend = arguments[1];
   printf("%s: %d failures\n", options.backend, failures);
   return failures == 0 ? 0 : 1;
 }

@@ -1,0 +1,126 @@
+// Puts the page together: unpacks the data, draws the charts, keeps them in step with the controls.
+(() => {
+  const make = headroom.element;
+  const kNarrow = 640;
+
+  const unpack = async () => {
+    const digits = document.getElementById("report-data").textContent.trim();
+    const bytes = Uint8Array.from(atob(digits), (digit) => digit.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  };
+
+  const download = (name, type, text) => make("button", { type: "button", onclick: () => {
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  } }, name);
+
+  // A chart with its note and its table.
+  const figureOf = (chart, model, selection) => {
+    const canvas = make("div", { class: "chart", role: "img", id: "chart-" + chart.name });
+    const note = make("p", { class: "note" });
+    const empty = make("p", { class: "empty", hidden: true }, chart.empty);
+    const details = make("details", { ontoggle: () => fillTable() }, make("summary", {}, "Table"));
+    let drawn = null;
+    let stale = true;
+
+    const fillTable = () => {
+      if (!details.open || !stale) return;
+      stale = false;
+      details.replaceChildren(details.firstChild,
+        headroom.tableElement(chart.table(model, selection), chart.title));
+    };
+    const draw = (dark) => {
+      stale = true;
+      fillTable();
+      note.textContent = chart.note(model, selection);
+      const width = canvas.parentElement.clientWidth;
+      const view = { theme: headroom.theme(dark), width, narrow: width < kNarrow };
+      const option = headroom.hasCharts ? chart.draw(model, selection, view) : null;
+      canvas.setAttribute("aria-label", chart.title + ". " + note.textContent + " The table follows.");
+      canvas.hidden = option === null;
+      empty.hidden = option !== null || !headroom.hasCharts;
+      if (option === null) return;
+      const height = chart.height(model, selection);
+      canvas.style.height = height + "px";
+      drawn = drawn || echarts.init(canvas, null, { renderer: "svg", width, height });
+      drawn.resize({ width, height });
+      drawn.setOption(option, { notMerge: true });
+    };
+    return {
+      chart, draw, fillTable,
+      open: () => { details.open = true; fillTable(); },
+      element: make("figure", { id: chart.name }, make("figcaption", {}, make("h3", {}, chart.title)),
+        note, canvas, empty, details),
+    };
+  };
+
+  // Cells of a click go to the chart of raw samples.
+  const followClicks = (figures, selection, change) => {
+    for (const figure of figures) {
+      const chart = headroom.hasCharts &&
+        echarts.getInstanceByDom(figure.element.querySelector(".chart"));
+      if (!chart || figure.chart.name === "samples") continue;
+      chart.on("click", ({ data }) => {
+        const cell = data && (data.cell || (data.item && data.item.cell));
+        if (!cell) return;
+        selection.shape = cell.shapeId;
+        change("shape");
+        selection.cell = cell.id;
+        change("cell");
+      });
+    }
+  };
+
+  const start = (data) => {
+    const model = headroom.read(data);
+    document.getElementById("downloads").append(
+      download("results.jsonl", "application/x-ndjson", model.raw),
+      download("environment.json", "application/json", JSON.stringify(model.environment, null, 2)));
+    const place = document.getElementById("charts");
+    if (model.timed.length === 0) {
+      place.append(make("p", {}, "No cell has a time, so there is nothing to draw."));
+      return;
+    }
+    const selection = headroom.firstSelection(model);
+    const figures = headroom.charts.map((chart) => figureOf(chart, model, selection));
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    let printing = false;
+    const drawAll = () => figures.forEach((figure) => figure.draw(scheme.matches && !printing));
+    const change = (key) => {
+      controls.follow(key);
+      for (const name of ["shape", "cell"]) {
+        const list = document.getElementById("choose-" + name);
+        if (selection[name] !== undefined) list.value = selection[name];
+      }
+      figures.filter(({ chart }) => chart.uses.includes(key) || (key === "shape" && chart.uses.includes("cell")))
+        .forEach((figure) => figure.draw(scheme.matches));
+    };
+    const controls = headroom.controls(model, selection, change);
+    place.append(controls.element, ...figures.map((figure) => figure.element));
+    drawAll();
+    followClicks(figures, selection, change);
+    scheme.addEventListener("change", drawAll);
+    // On paper: light, with every chart as wide as the sheet.
+    addEventListener("beforeprint", () => { printing = true; drawAll(); });
+    addEventListener("afterprint", () => { printing = false; drawAll(); });
+    let width = place.clientWidth;
+    new ResizeObserver(() => {
+      if (place.clientWidth === width) return;
+      width = place.clientWidth;
+      drawAll();
+    }).observe(place);
+    if (!headroom.hasCharts) figures.forEach((figure) => figure.open());
+  };
+
+  headroom.hasCharts = typeof echarts !== "undefined";
+  unpack().then(start).then(() => {
+    document.documentElement.dataset.ready = "yes";
+  }).catch((error) => {
+    document.getElementById("charts").append(make("p", { class: "missing", role: "alert" },
+      "The charts could not be made: " + error + ". The tables of the verdict stand above; every cell is in " +
+      "results.csv beside this page. A browser of 2023 or later is needed."));
+    console.error(error);
+  });
+})();

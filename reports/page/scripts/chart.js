@@ -1,0 +1,164 @@
+// What the charts share: axes, lines with intervals, labels.
+headroom.chart = (() => {
+  const format = headroom.format;
+
+  // 1, 2, 5, 10, ... or powers of ten alone where there are many decades; the axis ends on ticks.
+  const logTicks = (values) => {
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    const steps = Math.log10(high / low) > 3.2 ? [1] : [1, 2, 5];
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)); ++power) {
+      for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(3)));
+    }
+    const first = Math.max(0, ticks.findLastIndex((tick) => tick <= low * 1.0001));
+    const last = ticks.findIndex((tick) => tick >= high * 0.9999);
+    return ticks.slice(first, (last < 0 ? ticks.length - 1 : last) + 1);
+  };
+
+  // Of given places on a logarithmic axis those that do not crowd each other.
+  const thinned = (values, pixels) => {
+    const decades = Math.log(values[values.length - 1] / values[0]) || 1;
+    const gap = (26 / pixels) * decades;
+    const kept = [];
+    for (const value of [...values].reverse()) {
+      if (kept.length === 0 || Math.log(kept[kept.length - 1] / value) >= gap) kept.push(value);
+    }
+    return kept.reverse();
+  };
+
+  const axis = (view, name, more) => ({
+    name, nameLocation: "middle", nameTextStyle: { color: view.theme.muted, fontSize: 12 },
+    axisLine: { show: true, lineStyle: { color: view.theme.line } },
+    axisTick: { lineStyle: { color: view.theme.line } },
+    axisLabel: { color: view.theme.text, fontSize: 12, hideOverlap: true },
+    splitLine: { lineStyle: { color: view.theme.grid } },
+    minorTick: { show: false }, ...more,
+  });
+
+  const logAxis = (view, name, ticks, label, more) => {
+    const base = axis(view, name, { nameGap: 28, ...more });
+    const wide = ticks.length > 1;
+    return {
+      ...base, type: "log",
+      min: wide ? ticks[0] : ticks[0] / 2, max: wide ? ticks[ticks.length - 1] : ticks[0] * 2,
+      axisTick: { ...base.axisTick, customValues: ticks },
+      axisLabel: { ...base.axisLabel, customValues: ticks, formatter: label || String },
+      splitLine: { ...base.splitLine, show: base.splitLine.show !== false },
+    };
+  };
+
+  const base = (view) => ({
+    animation: false, backgroundColor: view.theme.background,
+    textStyle: { fontFamily: view.theme.font, color: view.theme.text },
+    tooltip: {
+      trigger: "item", confine: true, borderColor: view.theme.line,
+      backgroundColor: view.theme.background,
+      textStyle: { color: view.theme.text, fontSize: 13, fontFamily: view.theme.font },
+    },
+  });
+
+  // Names stand at the ends of the lines; on a narrow screen above the chart.
+  const legend = (view, names) => ({
+    type: "scroll", top: 0, left: 0, itemWidth: view.narrow ? 18 : 26, itemHeight: 9, data: names,
+    formatter: (name) => name.replace(/\/split$/, ""),
+    show: view.narrow || names.some((name) => !name.endsWith("/split")),
+    textStyle: { color: view.theme.text, fontSize: 12 },
+    pageTextStyle: { color: view.theme.text }, pageIconColor: view.theme.muted,
+  });
+
+  const lineSeries = (view, name, data, more) => {
+    const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
+    const colour = view.theme.colour(backend);
+    const look = view.theme.formulation(formulation);
+    return {
+      name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
+      showSymbol: true, showAllSymbol: true,
+      lineStyle: { color: colour, width: 2, type: look.line },
+      itemStyle: { color: look.filled ? colour : view.theme.background, borderColor: colour,
+        borderWidth: 1.5 },
+      emphasis: { focus: "series" }, ...more,
+    };
+  };
+
+  // Names at the ends of the lines, pushed apart where they would cover each other.
+  const endLabels = (view, lines, valueOf, more) => {
+    const ends = [...lines].map(([name, line]) => ({ name, value: valueOf(line[line.length - 1]) }));
+    const kStep = 15;
+    const places = (api) => {
+      const sorted = ends.map((end, i) => ({ i, at: api.coord(end.value) }))
+        .sort((a, b) => a.at[1] - b.at[1]);
+      for (const end of sorted) end.y = end.at[1];
+      for (let round = 0; round < 40; ++round) {
+        for (let k = 1; k < sorted.length; ++k) {
+          const lack = kStep - (sorted[k].y - sorted[k - 1].y);
+          if (lack <= 0) continue;
+          sorted[k].y += lack / 2;
+          sorted[k - 1].y -= lack / 2;
+        }
+      }
+      return sorted;
+    };
+    return {
+      type: "custom", silent: true, z: 5, tooltip: { show: false }, data: ends.map((end) => end.value),
+      renderItem(params, api) {
+        if (view.narrow) return null;
+        const place = places(api).find((end) => end.i === params.dataIndex);
+        const { name } = ends[params.dataIndex];
+        const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
+        return {
+          type: "text", x: params.coordSys.x + params.coordSys.width + 9, y: place.y,
+          style: {
+            text: formulation === "split" ? backend : name, fill: view.theme.colour(backend),
+            font: "600 12px " + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
+          },
+        };
+      },
+      ...more,
+    };
+  };
+
+  // Bars from low to high; `data` holds [x, low, high].
+  const intervals = (view, name, data, more) => {
+    const colour = view.theme.colour(name.split(/\/(?=[^/]*$)/)[0]);
+    return {
+      name, type: "custom", silent: true, data, encode: { x: 0, y: [1, 2] }, z: 1,
+      renderItem(params, api) {
+        const low = api.coord([api.value(0), api.value(1)]);
+        const high = api.coord([api.value(0), api.value(2)]);
+        const style = { stroke: colour, lineWidth: 1.5, fill: "none" };
+        const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
+        return {
+          type: "group",
+          children: [
+            line(low[0], low[1], high[0], high[1]),
+            line(low[0] - 4, low[1], low[0] + 4, low[1]),
+            line(high[0] - 4, high[1], high[0] + 4, high[1]),
+          ],
+        };
+      },
+      ...more,
+    };
+  };
+
+  const tip = (head, rows) =>
+    "<strong>" + format.escape(head) + "</strong><br>" + rows.map(format.escape).join("<br>");
+
+  const cellTip = (cell) => {
+    const rows = [
+      format.threads(cell.threads) + ", " + cell.shapeId,
+      format.seconds(cell.time.median) + " (95 %: " + format.interval(cell.time, format.seconds) + ")",
+      format.digits(cell.gflops) + " GFLOP/s",
+    ];
+    if (cell.share !== undefined) rows.push(format.percent(cell.share) + " of the limit: " + cell.limit);
+    if (cell.naive) {
+      rows.push(format.times(cell.naive.ratio) + " naive (" + format.interval(cell.naive, format.times) +
+        "), " + cell.naive.verdict);
+    }
+    return tip(cell.backend + "/" + cell.formulation, rows);
+  };
+
+  const cellName = (cell) => cell.backend + "/" + cell.formulation + ", t" + cell.threads;
+
+  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, tip };
+})();

@@ -1,0 +1,69 @@
+// How far each result is from the double-precision reference, beside its limit.
+(() => {
+  const { chart, format } = headroom;
+
+  // An exact result has no place on a logarithmic axis; it stands at the foot.
+  const kFoot = 1e-4;
+  const share = (cell) => Math.max(kFoot, cell.error.nrmse / cell.error.limit);
+  const cellsOf = (model, selection) =>
+    headroom.chosen(model, selection, (cell) => cell.error && cell.error.limit > 0);
+
+  headroom.charts.push({
+    name: "error-against-limit",
+    title: "Error against its limit",
+    uses: ["threads", "backends", "formulations"],
+    empty: "No cell of this choice was checked.",
+    note: () =>
+      "All shapes. Normalised root-mean-square error against the double-precision reference, as a " +
+      "share of the limit; a cell beyond the line would have failed and have no time.",
+    height: () => 380,
+
+    draw(model, selection, view) {
+      const cells = cellsOf(model, selection);
+      if (cells.length === 0) return null;
+      const backends = headroom.distinct(cells, (cell) => cell.backend);
+      const tokens = cells.map((cell) => Math.max(1, cell.shape.tokens));
+      const names = headroom.distinct(cells, (cell) => cell.backend + "/" + cell.formulation);
+      const across = chart.logTicks(tokens.concat([1, 10]));
+      return {
+        ...chart.base(view),
+        legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
+        grid: { left: 66, right: 18, top: 46, bottom: 50 },
+        xAxis: chart.logAxis(view, "tokens", across, String, { splitLine: { show: false } }),
+        yAxis: chart.logAxis(view, "share of the limit", chart.logTicks(cells.map(share).concat([1.5])),
+          (value) => 100 * value + " %", { nameGap: 48 }),
+        tooltip: {
+          ...chart.base(view).tooltip,
+          formatter: ({ data: { cell } }) => chart.tip(cell.id, [
+            "nrmse " + format.scientific(cell.error.nrmse) + ", limit " + format.scientific(cell.error.limit),
+            format.percent(cell.error.nrmse / cell.error.limit) + " of the limit"]),
+        },
+        series: [
+          { type: "line", silent: true, symbol: "none", data: [[across[0], 1], [across[across.length - 1], 1]],
+            lineStyle: { color: view.theme.text, width: 1.5 },
+            endLabel: { show: true, formatter: () => "limit", color: view.theme.text, align: "right",
+              verticalAlign: "bottom", distance: 0, offset: [-4, -4] } },
+          ...names.map((name) => ({
+            ...chart.lineSeries(view, name, cells
+              .filter((cell) => cell.backend + "/" + cell.formulation === name)
+              .map((cell) => ({
+                // Side by side, so that backends with the same error do not hide each other.
+                value: [Math.max(1, cell.shape.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],
+                cell,
+              }))),
+            type: "scatter",
+          })),
+        ],
+      };
+    },
+
+    table: (model, selection) => ({
+      columns: [["cell"], ["nrmse", 1], ["limit", 1], ["of the limit", 1], ["max / rms", 1]],
+      rows: cellsOf(model, selection).map((cell) => [
+        cell.id, format.scientific(cell.error.nrmse), format.scientific(cell.error.limit),
+        format.percent(cell.error.nrmse / cell.error.limit),
+        Number.isFinite(cell.error.max_over_rms) ? format.scientific(cell.error.max_over_rms) : "-",
+      ]),
+    }),
+  });
+})();

@@ -1,0 +1,76 @@
+// Every cell under the measured roofs of the machine.
+(() => {
+  const { chart, format } = headroom;
+
+  const cellsOf = (model, selection) =>
+    headroom.chosen(model, selection, (cell) => cell.intensity > 0);
+
+  const roofsOf = (model) => {
+    const fma = model.peaks.fma_gflops_by_threads || {};
+    const read = model.peaks.read_gb_per_s_by_threads || {};
+    return Object.keys(fma).filter((threads) => fma[threads] > 0 && read[threads] > 0)
+      .map((threads) => ({ threads: Number(threads), fma: fma[threads], read: read[threads] }));
+  };
+
+  const roofSeries = (view, roof, from, to) => {
+    const ridge = roof.fma / roof.read;
+    const points = [[from, from * roof.read], [Math.min(Math.max(ridge, from), to), Math.min(roof.fma, to * roof.read)]];
+    if (ridge < to) points.push([to, roof.fma]);
+    return {
+      name: "roof", type: "line", data: points, symbol: "none", silent: true, z: 1,
+      lineStyle: { color: view.theme.text, width: 1.5, type: roof.threads === 1 ? "dashed" : "solid" },
+      endLabel: {
+        show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
+        distance: 0, offset: [-4, -4],
+        formatter: () => format.digits(roof.fma) + " GFLOP/s, " + format.digits(roof.read) +
+          " GB/s on " + format.threads(roof.threads),
+      },
+    };
+  };
+
+  headroom.charts.push({
+    name: "roofline",
+    title: "Roofline: every cell under the measured limits",
+    uses: ["threads", "backends", "formulations"],
+    empty: "No peaks were measured beside these cells, so there are no roofs to draw.",
+    note: (model, selection) =>
+      "All shapes, up to " + format.threads(selection.threads) + ". Bytes are weights, input and " +
+      "output, each moved once; a cell above the slanted roof had them in a cache.",
+    height: () => 460,
+
+    draw(model, selection, view) {
+      const cells = cellsOf(model, selection);
+      const roofs = roofsOf(model).filter((roof) => roof.threads <= selection.threads);
+      if (cells.length === 0 || roofs.length === 0) return null;
+      const across = chart.logTicks(cells.map((cell) => cell.intensity));
+      const up = chart.logTicks([...cells.map((cell) => cell.gflops), ...roofs.map((roof) => roof.fma * 1.2)]);
+      const names = headroom.distinct(cells, (cell) => cell.backend + "/" + cell.formulation);
+      const to = across[across.length - 1];
+      return {
+        ...chart.base(view),
+        legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
+        grid: { left: 62, right: 18, top: 46, bottom: 50 },
+        xAxis: chart.logAxis(view, "operations for each byte", across),
+        yAxis: chart.logAxis(view, "GFLOP/s", up, String, { nameGap: 44 }),
+        tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
+        series: [
+          ...roofs.map((roof) => roofSeries(view, roof, Math.max(across[0], up[0] / roof.read), to)),
+          ...names.map((name) => ({
+            ...chart.lineSeries(view, name, cells
+              .filter((cell) => cell.backend + "/" + cell.formulation === name)
+              .map((cell) => ({ value: [cell.intensity, cell.gflops], cell }))),
+            type: "scatter", symbolSize: 9,
+          })),
+        ],
+      };
+    },
+
+    table: (model, selection) => ({
+      columns: [["cell"], ["operations a byte", 1], ["GFLOP/s", 1], ["of limit", 1], ["limit"]],
+      rows: cellsOf(model, selection).map((cell) => [
+        cell.id, format.digits(cell.intensity), format.digits(cell.gflops),
+        cell.share === undefined ? "-" : format.percent(cell.share), cell.limit || "-",
+      ]),
+    }),
+  });
+})();

@@ -1,0 +1,74 @@
+// The raw samples of one cell, with the control beside them.
+(() => {
+  const { chart, format } = headroom;
+
+  headroom.cellOf = (model, selection) =>
+    model.timed.find((cell) => cell.id === selection.cell) ||
+    model.timed.filter((cell) => cell.shapeId === selection.shape)
+      .reduce((best, cell) => (!best || cell.time.median < best.time.median ? cell : best), undefined) ||
+    model.timed[0];
+
+  headroom.charts.push({
+    name: "samples",
+    title: "Raw samples of one cell",
+    uses: ["cell"],
+    onPageOnly: true,
+    empty: "No cell has a time.",
+    note: (model, selection) => {
+      const cell = headroom.cellOf(model, selection);
+      return cell ? cell.id + ". The line is the median, the band its 95 % interval" +
+        (cell.control ? "; grey: the multiply-add rate measured beside each sample." : ".") : "";
+    },
+    height: () => 320,
+
+    draw(model, selection, view) {
+      const cell = headroom.cellOf(model, selection);
+      if (!cell) return null;
+      const colour = view.theme.colour(cell.backend);
+      const samples = cell.time.samples;
+      const numbers = samples.map((_, i) => String(i + 1));
+      const series = [{
+        name: "samples", type: "scatter", symbol: view.theme.symbol(cell.backend), symbolSize: 10,
+        itemStyle: { color: colour }, data: samples,
+        markLine: { silent: true, symbol: "none", lineStyle: { color: colour, type: "solid" },
+          label: { show: false }, data: [{ yAxis: cell.time.median }] },
+        markArea: { silent: true, itemStyle: { color: colour, opacity: 0.15 },
+          data: [[{ yAxis: cell.time.low }, { yAxis: cell.time.high }]] },
+      }];
+      const yAxis = [{
+        ...chart.axis(view, "time of one pass", { nameGap: 56 }), type: "value", scale: true,
+        axisLabel: { color: view.theme.text, formatter: (value) => format.seconds(value) },
+      }];
+      if (cell.control) {
+        series.push({
+          name: "control", type: "line", yAxisIndex: 1, data: cell.control.gflops, symbol: "none",
+          lineStyle: { color: view.theme.muted, width: 1, type: "dashed" },
+        });
+        yAxis.push({
+          ...chart.axis(view, "control, GFLOP/s", { nameGap: 44, nameRotate: -90 }), type: "value", min: 0,
+          splitLine: { show: false },
+        });
+      }
+      return {
+        ...chart.base(view),
+        grid: { left: 78, right: cell.control ? 64 : 18, top: 16, bottom: 50 },
+        xAxis: { ...chart.axis(view, "sample", { nameGap: 28 }), type: "category", data: numbers },
+        yAxis, series,
+        tooltip: {
+          ...chart.base(view).tooltip,
+          formatter: (item) => chart.tip("sample " + (item.dataIndex + 1), [
+            item.seriesName === "control" ? format.digits(item.value, 4) + " GFLOP/s" : format.seconds(item.value)]),
+        },
+      };
+    },
+
+    table: (model, selection) => {
+      const cell = headroom.cellOf(model, selection);
+      return {
+        columns: [["sample", 1], ["seconds", 1], ["control, GFLOP/s", 1]],
+        rows: cell ? cell.time.samples.map((seconds, i) => [
+          i + 1, seconds, cell.control ? format.digits(cell.control.gflops[i], 5) : "-"]) : [],
+      };
+    },
+  });
+})();

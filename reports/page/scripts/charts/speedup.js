@@ -1,0 +1,60 @@
+// Speed-up over naive by number of heads.
+(() => {
+  const { chart, format } = headroom;
+
+  const cellsOf = (model, selection) =>
+    headroom.chosen(model, selection, (cell) =>
+      cell.family === selection.family && cell.shape.tokens === selection.tokens && cell.naive);
+
+  headroom.charts.push({
+    name: "speed-up-by-heads",
+    title: "Speed-up over naive, by number of heads",
+    uses: ["family", "tokens", "threads", "backends", "formulations"],
+    empty: "No cell of this choice has a naive cell of its shape and formulation beside it.",
+    note: (model, selection) =>
+      format.count(selection.tokens, "token") + ", " + selection.family + ", up to " +
+      format.threads(selection.threads) + "; against naive of the same formulation on one thread; " +
+      "bars are 95 % intervals, both axes logarithmic.",
+    height: () => 420,
+
+    draw(model, selection, view) {
+      const cells = cellsOf(model, selection);
+      if (cells.length === 0) return null;
+      const lines = headroom.lines(cells, (cell) => cell.shape.heads);
+      const heads = headroom.distinct(cells, (cell) => cell.shape.heads);
+      const right = view.narrow ? 18 : 110;
+      const series = [];
+      for (const [name, line] of lines) {
+        series.push(chart.lineSeries(view, name, line.map((cell) => ({
+          value: [cell.shape.heads, cell.naive.ratio], cell,
+        }))));
+        series.push(chart.intervals(view, name, line.map((cell) =>
+          [cell.shape.heads, cell.naive.low, cell.naive.high])));
+      }
+      series.push(chart.endLabels(view, lines, (cell) => [cell.shape.heads, cell.naive.ratio]));
+      const ticks = chart.thinned(heads, view.width - 60 - right);
+      return {
+        ...chart.base(view),
+        legend: chart.legend(view, [...lines.keys()]),
+        grid: { left: 58, right, top: 46, bottom: 50 },
+        xAxis: chart.logAxis(view, "heads", ticks.length > 1 ? ticks : [heads[0]], String,
+          { splitLine: { show: false } }),
+        yAxis: chart.logAxis(view, "times as fast as naive",
+          chart.logTicks(cells.flatMap((cell) => [cell.naive.low, cell.naive.high])),
+          (value) => value + " ×", { nameGap: 42 }),
+        tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
+        series,
+      };
+    },
+
+    table: (model, selection) => ({
+      columns: [["backend"], ["formulation"], ["threads", 1], ["heads", 1], ["time", 1],
+        ["over naive", 1], ["95 % interval", 1], ["verdict"]],
+      rows: cellsOf(model, selection).map((cell) => [
+        cell.backend, cell.formulation, cell.threads, cell.shape.heads,
+        format.seconds(cell.time.median), format.times(cell.naive.ratio),
+        format.interval(cell.naive, format.times), cell.naive.verdict,
+      ]),
+    }),
+  });
+})();

@@ -1,0 +1,71 @@
+// Time and GFLOP/s by number of tokens.
+(() => {
+  const { chart, format } = headroom;
+
+  const cellsOf = (model, selection) =>
+    headroom.chosen(model, selection, (cell) =>
+      cell.family === selection.family && cell.shape.heads === selection.heads && cell.shape.tokens > 0);
+
+  headroom.charts.push({
+    name: "time-by-tokens",
+    title: "Time and rate, by number of tokens",
+    uses: ["family", "heads", "threads", "backends", "formulations"],
+    empty: "No cell of this choice has a time.",
+    note: (model, selection) =>
+      format.count(selection.heads, "head") + ", " + selection.family + ", up to " + format.threads(selection.threads) +
+      "; bars are 95 % intervals, axes logarithmic.",
+    height: () => 620,
+
+    draw(model, selection, view) {
+      const cells = cellsOf(model, selection);
+      if (cells.length === 0) return null;
+      const lines = headroom.lines(cells, (cell) => cell.shape.tokens);
+      const tokens = headroom.distinct(cells, (cell) => cell.shape.tokens);
+      const right = view.narrow ? 18 : 110;
+      const rate = (cell, seconds) => (cell.gflops * cell.time.median) / seconds;
+      const ticks = chart.thinned(tokens, view.width - 66 - right);
+      const x = (gridIndex, name) => ({
+        ...chart.logAxis(view, name, ticks, String, { splitLine: { show: false } }), gridIndex,
+      });
+      const series = [];
+      for (const [name, line] of lines) {
+        const point = (y) => line.map((cell) => ({ value: [cell.shape.tokens, y(cell)], cell }));
+        const second = { xAxisIndex: 1, yAxisIndex: 1 };
+        series.push(chart.lineSeries(view, name, point((cell) => cell.time.median)));
+        series.push(chart.intervals(view, name, line.map((cell) =>
+          [cell.shape.tokens, cell.time.low, cell.time.high])));
+        series.push(chart.lineSeries(view, name, point((cell) => cell.gflops), second));
+        series.push(chart.intervals(view, name, line.map((cell) =>
+          [cell.shape.tokens, rate(cell, cell.time.high), rate(cell, cell.time.low)]), second));
+      }
+      series.push(
+        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.time.median]),
+        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.gflops], { xAxisIndex: 1, yAxisIndex: 1 }));
+      return {
+        ...chart.base(view),
+        legend: chart.legend(view, [...lines.keys()]),
+        grid: [{ left: 66, right, top: 46, height: 225 }, { left: 66, right, top: 330, height: 230 }],
+        xAxis: [x(0, ""), x(1, "tokens")],
+        yAxis: [
+          chart.logAxis(view, "time of one pass",
+            chart.logTicks(cells.flatMap((cell) => [cell.time.low, cell.time.high])),
+            (value) => format.seconds(value).replace(/\.0+ /, " "), { nameGap: 50 }),
+          { ...chart.logAxis(view, "GFLOP/s", chart.logTicks(cells.map((cell) => cell.gflops)), String,
+            { nameGap: 50 }), gridIndex: 1 },
+        ],
+        tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
+        series,
+      };
+    },
+
+    table: (model, selection) => ({
+      columns: [["backend"], ["formulation"], ["threads", 1], ["tokens", 1], ["time", 1],
+        ["95 % interval", 1], ["GFLOP/s", 1]],
+      rows: cellsOf(model, selection).map((cell) => [
+        cell.backend, cell.formulation, cell.threads, cell.shape.tokens,
+        format.seconds(cell.time.median), format.interval(cell.time, format.seconds),
+        format.digits(cell.gflops),
+      ]),
+    }),
+  });
+})();

@@ -1,0 +1,84 @@
+// What the reader chooses: one set of controls for all charts.
+headroom.controls = (model, selection, changed) => {
+  const make = headroom.element;
+  const { format, distinct } = headroom;
+  const timed = model.timed;
+
+  const select = (label, key, options, parse) => {
+    const list = make("select", { id: "choose-" + key, onchange: (event) => {
+      selection[key] = parse(event.target.value);
+      changed(key);
+    } });
+    const fill = (entries) => {
+      list.replaceChildren(...entries.map(([value, text]) =>
+        make("option", { value, selected: String(value) === String(selection[key]) }, text)));
+    };
+    fill(options());
+    return { fill: () => fill(options()), element: make("label", { class: "control" }, label, list) };
+  };
+
+  const boxes = (label, key, names) => make("fieldset", { class: "control", id: "choose-" + key },
+    make("legend", {}, label),
+    ...names.map((name) => make("label", { class: "chip" },
+      make("input", { type: "checkbox", value: name, checked: selection[key].has(name),
+        onchange: (event) => {
+          if (event.target.checked) selection[key].add(name);
+          else selection[key].delete(name);
+          changed(key);
+        } }),
+      key === "backends" ? headroom.swatch(name) : "", name)));
+
+  const members = () => timed.filter((cell) => cell.family === selection.family);
+  const numbers = (key) => () =>
+    distinct(members(), (cell) => cell.shape[key]).map((value) => [value, String(value)]);
+  const text = (value) => value;
+
+  const tokens = select("Tokens", "tokens", numbers("tokens"), Number);
+  const heads = select("Heads", "heads", numbers("heads"), Number);
+  const shapes = select("Shape", "shape", () =>
+    distinct(timed, (cell) => cell.shapeId).map((id) => [id, id]), text);
+  const cells = select("Cell", "cell", () => timed.filter((cell) => cell.shapeId === selection.shape)
+    .map((cell) => [cell.id, headroom.chart.cellName(cell)]), text);
+  const families = select("Family", "family", () =>
+    distinct(timed, (cell) => cell.family).map((name) => [name, name]), text);
+  const threads = select("Threads", "threads", () =>
+    distinct(timed, (cell) => cell.threads).map((count) => [count, "up to " + format.threads(count)]), Number);
+  const versus = select("Split against wrapper of", "versus", () =>
+    distinct(timed.filter((cell) => cell.wrapper), (cell) => cell.backend).map((name) => [name, name]), text);
+
+  // Another family has other heads and tokens, another shape other cells.
+  const follow = (key) => {
+    if (key === "family") {
+      for (const name of ["tokens", "heads"]) {
+        const open = distinct(members(), (cell) => cell.shape[name]);
+        if (!open.includes(selection[name])) selection[name] = open[open.length - 1];
+      }
+      tokens.fill();
+      heads.fill();
+    }
+    if (key === "shape") {
+      selection.cell = undefined;
+      cells.fill();
+      const first = headroom.cellOf(model, selection);
+      if (first) cells.element.querySelector("select").value = first.id;
+    }
+  };
+  follow("shape");
+  return {
+    follow,
+    element: make("form", { class: "controls", "aria-label": "What the charts show", autocomplete: "off",
+      onsubmit: (event) => event.preventDefault() },
+      boxes("Backends", "backends", distinct(timed, (cell) => cell.backend)),
+      boxes("Formulations", "formulations", distinct(timed, (cell) => cell.formulation)),
+      threads.element, families.element, tokens.element, heads.element, shapes.element,
+      versus.element, cells.element),
+  };
+};
+
+// The colour of a backend in the charts.
+headroom.swatch = (backend) => {
+  const swatch = headroom.element("span", { class: "swatch", "aria-hidden": "true" });
+  swatch.style.setProperty("--light", headroom.theme(false).colour(backend));
+  swatch.style.setProperty("--dark", headroom.theme(true).colour(backend));
+  return swatch;
+};

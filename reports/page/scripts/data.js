@@ -1,0 +1,117 @@
+// The cells as the charts want them: the raw line, with what the program found out beside it.
+headroom.read = (data) => {
+  const versus = (item) =>
+    item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
+
+  // Shapes whose heads and tokens vary while all else follows from them belong to one family.
+  const familyOf = (shape) => {
+    const parts = ["heads of " + shape.head_dim];
+    if (shape.batch !== 1) parts.push("batch " + shape.batch);
+    if (shape.d_in !== shape.d_out) parts.push("input " + shape.d_in);
+    if (!shape.causal) parts.push("no mask");
+    if (shape.qkv_bias) parts.push("bias");
+    if (!shape.out_proj) parts.push("no output projection");
+    else if (shape.d_proj !== undefined && shape.d_proj !== shape.d_in) {
+      parts.push("output " + shape.d_proj);
+    }
+    if (shape.dropout > 0) parts.push("dropout " + shape.dropout);
+    return parts.join(", ");
+  };
+
+  const cellOf = (line, place) => {
+    const found = data.findings[place];
+    const shape = line.shape;
+    return {
+      id: line.id, place, status: line.status, reason: line.reason,
+      backend: line.backend, formulation: line.formulation, threads: line.threads, isa: line.isa,
+      shape, family: familyOf(shape), shapeId: line.id.split("/").slice(4).join("/") || line.id,
+      time: line.time_s && {
+        median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],
+        min: line.time_s.min, samples: line.time_s.samples,
+      },
+      gflops: line.gflops, peak: line.peak_fraction, control: line.control, again: line.again,
+      phases: line.phases_s, setup: line.setup_s, error: line.error,
+      provenance: line.provenance, warnings: line.warnings || [],
+      naive: found && versus(found.naive), wrapper: found && versus(found.wrapper),
+      fastest: found && versus(found.fastest),
+      intensity: found && found.flops_per_byte, share: found && found.share,
+      limit: found && found.limit,
+    };
+  };
+
+  const lines = data.results.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  const all = lines.map(cellOf);
+  const cells = data.order.map((place) => all[place]);
+  const timed = cells.filter((cell) => cell.status === "ok");
+  return {
+    cells, timed, measured: all, environment: data.environment, raw: data.results,
+    noiseFloor: data.noise_floor, margin: data.margin,
+    peaks: (data.environment && data.environment.peaks) || {},
+  };
+};
+
+headroom.distinct = (items, key) => {
+  const values = [...new Set(items.map(key))];
+  return values.every((value) => typeof value === "number") ? values.sort((a, b) => a - b) : values;
+};
+
+// What is chosen before anybody chooses: the family, the tokens, the heads and the shape that say most.
+headroom.firstSelection = (model) => {
+  const timed = model.timed;
+  const most = (items, key, value) => {
+    const seen = new Map();
+    for (const item of items) {
+      if (!seen.has(key(item))) seen.set(key(item), new Set());
+      seen.get(key(item)).add(value(item));
+    }
+    let best;
+    for (const [name, values] of seen) {
+      const better = best === undefined || values.size > seen.get(best).size ||
+        (values.size === seen.get(best).size && name > best);
+      if (better) best = name;
+    }
+    return best;
+  };
+  const family = most(timed, (c) => c.family, (c) => c.shapeId);
+  const members = timed.filter((cell) => cell.family === family);
+  const heads = Math.max(1, ...timed.map((cell) => cell.shape.heads));
+  const widest = timed.filter((cell) => cell.shape.heads === heads);
+  return {
+    family,
+    tokens: most(members, (c) => c.shape.tokens, (c) => c.shape.heads),
+    heads: most(members, (c) => c.shape.heads, (c) => c.shape.tokens),
+    threads: Math.max(1, ...timed.map((cell) => cell.threads)),
+    backends: new Set(timed.map((cell) => cell.backend)),
+    formulations: new Set(timed.some((c) => c.formulation === "split")
+      ? ["split"] : timed.slice(0, 1).map((c) => c.formulation)),
+    shape: most(widest, (c) => c.shapeId, (c) => c.id),
+    versus: most(widest.filter((c) => c.wrapper), (c) => c.backend, (c) => c.id),
+    cell: undefined,
+  };
+};
+
+// The cells of the chosen backends, formulations and number of threads: of each backend those on
+// the most threads that the choice allows.
+headroom.chosen = (model, selection, wanted) => {
+  const open = model.timed.filter((cell) =>
+    selection.backends.has(cell.backend) && selection.formulations.has(cell.formulation) &&
+    cell.threads <= selection.threads && wanted(cell));
+  const most = new Map();
+  const key = (cell) => cell.backend + "\n" + cell.formulation + "\n" + cell.shapeId;
+  for (const cell of open) {
+    most.set(key(cell), Math.max(most.get(key(cell)) || 0, cell.threads));
+  }
+  return open.filter((cell) => cell.threads === most.get(key(cell)));
+};
+
+// One list of cells for each line of a chart.
+headroom.lines = (cells, x) => {
+  const lines = new Map();
+  for (const cell of cells) {
+    const key = cell.backend + "/" + cell.formulation;
+    if (!lines.has(key)) lines.set(key, []);
+    lines.get(key).push(cell);
+  }
+  for (const line of lines.values()) line.sort((a, b) => x(a) - x(b));
+  return lines;
+};

@@ -1,0 +1,39 @@
+"use strict";
+// Figures as people read them: three digits, the unit beside them.
+const headroom = { charts: [] };
+
+headroom.format = {
+  digits(value, count = 3) {
+    if (!Number.isFinite(value)) return "-";
+    const text = value.toPrecision(count);
+    return text.includes("e") ? String(Number(text)) : text;
+  },
+  seconds(value) {
+    if (value < 1e-3) return this.digits(value * 1e6) + " µs";
+    if (value < 1) return this.digits(value * 1e3) + " ms";
+    return this.digits(value) + " s";
+  },
+  times(value) {
+    return this.digits(value) + " ×";
+  },
+  percent(share) {
+    return (100 * share).toFixed(share < 0.095 ? 1 : 0) + " %";
+  },
+  scientific(value) {
+    return value.toExponential(1);
+  },
+  interval(item, unit) {
+    return unit.call(this, item.low) + " to " + unit.call(this, item.high);
+  },
+  count(number, noun) {
+    return number + " " + noun + (number === 1 ? "" : "s");
+  },
+  threads(number) {
+    return this.count(number, "thread");
+  },
+  // Names come from files, and tooltips are HTML.
+  escape(text) {
+    const marks = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+    return String(text).replace(/[&<>"']/g, (mark) => marks[mark]);
+  },
+};

@@ -1,0 +1,30 @@
+// Draws the charts as SVG under node and leaves them, as JSON, on standard output.
+(() => {
+  const kWidth = 900;
+
+  const pictureOf = (chart, model, selection, view) => {
+    const option = chart.draw(model, selection, view);
+    if (option === null) return [];
+    const canvas = echarts.init(null, null, {
+      renderer: "svg", ssr: true, width: kWidth, height: chart.height(model, selection),
+    });
+    canvas.setOption({ ...option, tooltip: undefined });
+    const svg = canvas.renderToSVGString();
+    canvas.dispose();
+    return [{ name: chart.name, title: chart.title, note: chart.note(model, selection), svg }];
+  };
+
+  let answer;
+  try {
+    const model = headroom.read(reportData);
+    const selection = headroom.firstSelection(model);
+    const view = { theme: headroom.theme(false), width: kWidth, narrow: false };
+    answer = {
+      pictures: headroom.charts.filter((chart) => !chart.onPageOnly)
+        .flatMap((chart) => pictureOf(chart, model, selection, view)),
+    };
+  } catch (error) {
+    answer = { error: String((error && error.stack) || error) };
+  }
+  process.stdout.write(JSON.stringify(answer));
+})();

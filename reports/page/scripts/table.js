@@ -1,0 +1,23 @@
+// Tables as elements: text goes in as text, whatever stands in it.
+headroom.element = (name, attributes, ...children) => {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+};
+
+headroom.tableElement = ({ columns, rows }, caption) => {
+  const make = headroom.element;
+  const alignment = columns.map(([, number]) => (number ? { class: "number" } : {}));
+  return make("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": caption },
+    make("table", {},
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, ...columns.map(([head], i) =>
+        make("th", { scope: "col", ...alignment[i] }, head)))),
+      make("tbody", {}, ...rows.map((row) =>
+        make("tr", {}, ...row.map((cell, i) => make("td", alignment[i], String(cell))))))));
+};

@@ -1,0 +1,41 @@
+#include "report/report.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/results.hpp"
+#include "sweep/exit_code.hpp"
+
+namespace headroom::cli {
+namespace {
+
+struct ReportOptions {
+  std::string folder;
+  std::optional<std::string> out_folder;
+};
+
+int run(const ReportOptions& options) {
+  const sweep::ResultsFolder folder = read_results(options.folder);
+  const report::WrittenReport report =
+      report::write_report(folder, options.out_folder.value_or(options.folder));
+  for (const std::string& warning : report.warnings) complain("warning", warning);
+  out().print("{}\n", report.page.string());
+  return sweep::kDone;
+}
+
+}  // namespace
+
+Command add_report(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("report", "a results folder as a page, with pictures and tables");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("DIR", options->folder, "folder of the results")->required();
+  command->add_option("--out", options->out_folder,
+                      "folder for index.html, report.md and results.csv (default: DIR)");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace headroom::cli

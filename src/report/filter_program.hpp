@@ -1,0 +1,21 @@
+// Another program that is given a text and answers with one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::report {
+
+struct FilterResult {
+  bool started = false;
+  std::string reason;  ///< why it did not start, or did not end well; empty if it did
+  std::string output;
+};
+
+/// Sends `input` to the program's standard input and collects its standard output. Its standard
+/// error goes nowhere. The program has to read all of its input before it writes.
+FilterResult filter_through(const std::string& program, const std::vector<std::string>& arguments,
+                            std::string_view input);
+
+}  // namespace headroom::report

@@ -1,0 +1,157 @@
+#include "report/findings.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sweep/compare.hpp"
+#include "sweep/ranking.hpp"
+
+namespace headroom::report {
+namespace {
+
+using sweep::CellResult;
+using sweep::Status;
+using sweep::Verdict;
+
+bool has_time(const CellResult& result) { return result.status == Status::ok; }
+
+// `auto` is one of the other backends under another name: it never wins, nor ties with itself.
+bool competes(const CellResult& result) {
+  return has_time(result) && result.cell.backend != "auto";
+}
+
+template <class Wanted>
+const CellResult* find(const ShapeFindings& shape, Wanted wanted) {
+  for (const Contest& contest : shape.contests) {
+    if (has_time(*contest.cell) && wanted(*contest.cell)) return contest.cell;
+  }
+  return nullptr;
+}
+
+// All pairs of all shapes are asked about together, so that the correction for many tests covers
+// every claim of the report.
+class Questions {
+ public:
+  explicit Questions(Findings& findings) : findings_(findings) {}
+
+  void ask(const CellResult* baseline, const CellResult& cell, std::optional<Versus>& answer) {
+    if (baseline == nullptr || baseline == &cell || !has_time(cell)) return;
+    pairs_.push_back({baseline, &cell});
+    answer = Versus{baseline, {}};
+    answers_.push_back(&answer);
+  }
+
+  void answer() {
+    const auto differences = sweep::compare_cells(pairs_, findings_.noise_floor);
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+      (*answers_[i])->difference = differences[i].difference;
+      findings_.by_control += differences[i].by_control ? 1 : 0;
+    }
+    findings_.comparisons = answers_.size();
+  }
+
+ private:
+  Findings& findings_;
+  std::vector<sweep::CellPair> pairs_;
+  std::vector<std::optional<Versus>*> answers_;
+};
+
+void ask_all(ShapeFindings& shape, Questions& questions) {
+  for (Contest& contest : shape.contests) {
+    const CellResult& cell = *contest.cell;
+    questions.ask(find(shape,
+                       [&](const CellResult& other) {
+                         return other.cell.backend == "naive" &&
+                                other.cell.formulation == cell.cell.formulation;
+                       }),
+                  cell, contest.over_naive);
+    questions.ask(find(shape,
+                       [&](const CellResult& other) {
+                         return other.cell.formulation == Formulation::wrapper &&
+                                other.cell.backend == cell.cell.backend &&
+                                other.threads == cell.threads;
+                       }),
+                  cell, contest.over_wrapper);
+    if (const Contest* winner = shape.winner()) {
+      questions.ask(winner->cell, cell, contest.behind_fastest);
+    }
+  }
+}
+
+void find_fastest(ShapeFindings& shape) {
+  for (std::size_t i = 0; i < shape.contests.size(); ++i) {
+    const CellResult& cell = *shape.contests[i].cell;
+    if (!competes(cell)) continue;
+    if (!shape.fastest || cell.time.median < shape.winner()->cell->time.median) shape.fastest = i;
+  }
+}
+
+std::vector<ShapeFindings> by_shape(const sweep::ResultsFolder& folder) {
+  std::vector<ShapeFindings> shapes;
+  std::map<std::string, std::size_t> places;
+  for (const CellResult* result : sweep::in_order(folder)) {
+    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
+    if (fresh) shapes.push_back({result->shape, {}, {}});
+    shapes[place->second].contests.push_back({result, {}, {}, {}});
+  }
+  for (ShapeFindings& shape : shapes) find_fastest(shape);
+  return shapes;
+}
+
+}  // namespace
+
+bool Contest::leads() const {
+  if (!competes(*cell)) return false;
+  return !behind_fastest || behind_fastest->difference.verdict != Verdict::slower;
+}
+
+std::vector<std::string> ShapeFindings::leaders() const {
+  std::vector<const Contest*> leading;
+  for (const Contest& contest : contests) {
+    if (contest.leads()) leading.push_back(&contest);
+  }
+  std::stable_sort(leading.begin(), leading.end(), [](const Contest* a, const Contest* b) {
+    return a->cell->time.median < b->cell->time.median;
+  });
+  std::vector<std::string> names;
+  for (const Contest* contest : leading) {
+    const std::string& name = contest->cell->cell.backend;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+const Contest* ShapeFindings::runner_up() const {
+  const Contest* best = nullptr;
+  for (const Contest& contest : contests) {
+    const CellResult& cell = *contest.cell;
+    if (!competes(cell) || cell.cell.backend == winner()->cell->cell.backend) continue;
+    if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
+  }
+  return best;
+}
+
+const Contest* ShapeFindings::best_of(const std::string& backend) const {
+  const Contest* best = nullptr;
+  for (const Contest& contest : contests) {
+    const CellResult& cell = *contest.cell;
+    if (!competes(cell) || cell.cell.backend != backend) continue;
+    if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
+  }
+  return best;
+}
+
+Findings find_out(const sweep::ResultsFolder& folder) {
+  Findings findings;
+  findings.folder = &folder;
+  findings.noise_floor = sweep::recorded_noise_floor(folder);
+  findings.margin = std::max(sweep::CompareSettings{}.threshold, findings.noise_floor);
+  findings.shapes = by_shape(folder);
+  Questions questions(findings);
+  for (ShapeFindings& shape : findings.shapes) ask_all(shape, questions);
+  questions.answer();
+  return findings;
+}
+
+}  // namespace headroom::report

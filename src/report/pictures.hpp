@@ -1,0 +1,25 @@
+// The charts of a report as SVG, drawn by the same definitions as on the page.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::report {
+
+struct Picture {
+  std::string name;   ///< such as `"speed-up-by-heads"`
+  std::string title;  ///< what it shows
+  std::string note;   ///< what was chosen for it, such as a shape
+  std::string svg;
+};
+
+struct Pictures {
+  std::vector<Picture> drawn;  ///< without those for which nothing was measured
+  std::string missing;         ///< why there are none, and what to do; empty if there are
+};
+
+/// @param data of `page_data`.
+Pictures draw_pictures(std::string_view data);
+
+}  // namespace headroom::report

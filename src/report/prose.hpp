@@ -1,0 +1,45 @@
+// Sentences that are written once and set as HTML and as Markdown. Names in them come from files,
+// so that every piece is escaped where it is set.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::report {
+
+struct Piece {
+  enum class Kind { plain, strong, code };
+  Kind kind = Kind::plain;
+  std::string text;
+};
+
+/// A sentence or a paragraph; pieces are put together without spaces of their own.
+using Prose = std::vector<Piece>;
+
+Piece plain(std::string text);
+Piece strong(std::string text);
+Piece code(std::string text);
+
+/// Rows of prose under column heads.
+struct Table {
+  struct Column {
+    std::string head;
+    bool number = false;  ///< aligned to the right
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<Prose>> rows;
+};
+
+std::string plain_text(const Prose& prose);
+
+std::string escape_html(std::string_view text);
+std::string html(const Prose& prose);
+std::string html(const Table& table, std::string_view caption);
+
+/// In a table's cell or in running text; a line break becomes a space.
+std::string escape_markdown(std::string_view text);
+std::string markdown(const Prose& prose);
+std::string markdown(const Table& table);
+
+}  // namespace headroom::report

@@ -1,0 +1,67 @@
+// A results folder that no machine measured: shapes x backends x formulations, with every field that a
+// chart draws from. Usage from a shell: node sample_results.mjs FOLDER [SHAPES]
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { argv } from "node:process";
+import { pathToFileURL } from "node:url";
+
+const backends = [["naive", [1], 2], ["autovec", [1], 12], ["xsimd", [1], 70], ["onednn", [1, 2], 60], ["tbb", [1, 2], 75]];
+const formulations = { wrapper: 0.7, split: 1, fused: 1.01 };
+const kPeak = { 1: 100, 2: 195 };
+
+// The same values every time, a few per cent apart.
+const wobble = (seed, i) => 1 + 0.02 * Math.sin(12.9898 * seed + 78.233 * i);
+
+export const sampleShapes = (count) => Array.from({ length: count }, (_, i) => ({
+  heads: [1, 2, 12, 96][i % 4], tokens: [1, 16, 128][Math.floor(i / 4) % 3], head_dim: 8 * (1 + Math.floor(i / 12)),
+}));
+
+const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
+  const { heads, tokens, head_dim } = sizes;
+  const width = heads * head_dim;
+  const flops = 8 * tokens * width * width + 2 * tokens * (tokens + 1) * width;
+  const middle = flops / (rate * formulations[formulation] * threads ** 0.9 * 1e9);
+  const samples = Array.from({ length: 9 }, (_, i) => middle * wobble(seed, i));
+  const sorted = [...samples].sort((a, b) => a - b);
+  const line = {
+    schema: "headroom.cell/1", id: `${formulation}/${backend}/f32/t${threads}/B1_T${tokens}_D${width}_H${heads}`,
+    status: "ok", reason: null, formulation, backend, dtype: "f32", threads, isa: "avx2",
+    shape: { batch: 1, tokens, d_in: width, d_out: width, heads, head_dim, causal: true, qkv_bias: false,
+      out_proj: true, d_proj: width, dropout: 0 },
+    time_s: { median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0], samples },
+    flops, gflops: flops * 1e-9 / sorted[4], peak_fraction: flops * 1e-9 / sorted[4] / kPeak[threads],
+    control: { kernel: "fma", isa: "avx2", threads, gflops: samples.map((_, i) => kPeak[threads] * wobble(seed + 1, i)) },
+    phases_s: { qkv: 0.7 * middle, attend: 0.05 * middle, output: 0.25 * middle },
+    setup_s: 0.01, packed_bytes: 16 * width * width, workspace_bytes: 16 * tokens * width,
+    provenance: { project: "sample", attend: "sample" },
+    error: { nrmse: 2e-7 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
+  };
+  if (backend === "tbb" && formulation === "split" && threads === 2) {
+    line.again = { ratio: wobble(seed, 99), samples, control_gflops: [] };
+  }
+  return line;
+};
+
+export const writeSampleResults = (folder, shapes = sampleShapes(12)) => {
+  mkdirSync(folder, { recursive: true });
+  let seed = 0;
+  const lines = shapes.flatMap((sizes) => backends.flatMap(([backend, counts, rate]) =>
+    counts.flatMap((threads) => Object.keys(formulations).map((formulation) =>
+      lineOf(sizes, backend, rate, threads, formulation, ++seed)))));
+  const skipped = { ...lines.find((line) => line.backend === "autovec"), status: "skipped", reason: "needs 3 TiB of 1" };
+  for (const key of ["time_s", "flops", "gflops", "peak_fraction", "control", "phases_s", "error"]) delete skipped[key];
+  lines[lines.findIndex((line) => line.id === skipped.id)] = skipped;
+  writeFileSync(join(folder, "results.jsonl"), lines.map((line) => JSON.stringify(line) + "\n").join(""));
+  writeFileSync(join(folder, "environment.json"), JSON.stringify({
+    schema: "headroom.environment/1", headroom: "0", time: "2026-01-31T12:00:00Z", isa: "avx2",
+    processor: { name: "Sample", architecture: "x86_64", caches: [{ name: "L3", bytes: 1 << 20, count: 1 }] },
+    allowed_cores: 2, backends: backends.map(([name]) => ({ name, description: "sample", library: "" })),
+    peaks: { fma_gflops_by_threads: kPeak, read_gb_per_s_by_threads: { 1: 20, 2: 30 } },
+    sweep: { cells: lines.length, identity: { axes: { preset: "sample" } } }, warnings: [],
+  }));
+  return folder;
+};
+
+if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
+  writeSampleResults(argv[2], sampleShapes(Number(argv[3] || 12)));
+}
