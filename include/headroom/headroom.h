@@ -64,9 +64,8 @@ typedef struct headroom_options {
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
   const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
-  const char*
-      tuning_file; /**< what "auto" asks; NULL: the one that HEADROOM_TUNING names, if any */
-  int32_t threads; /**< 0, the default: every core this process may use */
+  const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
+  int32_t threads;         /**< 0, the default: every core this process may use */
 } headroom_options;
 
 /** A layer made ready to run. */
@@ -75,8 +74,7 @@ typedef struct headroom_attention headroom_attention;
 /** Writes the values named first beside the fields of `headroom_shape`. NULL is ignored. */
 HEADROOM_API void headroom_default_shape(headroom_shape* shape);
 
-/** Writes the defaults of `headroom_options`. NULL is ignored. Options of all zeros are the same.
- */
+/** Writes the defaults of `headroom_options`, which all zeros stand for too. NULL is ignored. */
 HEADROOM_API void headroom_default_options(headroom_options* options);
 
 /**
