@@ -32,7 +32,7 @@ void refuse_to_overwrite(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return;
   if (fs::is_regular_file(path, error) &&
-      written_by_headroom(sweep::read_regular_file(path, kLargest))) {
+      written_by_headroom(read_regular_file(path, kLargest))) {
     return;
   }
   throw InvalidArgument(
