@@ -85,6 +85,20 @@ TEST(Predict, HearsBothSidesOfAShapeInTheMiddle) {
   EXPECT_EQ(pick_at(64), "naive");
 }
 
+TEST(Predict, FollowsTheTrendFromAFarShapeToTheNearest) {
+  // tbb is the faster one at 16 tokens, next to the 8 that are wanted, but loses so much on the way
+  // to 2 that it has to be slower at 8 already. The weighted mean alone would take it.
+  const auto file =
+      file_of({{tuned_shape(2), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 20)}},
+               {tuned_shape(16), {candidate("xsimd", kSplit, 1.35), candidate("tbb", kSplit, 1)}}});
+  const auto pick_at = [&](std::int64_t tokens) {
+    return predict(file, request_for(tuned_shape(tokens), {"xsimd", "tbb"})).best->backend;
+  };
+  EXPECT_EQ(pick_at(2), "xsimd");
+  EXPECT_EQ(pick_at(8), "xsimd");
+  EXPECT_EQ(pick_at(16), "tbb");
+}
+
 TEST(Predict, PassesOverWhatCannotRun) {
   const auto file =
       file_of({{tuned_shape(16),

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,11 +53,56 @@ std::vector<Neighbour> neighbours(const TuningFile& file, const Shape& shape) {
   return all;
 }
 
-// The mean logarithm of time over the fastest, or nothing if no shape has the candidate.
-double mean_loss(const Candidate& candidate, const std::vector<Neighbour>& around,
-                 const Request& request) {
-  double sum = 0;
-  double weights = 0;
+// The sizes whose trend is followed, as doublings from the wanted shape; the 1 is for the value at
+// that shape itself.
+using Features = std::array<double, 4>;
+
+Features features(const Shape& shape, const Shape& wanted) {
+  const auto doublings = [](std::int64_t size, std::int64_t from) {
+    return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)) /
+                     static_cast<double>(std::max<std::int64_t>(from, 1)));
+  };
+  return {1, doublings(shape.rows(), wanted.rows()), doublings(shape.d_out, wanted.d_out),
+          doublings(shape.heads, wanted.heads)};
+}
+
+// Weighted least squares with a penalty on the slopes, by its normal equations.
+class LocalFit {
+ public:
+  void add(const Features& x, double y, double weight) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      for (std::size_t j = 0; j < x.size(); ++j) matrix_[i][j] += weight * x[i] * x[j];
+      right_[i] += weight * x[i] * y;
+    }
+  }
+
+  // The value where all doublings are 0. The penalty makes the matrix positive definite, so that
+  // elimination from the last row up needs no pivots.
+  double value() {
+    for (std::size_t i = 1; i < right_.size(); ++i) matrix_[i][i] += kPenalty * matrix_[0][0];
+    for (std::size_t k = right_.size() - 1; k > 0; --k) {
+      for (std::size_t i = 0; i < k; ++i) {
+        const double factor = matrix_[i][k] / matrix_[k][k];
+        for (std::size_t j = 0; j <= k; ++j) matrix_[i][j] -= factor * matrix_[k][j];
+        right_[i] -= factor * right_[k];
+      }
+    }
+    return right_[0] / matrix_[0][0];
+  }
+
+ private:
+  // In units of one neighbour a doubling away. Left out one by one, 22 shapes of two cores with
+  // AVX2 lost 1.4 % on average with 1, 2.2 % with 0.1, and 4.4 % without slopes.
+  static constexpr double kPenalty = 1;
+
+  std::array<Features, 4> matrix_{};
+  Features right_{};
+};
+
+// What the candidate is expected to take at the wanted shape, over the fastest one: a logarithm.
+double expected_loss(const Candidate& candidate, const std::vector<Neighbour>& around,
+                     const Request& request) {
+  LocalFit fit;
   for (const Neighbour& neighbour : around) {
     const std::vector<Candidate> rivals = fitting(*neighbour.tuned, request);
     const auto own = std::find_if(rivals.begin(), rivals.end(), [&](const Candidate& other) {
@@ -64,11 +112,13 @@ double mean_loss(const Candidate& candidate, const std::vector<Neighbour>& aroun
     const auto best = std::min_element(
         rivals.begin(), rivals.end(),
         [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
-    const double weight = std::pow(std::max(neighbour.distance, kSameShape), -4);
-    sum += weight * std::log(own->seconds / best->seconds);
-    weights += weight;
+    // Over the nearest one's distance, so that no weight is too large or too small to count with.
+    const double nearest = std::max(around.front().distance, kSameShape);
+    const double distance = std::max(neighbour.distance, kSameShape);
+    fit.add(features(neighbour.tuned->shape, request.shape), std::log(own->seconds / best->seconds),
+            std::pow(nearest / distance, 4));
   }
-  return sum / weights;
+  return fit.value();
 }
 
 // Times of another level say nothing about this one's.
@@ -121,7 +171,7 @@ Prediction predict(const TuningFile& file, const Request& request) {
   if (!prediction.why_not.empty()) return prediction;
   double least = 0;
   for (const Candidate& candidate : candidates) {
-    const double loss = mean_loss(candidate, around, request);
+    const double loss = expected_loss(candidate, around, request);
     if (prediction.best && loss >= least) continue;
     prediction.best = candidate;
     least = loss;

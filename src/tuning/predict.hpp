@@ -22,11 +22,13 @@ struct Prediction {
   std::size_t shapes = 0;  ///< that were asked
 };
 
-/// Takes the candidate whose time, over the fastest one of the same shape, is the least on average
-/// around the nearest measured shape: in logarithms, each shape weighted by `1 / distance^4`, up to
-/// twice the distance of the nearest. So a shape half-way between two measured ones hears both, and
-/// a shape that was measured itself hears nobody else. A candidate has to be measured at the
-/// nearest shape, with the wanted number of threads or with one where its backend has no more.
+/// Takes the candidate whose time, over the fastest one of the same shape, is expected to be the
+/// least: the logarithms of the shapes around are fitted by a line in the doublings of rows, width
+/// and heads (locally weighted regression: weights `1 / distance^4`, up to twice the distance of
+/// the nearest, slopes held back by a penalty). So a shape between two measured ones hears both,
+/// with the trend, and a shape that was measured itself hears nobody else. A candidate has to be
+/// measured at the nearest shape, with the wanted number of threads or with one where its backend
+/// has no more.
 HEADROOM_API Prediction predict(const TuningFile& file, const Request& request);
 
 }  // namespace headroom::tuning
