@@ -2,7 +2,7 @@
 // chart is drawn, the controls change the charts, and nothing is wider than the screen.
 // Usage: node report_page_test.mjs HEADROOM FOLDER. Ends with 77 and a reason where it cannot run.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -133,6 +133,20 @@ const checkDownload = async (browser, results) => {
   check(text === readFileSync(join(results, "results.jsonl"), "utf8"), "the embedded results are not the file's");
 };
 
+// A code host shows a picture that is not well-formed as a broken one.
+const checkPictures = async (browser, results) => {
+  const pictures = readdirSync(join(results, "pictures"));
+  check(pictures.length > 5, "pictures: " + pictures);
+  for (const name of pictures) {
+    const text = readFileSync(join(results, "pictures", name), "utf8");
+    const error = await browser.evaluate(`(() => {
+      const parsed = new DOMParser().parseFromString(${JSON.stringify(text)}, "image/svg+xml");
+      return parsed.querySelector("parsererror")?.textContent ?? "";
+    })()`);
+    check(error === "", name + " is not well-formed: " + error);
+  }
+};
+
 const checkWidth = async (browser, width) => {
   const wide = await browser.evaluate("document.documentElement.scrollWidth");
   check(wide <= width, "the page is " + wide + " pixels wide on a screen of " + width);
@@ -149,6 +163,7 @@ const checkReport = async (browser, results) => {
   await checkHover(browser);
   await checkKeyboard(browser);
   await checkDownload(browser, results);
+  await checkPictures(browser, results);
   await checkDark(browser);
   check((await browser.print()).length > 20000, "printing gives no pages");
   await checkControls(browser);

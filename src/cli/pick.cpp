@@ -14,6 +14,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "pick/measure.hpp"
+#include "sweep/cautions.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/interrupt.hpp"
 #include "sweep/numbers.hpp"
@@ -136,9 +137,21 @@ sweep::Plan plan_of(const PickOptions& options, const pick::Filters& filters) {
   return plan;
 }
 
-int pick_by_measuring(const PickOptions& options, const pick::Filters& filters) {
+void complain_of(const std::vector<std::string>& cautions) {
+  for (const std::string& caution : cautions) complain("warning", caution);
+}
+
+int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
+                      machine::LimitKernelsOf limits_of) {
   sweep::Plan plan = plan_of(options, filters);
+  complain_of(sweep::cautions_before(machine::current_conditions(), sweep::is_release_build()));
   sweep::SweepSettings settings;
+  // A core that others take for a while would make every threaded candidate look slow; the control
+  // tells.
+  if (limits_of != nullptr) {
+    settings.control = limits_of(plan.isa).fma;
+    settings.timing.beside = sweep::kControlSeconds;
+  }
   settings.memory_limit = sweep::usable_memory({});
   settings.budget = options.budget ? sweep::parse_duration("--budget", *options.budget)
                                    : kBudgetSeconds * static_cast<double>(plan.groups.size());
@@ -148,19 +161,21 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters) 
   pick::measure(plan, settings, scratch.path());
   if (sweep::stop_signal() != 0) return sweep::kSignalBase + sweep::stop_signal();
   const sweep::ResultsFolder folder = read_results(scratch.path());
+  complain_of(sweep::cautions_after(folder.results, 0));
   write(options, pick::pick(folder, shapes_of(plan), filters));
   return sweep::kDone;
 }
 
-int run(const PickOptions& options) {
+int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
   check_emit(options.emit);
   const pick::Filters filters = filters_of(options);
-  return options.from ? pick_from(options, filters) : pick_by_measuring(options, filters);
+  return options.from ? pick_from(options, filters)
+                      : pick_by_measuring(options, filters, limits_of);
 }
 
 }  // namespace
 
-Command add_pick(CLI::App& app) {
+Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command =
       app.add_subcommand("pick", "which backend and formulation to link for these shapes");
   const auto options = std::make_shared<PickOptions>();
@@ -175,7 +190,7 @@ Command add_pick(CLI::App& app) {
                       "packed weights at most, such as 64MiB");
   command->add_option("--budget", options->budget,
                       "time to measure, such as 90s (default: 90s for each shape)");
-  return {command, [options] { return run(*options); }};
+  return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 
 }  // namespace headroom::cli

@@ -51,7 +51,7 @@ void set_surroundings(const SweepOptions& options, machine::LimitKernelsOf limit
                                       suggest(options.cache, {"warm", "cold"})));
   }
   settings.timing.cold = *cache == sweep::CacheState::cold;
-  if (limits_of != nullptr) settings.timing.beside = 2 * machine::kBursts * machine::kBurstSeconds;
+  if (limits_of != nullptr) settings.timing.beside = sweep::kControlSeconds;
   if (!settings.timing.cold) return;
   if (limits_of == nullptr) {
     throw Unavailable(

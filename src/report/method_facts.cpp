@@ -81,7 +81,7 @@ void add_threads(Table& table, const sweep::ResultsFolder& folder) {
   for (const std::string& name : names) {
     if (!prose.empty()) prose.push_back(plain("; "));
     prose.push_back(code(name));
-    prose.push_back(plain(" " + numbers(threads.at(name))));
+    prose.push_back(plain(fmt::format(" {}", numbers(threads.at(name)))));
   }
   table.rows.push_back({{plain("threads")}, prose});
 }
@@ -126,9 +126,10 @@ std::string repeating_command(const ordered_json& environment) {
   if (!axes.is_object()) return "";
   std::string command = "headroom sweep";
   for (const auto& [axis, value] : axes.items()) {
-    if (value == true) command += " " + shell_word("--" + axis);
+    if (value == true) command += fmt::format(" {}", shell_word("--" + axis));
     if (value.is_string()) {
-      command += " " + shell_word("--" + axis) + " " + shell_word(value.get<std::string>());
+      command +=
+          fmt::format(" {} {}", shell_word("--" + axis), shell_word(value.get<std::string>()));
     }
   }
   const auto add = [&](const char* option, const char* place, double usual) {

@@ -140,14 +140,14 @@ std::string markdown(const Prose& prose) {
 std::string markdown(const Table& table) {
   std::string text = "|";
   for (const Table::Column& column : table.columns) {
-    text += " " + escape_markdown(column.head) + " |";
+    text += fmt::format(" {} |", escape_markdown(column.head));
   }
   text += "\n|";
   for (const Table::Column& column : table.columns) text += column.number ? "--:|" : "---|";
   text += "\n";
   for (const std::vector<Prose>& row : table.rows) {
     text += "|";
-    for (const Prose& cell : row) text += " " + markdown(cell) + " |";
+    for (const Prose& cell : row) text += fmt::format(" {} |", markdown(cell));
     text += "\n";
   }
   return text;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "headroom/shape.hpp"
+#include "machine/peak.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/statistics.hpp"
 
@@ -28,6 +29,9 @@ struct TimingPlan {
   /// Seconds of one sample and of what stands beside it.
   double sample_seconds(double forward_seconds) const;
 };
+
+/// Seconds that the control takes before and after a sample.
+inline constexpr double kControlSeconds = 2 * machine::kBursts * machine::kBurstSeconds;
 
 /// Passes whose phases are taken where a pass is short; their medians are recorded.
 inline constexpr int kPhaseRuns = 5;

@@ -88,7 +88,8 @@ std::string export_csv(const ResultsFolder& folder) {
   for (const CellResult* result : in_order(folder)) {
     std::string line;
     for (const Column& column : kColumns) {
-      line += (&column == kColumns ? "\r\n" : ",") + quoted(column.field(*result));
+      line += &column == kColumns ? "\r\n" : ",";
+      line += quoted(column.field(*result));
     }
     table += line;
   }

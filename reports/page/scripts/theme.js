@@ -40,7 +40,8 @@ headroom.theme = (() => {
     const base = dark ? kDark : kLight;
     return {
       ...base,
-      font: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+      // Single quotes inside: the names stand in attributes of SVG files.
+      font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
       symbol: (backend) => look(backend).symbol,
       formulation: (name) => kFormulations[name] || kFormulations.split,
