@@ -21,14 +21,6 @@ bool competes(const CellResult& result) {
   return has_time(result) && result.cell.backend != "auto";
 }
 
-template <class Wanted>
-const CellResult* find(const ShapeFindings& shape, Wanted wanted) {
-  for (const Contest& contest : shape.contests) {
-    if (has_time(*contest.cell) && wanted(*contest.cell)) return contest.cell;
-  }
-  return nullptr;
-}
-
 // All pairs of all shapes are asked about together, so that the correction for many tests covers
 // every claim of the report.
 class Questions {
@@ -58,21 +50,12 @@ class Questions {
 };
 
 void ask_all(ShapeFindings& shape, Questions& questions) {
+  std::vector<const CellResult*> rivals;
+  for (const Contest& contest : shape.contests) rivals.push_back(contest.cell);
   for (Contest& contest : shape.contests) {
     const CellResult& cell = *contest.cell;
-    questions.ask(find(shape,
-                       [&](const CellResult& other) {
-                         return other.cell.backend == "naive" &&
-                                other.cell.formulation == cell.cell.formulation;
-                       }),
-                  cell, contest.over_naive);
-    questions.ask(find(shape,
-                       [&](const CellResult& other) {
-                         return other.cell.formulation == Formulation::wrapper &&
-                                other.cell.backend == cell.cell.backend &&
-                                other.threads == cell.threads;
-                       }),
-                  cell, contest.over_wrapper);
+    questions.ask(sweep::naive_of(rivals, cell), cell, contest.over_naive);
+    questions.ask(sweep::wrapper_of(rivals, cell), cell, contest.over_wrapper);
     if (const Contest* winner = shape.winner()) {
       questions.ask(winner->cell, cell, contest.behind_fastest);
     }
@@ -99,6 +82,18 @@ std::vector<ShapeFindings> by_shape(const sweep::ResultsFolder& folder) {
   return shapes;
 }
 
+// The fastest contest among the backends that are wanted; null if none has a time.
+template <class Wanted>
+const Contest* fastest_where(const ShapeFindings& shape, Wanted wanted) {
+  const Contest* best = nullptr;
+  for (const Contest& contest : shape.contests) {
+    const CellResult& cell = *contest.cell;
+    if (!competes(cell) || !wanted(cell.cell.backend)) continue;
+    if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
+  }
+  return best;
+}
+
 }  // namespace
 
 bool Contest::leads() const {
@@ -123,23 +118,12 @@ std::vector<std::string> ShapeFindings::leaders() const {
 }
 
 const Contest* ShapeFindings::runner_up() const {
-  const Contest* best = nullptr;
-  for (const Contest& contest : contests) {
-    const CellResult& cell = *contest.cell;
-    if (!competes(cell) || cell.cell.backend == winner()->cell->cell.backend) continue;
-    if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
-  }
-  return best;
+  const std::string& first = winner()->cell->cell.backend;
+  return fastest_where(*this, [&](const std::string& backend) { return backend != first; });
 }
 
 const Contest* ShapeFindings::best_of(const std::string& backend) const {
-  const Contest* best = nullptr;
-  for (const Contest& contest : contests) {
-    const CellResult& cell = *contest.cell;
-    if (!competes(cell) || cell.cell.backend != backend) continue;
-    if (best == nullptr || cell.time.median < best->cell->time.median) best = &contest;
-  }
-  return best;
+  return fastest_where(*this, [&](const std::string& name) { return name == backend; });
 }
 
 Findings find_out(const sweep::ResultsFolder& folder) {

@@ -8,6 +8,30 @@
 #include "sweep/noise.hpp"
 
 namespace headroom::sweep {
+namespace {
+
+template <class Wanted>
+const CellResult* find_timed(const std::vector<const CellResult*>& rivals, Wanted wanted) {
+  const auto found = std::find_if(rivals.begin(), rivals.end(), [&](const CellResult* rival) {
+    return rival->status == Status::ok && wanted(*rival);
+  });
+  return found == rivals.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+const CellResult* naive_of(const std::vector<const CellResult*>& rivals, const CellResult& cell) {
+  return find_timed(rivals, [&](const CellResult& other) {
+    return other.cell.backend == "naive" && other.cell.formulation == cell.cell.formulation;
+  });
+}
+
+const CellResult* wrapper_of(const std::vector<const CellResult*>& rivals, const CellResult& cell) {
+  return find_timed(rivals, [&](const CellResult& other) {
+    return other.cell.formulation == Formulation::wrapper &&
+           other.cell.backend == cell.cell.backend && other.threads == cell.threads;
+  });
+}
 
 std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
                                           const CompareSettings& settings) {

@@ -26,6 +26,14 @@ struct CellDifference {
 std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
                                           const CompareSettings& settings = {});
 
+/// What a speed-up over `naive` is taken against: the cell of that backend with the same
+/// formulation. Null if it has no time. @param rivals the cells of one shape
+const CellResult* naive_of(const std::vector<const CellResult*>& rivals, const CellResult& cell);
+
+/// What split weights are held against: the `wrapper` cell of the same backend and threads.
+/// Likewise.
+const CellResult* wrapper_of(const std::vector<const CellResult*>& rivals, const CellResult& cell);
+
 /// A cell beside the fastest of its shape.
 struct Ranked {
   const CellResult* result = nullptr;

@@ -20,13 +20,6 @@ namespace {
 
 using Results = std::vector<const CellResult*>;
 
-const CellResult* find(const Results& rivals, const auto& wanted) {
-  const auto found = std::find_if(rivals.begin(), rivals.end(), [&](const CellResult* rival) {
-    return rival->status == Status::ok && wanted(*rival);
-  });
-  return found == rivals.end() ? nullptr : *found;
-}
-
 // Half the width of the interval, in per cent of the median.
 double uncertainty(const TimeSummary& time) {
   return 50 * (time.ci95.high - time.ci95.low) / time.median;
@@ -83,20 +76,8 @@ class Comparisons {
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, Comparisons& comparisons) {
   for (Row& row : rows) {
-    const CellResult& result = *row.result;
-    comparisons.add(find(rivals,
-                         [&](const CellResult& other) {
-                           return other.cell.backend == "naive" &&
-                                  other.cell.formulation == result.cell.formulation;
-                         }),
-                    &result, row.naive);
-    comparisons.add(find(rivals,
-                         [&](const CellResult& other) {
-                           return other.cell.formulation == Formulation::wrapper &&
-                                  other.cell.backend == result.cell.backend &&
-                                  other.threads == result.threads;
-                         }),
-                    &result, row.wrapper);
+    comparisons.add(naive_of(rivals, *row.result), row.result, row.naive);
+    comparisons.add(wrapper_of(rivals, *row.result), row.result, row.wrapper);
   }
 }
 
@@ -119,9 +100,11 @@ std::string shape_table(const std::vector<Row>& rows, const Results& rivals) {
   const Shape& shape = rivals.front()->shape;
   std::string text = fmt::format("\n{}  {:.3g} GFLOP, weights {}", shape.id(),
                                  shape.flops().total() * 1e-9, format_bytes(shape.bytes().weights));
-  const CellResult* checked = find(rivals, [](const CellResult&) { return true; });
-  if (checked != nullptr && checked->checked_rows < shape.rows()) {
-    text += fmt::format(", {} of {} rows checked", checked->checked_rows, shape.rows());
+  const auto checked = std::find_if(rivals.begin(), rivals.end(), [](const CellResult* rival) {
+    return rival->status == Status::ok;
+  });
+  if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
+    text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }
   text += fmt::format("\n  {:<8} {:<8} {:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n",
                       "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak", "/ naive",
