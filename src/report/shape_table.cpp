@@ -6,6 +6,7 @@
 
 #include "report/wording.hpp"
 #include "sweep/numbers.hpp"
+#include "sweep/table.hpp"
 
 namespace headroom::report {
 namespace {
@@ -14,11 +15,6 @@ using sweep::CellResult;
 using sweep::Verdict;
 
 Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
-
-// Half the width of the interval, as everywhere where there is no room for both ends.
-std::string half_width(const sweep::TimeSummary& time) {
-  return fmt::format("{:.1f} %", 50 * (time.ci95.high - time.ci95.low) / time.median);
-}
 
 Prose speed_up(const std::optional<Versus>& versus) {
   if (!versus) return {plain("-")};
@@ -77,7 +73,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           sureness(*shape),
                           number(cell.threads),
                           {plain(sweep::format_seconds(cell.time.median))},
-                          {plain(half_width(cell.time))},
+                          {plain(fmt::format("{:.1f} %", sweep::half_width_percent(cell.time)))},
                           speed_up(winner.over_naive),
                           limit(findings, cell),
                           lead(*shape)});

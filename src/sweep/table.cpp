@@ -20,11 +20,6 @@ namespace {
 
 using Results = std::vector<const CellResult*>;
 
-// Half the width of the interval, in per cent of the median.
-double uncertainty(const TimeSummary& time) {
-  return 50 * (time.ci95.high - time.ci95.low) / time.median;
-}
-
 // A cell and how it compares with its baselines, where it has them.
 struct Row {
   const CellResult* result = nullptr;
@@ -50,9 +45,9 @@ std::string line_of(const Row& row) {
   const std::string peak =
       result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
   return fmt::format("{}  {:>9} {:>5.1f}%  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
-                     format_seconds(result.time.median), uncertainty(result.time), result.gflops,
-                     peak, speed_up(row.naive), speed_up(row.wrapper), result.error->nrmse,
-                     reference::kNrmseLimit);
+                     format_seconds(result.time.median), half_width_percent(result.time),
+                     result.gflops, peak, speed_up(row.naive), speed_up(row.wrapper),
+                     result.error->nrmse, reference::kNrmseLimit);
 }
 
 // Pairs to be compared all at once, since the correction for many is for all that a table claims.
@@ -130,6 +125,10 @@ std::vector<Results> by_shape(const std::vector<CellResult>& results) {
 }
 
 }  // namespace
+
+double half_width_percent(const TimeSummary& time) {
+  return 50 * (time.ci95.high - time.ci95.low) / time.median;
+}
 
 std::string results_table(const std::vector<CellResult>& results) {
   const std::vector<Results> shapes = by_shape(results);

@@ -15,6 +15,9 @@ namespace headroom::sweep {
 /// the fastest, with all that cannot be told apart from it.
 std::string results_table(const std::vector<CellResult>& results);
 
+/// Half the width of the 95 % interval, in per cent of the median.
+double half_width_percent(const TimeSummary& time);
+
 /// What would run: every cell with its memory and time.
 std::string plan_table(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,
                        std::int64_t memory_limit, bool budgeted);
