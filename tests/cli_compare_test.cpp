@@ -19,8 +19,7 @@ using test::without_time;
 class CliCompare : public test::Cli {
  protected:
   void write_folder(const std::string& name, const std::vector<CellResult>& results) const {
-    write(name + "/environment.json", test::sample_environment().dump());
-    write(name + "/results.jsonl", test::lines_of(results));
+    test::write_sample_folder(path_ / name, results);
   }
 
   static CellResult timed(const std::string& backend, double factor) {

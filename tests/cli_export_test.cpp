@@ -18,10 +18,9 @@ class CliExport : public test::Cli {
  protected:
   void SetUp() override {
     test::Cli::SetUp();
-    write("results/environment.json", test::sample_environment().dump());
-    write("results/results.jsonl",
-          test::lines_of({with_time(sample_result("naive"), {0.5, 0.25, 1}),
-                          without_time(sample_result("tbb"), sweep::Status::failed, "wrong")}));
+    test::write_sample_folder(path_ / "results",
+                              {with_time(sample_result("naive"), {0.5, 0.25, 1}),
+                               without_time(sample_result("tbb"), sweep::Status::failed, "wrong")});
   }
 };
 

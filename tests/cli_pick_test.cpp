@@ -23,12 +23,12 @@ class CliPick : public test::Cli {
     auto environment = test::sample_environment();
     environment["processor"] = {{"name", tuning::this_machine().processor},
                                 {"architecture", tuning::this_machine().architecture}};
-    write("results/environment.json", environment.dump());
-    write(
-        "results/results.jsonl",
-        test::lines_of({with_time(sample_result("naive"), {5, 5.1, 5.2, 5.3, 5.4}),
-                        with_time(sample_result("tbb", Formulation::fused), {1, 1.1, 1.2, 1.1, 1}),
-                        without_time(sample_result("onednn"), sweep::Status::failed, "wrong")}));
+    test::write_sample_folder(
+        path_ / "results",
+        {with_time(sample_result("naive"), {5, 5.1, 5.2, 5.3, 5.4}),
+         with_time(sample_result("tbb", Formulation::fused), {1, 1.1, 1.2, 1.1, 1}),
+         without_time(sample_result("onednn"), sweep::Status::failed, "wrong")},
+        environment);
   }
 
   // A project that includes what pick wrote, with a package that only has targets.

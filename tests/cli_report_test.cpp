@@ -19,10 +19,9 @@ class CliReport : public test::Cli {
  protected:
   void SetUp() override {
     test::Cli::SetUp();
-    write("results/environment.json", test::sample_environment().dump());
-    write("results/results.jsonl",
-          test::lines_of({with_time(sample_result("naive"), {0.5, 0.25, 1, 0.6, 0.7}),
-                          without_time(sample_result("tbb"), sweep::Status::failed, "wrong")}));
+    test::write_sample_folder(path_ / "results",
+                              {with_time(sample_result("naive"), {0.5, 0.25, 1, 0.6, 0.7}),
+                               without_time(sample_result("tbb"), sweep::Status::failed, "wrong")});
   }
 
   std::string file(const std::string& name) const { return test::read_all(path_ / name); }

@@ -1,6 +1,8 @@
 // Results that no machine measured, with every field filled in.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +80,15 @@ inline std::string lines_of(const std::vector<sweep::CellResult>& results) {
   std::string text;
   for (const sweep::CellResult& result : results) text += sweep::to_json(result).dump() + "\n";
   return text;
+}
+
+/// A results folder on the disk.
+inline void write_sample_folder(const std::filesystem::path& folder,
+                                const std::vector<sweep::CellResult>& results,
+                                const nlohmann::ordered_json& environment = sample_environment()) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "environment.json") << environment.dump();
+  std::ofstream(folder / "results.jsonl", std::ios::binary) << lines_of(results);
 }
 
 }  // namespace headroom::test
