@@ -64,6 +64,17 @@ TEST_F(CliCrash, ABackendThatHangsIsEndedAndTheOthersKeepTheirTimes) {
   EXPECT_NE(cells.at("tbb")["reason"].get<std::string>().find("hung"), std::string::npos);
 }
 
+// Of the sweep's 64 MiB and the worker's margin of 1 GiB, two such layers take more.
+TEST_F(CliCrash, RivalsThatDoNotFitTogetherAreMeasuredOneAfterTheOther) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end a program that asks for more memory than there is";
+#endif
+  expect("HEADROOM_TEST_HELD_MIB=600 '" HEADROOM_FAULTY_PROGRAM
+         "' sweep --backend tbb --heads 1 --head-dim 4 --tokens 3 --repetitions 3 "
+         "--min-time 0.001 --max-memory 64MiB --out results",
+         0, {"3 ok", "0 crashed"});
+}
+
 // 0 if there is none. The list that /proc may have of children is not on every machine.
 pid_t child_of(pid_t parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

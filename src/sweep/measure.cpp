@@ -158,6 +158,14 @@ void GroupMeasurement::measure(const Cell& cell) {
   } catch (const std::exception& error) {
     problem = {Status::failed, fmt::format("ended with an error: {}", error.what())};
   }
+  if (problem.first == Status::crashed && !batch_.empty()) {
+    // Those that wait for the stopwatch hold what this one needs, if only while it packs. Once
+    // more, after they are timed and gone.
+    ready = {};
+    time_batch();
+    measure(cell);
+    return;
+  }
   finish(std::move(ready.result), problem.first, problem.second);
 }
 
