@@ -95,6 +95,8 @@ TEST(Numbers, Percentages) {
 }
 
 TEST(Numbers, FormatsForPeople) {
+  EXPECT_EQ(counted(0, "shape"), "0 shapes");
+  EXPECT_EQ(counted(std::size_t{1}, "shape"), "1 shape");
   EXPECT_EQ(format_bytes(1023), "1023 B");
   EXPECT_EQ(format_bytes(std::int64_t{3} << 29), "1.5 GiB");
   EXPECT_EQ(format_seconds(1.5e-3), "1.5 ms");

@@ -116,12 +116,11 @@ void print_tuning(const ordered_json& tuning) {
 void print_peaks(const sweep::Peaks& peaks) {
   out().print("measured\n");
   for (const auto& [threads, gflops] : peaks.fma_gflops) {
-    out().print("  FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads, threads == 1 ? "" : "s",
-                gflops, to_string(peaks.isa));
+    out().print("  FMA peak, {}: {:.1f} GFLOP/s ({})\n", sweep::counted(threads, "thread"), gflops,
+                to_string(peaks.isa));
   }
   for (const auto& [threads, rate] : peaks.read_gbs) {
-    out().print("  memory read, {} thread{}: {:.1f} GB/s\n", threads, threads == 1 ? "" : "s",
-                rate);
+    out().print("  memory read, {}: {:.1f} GB/s\n", sweep::counted(threads, "thread"), rate);
   }
 }
 

@@ -140,11 +140,11 @@ void print_summary(const std::vector<sweep::CellResult>& results, std::size_t ce
   for (const auto& [threads, gflops] : peaks.fma_gflops) {
     const auto read = peaks.read_gbs.find(threads);
     if (read != peaks.read_gbs.end()) {
-      out().print("measured memory read, {} thread{}: {:.1f} GB/s\n", threads,
-                  threads == 1 ? "" : "s", read->second);
+      out().print("measured memory read, {}: {:.1f} GB/s\n", sweep::counted(threads, "thread"),
+                  read->second);
     }
-    out().print("measured FMA peak, {} thread{}: {:.1f} GFLOP/s ({})\n", threads,
-                threads == 1 ? "" : "s", gflops, to_string(peaks.isa));
+    out().print("measured FMA peak, {}: {:.1f} GFLOP/s ({})\n", sweep::counted(threads, "thread"),
+                gflops, to_string(peaks.isa));
   }
   out().write(sweep::noise_lines(results));
   out().print(

@@ -4,6 +4,7 @@
 
 #include "sweep/differences.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::pick {
 
@@ -20,8 +21,8 @@ std::vector<std::string> cpp_lines(const Configuration& choice) {
 }
 
 std::string to_text(const Configuration& choice) {
-  return fmt::format("{}/{}, {} thread{}", to_string(choice.formulation), choice.backend,
-                     choice.threads, choice.threads == 1 ? "" : "s");
+  return fmt::format("{}/{}, {}", to_string(choice.formulation), choice.backend,
+                     sweep::counted(choice.threads, "thread"));
 }
 
 std::string reason(const Pick& pick) {

@@ -12,6 +12,7 @@
 #include "report/sentences.hpp"
 #include "report/shape_table.hpp"
 #include "report/wording.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::report {
 namespace {
@@ -90,9 +91,8 @@ Conclusion conclude(const Findings& findings) {
   }
   const std::string backend = recommended(shapes);
   const std::int64_t heads = shapes.front()->shape.heads;
-  conclusion.headline = {
-      plain(fmt::format("For {}, link ", counted(static_cast<std::size_t>(heads), "head"))),
-      code(backend), plain(".")};
+  conclusion.headline = {plain(fmt::format("For {}, link ", sweep::counted(heads, "head"))),
+                         code(backend), plain(".")};
   const ShapeFindings& focus = focus_of(shapes);
   const Contest* best = focus.best_of(backend);
   if (best == nullptr) best = focus.winner();

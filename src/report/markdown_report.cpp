@@ -4,6 +4,7 @@
 #include "report/facts.hpp"
 #include "report/wording.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::report {
 namespace {
@@ -37,9 +38,11 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += escape_markdown(fmt::format(
       "{}, {}, {}.", sweep::text_at(folder.environment, "/processor/name"),
-      counted(folder.results.size(), "cell"), sweep::text_at(folder.environment, "/time")));
+      sweep::counted(folder.results.size(), "cell"), sweep::text_at(folder.environment, "/time")));
+  // No link to the page: a published folder may lack it, since it holds the chart library.
   text +=
-      " The page is [index.html](index.html); every cell stands in [results.csv](results.csv).\n";
+      " The page to explore them is `index.html` beside this file; where it is missing, `headroom "
+      "report` makes it from this folder. Every cell stands in [results.csv](results.csv).\n";
   for (const Prose& remark : remarks(folder)) text += "\n> " + markdown(remark) + "\n";
   if (!conclusion.most_heads.rows.empty()) {
     text += section("The most heads", conclusion.most_heads);

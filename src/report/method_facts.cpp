@@ -8,6 +8,7 @@
 #include "report/facts.hpp"
 #include "report/wording.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::report {
 namespace {
@@ -62,10 +63,12 @@ std::string told_apart(const Findings& findings) {
   return fmt::format(
       "faster and slower take both: the whole 95 % bootstrap interval of the ratio of medians "
       "beyond {:.1f} %{}, and p < {} (Mann-Whitney, corrected for all {} by Benjamini-Hochberg). "
-      "{} of them compare samples divided by the control beside them.",
+      "{} of them compare samples divided by the control beside them; the ratio of the times as "
+      "they were must lie there too.",
       100 * findings.margin,
       findings.noise_floor >= findings.margin ? " (the noise floor)" : " (the least that matters)",
-      sweep::kSignificance, counted(findings.comparisons, "comparison"), findings.by_control);
+      sweep::kSignificance, sweep::counted(findings.comparisons, "comparison"),
+      findings.by_control);
 }
 
 void add_threads(Table& table, const sweep::ResultsFolder& folder) {
@@ -152,15 +155,14 @@ Table noise_facts(const Findings& findings) {
   std::string floor = "not measured: no shape had a layer timed twice";
   if (measured) {
     floor = fmt::format("{:.1f} % between one layer and itself, timed twice in {}",
-                        100 * measured->floor, counted(measured->count, "shape"));
+                        100 * measured->floor, sweep::counted(measured->count, "shape"));
   } else if (findings.noise_floor > 0) {
     floor = fmt::format("{:.1f} %, as recorded", 100 * findings.noise_floor);
   }
   table.rows.push_back({{plain("A/A noise floor")}, {plain(floor)}});
   for (const sweep::ControlDrift& drift : sweep::control_drift(results)) {
     table.rows.push_back(
-        {{plain(fmt::format("control on {}",
-                            counted(static_cast<std::size_t>(drift.threads), "thread")))},
+        {{plain(fmt::format("control on {}", sweep::counted(drift.threads, "thread")))},
          {plain(fmt::format(
              "{:.1f} GFLOP/s, moved by {:.1f} % from cell to cell, by {:.1f} % within one",
              drift.gflops, 100 * drift.between, 100 * drift.within))}});

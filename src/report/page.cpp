@@ -10,6 +10,7 @@
 #include "report/page_data.hpp"
 #include "report/wording.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::report {
 namespace {
@@ -51,7 +52,8 @@ std::string table_or(const Table& table, std::string_view caption, std::string_v
 std::string subtitle(const sweep::ResultsFolder& folder) {
   const auto& environment = folder.environment;
   return fmt::format("{} · {} · {}", sweep::text_at(environment, "/processor/name"),
-                     counted(folder.results.size(), "cell"), sweep::text_at(environment, "/time"));
+                     sweep::counted(folder.results.size(), "cell"),
+                     sweep::text_at(environment, "/time"));
 }
 
 constexpr const char* kNoCharts =

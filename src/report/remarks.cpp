@@ -8,6 +8,7 @@
 #include "report/wording.hpp"
 #include "sweep/cautions.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 
 namespace headroom::report {
 namespace {
@@ -69,7 +70,7 @@ void add_cell_warnings(const sweep::ResultsFolder& folder, std::vector<Prose>& r
     for (const std::string& warning : result.cell.warnings) ++counts[warning];
   }
   for (const auto& [warning, count] : counts) {
-    remarks.push_back({plain(fmt::format("{}: {}.", counted(count, "cell"), warning))});
+    remarks.push_back({plain(fmt::format("{}: {}.", sweep::counted(count, "cell"), warning))});
   }
 }
 

@@ -55,9 +55,7 @@ bool compared(const Shapes& shapes) {
 Prose against(const CellResult& cell, const CellResult& other, const Versus& versus, bool inverse,
               const std::string& who) {
   const std::string threads =
-      other.threads == cell.threads
-          ? ""
-          : " on " + counted(static_cast<std::size_t>(other.threads), "thread");
+      other.threads == cell.threads ? "" : " on " + sweep::counted(other.threads, "thread");
   const Verdict wanted = inverse ? Verdict::slower : Verdict::faster;
   if (versus.difference.verdict != wanted) {
     return {plain("not told apart from " + who), code(name_of(other)), plain(threads)};
@@ -101,12 +99,12 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
 
 Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
   const CellResult& cell = *best.cell;
-  Prose prose{plain(fmt::format("With {}, ", name_of(focus.shape))), code(name_of(cell)),
-              plain(fmt::format(" on {} takes {} (95 % interval {} to {})",
-                                counted(static_cast<std::size_t>(cell.threads), "thread"),
-                                sweep::format_seconds(cell.time.median),
-                                sweep::format_seconds(cell.time.ci95.low),
-                                sweep::format_seconds(cell.time.ci95.high)))};
+  Prose prose{
+      plain(fmt::format("With {}, ", name_of(focus.shape))), code(name_of(cell)),
+      plain(fmt::format(
+          " on {} takes {} (95 % interval {} to {})", sweep::counted(cell.threads, "thread"),
+          sweep::format_seconds(cell.time.median), sweep::format_seconds(cell.time.ci95.low),
+          sweep::format_seconds(cell.time.ci95.high)))};
   if (best.over_naive) {
     prose.push_back(plain(": "));
     append(prose, against(cell, *best.over_naive->baseline, *best.over_naive, false,
@@ -192,7 +190,7 @@ Prose overall_sentence(const Findings& findings) {
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   Prose prose{plain(fmt::format("Over all {} with a time, the fastest beyond the noise is ",
-                                counted(timed, "shape")))};
+                                sweep::counted(timed, "shape")))};
   for (const auto& [name, count] : ranked) {
     prose.push_back(code(name));
     const bool last = shared == 0 && &name == &ranked.back().first;
@@ -217,7 +215,7 @@ Prose without_times(const Findings& findings) {
                         sweep::to_string(static_cast<sweep::Status>(i)));
   }
   return {plain(fmt::format("Of {}: {}. The reasons stand below.",
-                            counted(findings.folder->results.size(), "cell"), text))};
+                            sweep::counted(findings.folder->results.size(), "cell"), text))};
 }
 
 }  // namespace headroom::report

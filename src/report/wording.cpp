@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "sweep/numbers.hpp"
+
 namespace headroom::report {
 namespace {
 
@@ -23,17 +25,13 @@ std::string range(const sweep::Interval& interval) {
   return fmt::format("{} to {}", three_digits(interval.low), three_digits(interval.high));
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string name_of(const sweep::CellResult& result) {
   return fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
 }
 
 std::string name_of(const Shape& shape) {
-  std::string name = fmt::format(
-      "{}, width {}", counted(static_cast<std::size_t>(shape.tokens), "token"), shape.d_out);
+  std::string name =
+      fmt::format("{}, width {}", sweep::counted(shape.tokens, "token"), shape.d_out);
   if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);
   if (shape.d_in != shape.d_out) {
     fmt::format_to(std::back_inserter(name), ", input {}", shape.d_in);

@@ -15,9 +15,6 @@ std::string times(double ratio);
 /// Such as `"2.2 to 2.4"`, each to three digits.
 std::string range(const sweep::Interval& interval);
 
-/// Such as `"1 thread"`, `"2 threads"`.
-std::string counted(std::size_t count, const std::string& noun);
-
 /// Backend and formulation, such as `"tbb/split"`.
 std::string name_of(const sweep::CellResult& result);
 

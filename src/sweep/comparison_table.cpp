@@ -95,8 +95,7 @@ std::string summary(const FolderComparison& comparison) {
                    comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
                    kSignificance, comparison.compared());
   }
-  fmt::format_to(std::back_inserter(text), "{} regression{}\n", comparison.regressions(),
-                 comparison.regressions() == 1 ? "" : "s");
+  fmt::format_to(std::back_inserter(text), "{}\n", counted(comparison.regressions(), "regression"));
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "sweep/numbers.hpp"
 #include "sweep/result.hpp"
 #include "sweep/statistics.hpp"
 
@@ -93,16 +94,15 @@ std::string noise_lines(const std::vector<CellResult>& results) {
   std::string text;
   for (const ControlDrift& drift : control_drift(results)) {
     fmt::format_to(std::back_inserter(text),
-                   "control on {} thread{}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
+                   "control on {}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
                    "by {:.1f} % within one\n",
-                   drift.threads, drift.threads == 1 ? "" : "s", drift.gflops, 100 * drift.between,
+                   counted(drift.threads, "thread"), drift.gflops, 100 * drift.between,
                    100 * drift.within);
   }
   if (const std::optional<NoiseFloor> floor = noise_floor(results)) {
-    fmt::format_to(
-        std::back_inserter(text),
-        "noise floor: {:.1f} % between one layer and itself, timed twice in {} shape{}\n",
-        100 * floor->floor, floor->count, floor->count == 1 ? "" : "s");
+    fmt::format_to(std::back_inserter(text),
+                   "noise floor: {:.1f} % between one layer and itself, timed twice in {}\n",
+                   100 * floor->floor, counted(floor->count, "shape"));
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // Numbers as people write them on a command line.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ double parse_duration(std::string_view option, std::string_view text);
 
 /// A share: `3%` is 0.03. Allowed is 0% up to 100%, always with the sign.
 double parse_percent(std::string_view option, std::string_view text);
+
+/// Such as `1 thread`, `2 threads`.
+std::string counted(std::integral auto count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
 
 /// Such as `1.5 GiB`.
 std::string format_bytes(std::int64_t bytes);
