@@ -21,44 +21,23 @@ bool competes(const CellResult& result) {
   return has_time(result) && result.cell.backend != "auto";
 }
 
-// All pairs of all shapes are asked about together, so that the correction for many tests covers
-// every claim of the report.
-class Questions {
- public:
-  explicit Questions(Findings& findings) : findings_(findings) {}
-
-  void ask(const CellResult* baseline, const CellResult& cell, std::optional<Versus>& answer) {
-    if (baseline == nullptr || baseline == &cell || !has_time(cell)) return;
-    pairs_.push_back({baseline, &cell});
-    answer = Versus{baseline, {}};
-    answers_.push_back(&answer);
-  }
-
-  void answer() {
-    const auto differences = sweep::compare_cells(pairs_, findings_.noise_floor);
-    for (std::size_t i = 0; i < answers_.size(); ++i) {
-      (*answers_[i])->difference = differences[i].difference;
-      findings_.by_control += differences[i].by_control ? 1 : 0;
-    }
-    findings_.comparisons = answers_.size();
-  }
-
- private:
-  Findings& findings_;
-  std::vector<sweep::CellPair> pairs_;
-  std::vector<std::optional<Versus>*> answers_;
-};
-
-void ask_all(ShapeFindings& shape, Questions& questions) {
+// Of all shapes together, before any is answered.
+void ask_all(ShapeFindings& shape, sweep::Comparisons& comparisons, std::size_t& by_control) {
   std::vector<const CellResult*> rivals;
   for (const Contest& contest : shape.contests) rivals.push_back(contest.cell);
+  const CellResult* fastest = shape.fastest ? shape.winner()->cell : nullptr;
   for (Contest& contest : shape.contests) {
     const CellResult& cell = *contest.cell;
-    questions.ask(sweep::naive_of(rivals, cell), cell, contest.over_naive);
-    questions.ask(sweep::wrapper_of(rivals, cell), cell, contest.over_wrapper);
-    if (const Contest* winner = shape.winner()) {
-      questions.ask(winner->cell, cell, contest.behind_fastest);
-    }
+    const auto ask = [&](const CellResult* baseline, std::optional<Versus>& answer) {
+      comparisons.add(baseline, cell,
+                      [baseline, &answer, &by_control](const sweep::CellDifference& found) {
+                        answer = Versus{baseline, found.difference};
+                        by_control += found.by_control ? 1 : 0;
+                      });
+    };
+    ask(sweep::naive_of(rivals, cell), contest.over_naive);
+    ask(sweep::wrapper_of(rivals, cell), contest.over_wrapper);
+    ask(fastest, contest.behind_fastest);
   }
 }
 
@@ -132,9 +111,10 @@ Findings find_out(const sweep::ResultsFolder& folder) {
   findings.noise_floor = sweep::recorded_noise_floor(folder);
   findings.margin = std::max(sweep::CompareSettings{}.threshold, findings.noise_floor);
   findings.shapes = by_shape(folder);
-  Questions questions(findings);
-  for (ShapeFindings& shape : findings.shapes) ask_all(shape, questions);
-  questions.answer();
+  sweep::Comparisons comparisons;
+  for (ShapeFindings& shape : findings.shapes) ask_all(shape, comparisons, findings.by_control);
+  comparisons.run(findings.noise_floor);
+  findings.comparisons = comparisons.size();
   return findings;
 }
 

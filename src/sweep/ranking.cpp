@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "sweep/noise.hpp"
 
@@ -16,6 +17,25 @@ const CellResult* find_timed(const std::vector<const CellResult*>& rivals, Wante
     return rival->status == Status::ok && wanted(*rival);
   });
   return found == rivals.end() ? nullptr : *found;
+}
+
+// Whether the ratio of the times as they are lies where the verdict puts that of the samples
+// divided by their control.
+bool agrees(double raw_ratio, const Difference& difference) {
+  const double above = 1 + difference.margin;
+  const bool slower = raw_ratio > above;
+  const bool faster = raw_ratio < 1 / above;
+  switch (difference.verdict) {
+    case Verdict::slower:
+      return slower;
+    case Verdict::faster:
+      return faster;
+    case Verdict::same:
+      return !slower && !faster;
+    case Verdict::not_distinguishable:
+      break;
+  }
+  return true;
 }
 
 }  // namespace
@@ -46,8 +66,23 @@ std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, do
     samples.push_back({of(*base), of(*next), noise_floor});
   }
   const std::vector<Difference> differences = compare_samples(samples, settings);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Difference& difference = all[i].difference;
+    difference = differences[i];
+    if (!agrees(all[i].raw_ratio, difference)) difference.verdict = Verdict::not_distinguishable;
+  }
   return all;
+}
+
+void Comparisons::add(const CellResult* baseline, const CellResult& cell, Answer answer) {
+  if (baseline == nullptr || baseline == &cell || cell.status != Status::ok) return;
+  pairs_.push_back({baseline, &cell});
+  answers_.push_back(std::move(answer));
+}
+
+void Comparisons::run(double noise_floor, const CompareSettings& settings) const {
+  const std::vector<CellDifference> differences = compare_cells(pairs_, noise_floor, settings);
+  for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i](differences[i]);
 }
 
 std::vector<std::vector<Ranked>> rank(const std::vector<const CellResult*>& results,
@@ -60,21 +95,19 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const CellResult*>& resu
     if (fresh) shapes.emplace_back();
     shapes[place->second].push_back({result, {}});
   }
-  std::vector<CellPair> pairs;
-  std::vector<Difference*> wanted;
+  Comparisons comparisons;
   for (std::vector<Ranked>& rivals : shapes) {
     std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
       return a.result->time.median < b.result->time.median;
     });
     rivals.front().to_best.ci95 = {1, 1};
     rivals.front().to_best.verdict = Verdict::same;
-    for (std::size_t i = 1; i < rivals.size(); ++i) {
-      pairs.push_back({rivals.front().result, rivals[i].result});
-      wanted.push_back(&rivals[i].to_best);
+    for (Ranked& rival : rivals) {
+      comparisons.add(rivals.front().result, *rival.result,
+                      [&rival](const CellDifference& found) { rival.to_best = found.difference; });
     }
   }
-  const std::vector<CellDifference> differences = compare_cells(pairs, noise_floor, settings);
-  for (std::size_t i = 0; i < wanted.size(); ++i) *wanted[i] = differences[i].difference;
+  comparisons.run(noise_floor, settings);
   return shapes;
 }
 

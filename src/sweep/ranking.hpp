@@ -1,6 +1,8 @@
 // Cells held against each other: pairs of any kind, and the rivals of a shape from the fastest on.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "sweep/result.hpp"
@@ -21,10 +23,33 @@ struct CellDifference {
 };
 
 /// What the samples of each pair say, the p-values corrected for all pairs together. Where both
-/// cells were measured against the same control, the samples are divided by its readings first.
+/// cells were measured against the same control, the samples are divided by its readings first; the
+/// verdict then holds only if the ratio of the times as they are lies there too. Either alone can
+/// be misled: the times by a machine that was slower as a whole, the control by a neighbour on the
+/// same core, who takes more from multiply-adds than from what waits for memory.
 /// @param noise_floor see `SamplePair`
 std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
                                           const CompareSettings& settings = {});
+
+/// Pairs that are compared all at once, since the correction for many tests is for everything that
+/// one table or report claims.
+class Comparisons {
+ public:
+  using Answer = std::function<void(const CellDifference&)>;
+
+  /// Asks how `cell` stands against `baseline`; `run` answers. Nothing is asked without a baseline,
+  /// of a cell against itself, or of one without a time.
+  void add(const CellResult* baseline, const CellResult& cell, Answer answer);
+
+  /// @param noise_floor see `SamplePair`
+  void run(double noise_floor, const CompareSettings& settings = {}) const;
+
+  std::size_t size() const { return pairs_.size(); }
+
+ private:
+  std::vector<CellPair> pairs_;
+  std::vector<Answer> answers_;
+};
 
 /// What a speed-up over `naive` is taken against: the cell of that backend with the same
 /// formulation. Null if it has no time. @param rivals the cells of one shape

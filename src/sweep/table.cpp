@@ -50,29 +50,13 @@ std::string line_of(const Row& row) {
                      result.error->nrmse, reference::kNrmseLimit);
 }
 
-// Pairs to be compared all at once, since the correction for many is for all that a table claims.
-class Comparisons {
- public:
-  // `into` has to stay where it is until `run`.
-  void add(const CellResult* base, const CellResult* next, std::optional<CellDifference>& into) {
-    if (base == nullptr || base == next || next->status != Status::ok) return;
-    pairs_.push_back({base, next});
-    wanted_.push_back(&into);
-  }
-  void run(double noise_floor) {
-    const std::vector<CellDifference> differences = compare_cells(pairs_, noise_floor);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) *wanted_[i] = differences[i];
-  }
-
- private:
-  std::vector<CellPair> pairs_;
-  std::vector<std::optional<CellDifference>*> wanted_;
-};
-
 void add_baselines(const Results& rivals, std::vector<Row>& rows, Comparisons& comparisons) {
   for (Row& row : rows) {
-    comparisons.add(naive_of(rivals, *row.result), row.result, row.naive);
-    comparisons.add(wrapper_of(rivals, *row.result), row.result, row.wrapper);
+    const CellResult& cell = *row.result;
+    comparisons.add(naive_of(rivals, cell), cell,
+                    [&row](const CellDifference& found) { row.naive = found; });
+    comparisons.add(wrapper_of(rivals, cell), cell,
+                    [&row](const CellDifference& found) { row.wrapper = found; });
   }
 }
 
