@@ -107,8 +107,10 @@ TEST(ReportVerdict, CountsWhereTheRecommendedBackendLoses) {
   const Told answer =
       told({cell("tbb", kSplit, 96, around(1), 1, 4), cell("xsimd", kSplit, 96, around(2), 1, 4),
             cell("tbb", kSplit, 96, around(1), 1, 8), cell("xsimd", kSplit, 96, around(2), 1, 8),
-            cell("tbb", kSplit, 96, around(2), 1, 1), cell("xsimd", kSplit, 96, around(1), 1, 1)});
+            cell("tbb", kSplit, 96, around(2), 1, 1), cell("xsimd", kSplit, 96, around(1), 1, 1),
+            cell("naive", kSplit, 96, around(9), 1, 1)});
   EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "With 8 tokens");  // more rivals met where it loses
   expect_part(answer.text,
               "Of the 3 shapes measured with as many heads, it is the fastest beyond "
               "the noise in 2, slower than xsimd in 1.");

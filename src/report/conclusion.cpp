@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
+#include <vector>
 
 #include "report/sentences.hpp"
 #include "report/shape_table.hpp"
@@ -34,13 +35,17 @@ Shapes with_most_heads(const Findings& findings) {
   return shapes;
 }
 
-// The one with the most rivals; of these the one with the most work.
-const ShapeFindings& focus_of(const Shapes& shapes) {
-  return **std::max_element(shapes.begin(), shapes.end(),
-                            [](const ShapeFindings* a, const ShapeFindings* b) {
-                              return std::pair(timed_cells(*a), a->shape.flops().total()) <
-                                     std::pair(timed_cells(*b), b->shape.flops().total());
-                            });
+// One where the recommended backend leads; of these the one with the most rivals, then the one with
+// the most work.
+const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) {
+  const auto weight = [&](const ShapeFindings* shape) {
+    const std::vector<std::string> leaders = shape->leaders();
+    const bool leads = std::find(leaders.begin(), leaders.end(), backend) != leaders.end();
+    return std::make_tuple(leads, timed_cells(*shape), shape->shape.flops().total());
+  };
+  return **std::max_element(
+      shapes.begin(), shapes.end(),
+      [&](const ShapeFindings* a, const ShapeFindings* b) { return weight(a) < weight(b); });
 }
 
 // The backend that leads in the most shapes; between equals the one that is nearer to the fastest.
@@ -93,7 +98,7 @@ Conclusion conclude(const Findings& findings) {
   const std::int64_t heads = shapes.front()->shape.heads;
   conclusion.headline = {plain(fmt::format("For {}, link ", sweep::counted(heads, "head"))),
                          code(backend), plain(".")};
-  const ShapeFindings& focus = focus_of(shapes);
+  const ShapeFindings& focus = focus_of(shapes, backend);
   const Contest* best = focus.best_of(backend);
   if (best == nullptr) best = focus.winner();
   const bool more = findings.shapes.size() > shapes.size();

@@ -134,9 +134,14 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
                   " of the multiply-adds that as many threads were measured to do beside it.")};
   }
   // The roof of memory is measured once a sweep, so that a machine that drifts may go above it.
+  const char* beyond = ci95.low > 1
+                           ? " More than all of it: part came from a cache, or the machine was "
+                             "slower then."
+                           : "";
   return {plain("The machine's limit there is memory: it moves its weights, input and output at "),
           strong(reached),
-          plain(interval + " of the read bandwidth, which was measured once, before the cells.")};
+          plain(interval + " of the read bandwidth, which was measured once, before the cells." +
+                beyond)};
 }
 
 // Of each backend, split on the most threads against wrapper.
