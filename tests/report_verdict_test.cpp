@@ -39,8 +39,7 @@ struct Told {
   Conclusion conclusion;
 };
 
-Told told(std::vector<CellResult> results) {
-  const sweep::ResultsFolder folder = test::sample_folder("results", std::move(results));
+Told told(const sweep::ResultsFolder& folder) {
   Told told;
   told.conclusion = report::conclude(report::find_out(folder));
   told.headline = report::plain_text(told.conclusion.headline);
@@ -48,6 +47,10 @@ Told told(std::vector<CellResult> results) {
     told.text += report::plain_text(sentence) + "\n";
   }
   return told;
+}
+
+Told told(std::vector<CellResult> results) {
+  return told(test::sample_folder("results", std::move(results)));
 }
 
 void expect_part(const std::string& text, const std::string& part) {
@@ -63,16 +66,18 @@ constexpr auto kWrapper = Formulation::wrapper;
 
 TEST(ReportVerdict, NamesTheWinnerAtTheMostHeads) {
   const Told answer =
-      told({cell("naive", kSplit, 96, around(8)), cell("tbb", kSplit, 96, around(1), 2),
-            cell("xsimd", kSplit, 96, around(2)), cell("xsimd", kSplit, 2, around(1)),
-            cell("tbb", kSplit, 2, around(3), 2)});
+      told({cell("xsimd", kSplit, 2, around(1)), cell("tbb", kSplit, 2, around(3), 2),
+            cell("naive", kSplit, 96, around(8)), cell("tbb", kSplit, 96, around(1), 2),
+            cell("xsimd", kSplit, 96, around(2)), cell("xsimd", kSplit, 12, around(1))});
   EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
   expect_part(answer.text, "That is sure: every other backend is slower beyond the noise.");
   expect_part(answer.text, "8.00 × as fast as the plain loops of naive/split on 1 thread (");
   expect_part(answer.text, "2.00 × as fast as the best of the other backends, xsimd/split");
-  expect_part(answer.text, "the fastest beyond the noise is tbb in 1, xsimd in 1.");
+  expect_part(answer.text,
+              "the fastest beyond the noise is tbb in 1, xsimd in 1, "
+              "and no single backend in 1.");
   ASSERT_EQ(answer.conclusion.most_heads.rows.size(), 1U);
-  EXPECT_EQ(answer.conclusion.every_shape.rows.size(), 2U);
+  EXPECT_EQ(answer.conclusion.every_shape.rows.size(), 3U);
 }
 
 TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
@@ -141,16 +146,16 @@ TEST(ReportVerdict, WithoutAnyTimeNothingIsRecommended) {
 }
 
 TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {
-  CellResult measured = cell("tbb", kSplit, 96, around(1));
+  CellResult measured = cell("tbb", kSplit, 96, {1, 1, 1, 1, 1, 1.25, 1.25, 1.25, 1.25});
   const double gflops = measured.shape.flops().total() * 1e-9;
   measured.control = sweep::Control{"avx2", 1, std::vector<double>(9, 4 * gflops)};
   const Told answer = told({measured});
-  expect_part(answer.text, "it does 25 % (25 to 25) of the multiply-adds");
+  expect_part(answer.text, "it does 25 % (20 to 25) of the multiply-adds");
 }
 
 TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
   sweep::ResultsFolder folder =
-      test::sample_folder("results", {cell("tbb", kSplit, 96, around(1e-3), 1, 1)});
+      test::sample_folder("results", {cell("tbb", kSplit, 96, around(2e-3), 1, 1)});
   folder.environment["peaks"] = {{"fma_gflops_by_threads", {{"1", 1000.0}}},
                                  {"read_gb_per_s_by_threads", {{"1", 2.0}}}};
   folder.environment["processor"]["caches"] = {{{"bytes", 1024}}};
@@ -159,6 +164,10 @@ TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
   EXPECT_TRUE(roof->memory_bound);
   EXPECT_FALSE(roof->fits_in_cache);
   EXPECT_DOUBLE_EQ(roof->gflops, 2 * roof->flops_per_byte);
+  expect_part(told(folder).text, "The machine's limit there is memory");
+  expect_no_part(told(folder).text, "More than all of it");
+  folder.environment["peaks"]["read_gb_per_s_by_threads"]["1"] = 1e-6;
+  expect_part(told(folder).text, "More than all of it");
   EXPECT_FALSE(report::roof_of(folder, folder.results[0].shape, 2).has_value());
   folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
   EXPECT_TRUE(report::roof_of(folder, folder.results[0].shape, 1)->fits_in_cache);
