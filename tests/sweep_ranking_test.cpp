@@ -62,7 +62,7 @@ TEST(Ranking, ShapesHaveEachTheirOwnAndAreCorrectedTogether) {
   // small.
   results[3] = timed("xsimd", 1.999);
   results[3].shape.tokens = 5;
-  const Difference& difference = rank(pointers(results), 0)[0][1].to_best;
+  const Difference difference = rank(pointers(results), 0)[0][1].to_best;
   EXPECT_DOUBLE_EQ(difference.corrected_p, 2 * difference.p);
 }
 
