@@ -7,20 +7,20 @@ shopt -s nullglob
 libraries=("$1"/libheadroom-*.so)
 ((${#libraries[@]} > 1)) || fail "there are no shared libraries in $1"
 
-own='(headroom::|headroom_|(typeinfo|typeinfo name|vtable) for headroom::)'
+# Mangled: what is demangled may begin with the type that it returns.
+types='_ZT[ISV]N8headroom'
 for library in "${libraries[@]}"; do
-  symbols=$(nm --dynamic --demangle --defined-only "$library" | sed 's/^[0-9a-f]* //')
-  strangers=$(grep -vE "^[A-Za-z] $own" <<<"$symbols" || true)
-  [[ -z "$strangers" ]] || fail "$library exports what is not headroom's: $strangers"
+  symbols=$(nm --dynamic --defined-only "$library" | sed 's/^[0-9a-f]* [A-Za-z] //')
+  strangers=$(grep -vE "^(headroom_|_ZNK?8headroom|$types)" <<<"$symbols" || true)
+  [[ -z "$strangers" ]] || fail "$library exports what is not headroom's: $(c++filt <<<"$strangers")"
   name=$(basename "$library" .so)
   name=${name#libheadroom-}
   if [[ "$name" == core ]]; then
-    grep -q ' headroom_create$' <<<"$symbols" || fail "$library does not export headroom_create"
+    grep -q '^headroom_create$' <<<"$symbols" || fail "$library does not export headroom_create"
   else
     # Whatever else a backend has is its own affair, but for the errors that it throws.
-    more=$(grep -vE " (headroom_backend_$name|(typeinfo|typeinfo name|vtable) for .*)$" <<<"$symbols" ||
-      true)
-    [[ -z "$more" ]] || fail "$library exports more than its entry: $more"
+    more=$(grep -vE "^(headroom_backend_$name$|$types)" <<<"$symbols" || true)
+    [[ -z "$more" ]] || fail "$library exports more than its entry: $(c++filt <<<"$more")"
   fi
   echo "$name: $(wc -l <<<"$symbols") symbols"
 done
