@@ -47,7 +47,7 @@ double share_of_control(double flops, const std::vector<double>& seconds,
   return flops * 1e-9 / median(steadied(seconds, control));
 }
 
-double scatter(std::vector<double> values) {
+double scatter(const std::vector<double>& values) {
   const double middle = median(values);
   return (percentile(values, 0.9) - percentile(values, 0.1)) / middle;
 }

@@ -58,7 +58,7 @@ double share_of_control(double flops, const std::vector<double>& seconds,
                         const std::vector<double>& control);
 
 /// The widest part of a list that is not its outer tenths, over its median: how far it scatters.
-double scatter(std::vector<double> values);
+double scatter(const std::vector<double>& values);
 
 /// Why a time cannot be: it is above 100 % of the FMA rate taken beside it, by more than that rate
 /// itself scatters. Empty if all is well.
