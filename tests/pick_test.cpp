@@ -116,6 +116,17 @@ TEST(Pick, AHeavierOneThatIsTiedLoses) {
   EXPECT_NE(reason(found).find("is no lighter"), std::string::npos) << reason(found);
 }
 
+TEST(Pick, TheFastestIsTheOneWithTheSmallestTime) {
+  auto fastest = timed("onednn", 1);
+  auto tied = timed("tbb", 1.02);
+  fastest.control = sweep::Control{"avx2", 1, std::vector<double>(9, 100)};
+  tied.control = sweep::Control{"avx2", 1, std::vector<double>(9, 90)};
+  const auto folder = sample_folder("results", {fastest, tied});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_LT(found.shapes[0].candidates[1].to_fastest.ratio, 1) << "divided by the control";
+  EXPECT_EQ(found.configurations[0].backend, "onednn");
+}
+
 TEST(Pick, AFewSamplesDoNotMakeASlowBackendAsGoodAsTheFastest) {
   const auto folder =
       sample_folder("results", {test::with_time(sample_result("naive"), {50, 51, 52}),

@@ -51,15 +51,18 @@ void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
   }
 }
 
-// Adds a shape's candidate to what is known of its configuration.
-void add(Configuration& configuration, const Shape& shape, const Candidate& candidate) {
-  const double loss = candidate.to_fastest.ratio;
+// Adds a shape's candidate to what is known of its configuration. The loss is of the times as they
+// are, as the order of the candidates is: divided by their controls, one that is tied with the
+// fastest may come out below it.
+void add(Configuration& configuration, const ShapePick& shape, const Candidate& candidate) {
+  const double fastest = shape.candidates.front().result->time.median;
+  const double loss = candidate.result->time.median / fastest;
   configuration.mean_loss *= loss;  // the product, until all shapes are in
   configuration.tied = configuration.tied && candidate.tied;
   --configuration.missing;
   if (configuration.worst_shape.empty() || loss > configuration.worst_loss) {
     configuration.worst_loss = loss;
-    configuration.worst_shape = shape.id();
+    configuration.worst_shape = shape.shape.id();
   }
 }
 
@@ -81,7 +84,7 @@ std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shape
                          shapes.size(),
                          true};
       }
-      add(place->second, shape.shape, candidate);
+      add(place->second, shape, candidate);
     }
   }
   std::vector<Configuration> list;
