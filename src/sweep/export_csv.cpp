@@ -84,7 +84,10 @@ constexpr Column kColumns[] = {
 
 std::string export_csv(const ResultsFolder& folder) {
   std::string table;
-  for (const Column& column : kColumns) table += (table.empty() ? "" : ",") + quoted(column.name);
+  for (const Column& column : kColumns) {
+    if (!table.empty()) table += ',';
+    table += quoted(column.name);
+  }
   for (const CellResult* result : in_order(folder)) {
     std::string line;
     for (const Column& column : kColumns) {
