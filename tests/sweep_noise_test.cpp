@@ -43,25 +43,14 @@ ComparedCell compared(const CellResult& base, const CellResult& next) {
 TEST(Noise, AMachineThatSlowedDownIsNoSlowerProgram) {
   const ComparedCell cell = compared(at_speed(1, 1), at_speed(0.8, 1));
   EXPECT_TRUE(cell.by_control);
-  EXPECT_NEAR(cell.difference->ratio, 1, 1e-3);
+  EXPECT_EQ(cell.difference->verdict, Verdict::same);
   EXPECT_NEAR(cell.raw_ratio, 1.25, 1e-3);
-  EXPECT_EQ(cell.difference->verdict, Verdict::not_distinguishable);
 }
 
-TEST(Noise, ASlowerProgramIsFoundAsLongAsItsTimesShowIt) {
-  const ComparedCell cell = compared(at_speed(1, 1), at_speed(1.05, 1.2));
+TEST(Noise, ASlowerProgramIsFoundOnAMachineThatSpedUp) {
+  const ComparedCell cell = compared(at_speed(1, 1), at_speed(1.2, 1.1));
   EXPECT_EQ(cell.difference->verdict, Verdict::slower);
-  EXPECT_NEAR(cell.difference->ratio, 1.2, 1e-3);
-  EXPECT_EQ(compared(at_speed(1, 1), at_speed(1.2, 1.1)).difference->verdict,
-            Verdict::not_distinguishable);
-}
-
-TEST(Noise, AControlThatMovedAloneIsNoDifference) {
-  CellResult next = at_speed(1, 1);
-  for (double& reading : next.control->gflops) reading *= 0.9;
-  const ComparedCell cell = compared(at_speed(1, 1), next);
-  EXPECT_NEAR(cell.difference->ratio, 0.9, 1e-3);
-  EXPECT_EQ(cell.difference->verdict, Verdict::not_distinguishable);
+  EXPECT_LT(cell.raw_ratio, 1);
 }
 
 TEST(Noise, WithoutTheSameControlTheTimesAreCompared) {

@@ -63,8 +63,7 @@ std::string told_apart(const Findings& findings) {
   return fmt::format(
       "faster and slower take both: the whole 95 % bootstrap interval of the ratio of medians "
       "beyond {:.1f} %{}, and p < {} (Mann-Whitney, corrected for all {} by Benjamini-Hochberg). "
-      "{} of them compare samples divided by the control beside them; the ratio of the times as "
-      "they were must lie there too.",
+      "{} of them compare samples divided by the control beside them.",
       100 * findings.margin,
       findings.noise_floor >= findings.margin ? " (the noise floor)" : " (the least that matters)",
       sweep::kSignificance, sweep::counted(findings.comparisons, "comparison"),

@@ -83,7 +83,7 @@ std::string summary(const FolderComparison& comparison) {
   if (comparison.by_control() > 0) {
     fmt::format_to(std::back_inserter(text),
                    "{} of them by samples divided by the control beside them; raw is the ratio of "
-                   "the times as they were, which must lie there too\n",
+                   "the times as they were\n",
                    comparison.by_control());
   }
   if (comparison.compared() > 0) {

@@ -19,25 +19,6 @@ const CellResult* find_timed(const std::vector<const CellResult*>& rivals, Wante
   return found == rivals.end() ? nullptr : *found;
 }
 
-// Whether the ratio of the times as they are lies where the verdict puts that of the samples
-// divided by their control.
-bool agrees(double raw_ratio, const Difference& difference) {
-  const double above = 1 + difference.margin;
-  const bool slower = raw_ratio > above;
-  const bool faster = raw_ratio < 1 / above;
-  switch (difference.verdict) {
-    case Verdict::slower:
-      return slower;
-    case Verdict::faster:
-      return faster;
-    case Verdict::same:
-      return !slower && !faster;
-    case Verdict::not_distinguishable:
-      break;
-  }
-  return true;
-}
-
 }  // namespace
 
 const CellResult* naive_of(const std::vector<const CellResult*>& rivals, const CellResult& cell) {
@@ -66,11 +47,7 @@ std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, do
     samples.push_back({of(*base), of(*next), noise_floor});
   }
   const std::vector<Difference> differences = compare_samples(samples, settings);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Difference& difference = all[i].difference;
-    difference = differences[i];
-    if (!agrees(all[i].raw_ratio, difference)) difference.verdict = Verdict::not_distinguishable;
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];
   return all;
 }
 

@@ -23,10 +23,7 @@ struct CellDifference {
 };
 
 /// What the samples of each pair say, the p-values corrected for all pairs together. Where both
-/// cells were measured against the same control, the samples are divided by its readings first; the
-/// verdict then holds only if the ratio of the times as they are lies there too. Either alone can
-/// be misled: the times by a machine that was slower as a whole, the control by a neighbour on the
-/// same core, who takes more from multiply-adds than from what waits for memory.
+/// cells were measured against the same control, the samples are divided by its readings first.
 /// @param noise_floor see `SamplePair`
 std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
                                           const CompareSettings& settings = {});
