@@ -9,6 +9,7 @@
 #include "headroom/error.hpp"
 #include "sweep/exit_code.hpp"
 #include "sweep/json_text.hpp"
+#include "sweep/numbers.hpp"
 #include "sweep/ranking.hpp"
 
 namespace headroom::sweep {
@@ -48,19 +49,16 @@ std::vector<ComparedCell> join(const ResultsFolder& base, const ResultsFolder& n
 }
 
 void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
-  std::vector<CellPair> pairs;
-  std::vector<ComparedCell*> cells;
+  Comparisons comparisons;
   for (ComparedCell& cell : comparison.cells) {
     if (!has_time(cell.base) || !has_time(cell.next)) continue;
-    pairs.push_back({cell.base, cell.next});
-    cells.push_back(&cell);
+    comparisons.add(cell.base, *cell.next, [&cell](const CellDifference& found) {
+      cell.difference = found.difference;
+      cell.by_control = found.by_control;
+      cell.raw_ratio = found.raw_ratio;
+    });
   }
-  const auto differences = compare_cells(pairs, comparison.noise_floor, settings);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i]->difference = differences[i].difference;
-    cells[i]->by_control = differences[i].by_control;
-    cells[i]->raw_ratio = differences[i].raw_ratio;
-  }
+  comparisons.run(comparison.noise_floor, settings);
 }
 
 // One warning for all cells of which `wrong` has something to say, with the first as the example.
@@ -75,7 +73,7 @@ void warn_of_cells(FolderComparison& comparison, const char* what, Wrong wrong) 
   }
   if (count == 0) return;
   comparison.warnings.push_back(
-      fmt::format("{} {} {}, such as {}", count, count == 1 ? "cell" : "cells", what, example));
+      fmt::format("{} {}, such as {}", counted(count, "cell"), what, example));
 }
 
 void warn(FolderComparison& comparison) {
