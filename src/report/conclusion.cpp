@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <vector>
+#include <utility>
 
 #include "report/sentences.hpp"
 #include "report/shape_table.hpp"
@@ -39,9 +39,8 @@ Shapes with_most_heads(const Findings& findings) {
 // the most work.
 const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) {
   const auto weight = [&](const ShapeFindings* shape) {
-    const std::vector<std::string> leaders = shape->leaders();
-    const bool leads = std::find(leaders.begin(), leaders.end(), backend) != leaders.end();
-    return std::make_tuple(leads, timed_cells(*shape), shape->shape.flops().total());
+    return std::make_tuple(shape->leads(backend), timed_cells(*shape),
+                           shape->shape.flops().total());
   };
   return **std::max_element(
       shapes.begin(), shapes.end(),
@@ -56,14 +55,13 @@ std::string recommended(const Shapes& shapes) {
   };
   std::map<std::string, Standing> standings;
   for (const ShapeFindings* shape : shapes) {
-    const auto leaders = shape->leaders();
     std::set<std::string> seen;
     for (const Contest& contest : shape->contests) {
       const std::string& name = contest.cell->cell.backend;
       const Contest* best = shape->best_of(name);
       if (best == nullptr || !seen.insert(name).second) continue;
       Standing& standing = standings[name];
-      standing.leads += std::count(leaders.begin(), leaders.end(), name) > 0 ? 1 : 0;
+      standing.leads += shape->leads(name) ? 1 : 0;
       standing.log_behind += std::log(best->cell->time.median / shape->winner()->cell->time.median);
     }
   }

@@ -96,6 +96,12 @@ std::vector<std::string> ShapeFindings::leaders() const {
   return names;
 }
 
+bool ShapeFindings::leads(const std::string& backend) const {
+  return std::any_of(contests.begin(), contests.end(), [&](const Contest& contest) {
+    return contest.cell->cell.backend == backend && contest.leads();
+  });
+}
+
 const Contest* ShapeFindings::runner_up() const {
   const std::string& first = winner()->cell->cell.backend;
   return fastest_where(*this, [&](const std::string& backend) { return backend != first; });

@@ -43,6 +43,8 @@ struct ShapeFindings {
   const Contest* winner() const { return fastest ? &contests[*fastest] : nullptr; }
   /// Backends with a cell that leads, the fastest first.
   std::vector<std::string> leaders() const;
+  /// Whether the backend is among them.
+  bool leads(const std::string& backend) const;
   /// The fastest cell of another backend than the winner's; null without one.
   const Contest* runner_up() const;
   /// The backend's fastest cell; null if it has no time.

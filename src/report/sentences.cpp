@@ -31,7 +31,7 @@ Record record_of(const std::string& backend, const Shapes& shapes) {
   Record record;
   for (const ShapeFindings* shape : shapes) {
     const std::vector<std::string> leaders = shape->leaders();
-    if (std::find(leaders.begin(), leaders.end(), backend) == leaders.end()) {
+    if (!shape->leads(backend)) {
       ++record.behind;
       add_once(record.winners, leaders.front());
     } else if (leaders.size() == 1) {
