@@ -16,14 +16,16 @@
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "machine/benchmark_compat.hpp"
-#include "sweep/axes.hpp"
-#include "sweep/cells.hpp"
-#include "sweep/check.hpp"
-#include "sweep/estimate.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/numbers.hpp"
-#include "sweep/process_setup.hpp"
-#include "sweep/runner.hpp"
+#include "machine/memory.hpp"
+#include "measure/check.hpp"
+#include "measure/runner.hpp"
+#include "plan/axes.hpp"
+#include "plan/cell.hpp"
+#include "plan/estimate.hpp"
+#include "plan/expand.hpp"
+#include "program/exit_code.hpp"
+#include "program/numbers.hpp"
+#include "program/process_setup.hpp"
 
 namespace {
 
@@ -41,14 +43,15 @@ class Kept {
     reference::Comparison error;
   };
 
-  Layer& layer(const Shape& shape, const sweep::Cell& cell) {
+  Layer& layer(const Shape& shape, const plan::Cell& cell) {
     if (layer_id_ == cell.id) return layer_;
     layer_ = {};  // its memory may be needed
     layer_id_.clear();
     prepare_problem(shape);
     layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
     layer_.y = Matrix(shape.rows(), shape.output_width());
-    layer_.error = sweep::run_and_compare(*layer_.attention, *problem_, layer_.y.view()).comparison;
+    layer_.error =
+        measure::run_and_compare(*layer_.attention, *problem_, layer_.y.view()).comparison;
     layer_id_ = cell.id;
     return layer_;
   }
@@ -59,10 +62,10 @@ class Kept {
   void prepare_problem(const Shape& shape) {
     if (problem_ && problem_->shape == shape) return;
     problem_.reset();
-    problem_ = sweep::make_problem(shape, kSeed, reference::Data::standard, sweep::kCheckFlops);
+    problem_ = measure::make_problem(shape, kSeed, reference::Data::standard, plan::kCheckFlops);
   }
 
-  std::optional<sweep::Problem> problem_;
+  std::optional<measure::Problem> problem_;
   std::string layer_id_;
   Layer layer_;
 };
@@ -73,7 +76,7 @@ struct Context {
   bool failed = false;
 };
 
-void run_cell(benchmark::State& state, const Shape& shape, const sweep::Cell& cell,
+void run_cell(benchmark::State& state, const Shape& shape, const plan::Cell& cell,
               Context& context) {
   Kept::Layer& layer = context.kept.layer(shape, cell);
   if (!layer.error.passed) {
@@ -87,18 +90,17 @@ void run_cell(benchmark::State& state, const Shape& shape, const sweep::Cell& ce
   state.counters["nrmse"] = layer.error.nrmse;
 }
 
-void benchmark_cell(benchmark::State& state, const Shape& shape, const sweep::Cell& cell,
+void benchmark_cell(benchmark::State& state, const Shape& shape, const plan::Cell& cell,
                     Context& context) {
-  const std::int64_t limit = context.memory_limit - sweep::shared_bytes(shape);
+  const std::int64_t limit = context.memory_limit - plan::shared_bytes(shape);
   if (shape.rows() == 0) {
     machine::skip_with_reason(state, "batch times tokens is 0: nothing to compute");
     return;
   }
-  if (sweep::cell_bytes(shape, cell) > limit) {
-    machine::skip_with_reason(state,
-                              fmt::format("needs {} beside its inputs; {} are left",
-                                          sweep::format_bytes(sweep::cell_bytes(shape, cell)),
-                                          sweep::format_bytes(std::max<std::int64_t>(0, limit))));
+  if (plan::cell_bytes(shape, cell) > limit) {
+    machine::skip_with_reason(state, fmt::format("needs {} beside its inputs; {} are left",
+                                                 format_bytes(plan::cell_bytes(shape, cell)),
+                                                 format_bytes(std::max<std::int64_t>(0, limit))));
     return;
   }
   try {
@@ -117,24 +119,24 @@ bool is_for_google_benchmark(std::string_view argument) {
   return argument.starts_with("--benchmark_") || argument.starts_with("--v=");
 }
 
-sweep::Plan parse_axes(const std::vector<char*>& arguments) {
+plan::Plan parse_axes(const std::vector<char*>& arguments) {
   CLI::App app(
       "The cells of headroom sweep as Google Benchmark cases; all --benchmark_* flags "
       "work as well.",
       "headroom-bench");
-  sweep::Axes axes;
-  sweep::add_axes_options(app, axes);
+  plan::Axes axes;
+  plan::add_axes_options(app, axes);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? sweep::kDone : sweep::kWrongUsage);
+    std::exit(app.exit(error) == 0 ? kDone : kWrongUsage);
   }
-  return sweep::expand(axes, {kSeed, false});
+  return plan::expand(axes, {kSeed, false});
 }
 
-void register_cells(const sweep::Plan& plan, Context& context) {
-  for (const sweep::Group& group : plan.groups) {
-    for (const sweep::Cell& cell : group.cells) {
+void register_cells(const plan::Plan& plan, Context& context) {
+  for (const plan::Group& group : plan.groups) {
+    for (const plan::Cell& cell : group.cells) {
       benchmark::RegisterBenchmark(cell.id.c_str(), [&group, &cell,
                                                      &context](benchmark::State& state) {
         benchmark_cell(state, group.shape, cell, context);
@@ -149,27 +151,27 @@ int run(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     (is_for_google_benchmark(arguments[i]) ? theirs : ours).push_back(arguments[i]);
   }
-  const sweep::Plan plan = parse_axes(ours);
+  const plan::Plan plan = parse_axes(ours);
   for (const std::string& warning : plan.warnings) {
     fmt::print(stderr, "headroom-bench: warning: {}\n", warning);
   }
   int their_count = static_cast<int>(theirs.size());
   theirs.push_back(nullptr);
   benchmark::Initialize(&their_count, theirs.data());
-  if (benchmark::ReportUnrecognizedArguments(their_count, theirs.data())) return sweep::kWrongUsage;
+  if (benchmark::ReportUnrecognizedArguments(their_count, theirs.data())) return kWrongUsage;
   Context context;
-  context.memory_limit = sweep::usable_memory({});
+  context.memory_limit = machine::usable_memory();
   register_cells(plan, context);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return context.failed ? sweep::kCheckFailed : sweep::kDone;
+  return context.failed ? kCheckFailed : kDone;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  sweep::open_standard_files();
-  sweep::restart_with_passive_openmp(arguments);
+  open_standard_files();
+  restart_with_passive_openmp(arguments);
   const auto failed = [](const std::exception& error, int code) {
     fmt::print(stderr, "headroom-bench: error: {}\n", error.what());
     return code;
@@ -177,10 +179,10 @@ int main(int count, char** arguments) {
   try {
     return run(count, arguments);
   } catch (const InvalidArgument& error) {
-    return failed(error, sweep::kWrongUsage);
+    return failed(error, kWrongUsage);
   } catch (const Unavailable& error) {
-    return failed(error, sweep::kNotAvailable);
+    return failed(error, kNotAvailable);
   } catch (const std::exception& error) {
-    return failed(error, sweep::kNoResource);
+    return failed(error, kNoResource);
   }
 }

@@ -7,10 +7,10 @@
 #include <benchmark/benchmark.h>
 
 #include "kernels/rows.hpp"
-#include "sweep/process_setup.hpp"
+#include "program/process_setup.hpp"
 
 int main(int argc, char** argv) {
-  headroom::sweep::restart_with_passive_openmp(argv);
+  headroom::restart_with_passive_openmp(argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   headroom::bench::register_limits();

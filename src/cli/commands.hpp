@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "sweep/runner.hpp"
+#include "machine/peak.hpp"
 
 namespace headroom::cli {
 

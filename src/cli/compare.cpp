@@ -1,4 +1,4 @@
-#include "sweep/compare.hpp"
+#include "judge/compare.hpp"
 
 #include <memory>
 #include <string>
@@ -6,9 +6,10 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/results.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/json_text.hpp"
-#include "sweep/numbers.hpp"
+#include "program/exit_code.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "show/comparison_table.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -21,22 +22,22 @@ struct CompareOptions {
 };
 
 int run(const CompareOptions& options) {
-  sweep::CompareSettings settings;
-  settings.threshold = sweep::parse_percent("--threshold", options.threshold);
-  const sweep::ResultsFolder base = read_results(options.base);
-  const sweep::ResultsFolder next = read_results(options.next);
-  const sweep::FolderComparison comparison = sweep::compare_folders(base, next, settings);
+  judge::CompareSettings settings;
+  settings.threshold = parse_percent("--threshold", options.threshold);
+  const record::ResultsFolder base = read_results(options.base);
+  const record::ResultsFolder next = read_results(options.next);
+  const judge::FolderComparison comparison = judge::compare_folders(base, next, settings);
   for (const std::string& warning : comparison.warnings) complain("warning", warning);
   if (options.json) {
-    out().print("{}\n", sweep::to_text(sweep::to_json(comparison), 2));
+    out().print("{}\n", headroom::to_text(show::to_json(comparison), 2));
   } else {
-    out().write(sweep::comparison_table(comparison));
+    out().write(show::comparison_table(comparison));
   }
-  if (!options.fail_on_regression) return sweep::kDone;
-  if (comparison.regressions() > 0) return sweep::kCheckFailed;
-  if (comparison.compared() > 0) return sweep::kDone;
+  if (!options.fail_on_regression) return kDone;
+  if (comparison.regressions() > 0) return kCheckFailed;
+  if (comparison.compared() > 0) return kDone;
   complain("error", "no cell has a time on both sides: nothing was compared, so nothing passed");
-  return sweep::kCheckFailed;
+  return kCheckFailed;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sweep/export.hpp"
+#include "show/export.hpp"
 
 #include <memory>
 #include <optional>
@@ -7,8 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/results.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/regular_file.hpp"
+#include "program/exit_code.hpp"
+#include "program/output_file.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -19,21 +19,21 @@ struct ExportOptions {
 };
 
 int run(const ExportOptions& options) {
-  const sweep::ExportFormat format = sweep::parse_export_format("--to", options.format);
-  const sweep::ResultsFolder folder = read_results(options.folder);
-  const std::size_t left_out = sweep::cells_without_time(folder);
-  if (format != sweep::ExportFormat::csv && left_out > 0) {
+  const show::ExportFormat format = show::parse_export_format("--to", options.format);
+  const record::ResultsFolder folder = read_results(options.folder);
+  const std::size_t left_out = show::cells_without_time(folder);
+  if (format != show::ExportFormat::csv && left_out > 0) {
     complain("warning",
              fmt::format("{} of {} cells have no time and are left out; --to csv has them all",
                          left_out, folder.results.size()));
   }
-  const std::string text = sweep::export_results(folder, format);
+  const std::string text = show::export_results(folder, format);
   if (options.output) {
-    sweep::write_file(*options.output, text);
+    write_file(*options.output, text);
   } else {
     out().write(text);
   }
-  return sweep::kDone;
+  return kDone;
 }
 
 }  // namespace

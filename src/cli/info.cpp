@@ -13,9 +13,10 @@
 #include "machine/cores.hpp"
 #include "machine/peak.hpp"
 #include "machine/processor.hpp"
-#include "sweep/environment.hpp"
-#include "sweep/json_text.hpp"
-#include "sweep/numbers.hpp"
+#include "measure/roofs.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "record/environment.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::cli {
@@ -38,14 +39,14 @@ void print_processor(const ordered_json& info) {
   for (const ordered_json& cache : processor["caches"]) {
     caches.push_back(fmt::format("{} {} x {}", cache["name"].get<std::string>(),
                                  cache["count"].get<int>(),
-                                 sweep::format_bytes(cache["bytes"].get<std::int64_t>())));
+                                 format_bytes(cache["bytes"].get<std::int64_t>())));
   }
   out().print("caches         {}\n", fmt::join(caches, ", "));
   out().print("cores          {} allowed, {} in the machine, {} hardware threads\n",
               info["allowed_cores"].get<int>(), processor["cores"].get<int>(),
               processor["hardware_threads"].get<int>());
   out().print("memory         {} usable, limited by {}\n",
-              sweep::format_bytes(info["memory"]["bytes"].get<std::int64_t>()),
+              format_bytes(info["memory"]["bytes"].get<std::int64_t>()),
               info["memory"]["limited_by"].get<std::string>());
 }
 
@@ -113,28 +114,28 @@ void print_tuning(const ordered_json& tuning) {
   }
 }
 
-void print_peaks(const sweep::Peaks& peaks) {
+void print_peaks(const record::Peaks& peaks) {
   out().print("measured\n");
   for (const auto& [threads, gflops] : peaks.fma_gflops) {
-    out().print("  FMA peak, {}: {:.1f} GFLOP/s ({})\n", sweep::counted(threads, "thread"), gflops,
+    out().print("  FMA peak, {}: {:.1f} GFLOP/s ({})\n", counted(threads, "thread"), gflops,
                 to_string(peaks.isa));
   }
   for (const auto& [threads, rate] : peaks.read_gbs) {
-    out().print("  memory read, {}: {:.1f} GB/s\n", sweep::counted(threads, "thread"), rate);
+    out().print("  memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"), rate);
   }
 }
 
 int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   const Isa isa = select_isa();
-  ordered_json info = sweep::describe_environment(isa);
+  ordered_json info = record::describe_environment(isa);
   info["tuning"] = tuning_json();
-  sweep::Peaks peaks;
+  record::Peaks peaks;
   if (options.measure) {
-    peaks = sweep::measure_peaks(isa, {1, allowed_cores()}, limits_of);
-    info["peaks"] = sweep::to_json(peaks);
+    peaks = measure::measure_peaks(isa, {1, allowed_cores()}, limits_of);
+    info["peaks"] = to_json(peaks);
   }
   if (options.json) {
-    out().print("{}\n", sweep::to_text(info, 2));
+    out().print("{}\n", headroom::to_text(info, 2));
     return 0;
   }
   print_processor(info);

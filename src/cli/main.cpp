@@ -1,5 +1,5 @@
 #include "cli/commands.hpp"
-#include "sweep/process_setup.hpp"
+#include "program/process_setup.hpp"
 
 #ifdef HEADROOM_HAVE_SIMD
 #include "simd/kernel_table.hpp"
@@ -20,7 +20,7 @@ constexpr headroom::machine::LimitKernelsOf kLimits = nullptr;
 }  // namespace
 
 int main(int count, char** arguments) {
-  headroom::sweep::open_standard_files();
-  headroom::sweep::restart_with_passive_openmp(arguments);
+  headroom::open_standard_files();
+  headroom::restart_with_passive_openmp(arguments);
   return headroom::cli::run_program(count, arguments, kLimits);
 }

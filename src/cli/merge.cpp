@@ -1,4 +1,4 @@
-#include "sweep/merge.hpp"
+#include "record/merge.hpp"
 
 #include <memory>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "sweep/exit_code.hpp"
+#include "program/exit_code.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -17,8 +17,8 @@ struct MergeOptions {
 };
 
 int run(const MergeOptions& options) {
-  const sweep::Merged merged =
-      sweep::merge_folders({options.folders.begin(), options.folders.end()}, options.out_folder);
+  const record::Merged merged =
+      record::merge_folders({options.folders.begin(), options.folders.end()}, options.out_folder);
   for (const std::string& note : merged.notes) complain("note", note);
   if (merged.cells < merged.planned) {
     complain("warning",
@@ -28,7 +28,7 @@ int run(const MergeOptions& options) {
   }
   out().print("{} cells of {} folders; results in {}\n", merged.cells, options.folders.size(),
               options.out_folder);
-  return sweep::kDone;
+  return kDone;
 }
 
 }  // namespace

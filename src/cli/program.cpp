@@ -11,9 +11,9 @@
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
 #include "headroom/version.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/interrupt.hpp"
-#include "sweep/process_setup.hpp"
+#include "program/exit_code.hpp"
+#include "program/process_setup.hpp"
+#include "program/signals.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -64,7 +64,7 @@ int report_usage(const CLI::App& app, const std::vector<Command>& commands,
   std::string message = hint(app, commands, count, arguments);
   if (message.empty()) message = fmt::format("{}; see --help", error.what());
   complain("error", message);
-  return sweep::kWrongUsage;
+  return kWrongUsage;
 }
 
 int run_chosen(const std::vector<Command>& commands) {
@@ -76,21 +76,21 @@ int run_chosen(const std::vector<Command>& commands) {
     for (const Command& command : commands) {
       if (command.app->parsed()) return command.run();
     }
-    return sweep::kWrongUsage;
+    return kWrongUsage;
   } catch (const InvalidArgument& error) {
-    return failed(error.what(), sweep::kWrongUsage);
+    return failed(error.what(), kWrongUsage);
   } catch (const Unavailable& error) {
-    return failed(error.what(), sweep::kNotAvailable);
+    return failed(error.what(), kNotAvailable);
   } catch (const Unsupported& error) {
-    return failed(error.what(), sweep::kNotAvailable);
-  } catch (const sweep::FileError& error) {
-    return failed(error.what(), sweep::kBadFile);
-  } catch (const sweep::ResourceError& error) {
-    return failed(error.what(), sweep::kNoResource);
+    return failed(error.what(), kNotAvailable);
+  } catch (const FileError& error) {
+    return failed(error.what(), kBadFile);
+  } catch (const ResourceError& error) {
+    return failed(error.what(), kNoResource);
   } catch (const std::bad_alloc&) {
-    return failed("memory ran out; take smaller sizes or --max-memory", sweep::kNoResource);
+    return failed("memory ran out; take smaller sizes or --max-memory", kNoResource);
   } catch (const std::exception& error) {
-    return failed(error.what(), sweep::kCheckFailed);
+    return failed(error.what(), kCheckFailed);
   }
 }
 
@@ -104,7 +104,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
   const std::vector<Command> commands{
       add_info(app, limits_of), add_verify(app), add_sweep(app, limits_of), add_merge(app),
       add_compare(app),         add_export(app), add_pick(app, limits_of),  add_report(app)};
-  sweep::ignore_broken_pipes();
+  ignore_broken_pipes();
   try {
     app.parse(count, arguments);
   } catch (const CLI::Success& success) {
@@ -118,7 +118,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
   if (error == 0 || error == EPIPE) return code;
   complain("error", fmt::format("cannot write standard output: {}; send it elsewhere",
                                 std::strerror(error)));
-  return code == sweep::kDone ? static_cast<int>(sweep::kNoResource) : code;
+  return code == kDone ? static_cast<int>(kNoResource) : code;
 }
 
 }  // namespace headroom::cli

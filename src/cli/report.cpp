@@ -1,4 +1,4 @@
-#include "report/report.hpp"
+#include "report/page/report.hpp"
 
 #include <memory>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/results.hpp"
-#include "sweep/exit_code.hpp"
+#include "program/exit_code.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -18,12 +18,12 @@ struct ReportOptions {
 };
 
 int run(const ReportOptions& options) {
-  const sweep::ResultsFolder folder = read_results(options.folder);
+  const record::ResultsFolder folder = read_results(options.folder);
   const report::WrittenReport report =
       report::write_report(folder, options.out_folder.value_or(options.folder));
   for (const std::string& warning : report.warnings) complain("warning", warning);
   out().print("{}\n", report.page.string());
-  return sweep::kDone;
+  return kDone;
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace headroom::cli {
 
-sweep::ResultsFolder read_results(const std::filesystem::path& path) {
-  sweep::ResultsFolder folder = sweep::read_results_folder(path);
+record::ResultsFolder read_results(const std::filesystem::path& path) {
+  record::ResultsFolder folder = record::read_results_folder(path);
   for (const std::string& note : folder.notes) complain("note", note);
   return folder;
 }

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
-#include "sweep/results_folder.hpp"
+#include "record/results_folder.hpp"
 
 namespace headroom::cli {
 
 /// Reads the folder and complains of what had to be dropped.
-/// @throws as `sweep::read_results_folder`.
-sweep::ResultsFolder read_results(const std::filesystem::path& path);
+/// @throws as `record::read_results_folder`.
+record::ResultsFolder read_results(const std::filesystem::path& path);
 
 }  // namespace headroom::cli

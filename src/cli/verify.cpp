@@ -1,4 +1,4 @@
-#include "sweep/verify.hpp"
+#include "measure/verify.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,22 +6,24 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "machine/memory.hpp"
+#include "program/exit_code.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "program/signals.hpp"
+#include "record/result.hpp"
 #include "reference/comparator.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/interrupt.hpp"
-#include "sweep/json_text.hpp"
-#include "sweep/numbers.hpp"
 
 namespace headroom::cli {
 namespace {
 
+using measure::VerifyCheck;
 using nlohmann::ordered_json;
+using record::Status;
 using reference::Data;
-using sweep::Status;
-using sweep::VerifyCheck;
 
 struct VerifyOptions {
-  sweep::Axes axes;
+  plan::Axes axes;
   std::string seed = "1";
   bool json = false;
 };
@@ -60,7 +62,7 @@ ordered_json to_json(const VerifyCheck& check) {
       {"verdict", verdict(check)},
       {"reason", check.reason.empty() ? ordered_json(nullptr) : ordered_json(check.reason)}};
   if (check.error) {
-    json["error"] = sweep::to_json(*check.error);
+    json["error"] = record::to_json(*check.error);
     json["error"]["bound_ratio"] = check.error->bound_ratio;
     json["checked_rows"] = {{"checked", check.checked_rows}, {"of", check.rows}};
   }
@@ -68,13 +70,13 @@ ordered_json to_json(const VerifyCheck& check) {
 }
 
 int run(const VerifyOptions& options) {
-  const auto seed = static_cast<std::uint64_t>(sweep::parse_number("--seed", options.seed, 0));
-  const auto cases = sweep::verify_cases(options.axes, {seed, false});
-  const auto rivals = sweep::verify_rivals(options.axes);
-  sweep::install_signal_handlers();
+  const auto seed = static_cast<std::uint64_t>(parse_number("--seed", options.seed, 0));
+  const auto cases = measure::verify_cases(options.axes, {seed, false});
+  const auto rivals = measure::verify_rivals(options.axes);
+  install_signal_handlers();
   ordered_json checks = ordered_json::array();
-  const sweep::VerifyCounts counts = sweep::verify(
-      cases, rivals, seed, sweep::usable_memory({}),
+  const measure::VerifyCounts counts = measure::verify(
+      cases, rivals, seed, machine::usable_memory(),
       [&](const VerifyCheck& check) {
         if (options.json) {
           checks.push_back(to_json(check));
@@ -82,19 +84,19 @@ int run(const VerifyOptions& options) {
           print(check);
         }
       },
-      [] { return sweep::stop_signal() != 0; });
+      [] { return stop_signal() != 0; });
   if (options.json) {
     const ordered_json all{{"schema", "headroom.verify/1"},
                            {"checks", checks},
                            {"passed", counts.passed},
                            {"failed", counts.failed},
                            {"skipped", counts.skipped}};
-    out().print("{}\n", sweep::to_text(all, 2));
+    out().print("{}\n", headroom::to_text(all, 2));
   } else {
     out().print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
   }
-  if (sweep::stop_signal() != 0) return sweep::kSignalBase + sweep::stop_signal();
-  return counts.failed > 0 ? sweep::kCheckFailed : sweep::kDone;
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  return counts.failed > 0 ? kCheckFailed : kDone;
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ int run(const VerifyOptions& options) {
 Command add_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "check every backend against the oracle");
   const auto options = std::make_shared<VerifyOptions>();
-  sweep::add_axes_options(*command, options->axes);
+  plan::add_axes_options(*command, options->axes);
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--json", options->json, "print JSON");
   return {command, [options] { return run(*options); }};

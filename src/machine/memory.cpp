@@ -74,4 +74,10 @@ MemoryLimit memory_limit(const fs::path& root) {
   return limit;
 }
 
+std::int64_t usable_memory(std::optional<std::int64_t> asked) {
+  const std::int64_t limit = memory_limit().bytes;
+  const std::int64_t usable = limit - limit / 10;
+  return asked ? std::min(*asked, usable) : usable;
+}
+
 }  // namespace headroom::machine

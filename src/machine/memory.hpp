@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace headroom::machine {
@@ -16,5 +17,9 @@ struct MemoryLimit {
 /// process leaves. Pages of cached files count as free, because the kernel gives them up.
 /// @param root stands for `/`, so that tests can lay out a machine of their own.
 MemoryLimit memory_limit(const std::filesystem::path& root = "/");
+
+/// Bytes that a command may use: that limit less a tenth for everything else, or `asked` if that is
+/// less.
+std::int64_t usable_memory(std::optional<std::int64_t> asked = std::nullopt);
 
 }  // namespace headroom::machine

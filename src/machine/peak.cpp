@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "machine/timing.hpp"
+#include "statistics/samples.hpp"
 
 namespace headroom::machine {
 namespace {
@@ -16,12 +17,6 @@ constexpr int kRounds = 3;
 constexpr int kRepetitions = 5;
 constexpr double kMinTime = 0.04;
 constexpr std::int64_t kLine = 64;  // bytes
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double seconds_of(const std::function<void()>& run) {
   const auto start = Clock::now();
@@ -35,7 +30,7 @@ double best_median_seconds(const char* name, const std::function<void()>& run) {
   for (int round = 0; round < kRounds; ++round) {
     time_interleaved({{name, run, kRepetitions, kMinTime}},
                      [&](std::size_t, const TimedSamples& samples) {
-                       const double seconds = median(samples.seconds);
+                       const double seconds = statistics::median(samples.seconds);
                        if (best == 0 || seconds < best) best = seconds;
                      });
   }

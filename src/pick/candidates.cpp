@@ -8,15 +8,15 @@
 #include <stdexcept>
 
 #include "headroom/error.hpp"
-#include "sweep/exit_code.hpp"
-#include "sweep/numbers.hpp"
+#include "program/exit_code.hpp"
+#include "program/numbers.hpp"
 #include "tuning/distance.hpp"
 
 namespace headroom::pick {
 namespace {
 
-using sweep::CellResult;
-using sweep::Status;
+using record::CellResult;
+using record::Status;
 
 template <class T>
 bool contains(const std::vector<T>& values, const T& value) {
@@ -30,7 +30,7 @@ bool allowed(const std::vector<T>& values, const T& value) {
 
 // The option that keeps a result out, or nothing.
 std::string kept_out_by(const CellResult& result, const Filters& filters) {
-  const sweep::Cell& cell = result.cell;
+  const plan::Cell& cell = result.cell;
   if (!allowed(filters.backends, cell.backend)) return "--backend";
   if (contains(filters.without, cell.backend)) return "--without";
   if (!allowed(filters.formulations, cell.formulation)) return "--formulation";
@@ -43,7 +43,7 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   return "";
 }
 
-std::vector<Shape> shapes_of(const sweep::ResultsFolder& folder) {
+std::vector<Shape> shapes_of(const record::ResultsFolder& folder) {
   std::vector<Shape> shapes;
   for (const CellResult* result : in_order(folder)) {
     if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
@@ -51,7 +51,7 @@ std::vector<Shape> shapes_of(const sweep::ResultsFolder& folder) {
   return shapes;
 }
 
-[[noreturn]] void fail_missing(const sweep::ResultsFolder& folder, const Shape& wanted) {
+[[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Shape& wanted) {
   constexpr std::size_t kMost = 3;
   std::vector<Shape> shapes = shapes_of(folder);
   std::stable_sort(shapes.begin(), shapes.end(), [&](const Shape& a, const Shape& b) {
@@ -82,7 +82,7 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
         fmt::format("no candidate for {} is left: {}; allow more", shape.id(), text_of(kept_out)));
   }
   const auto severity = [](const CellResult* result) {
-    if (sweep::is_broken(result->status)) return 2;
+    if (record::is_broken(result->status)) return 2;
     return result->status == Status::skipped ? 1 : 0;
   };
   const CellResult& told = **std::max_element(
@@ -93,11 +93,11 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
                   told.cell.id, to_string(told.status), told.reason, without_time.size());
   if (!kept_out.empty()) message += "; " + text_of(kept_out);
   if (severity(&told) == 2) throw std::runtime_error(message);
-  if (severity(&told) == 1) throw sweep::ResourceError(message);
+  if (severity(&told) == 1) throw ResourceError(message);
   throw Unavailable(message);
 }
 
-ShapePick collect(const sweep::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
+ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
   ShapePick found;
   found.shape = shape;
   std::vector<const CellResult*> without_time;
@@ -125,8 +125,8 @@ ShapePick collect(const sweep::ResultsFolder& folder, const Shape& shape, const 
 
 }  // namespace
 
-std::vector<ShapePick> collect(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
-                               const Filters& filters) {
+std::vector<ShapePick> collect(const record::ResultsFolder& folder,
+                               const std::vector<Shape>& shapes, const Filters& filters) {
   std::vector<ShapePick> picks;
   for (const Shape& shape : shapes.empty() ? shapes_of(folder) : shapes) {
     picks.push_back(collect(folder, shape, filters));

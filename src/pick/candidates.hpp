@@ -9,7 +9,7 @@ namespace headroom::pick {
 
 /// For each shape its cells with a time that the filters allow, in no order, and the others.
 /// @throws as `pick`.
-std::vector<ShapePick> collect(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
-                               const Filters& filters);
+std::vector<ShapePick> collect(const record::ResultsFolder& folder,
+                               const std::vector<Shape>& shapes, const Filters& filters);
 
 }  // namespace headroom::pick

@@ -3,7 +3,7 @@
 #include "headroom/version.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
-#include "sweep/numbers.hpp"
+#include "program/numbers.hpp"
 
 namespace headroom::pick {
 namespace {
@@ -22,10 +22,10 @@ std::string to_cmake(const Pick& pick) {
   const Configuration& choice = pick.choice();
   std::string shapes;
   for (const ShapePick& shape : pick.shapes) {
-    const sweep::CellResult& best = *shape.candidates[shape.chosen].result;
+    const record::CellResult& best = *shape.candidates[shape.chosen].result;
     shapes +=
         fmt::format("#   {}: best {}/{}, {}\n", shape.shape.id(), to_string(best.cell.formulation),
-                    best.cell.backend, sweep::format_seconds(best.time.median));
+                    best.cell.backend, format_seconds(best.time.median));
   }
   return fmt::format(
       R"(# Written by headroom {version} pick; write it anew where the shapes or the machine change.

@@ -2,7 +2,7 @@
 #include "headroom/version.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
-#include "sweep/json_text.hpp"
+#include "program/json_text.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::pick {
@@ -30,8 +30,8 @@ ordered_json configuration_json(const Configuration& configuration) {
 }
 
 ordered_json candidate_json(const Candidate& candidate) {
-  const sweep::CellResult& result = *candidate.result;
-  const sweep::Difference& difference = candidate.to_fastest;
+  const record::CellResult& result = *candidate.result;
+  const judge::Difference& difference = candidate.to_fastest;
   return {
       {"backend", result.cell.backend},
       {"formulation", to_string(result.cell.formulation)},
@@ -74,19 +74,19 @@ std::string to_json(const Pick& pick) {
   ordered_json shapes = ordered_json::array();
   for (const ShapePick& shape : pick.shapes) shapes.push_back(shape_json(shape));
   const ordered_json all{{"schema", tuning::kSchema},
-                         {"headroom", sweep::text_at(environment, "/headroom", HEADROOM_VERSION)},
-                         {"time", sweep::text_at(environment, "/time")},
+                         {"headroom", text_at(environment, "/headroom", HEADROOM_VERSION)},
+                         {"time", text_at(environment, "/time")},
                          {"machine",
-                          {{"processor", sweep::text_at(environment, "/processor/name")},
-                           {"architecture", sweep::text_at(environment, "/processor/architecture")},
-                           {"allowed_cores", sweep::value_at(environment, "/allowed_cores")},
-                           {"isa", sweep::text_at(environment, "/isa")}}},
+                          {{"processor", text_at(environment, "/processor/name")},
+                           {"architecture", text_at(environment, "/processor/architecture")},
+                           {"allowed_cores", value_at(environment, "/allowed_cores")},
+                           {"isa", text_at(environment, "/isa")}}},
                          {"margin", pick.margin},
                          {"choice", choice},
                          {"configurations", configurations},
                          {"link", costs},
                          {"shapes", shapes}};
-  return sweep::to_text(all, 2) + "\n";
+  return headroom::to_text(all, 2) + "\n";
 }
 
 }  // namespace headroom::pick

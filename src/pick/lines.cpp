@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "sweep/differences.hpp"
-#include "sweep/json_text.hpp"
-#include "sweep/numbers.hpp"
+#include "program/json_differences.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
 
 namespace headroom::pick {
 
@@ -22,7 +22,7 @@ std::vector<std::string> cpp_lines(const Configuration& choice) {
 
 std::string to_text(const Configuration& choice) {
   return fmt::format("{}/{}, {}", to_string(choice.formulation), choice.backend,
-                     sweep::counted(choice.threads, "thread"));
+                     counted(choice.threads, "thread"));
 }
 
 std::string reason(const Pick& pick) {
@@ -54,12 +54,12 @@ std::string reason(const Pick& pick) {
   return text;
 }
 
-std::string measured_on(const sweep::ResultsFolder& folder) {
+std::string measured_on(const record::ResultsFolder& folder) {
   const auto& environment = folder.environment;
-  return fmt::format("{} ({}), {} cores, {}, {}", sweep::text_at(environment, "/processor/name"),
-                     sweep::text_at(environment, "/processor/architecture"),
-                     sweep::shown(sweep::value_at(environment, "/allowed_cores"), "unknown"),
-                     sweep::text_at(environment, "/isa"), sweep::text_at(environment, "/time"));
+  return fmt::format("{} ({}), {} cores, {}, {}", text_at(environment, "/processor/name"),
+                     text_at(environment, "/processor/architecture"),
+                     shown(value_at(environment, "/allowed_cores"), "unknown"),
+                     text_at(environment, "/isa"), text_at(environment, "/time"));
 }
 
 }  // namespace headroom::pick

@@ -18,6 +18,6 @@ std::string to_text(const Configuration& choice);
 std::string reason(const Pick& pick);
 
 /// What the machine was, such as `AMD EPYC (x86_64), 2 cores, avx2, 2026-01-31T12:00:00Z`.
-std::string measured_on(const sweep::ResultsFolder& folder);
+std::string measured_on(const record::ResultsFolder& folder);
 
 }  // namespace headroom::pick

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "sweep/numbers.hpp"
+#include "program/numbers.hpp"
 
 namespace headroom::pick {
 namespace {
@@ -164,7 +164,7 @@ std::string to_text(const LinkCost& cost) {
   if (cost.packages.empty()) return "nothing";
   return fmt::format(
       "{} ({})", fmt::join(cost.packages, ", "),
-      cost.library_bytes > 0 ? sweep::format_bytes(cost.library_bytes) : "Debian 12, size unknown");
+      cost.library_bytes > 0 ? format_bytes(cost.library_bytes) : "Debian 12, size unknown");
 }
 
 }  // namespace headroom::pick

@@ -8,17 +8,17 @@
 #include <tuple>
 #include <utility>
 
+#include "judge/compare.hpp"
+#include "judge/ranking.hpp"
 #include "pick/candidates.hpp"
-#include "sweep/compare.hpp"
-#include "sweep/json_text.hpp"
-#include "sweep/ranking.hpp"
+#include "program/json_text.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::pick {
 namespace {
 
-using sweep::Difference;
-using sweep::Verdict;
+using judge::Difference;
+using judge::Verdict;
 
 // `compare_samples` tells nothing apart with fewer than five samples a side. Here that would make
 // every slow backend as good as the fastest, so that the interval decides alone.
@@ -28,14 +28,14 @@ bool is_tied(const Difference& difference) {
 }
 
 void rank(std::vector<ShapePick>& shapes, double noise_floor) {
-  std::vector<const sweep::CellResult*> all;
+  std::vector<const record::CellResult*> all;
   for (const ShapePick& shape : shapes) {
     for (const Candidate& candidate : shape.candidates) all.push_back(candidate.result);
   }
-  const auto ranked = sweep::rank(all, noise_floor);
+  const auto ranked = judge::rank(all, noise_floor);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     shapes[i].candidates.clear();
-    for (const sweep::Ranked& one : ranked[i]) {
+    for (const judge::Ranked& one : ranked[i]) {
       shapes[i].candidates.push_back({one.result, one.to_best, is_tied(one.to_best)});
     }
   }
@@ -70,7 +70,7 @@ std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shape
   std::map<std::tuple<std::string, Formulation, int>, Configuration> all;
   for (const ShapePick& shape : shapes) {
     for (const Candidate& candidate : shape.candidates) {
-      const sweep::CellResult& result = *candidate.result;
+      const record::CellResult& result = *candidate.result;
       const auto key =
           std::make_tuple(result.cell.backend, result.cell.formulation, result.threads);
       const auto [place, fresh] = all.try_emplace(key);
@@ -119,7 +119,7 @@ void keep_best(std::vector<Configuration>& configurations) {
 
 }  // namespace
 
-Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
+Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
           const Filters& filters) {
   Pick pick;
   pick.folder = &folder;
@@ -130,8 +130,8 @@ Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
       if (!pick.costs.contains(backend)) pick.costs.emplace(backend, link_cost(backend));
     }
   }
-  const double noise_floor = recorded_noise_floor(folder);
-  pick.margin = std::max(sweep::CompareSettings().threshold, noise_floor);
+  const double noise_floor = judge::recorded_noise_floor(folder);
+  pick.margin = std::max(judge::CompareSettings().threshold, noise_floor);
   rank(pick.shapes, noise_floor);
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   pick.configurations = configurations_of(pick.shapes);
@@ -145,10 +145,10 @@ Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
   return pick;
 }
 
-std::string other_machine(const sweep::ResultsFolder& folder) {
+std::string other_machine(const record::ResultsFolder& folder) {
   const tuning::Machine here = tuning::this_machine();
-  const tuning::Machine there{sweep::text_at(folder.environment, "/processor/name"),
-                              sweep::text_at(folder.environment, "/processor/architecture")};
+  const tuning::Machine there{text_at(folder.environment, "/processor/name"),
+                              text_at(folder.environment, "/processor/architecture")};
   if (here == there) return "";
   return fmt::format("{} was measured on '{}' ({}), and this is '{}' ({})", folder.path.string(),
                      there.processor, there.architecture, here.processor, here.architecture);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "judge/verdict.hpp"
 #include "pick/link_cost.hpp"
-#include "sweep/results_folder.hpp"
-#include "sweep/statistics.hpp"
+#include "record/results_folder.hpp"
 
 namespace headroom::pick {
 
@@ -26,8 +26,8 @@ struct Filters {
 
 /// A measured way to compute a shape.
 struct Candidate {
-  const sweep::CellResult* result = nullptr;
-  sweep::Difference to_fastest;  ///< its time over the fastest one's
+  const record::CellResult* result = nullptr;
+  judge::Difference to_fastest;  ///< its time over the fastest one's
   bool tied = false;             ///< cannot be told apart from the fastest
 };
 
@@ -52,7 +52,7 @@ struct Configuration {
 
 /// Refers to the folder, which has to outlive it.
 struct Pick {
-  const sweep::ResultsFolder* folder = nullptr;
+  const record::ResultsFolder* folder = nullptr;
   std::vector<ShapePick> shapes;
   std::vector<Configuration> configurations;  ///< the best of each backend, best first
   std::size_t chosen = 0;                     ///< of the configurations
@@ -68,11 +68,11 @@ struct Pick {
 /// @throws InvalidArgument for a shape that the folder does not have, naming the nearest ones, and
 ///         where the filters leave nothing. Where no cell has a time: std::runtime_error if one
 ///         failed or crashed, Unavailable if all are unsupported, else ResourceError.
-Pick pick(const sweep::ResultsFolder& folder, const std::vector<Shape>& shapes,
+Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
           const Filters& filters);
 
 /// Where the results are from another machine than this one, what differs; else empty.
-std::string other_machine(const sweep::ResultsFolder& folder);
+std::string other_machine(const record::ResultsFolder& folder);
 
 /// For people.
 std::string to_text(const Pick& pick);

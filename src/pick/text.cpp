@@ -5,7 +5,7 @@
 
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
-#include "sweep/numbers.hpp"
+#include "program/numbers.hpp"
 
 namespace headroom::pick {
 namespace {
@@ -22,7 +22,7 @@ std::string verdict(const Candidate& candidate, bool fastest) {
 
 std::string slower(const Candidate& candidate, bool fastest) {
   if (fastest) return "1";
-  const sweep::Difference& difference = candidate.to_fastest;
+  const judge::Difference& difference = candidate.to_fastest;
   return fmt::format("{:.2f} ({:.2f} - {:.2f})", difference.ratio, difference.ci95.low,
                      difference.ci95.high);
 }
@@ -31,14 +31,13 @@ void add_shape(std::string& text, const ShapePick& shape) {
   add(text, "\n{}\n  {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}\n", shape.shape.id(),
       "backend", "formul.", "thr", "time", "95 % interval", "times the fastest", "packed");
   for (std::size_t i = 0; i < shape.candidates.size(); ++i) {
-    const sweep::CellResult& result = *shape.candidates[i].result;
-    const sweep::TimeSummary& time = result.time;
+    const record::CellResult& result = *shape.candidates[i].result;
+    const record::TimeSummary& time = result.time;
     add(text, "{} {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
         i == shape.chosen ? "*" : " ", result.cell.backend, to_string(result.cell.formulation),
-        result.threads, sweep::format_seconds(time.median),
-        fmt::format("{} - {}", sweep::format_seconds(time.ci95.low),
-                    sweep::format_seconds(time.ci95.high)),
-        slower(shape.candidates[i], i == 0), sweep::format_bytes(result.costs->packed_bytes),
+        result.threads, format_seconds(time.median),
+        fmt::format("{} - {}", format_seconds(time.ci95.low), format_seconds(time.ci95.high)),
+        slower(shape.candidates[i], i == 0), format_bytes(result.costs->packed_bytes),
         verdict(shape.candidates[i], i == 0));
   }
   for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
@@ -76,14 +75,14 @@ std::string to_text(const Pick& pick) {
   std::string text = fmt::format("use {}", to_text(choice));
   if (pick.shapes.size() == 1) {
     for (const Candidate& candidate : pick.shapes.front().candidates) {
-      const sweep::CellResult& result = *candidate.result;
+      const record::CellResult& result = *candidate.result;
       if (result.cell.backend != choice.backend || result.threads != choice.threads ||
           result.cell.formulation != choice.formulation) {
         continue;
       }
-      add(text, ": {} for {}, 95 % interval {} - {}", sweep::format_seconds(result.time.median),
-          result.shape.id(), sweep::format_seconds(result.time.ci95.low),
-          sweep::format_seconds(result.time.ci95.high));
+      add(text, ": {} for {}, 95 % interval {} - {}", format_seconds(result.time.median),
+          result.shape.id(), format_seconds(result.time.ci95.low),
+          format_seconds(result.time.ci95.high));
     }
   }
   add(text, "\n{}\n", reason(pick));

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "sweep/compare.hpp"
-#include "sweep/numbers.hpp"
-#include "sweep/results_folder.hpp"
-#include "sweep/statistics.hpp"
+#include "judge/compare.hpp"
+#include "judge/verdict.hpp"
+#include "program/numbers.hpp"
+#include "record/results_folder.hpp"
 
 namespace {
 
 using namespace headroom;
-using sweep::CellResult;
+using record::CellResult;
 
 constexpr double kAllowed = 0.05;
 
@@ -36,13 +36,13 @@ std::string name_of(const CellResult& result) {
 
 // @return whether auto is near enough.
 bool print(const std::string& shape, const Rivals& rivals) {
-  const sweep::Difference difference = sweep::compare_samples(
+  const judge::Difference difference = judge::compare_samples(
       {rivals.best->time.samples, rivals.automatic->time.samples, rivals.noise_floor});
   const bool within = difference.ratio <= 1 + kAllowed;
-  const bool tied = difference.enough && difference.verdict != sweep::Verdict::slower;
+  const bool tied = difference.enough && difference.verdict != judge::Verdict::slower;
   fmt::print("{:<28}  {:<16} {:>9}  {:<16} {:>9}  {:>5.3f} ({:.3f} - {:.3f})  {}\n", shape,
-             name_of(*rivals.best), sweep::format_seconds(rivals.best->time.median),
-             name_of(*rivals.automatic), sweep::format_seconds(rivals.automatic->time.median),
+             name_of(*rivals.best), format_seconds(rivals.best->time.median),
+             name_of(*rivals.automatic), format_seconds(rivals.automatic->time.median),
              difference.ratio, difference.ci95.low, difference.ci95.high,
              within ? "within 5 %" : (tied ? "not distinguishable" : "MISSED"));
   return within || tied;
@@ -54,14 +54,14 @@ int check(const std::vector<std::string>& paths) {
   fmt::print("{:<28}  {:<16} {:>9}  {:<16} {:>9}  {}\n", "shape", "best", "time", "auto chose",
              "time", "auto / best (95 % interval)");
   for (const std::string& path : paths) {
-    const sweep::ResultsFolder folder = sweep::read_results_folder(path);
+    const record::ResultsFolder folder = record::read_results_folder(path);
     std::map<std::string, Rivals> by_shape;
     for (const CellResult& result : folder.results) {
-      if (result.status != sweep::Status::ok) continue;
+      if (result.status != record::Status::ok) continue;
       Rivals& rivals = by_shape[result.shape.id()];
       const CellResult*& place = result.cell.backend == kAuto ? rivals.automatic : rivals.best;
       if (faster(&result, place)) place = &result;
-      rivals.noise_floor = sweep::recorded_noise_floor(folder);
+      rivals.noise_floor = judge::recorded_noise_floor(folder);
     }
     for (const auto& [shape, rivals] : by_shape) {
       if (rivals.automatic == nullptr || rivals.best == nullptr) continue;

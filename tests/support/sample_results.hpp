@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/results_folder.hpp"
+#include "record/results_folder.hpp"
 
 namespace headroom::test {
 
@@ -20,22 +20,22 @@ inline Shape sample_shape() {
 }
 
 /// A cell without a time: give it a status and a reason, or `with_time`.
-inline sweep::CellResult sample_result(const std::string& backend,
-                                       Formulation formulation = Formulation::split) {
-  sweep::CellResult result;
+inline record::CellResult sample_result(const std::string& backend,
+                                        Formulation formulation = Formulation::split) {
+  record::CellResult result;
   result.shape = sample_shape();
   result.cell.formulation = formulation;
   result.cell.backend = backend;
-  result.cell.id = sweep::cell_id(result.shape, result.cell);
+  result.cell.id = plan::cell_id(result.shape, result.cell);
   result.isa = "avx2";
   result.estimate = {1234, 0.25};
   return result;
 }
 
-inline sweep::CellResult with_time(sweep::CellResult result, const std::vector<double>& samples) {
-  result.status = sweep::Status::ok;
+inline record::CellResult with_time(record::CellResult result, const std::vector<double>& samples) {
+  result.status = record::Status::ok;
   result.reason.clear();
-  result.time = sweep::summarise(samples, 1);
+  result.time = record::summarise(samples, 1);
   result.gflops = result.shape.flops().total() / result.time.median * 1e-9;
   result.peak_fraction = 0.1;
   result.phases = {1e-3, 2e-3, 5e-4};
@@ -47,8 +47,8 @@ inline sweep::CellResult with_time(sweep::CellResult result, const std::vector<d
   return result;
 }
 
-inline sweep::CellResult without_time(sweep::CellResult result, sweep::Status status,
-                                      const std::string& reason) {
+inline record::CellResult without_time(record::CellResult result, record::Status status,
+                                       const std::string& reason) {
   result.status = status;
   result.reason = reason;
   return result;
@@ -66,9 +66,9 @@ inline nlohmann::ordered_json sample_environment() {
 }
 
 /// A folder as it is after it was read, with the results in the given order.
-inline sweep::ResultsFolder sample_folder(const std::string& name,
-                                          std::vector<sweep::CellResult> results) {
-  sweep::ResultsFolder folder;
+inline record::ResultsFolder sample_folder(const std::string& name,
+                                           std::vector<record::CellResult> results) {
+  record::ResultsFolder folder;
   folder.path = name;
   folder.environment = sample_environment();
   for (std::size_t i = 0; i < results.size(); ++i) results[i].cell.order = i;
@@ -76,15 +76,15 @@ inline sweep::ResultsFolder sample_folder(const std::string& name,
   return folder;
 }
 
-inline std::string lines_of(const std::vector<sweep::CellResult>& results) {
+inline std::string lines_of(const std::vector<record::CellResult>& results) {
   std::string text;
-  for (const sweep::CellResult& result : results) text += sweep::to_json(result).dump() + "\n";
+  for (const record::CellResult& result : results) text += to_json(result).dump() + "\n";
   return text;
 }
 
 /// A results folder on the disk.
 inline void write_sample_folder(const std::filesystem::path& folder,
-                                const std::vector<sweep::CellResult>& results,
+                                const std::vector<record::CellResult>& results,
                                 const nlohmann::ordered_json& environment = sample_environment()) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "environment.json") << environment.dump();

@@ -1,0 +1,78 @@
+#include "judge/cautions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "judge/noise.hpp"
+
+namespace headroom::judge {
+namespace {
+
+// A machine at rest shows less; one that another program keeps a core of busy shows 1.
+constexpr double kMostLoad = 0.7;
+constexpr double kMostStolen = 0.01;
+// Above these, differences that users care about drown.
+constexpr double kMostDrift = 0.1;
+constexpr double kMostNoise = 0.1;
+
+// How far the control moved from cell to cell, in the thread count where it moved most.
+double drift(const std::vector<record::CellResult>& results) {
+  double widest = 0;
+  for (const ControlDrift& drift : control_drift(results)) {
+    widest = std::max(widest, drift.between);
+  }
+  return widest;
+}
+
+}  // namespace
+
+std::vector<std::string> cautions_before(const machine::Conditions& now, bool release_build) {
+  std::vector<std::string> cautions;
+  if (!release_build) {
+    cautions.emplace_back(
+        "this program is not a Release build, so its times say nothing; build it with cmake "
+        "--preset release");
+  }
+  if (now.load && *now.load > kMostLoad) {
+    cautions.push_back(fmt::format(
+        "the load of the last minute is {:.1f}: something else runs here, or did until now; wait "
+        "until it is below {}",
+        *now.load, kMostLoad));
+  }
+  if (now.governor && *now.governor != "performance") {
+    cautions.push_back(
+        fmt::format("the frequency governor is '{}', so that the clock follows the load; set it "
+                    "with: cpupower frequency-set --governor performance",
+                    *now.governor));
+  }
+  return cautions;
+}
+
+std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
+                                        double stolen) {
+  std::vector<std::string> cautions;
+  if (stolen > kMostStolen) {
+    cautions.push_back(
+        fmt::format("the hypervisor gave {:.1f} % of the processors' time to other machines; "
+                    "measure again on a quieter host, or on one of your own",
+                    100 * stolen));
+  }
+  if (const double moved = drift(results); moved > kMostDrift) {
+    cautions.push_back(
+        fmt::format("the machine's own speed moved by {:.0f} % between cells: compare cells of one "
+                    "shape, or two runs with headroom compare, but no times across shapes",
+                    100 * moved));
+  }
+  const std::optional<NoiseFloor> noise = noise_floor(results);
+  if (noise && noise->floor > kMostNoise) {
+    cautions.push_back(
+        fmt::format("equal layers differed by up to {:.0f} %: smaller differences are noise; take "
+                    "more --repetitions or a longer --min-time on a quieter machine",
+                    100 * noise->floor));
+  }
+  return cautions;
+}
+
+}  // namespace headroom::judge

@@ -1,0 +1,180 @@
+#include "judge/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "headroom/error.hpp"
+#include "judge/environment_differences.hpp"
+#include "judge/noise.hpp"
+#include "judge/ranking.hpp"
+#include "program/exit_code.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::judge {
+namespace {
+
+// FMA peaks of a quiet machine repeat within this.
+constexpr double kSteadyPeak = 0.03;
+
+bool has_time(const record::CellResult* result) {
+  return result != nullptr && result->status == record::Status::ok;
+}
+
+std::vector<ComparedCell> join(const record::ResultsFolder& base,
+                               const record::ResultsFolder& next) {
+  std::map<std::string, const record::CellResult*> unmatched;
+  for (const record::CellResult& result : next.results) unmatched.emplace(result.cell.id, &result);
+  std::vector<ComparedCell> cells;
+  std::size_t common = 0;
+  for (const record::CellResult* result : record::in_order(base)) {
+    const auto match = unmatched.find(result->cell.id);
+    ComparedCell& cell = cells.emplace_back();
+    cell.base = result;
+    cell.next = match == unmatched.end() ? nullptr : match->second;
+    if (match == unmatched.end()) continue;
+    unmatched.erase(match);
+    ++common;
+  }
+  if (common == 0) {
+    throw InvalidArgument(
+        fmt::format("{} and {} have no cell in common, for example {} is only in "
+                    "the first; measure both with the same axes",
+                    base.path.string(), next.path.string(), cells.front().id()));
+  }
+  for (const record::CellResult* result : record::in_order(next)) {
+    if (unmatched.contains(result->cell.id)) cells.emplace_back().next = result;
+  }
+  return cells;
+}
+
+void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
+  Comparisons comparisons;
+  for (ComparedCell& cell : comparison.cells) {
+    if (!has_time(cell.base) || !has_time(cell.next)) continue;
+    comparisons.add(cell.base, *cell.next, [&cell](const CellDifference& found) {
+      cell.difference = found.difference;
+      cell.by_control = found.by_control;
+      cell.raw_ratio = found.raw_ratio;
+    });
+  }
+  comparisons.run(comparison.noise_floor, settings);
+}
+
+// One warning for all cells of which `wrong` has something to say, with the first as the example.
+template <class Wrong>
+void warn_of_cells(FolderComparison& comparison, const char* what, Wrong wrong) {
+  std::size_t count = 0;
+  std::string example;
+  for (const ComparedCell& cell : comparison.cells) {
+    const std::string found = wrong(cell);
+    if (found.empty()) continue;
+    if (count++ == 0) example = fmt::format("{}: {}", cell.id(), found);
+  }
+  if (count == 0) return;
+  comparison.warnings.push_back(
+      fmt::format("{} {}, such as {}", counted(count, "cell"), what, example));
+}
+
+void warn(FolderComparison& comparison) {
+  const nlohmann::ordered_json& base = comparison.base->environment;
+  const nlohmann::ordered_json& next = comparison.next->environment;
+  comparison.warnings = environment_differences(base, next);
+  const double margin = std::max(comparison.threshold, comparison.noise_floor);
+  // A machine that was slower as a whole is already in the control readings.
+  const bool steady = comparison.by_control() == comparison.compared();
+  for (std::string& warning : steady
+                                  ? std::vector<std::string>{}
+                                  : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
+    comparison.warnings.push_back(std::move(warning));
+  }
+  warn_of_cells(comparison, "ran with another instruction set", [](const ComparedCell& cell) {
+    const bool differs = cell.difference && cell.base->isa != cell.next->isa;
+    return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->isa, cell.next->isa) : "";
+  });
+  warn_of_cells(comparison, "ran with another number of threads", [](const ComparedCell& cell) {
+    const bool differs = cell.difference && cell.base->threads != cell.next->threads;
+    return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
+                   : "";
+  });
+  warn_of_cells(comparison, "had too few samples to be told apart; take more --repetitions",
+                [](const ComparedCell& cell) {
+                  return cell.difference && !cell.difference->enough
+                             ? fmt::format("{} in BASE, {} in NEW", cell.base->time.samples.size(),
+                                           cell.next->time.samples.size())
+                             : "";
+                });
+  warn_of_cells(
+      comparison, "had a time in BASE and have none in NEW", [](const ComparedCell& cell) {
+        if (!has_time(cell.base) || has_time(cell.next)) return std::string();
+        return cell.next == nullptr
+                   ? "missing"
+                   : fmt::format("{}: {}", to_string(cell.next->status), cell.next->reason);
+      });
+}
+
+}  // namespace
+
+bool ComparedCell::regression() const {
+  if (difference) return difference->verdict == Verdict::slower;
+  if (base == nullptr || next == nullptr) return false;
+  if (record::is_broken(next->status)) return !record::is_broken(base->status);
+  return next->status == record::Status::unsupported && base->status == record::Status::ok;
+}
+
+std::size_t FolderComparison::count(Verdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [&](const ComparedCell& cell) {
+        return cell.difference && cell.difference->verdict == verdict;
+      }));
+}
+
+std::size_t FolderComparison::by_control() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [](const ComparedCell& cell) { return cell.difference && cell.by_control; }));
+}
+
+std::size_t FolderComparison::compared() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [](const ComparedCell& cell) { return cell.difference.has_value(); }));
+}
+
+std::size_t FolderComparison::regressions() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const ComparedCell& cell) { return cell.regression(); }));
+}
+
+double recorded_noise_floor(const record::ResultsFolder& folder) {
+  const nlohmann::ordered_json& floor = value_at(folder.environment, "/noise/floor");
+  if (floor.is_null()) {
+    const std::optional<NoiseFloor> measured = noise_floor(folder.results);
+    return measured ? measured->floor : 0;
+  }
+  if (!floor.is_number() || !(floor.get<double>() >= 0)) {
+    throw FileError(
+        fmt::format("{}: noise.floor is no number of 0 and above; remove it or measure again",
+                    (folder.path / "environment.json").string()));
+  }
+  return floor.get<double>();
+}
+
+FolderComparison compare_folders(const record::ResultsFolder& base,
+                                 const record::ResultsFolder& next,
+                                 const CompareSettings& settings) {
+  FolderComparison comparison;
+  comparison.base = &base;
+  comparison.next = &next;
+  comparison.threshold = settings.threshold;
+  comparison.noise_floor = std::max(recorded_noise_floor(base), recorded_noise_floor(next));
+  comparison.cells = join(base, next);
+  compare_times(comparison, settings);
+  warn(comparison);
+  return comparison;
+}
+
+}  // namespace headroom::judge

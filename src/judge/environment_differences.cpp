@@ -1,0 +1,98 @@
+#include "judge/environment_differences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "program/json_differences.hpp"
+#include "program/json_text.hpp"
+
+namespace headroom::judge {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What can change a time without a change of the program.
+constexpr Field kCompared[] = {
+    {"/processor/name", "processor"},
+    {"/processor/architecture", "architecture"},
+    {"/processor/hardware_threads", "hardware threads"},
+    {"/allowed_cores", "allowed cores"},
+    {"/isa", "instruction set"},
+    {"/headroom", "version of headroom"},
+    {"/build/compiler", "compiler"},
+    {"/build/build_type", "build type"},
+    {"/build/flags", "compiler flags"},
+    {"/libraries/google_benchmark", "Google Benchmark"},
+    {"/conditions/governor", "frequency governor"},
+    {"/conditions/turbo", "turbo"},
+    {"/conditions/huge_pages", "huge pages"},
+    {"/conditions/openmp_wait_policy", "OpenMP wait policy"},
+    {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
+    {"/sweep/min_time_s", "seconds a sample"},
+    {"/sweep/cache", "cache state"},
+    {"/sweep/seed", "seed"},
+};
+
+std::string sentence(const FieldDifference& difference) {
+  return fmt::format("the {} is not the same: {} in BASE, {} in NEW", difference.name,
+                     difference.first, difference.second);
+}
+
+// The library behind each backend, by the backend's name.
+std::map<std::string, ordered_json> libraries(const ordered_json& environment) {
+  std::map<std::string, ordered_json> all;
+  const ordered_json& backends = value_at(environment, "/backends");
+  if (!backends.is_array()) return all;
+  for (const ordered_json& backend : backends) {
+    const std::string name = text_at(backend, "/name", "");
+    if (!name.empty()) all.emplace(name, value_at(backend, "/library"));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_differences(const ordered_json& base,
+                                                 const ordered_json& next) {
+  std::vector<std::string> differences;
+  for (const FieldDifference& difference : differing_fields(base, next, kCompared)) {
+    differences.push_back(sentence(difference));
+  }
+  const auto of_next = libraries(next);
+  for (const auto& [backend, library] : libraries(base)) {
+    const auto match = of_next.find(backend);
+    // Where it is missing, so are its cells, which is said already.
+    if (match == of_next.end() || match->second == library) continue;
+    differences.push_back(
+        sentence({"library of " + backend, shown(library), shown(match->second)}));
+  }
+  return differences;
+}
+
+std::vector<std::string> peak_differences(const ordered_json& base, const ordered_json& next,
+                                          double margin) {
+  std::vector<std::string> differences;
+  constexpr const char* kPlace = "/peaks/fma_gflops_by_threads";
+  const ordered_json& of_base = value_at(base, kPlace);
+  const ordered_json& of_next = value_at(next, kPlace);
+  if (!of_base.is_object() || !of_next.is_object()) return differences;
+  for (const auto& [threads, value] : of_base.items()) {
+    if (!of_next.contains(threads) || !value.is_number()) continue;
+    const ordered_json& other = of_next.at(threads);
+    if (!other.is_number()) continue;
+    const auto a = value.get<double>();
+    const auto b = other.get<double>();
+    if (!(a > 0 && b > 0) || std::max(a / b, b / a) <= 1 + margin) continue;
+    differences.push_back(fmt::format(
+        "the FMA peak of the machine with threads = {} was {:.1f} GFLOP/s in BASE and {:.1f} in "
+        "NEW: not only the program may have changed; measure both again, in turn",
+        threads, a, b));
+  }
+  return differences;
+}
+
+}  // namespace headroom::judge

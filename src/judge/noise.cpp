@@ -1,0 +1,57 @@
+#include "judge/noise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "statistics/samples.hpp"
+
+namespace headroom::judge {
+
+bool same_control(const record::CellResult& a, const record::CellResult& b) {
+  if (!a.control || !b.control) return false;
+  return a.control->isa == b.control->isa && a.control->threads == b.control->threads;
+}
+
+std::string beyond_peak(const record::CellResult& result) {
+  // A peak taken once a run may be off by what the clock drifts; one taken beside each sample, by
+  // what its own readings scatter.
+  constexpr double kLeastMargin = 0.05;
+  const double margin =
+      std::max(kLeastMargin, result.control ? statistics::scatter(result.control->gflops) : 0.0);
+  if (!result.peak_fraction || *result.peak_fraction <= 1 + margin) return "";
+  return fmt::format(
+      "impossible time: {:.0f} % of the FMA rate measured beside it, where {:.0f} % are allowed "
+      "for "
+      "noise; measure again on a quieter machine, or mend the clock",
+      100 * *result.peak_fraction, 100 * (1 + margin));
+}
+
+std::optional<NoiseFloor> noise_floor(const std::vector<record::CellResult>& results) {
+  std::vector<double> off;
+  for (const record::CellResult& result : results) {
+    if (result.again) off.push_back(std::abs(result.again->ratio - 1));
+  }
+  if (off.empty()) return std::nullopt;
+  return NoiseFloor{statistics::percentile(off, 0.95), off.size()};
+}
+
+std::vector<ControlDrift> control_drift(const std::vector<record::CellResult>& results) {
+  std::map<int, std::vector<double>> cells, within;
+  for (const record::CellResult& result : results) {
+    if (!result.control) continue;
+    cells[result.control->threads].push_back(statistics::median(result.control->gflops));
+    within[result.control->threads].push_back(statistics::scatter(result.control->gflops));
+  }
+  std::vector<ControlDrift> drifts;
+  for (const auto& [threads, medians] : cells) {
+    const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+    drifts.push_back({threads, statistics::median(medians), *most / *least - 1,
+                      statistics::median(within[threads])});
+  }
+  return drifts;
+}
+
+}  // namespace headroom::judge

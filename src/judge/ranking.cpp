@@ -1,0 +1,97 @@
+#include "judge/ranking.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "judge/noise.hpp"
+
+namespace headroom::judge {
+namespace {
+
+template <class Wanted>
+const record::CellResult* find_timed(const std::vector<const record::CellResult*>& rivals,
+                                     Wanted wanted) {
+  const auto found =
+      std::find_if(rivals.begin(), rivals.end(), [&](const record::CellResult* rival) {
+        return rival->status == record::Status::ok && wanted(*rival);
+      });
+  return found == rivals.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+const record::CellResult* naive_of(const std::vector<const record::CellResult*>& rivals,
+                                   const record::CellResult& cell) {
+  return find_timed(rivals, [&](const record::CellResult& other) {
+    return other.cell.backend == "naive" && other.cell.formulation == cell.cell.formulation;
+  });
+}
+
+const record::CellResult* wrapper_of(const std::vector<const record::CellResult*>& rivals,
+                                     const record::CellResult& cell) {
+  return find_timed(rivals, [&](const record::CellResult& other) {
+    return other.cell.formulation == Formulation::wrapper &&
+           other.cell.backend == cell.cell.backend && other.threads == cell.threads;
+  });
+}
+
+std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
+                                          const CompareSettings& settings) {
+  std::vector<CellDifference> all;
+  std::vector<SamplePair> samples;
+  for (const auto& [base, next] : pairs) {
+    const bool by_control = same_control(*base, *next);
+    const auto of = [&](const record::CellResult& cell) {
+      return by_control ? record::steadied(cell.time.samples, cell.control->gflops)
+                        : cell.time.samples;
+    };
+    all.push_back({{}, by_control, next->time.median / base->time.median});
+    samples.push_back({of(*base), of(*next), noise_floor});
+  }
+  const std::vector<Difference> differences = compare_samples(samples, settings);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];
+  return all;
+}
+
+void Comparisons::add(const record::CellResult* baseline, const record::CellResult& cell,
+                      Answer answer) {
+  if (baseline == nullptr || baseline == &cell || cell.status != record::Status::ok) return;
+  pairs_.push_back({baseline, &cell});
+  answers_.push_back(std::move(answer));
+}
+
+void Comparisons::run(double noise_floor, const CompareSettings& settings) const {
+  const std::vector<CellDifference> differences = compare_cells(pairs_, noise_floor, settings);
+  for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i](differences[i]);
+}
+
+std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult*>& results,
+                                      double noise_floor, const CompareSettings& settings) {
+  std::vector<std::vector<Ranked>> shapes;
+  std::map<std::string, std::size_t> places;
+  for (const record::CellResult* result : results) {
+    if (result->status != record::Status::ok) continue;
+    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
+    if (fresh) shapes.emplace_back();
+    shapes[place->second].push_back({result, {}});
+  }
+  Comparisons comparisons;
+  for (std::vector<Ranked>& rivals : shapes) {
+    std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
+      return a.result->time.median < b.result->time.median;
+    });
+    rivals.front().to_best.ci95 = {1, 1};
+    rivals.front().to_best.verdict = Verdict::same;
+    for (Ranked& rival : rivals) {
+      comparisons.add(rivals.front().result, *rival.result,
+                      [&rival](const CellDifference& found) { rival.to_best = found.difference; });
+    }
+  }
+  comparisons.run(noise_floor, settings);
+  return shapes;
+}
+
+}  // namespace headroom::judge

@@ -1,0 +1,53 @@
+// Whether two lists of samples say different things. Every command that calls something faster or
+// slower asks here.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "statistics/samples.hpp"
+
+namespace headroom::judge {
+
+enum class Verdict { faster, slower, same, not_distinguishable };
+
+/// As people read it: `"faster"`, `"slower"`, `"same"`, `"not distinguishable"`.
+std::string_view to_string(Verdict verdict);
+
+/// Times of one cell from two runs, or of two cells from one run.
+struct SamplePair {
+  std::vector<double> base;
+  std::vector<double> next;
+  double noise_floor = 0;  ///< ratio less 1 by which equal programs are seen to differ; 0: unknown
+};
+
+struct CompareSettings {
+  double threshold = 0.03;  ///< ratio less 1 below which a difference does not matter
+  std::uint64_t seed = 1;
+};
+
+struct Difference {
+  double ratio = 1;           ///< of the medians, next / base; above 1 is slower
+  statistics::Interval ci95;  ///< of the ratio
+  double p = 1;               ///< Mann-Whitney
+  double corrected_p = 1;     ///< for all pairs that were asked about together
+  double margin = 0;          ///< the larger of threshold and noise floor
+  bool enough = false;        ///< whether both sides have `kLeastSamples`
+  Verdict verdict = Verdict::not_distinguishable;
+};
+
+inline constexpr double kSignificance = 0.05;
+
+/// `slower` or `faster` takes both: a corrected p below `kSignificance`, and an interval of the
+/// ratio that lies wholly beyond the margin (above `1 + margin`, below `1 / (1 + margin)`). `same`
+/// is an interval wholly within it. Everything else, and fewer than `kLeastSamples` on a side, is
+/// not distinguishable.
+/// @pre no sample list is empty, and all samples are above 0.
+std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
+                                        const CompareSettings& settings = {});
+
+/// One pair alone.
+Difference compare_samples(const SamplePair& pair, const CompareSettings& settings = {});
+
+}  // namespace headroom::judge

@@ -1,0 +1,28 @@
+// Empties the caches before a sample.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "machine/peak.hpp"
+
+namespace headroom::measure {
+
+/// Empties the caches of all allowed cores by reading something larger.
+class CacheEmptier {
+ public:
+  /// @param limit bytes of memory that may be used in all; a quarter is taken at most
+  void prepare(machine::ReadKernel kernel, std::int64_t limit);
+  /// @pre prepared.
+  void empty() { meter_->run(); }
+  /// Bytes held.
+  std::int64_t bytes() const;
+
+ private:
+  std::unique_ptr<machine::ReadMeter> meter_;
+};
+
+/// Seconds that emptying takes, roughly.
+double seconds_to_empty_caches();
+
+}  // namespace headroom::measure

@@ -1,0 +1,45 @@
+#include "measure/check.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "headroom/initialise.hpp"
+#include "machine/cores.hpp"
+
+namespace headroom::measure {
+namespace {
+
+// Queries and keys of unit variance give logits of unit variance; 36 times that reaches 100 among
+// a few hundred scores.
+constexpr float kAdversarialScale = 6;
+
+void scale(Matrix& matrix) {
+  for (float& value : matrix.values) value *= kAdversarialScale;
+}
+
+}  // namespace
+
+Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
+                     double max_flops) {
+  Problem problem{shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1), {}, data};
+  if (data == reference::Data::adversarial) {
+    scale(problem.weights.query);
+    scale(problem.weights.key);
+  }
+  problem.expected =
+      reference::attention(shape, problem.weights, problem.x.view(),
+                           reference::affordable_rows(shape, max_flops), allowed_cores());
+  return problem;
+}
+
+Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y) {
+  for (std::int64_t row = 0; row < y.rows; ++row) {
+    std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
+  }
+  Checked checked;
+  attention.forward(problem.x.view(), y, checked.phases);
+  checked.comparison = reference::compare(problem.expected, y, problem.data);
+  return checked;
+}
+
+}  // namespace headroom::measure

@@ -1,0 +1,24 @@
+// The control kernel that runs beside the samples.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "machine/peak.hpp"
+
+namespace headroom::measure {
+
+/// The control kernel on any number of threads, started when first asked for.
+class ControlMeters {
+ public:
+  explicit ControlMeters(machine::FmaKernel kernel) : kernel_(kernel) {}
+  /// @return GFLOP/s just now, or nothing to call without a kernel.
+  std::function<double()> reader(int threads);
+
+ private:
+  machine::FmaKernel kernel_;
+  std::map<int, std::unique_ptr<machine::FmaMeter>> meters_;
+};
+
+}  // namespace headroom::measure

@@ -1,0 +1,46 @@
+// Measures the rivals of one shape: each is checked, then all are timed together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "plan/admission.hpp"
+#include "plan/cell.hpp"
+#include "plan/estimate.hpp"
+#include "record/environment.hpp"
+#include "record/result.hpp"
+
+namespace headroom::measure {
+
+struct MeasureSettings {
+  plan::TimingPlan timing;
+  std::uint64_t seed = 1;
+  plan::Limits limits;                   ///< of memory for everything a group holds at once
+  std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty for no budget
+  std::function<bool()> stopped;         ///< asked often; true drops what is not finished
+  std::optional<double> timeout;         ///< see `SweepSettings::timeout`
+  record::Peaks peaks;
+  machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
+  machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold
+};
+
+struct MeasureEvents {
+  std::function<void(const std::string& what)> started;
+  std::function<void(const record::CellResult& result)> finished;
+};
+
+/// `started` says this and the cell's id while that cell alone is at work.
+inline constexpr const char* kCheckPrefix = "check ";
+
+/// Each cell of the group ends in exactly one `finished`, unless `stopped` says so before.
+/// Rivals that fit in memory together are timed in one run with their repetitions in random order.
+void measure_group(const plan::Group& group, const MeasureSettings& settings,
+                   plan::Estimator& estimator, const MeasureEvents& events);
+
+/// A result that says no more than which cell it is and what it would cost.
+record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
+                                const plan::TimingPlan& timing, const plan::Estimator& estimator);
+
+}  // namespace headroom::measure

@@ -1,0 +1,19 @@
+// The limits of the hardware, measured once per sweep.
+#pragma once
+
+#include <set>
+
+#include "machine/peak.hpp"
+#include "plan/cell.hpp"
+#include "record/environment.hpp"
+
+namespace headroom::measure {
+
+/// FMA peak and read bandwidth for these numbers of threads. Empty without kernels.
+record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
+                            machine::LimitKernelsOf limits_of);
+
+/// Likewise for every number of threads that the plan uses.
+record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of);
+
+}  // namespace headroom::measure

@@ -1,0 +1,141 @@
+#include "measure/sweep.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "headroom/error.hpp"
+#include "judge/cautions.hpp"
+#include "machine/conditions.hpp"
+#include "machine/memory.hpp"
+#include "measure/cache_emptier.hpp"
+#include "measure/roofs.hpp"
+#include "plan/budget.hpp"
+#include "plan/expand.hpp"
+#include "program/signals.hpp"
+#include "record/continuation.hpp"
+#include "record/journal.hpp"
+#include "record/run_record.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using nlohmann::ordered_json;
+
+// With what each sample will be surrounded.
+void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
+  timing.cold = request.cache == plan::CacheState::cold;
+  if (request.limits_of != nullptr) timing.beside = plan::kControlSeconds;
+  if (!timing.cold) return;
+  if (request.limits_of == nullptr) {
+    throw Unavailable(
+        "--cache cold empties the caches with a SIMD kernel, and this build has none; build it "
+        "with "
+        "the SIMD kernels, or measure with --cache warm");
+  }
+  timing.beside += seconds_to_empty_caches();
+}
+
+SweepSettings settings_of(const SweepRequest& request) {
+  SweepSettings settings;
+  if (request.repetitions) settings.timing.repetitions = *request.repetitions;
+  if (request.min_time) settings.timing.min_time = *request.min_time;
+  settings.seed = request.seed;
+  settings.budget = request.budget;
+  settings.timeout = request.timeout;
+  settings.memory_limit = machine::usable_memory(request.max_memory);
+  set_surroundings(request, settings.timing);
+  return settings;
+}
+
+std::vector<std::string> warnings_of(const plan::Plan& plan) {
+  std::vector<std::string> warnings = plan.warnings;
+  const machine::Conditions now = machine::current_conditions();
+  for (std::string& caution : judge::cautions_before(now, record::is_release_build())) {
+    warnings.push_back(std::move(caution));
+  }
+  return warnings;
+}
+
+// What was kept and what is new, each shape in one piece.
+void join(std::vector<record::CellResult>& results, std::vector<record::CellResult> kept) {
+  std::map<std::string, std::size_t> places;
+  results.insert(results.begin(), std::make_move_iterator(kept.begin()),
+                 std::make_move_iterator(kept.end()));
+  for (const auto& result : results) places.try_emplace(result.shape.id(), places.size());
+  std::stable_sort(results.begin(), results.end(), [&](const auto& a, const auto& b) {
+    return places.at(a.shape.id()) < places.at(b.shape.id());
+  });
+}
+
+void measure_rest(const PreparedSweep& sweep, record::Journal& journal, record::RunRecord& record,
+                  SweepOutcome& outcome) {
+  outcome.peaks = measure_peaks(sweep.plan, sweep.limits_of);
+  record.begin(outcome.peaks);
+  Progress progress(stderr, isatty(STDERR_FILENO) != 0, sweep.plan.cell_count());
+  outcome.results = run_plan(sweep.plan, sweep.settings, outcome.peaks, journal, progress);
+  outcome.cautions = judge::cautions_after(outcome.results, record.stolen_share().value_or(0));
+  record.finish(outcome.cautions);
+}
+
+}  // namespace
+
+ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings) const {
+  ordered_json environment = record::describe_environment(plan.isa);
+  const plan::TimingPlan& timing = settings.timing;
+  environment["sweep"] = {
+      {"cells", plan.cell_count()},
+      {"repetitions", timing.repetitions},
+      {"repetitions_asked", repetitions_asked},
+      {"min_time_s", timing.min_time},
+      {"cache", to_string(timing.cold ? plan::CacheState::cold : plan::CacheState::warm)},
+      {"seed", settings.seed},
+      {"memory_limit_bytes", settings.memory_limit},
+      {"budget_s", settings.budget ? ordered_json(*settings.budget) : ordered_json(nullptr)},
+      {"identity", to_json(identity)}};
+  environment["warnings"] = warnings;
+  return environment;
+}
+
+PreparedSweep prepare_sweep(const SweepRequest& request) {
+  PreparedSweep sweep;
+  sweep.settings = settings_of(request);
+  sweep.repetitions_asked = sweep.settings.timing.repetitions;
+  sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many});
+  sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
+  if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
+  if (request.budget) {
+    plan::fit_budget(sweep.plan, sweep.settings.timing, *request.budget, plan::Estimator());
+  }
+  sweep.limits_of = request.limits_of;
+  if (sweep.limits_of != nullptr) {
+    const machine::LimitKernels kernels = sweep.limits_of(sweep.plan.isa);
+    sweep.settings.control = kernels.fma;
+    sweep.settings.reader = kernels.read;
+  }
+  return sweep;
+}
+
+SweepOutcome run_sweep(PreparedSweep sweep, const SweepTarget& target) {
+  using Start = record::Journal::Start;
+  install_signal_handlers();
+  SweepOutcome outcome;
+  outcome.cells = sweep.plan.cell_count();
+  const std::vector<std::string> warnings = warnings_of(sweep.plan);
+  for (const std::string& warning : warnings) target.warn(warning);
+  const ordered_json environment = sweep.environment(warnings);
+  record::Journal journal(target.folder, target.resume ? Start::go_on : Start::fresh);
+  record::Continuation before;
+  if (target.resume) before = record::continue_sweep(sweep.plan, environment, journal);
+  for (const std::string& note : before.notes) target.note(note);
+  record::RunRecord record(journal, environment, before);
+  if (sweep.plan.cell_count() > 0 || !before.found) measure_rest(sweep, journal, record, outcome);
+  join(outcome.results, std::move(before.kept));
+  return outcome;
+}
+
+}  // namespace headroom::measure

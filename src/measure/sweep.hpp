@@ -1,0 +1,77 @@
+// A sweep from its axes to its results folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/peak.hpp"
+#include "measure/progress.hpp"
+#include "measure/runner.hpp"
+#include "plan/axes.hpp"
+#include "plan/cache_state.hpp"
+#include "plan/cell.hpp"
+#include "plan/shard.hpp"
+#include "record/environment.hpp"
+#include "record/identity.hpp"
+#include "record/result.hpp"
+
+namespace headroom::measure {
+
+/// What a sweep was asked for. A value that is not given takes its default.
+struct SweepRequest {
+  plan::Axes axes;
+  bool allow_many = false;  ///< more than `plan::kMaxCells`
+  std::optional<plan::Shard> shard;
+  std::optional<int> repetitions;
+  std::optional<double> min_time;  ///< seconds of a sample
+  std::optional<double> budget;    ///< seconds for everything
+  std::optional<double> timeout;   ///< see `SweepSettings::timeout`
+  std::optional<std::int64_t> max_memory;
+  std::uint64_t seed = 1;
+  plan::CacheState cache = plan::CacheState::warm;
+  machine::LimitKernelsOf limits_of = nullptr;  ///< null where this build has no kernels
+};
+
+/// A plan with the settings that it is measured with, and what it takes to recognise it.
+struct PreparedSweep {
+  plan::Plan plan;
+  SweepSettings settings;
+  record::SweepIdentity identity;
+  int repetitions_asked = 0;
+  machine::LimitKernelsOf limits_of = nullptr;
+
+  /// What `environment.json` says of it, without the peaks, which take a while to measure.
+  nlohmann::ordered_json environment(const std::vector<std::string>& warnings) const;
+};
+
+/// Writes nothing and measures nothing.
+/// @throws as `plan::expand`; Unavailable for cold caches where this build has no kernels.
+PreparedSweep prepare_sweep(const SweepRequest& request);
+
+struct SweepOutcome {
+  std::vector<record::CellResult> results;  ///< each shape in one piece, resumed cells included
+  std::size_t cells = 0;                    ///< of the whole plan
+  record::Peaks peaks;
+  std::vector<std::string> cautions;  ///< what was seen that spoils times
+};
+
+/// Where a sweep writes, and whom it tells.
+struct SweepTarget {
+  std::filesystem::path folder;
+  bool resume = false;
+  std::function<void(const std::string& warning)> warn;
+  std::function<void(const std::string& note)> note;
+};
+
+/// Measures what the folder lacks, each cell journalled as it finishes. Installs signal handlers.
+/// @throws ResourceError if the folder cannot be written; InvalidArgument if it holds another
+/// sweep.
+SweepOutcome run_sweep(PreparedSweep sweep, const SweepTarget& target);
+
+}  // namespace headroom::measure

@@ -1,0 +1,182 @@
+#include "measure/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+#include "headroom/error.hpp"
+#include "measure/check.hpp"
+#include "plan/admission.hpp"
+#include "plan/choices.hpp"
+#include "plan/estimate.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using reference::Data;
+
+Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
+           std::int64_t head_dim) {
+  Shape shape;
+  shape.batch = batch;
+  shape.tokens = tokens;
+  shape.d_in = d_in;
+  shape.d_out = heads * head_dim;
+  shape.heads = heads;
+  shape.d_proj = d_in;
+  return shape;
+}
+
+// Each line is here for what it alone reaches.
+std::vector<VerifyCase> own_cases() {
+  std::vector<VerifyCase> cases;
+  const auto add = [&](Shape shape, auto change, Data data = Data::standard) {
+    change(shape);
+    cases.push_back({shape, data});
+  };
+  const auto plain = [](Shape&) {};
+  add(make(1, 6, 3, 2, 1), plain);       // smaller than any vector
+  add(make(1, 1, 768, 12, 64), plain);   // a single token: a matrix times a vector
+  add(make(1, 64, 768, 12, 64), plain);  // GPT-2
+  add(make(2, 33, 96, 3, 59), plain);    // odd sizes, two sequences, narrow input
+  add(make(1, 47, 500, 5, 8), plain);    // wide input, narrow heads
+  add(make(1, 19, 200, 25, 3), plain);   // more heads than a block holds
+  add(make(1, 40, 768, 96, 8), plain);   // 96 heads
+  add(make(1, 300, 128, 2, 80), plain);  // longer than a block of keys
+  add(make(3, 17, 111, 1, 111), [](Shape& s) { s.causal = false; });
+  add(make(1, 270, 64, 1, 128), [](Shape& s) { s.causal = false, s.qkv_bias = true; });
+  add(make(2, 29, 80, 4, 40), [](Shape& s) { s.qkv_bias = true; });
+  add(make(1, 37, 48, 6, 16), [](Shape& s) { s.d_proj = 0; });
+  add(make(1, 31, 64, 4, 16), [](Shape& s) { s.d_proj = 13; });
+  add(make(2, 35, 64, 4, 24), [](Shape& s) { s.dropout = 0.3; });
+  add(make(1, 128, 128, 4, 32), plain, Data::adversarial);
+  add(
+      make(1, 290, 96, 3, 64), [](Shape& s) { s.causal = false; }, Data::adversarial);
+  add(
+      make(2, 21, 70, 96, 2), [](Shape& s) { s.qkv_bias = true; }, Data::adversarial);
+  return cases;
+}
+
+bool isa_is_forced(const plan::Axes& axes) {
+  return axes.isa || std::getenv("HEADROOM_ISA") != nullptr;
+}
+
+VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyCheck check) {
+  try {
+    Attention attention(problem.shape, problem.weights, cell.options());
+    Matrix y(problem.shape.rows(), problem.shape.output_width());
+    check.error = run_and_compare(attention, problem, y.view()).comparison;
+    check.checked_rows = static_cast<std::int64_t>(problem.expected.rows.size());
+    if (!check.error->passed) check.status = record::Status::failed;
+    check.reason = check.error->reason;
+  } catch (const Unsupported& error) {
+    check.status = record::Status::unsupported;
+    check.reason = error.what();
+  } catch (const Unavailable& error) {
+    check.status = record::Status::unsupported;
+    check.reason = error.what();
+  } catch (const std::bad_alloc&) {
+    check.status = record::Status::skipped;
+    check.reason = "memory ran out";
+  } catch (const std::exception& error) {
+    check.status = record::Status::failed;
+    check.reason = fmt::format("ended with an error: {}", error.what());
+  }
+  return check;
+}
+
+void count(const VerifyCheck& check, VerifyCounts& counts) {
+  if (check.status == record::Status::ok) {
+    ++counts.passed;
+  } else if (check.status == record::Status::failed) {
+    ++counts.failed;
+  } else {
+    ++counts.skipped;
+  }
+}
+
+}  // namespace
+
+std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
+  // Expanded in any case, so that a wrong axis is an error here as everywhere.
+  const plan::Plan plan = plan::expand(axes, options);
+  std::vector<VerifyCase> cases;
+  if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
+    for (const plan::Group& group : plan.groups) cases.push_back({group.shape, Data::standard});
+    return cases;
+  }
+  const Shape& asked = plan.groups.front().shape;
+  cases = own_cases();
+  for (VerifyCase& each : cases) {
+    if (axes.no_causal) each.shape.causal = false;
+    if (axes.qkv_bias) each.shape.qkv_bias = true;
+    if (axes.no_out_proj) each.shape.d_proj = 0;
+    if (axes.dropout) each.shape.dropout = asked.dropout;
+    each.shape.dropout_seed = options.seed;
+  }
+  return cases;
+}
+
+std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
+  const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
+  std::vector<plan::Cell> rivals;
+  for (const plan::BackendChoice& backend : plan::parse_backends(axes.backend)) {
+    std::vector<std::optional<Isa>> levels{forced};
+    if (backend.uses_isa && backend.name != "onednn" && !isa_is_forced(axes)) {
+      levels.clear();
+      for (const Isa isa : available_isas()) levels.emplace_back(isa);
+    }
+    for (const int threads :
+         backend.threaded ? plan::parse_threads(axes.threads) : std::vector<int>{1}) {
+      for (const Formulation formulation : plan::parse_formulations(axes.formulation)) {
+        for (const std::optional<Isa> isa : levels) {
+          plan::Cell cell;
+          cell.formulation = formulation;
+          cell.backend = backend.name;
+          cell.threads = threads;
+          cell.isa = backend.uses_isa ? isa : std::nullopt;
+          rivals.push_back(cell);
+        }
+      }
+    }
+  }
+  return rivals;
+}
+
+VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
+                    std::uint64_t seed, std::int64_t memory_limit,
+                    const std::function<void(const VerifyCheck&)>& done,
+                    const std::function<bool()>& stopped) {
+  VerifyCounts counts;
+  const plan::Estimator estimator;
+  plan::Limits limits;
+  limits.memory_bytes = memory_limit;
+  for (const VerifyCase& each : cases) {
+    std::optional<Problem> problem;
+    for (const plan::Cell& cell : rivals) {
+      if (stopped()) return counts;
+      VerifyCheck check;
+      check.id = plan::cell_id(each.shape, cell);
+      check.isa = cell.isa ? std::string(to_string(*cell.isa)) : "";
+      check.data = each.data;
+      check.rows = each.shape.rows();
+      // Nothing is timed, so that the seconds of the estimate do not matter.
+      const plan::CellEstimate estimate = estimator.estimate(each.shape, cell, {});
+      check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
+      if (!check.reason.empty()) {
+        check.status = record::Status::skipped;
+      } else {
+        if (!problem) problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops);
+        check = check_cell(*problem, cell, check);
+      }
+      count(check, counts);
+      done(check);
+    }
+  }
+  return counts;
+}
+
+}  // namespace headroom::measure

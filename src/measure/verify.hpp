@@ -1,0 +1,57 @@
+// Holds every backend, formulation and instruction set against the oracle. Nothing is timed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/axes.hpp"
+#include "plan/cell.hpp"
+#include "plan/expand.hpp"
+#include "record/result.hpp"
+#include "reference/comparator.hpp"
+
+namespace headroom::measure {
+
+/// A shape and what data it is tried with.
+struct VerifyCase {
+  Shape shape;
+  reference::Data data = reference::Data::standard;
+};
+
+/// One check that was made, or why it was not.
+struct VerifyCheck {
+  std::string id;   ///< of the cell
+  std::string isa;  ///< level that was forced; empty for backends without levels
+  reference::Data data = reference::Data::standard;
+  record::Status status = record::Status::ok;
+  std::string reason;
+  std::optional<reference::Comparison> error;
+  std::int64_t checked_rows = 0;
+  std::int64_t rows = 0;
+};
+
+struct VerifyCounts {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  std::size_t skipped = 0;
+};
+
+/// Where no sizes are given (or the quick preset is): small shapes that differ in everything a
+/// kernel may get wrong, and a few with adversarial data. Else the shapes of the axes.
+std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
+
+/// The rivals that each case is tried with: for backends with levels one for every level here,
+/// unless a level is forced. oneDNN takes its level once a process, so it is tried with one.
+std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
+
+/// Makes all checks and hands each to `done`.
+VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
+                    std::uint64_t seed, std::int64_t memory_limit,
+                    const std::function<void(const VerifyCheck&)>& done,
+                    const std::function<bool()>& stopped);
+
+}  // namespace headroom::measure

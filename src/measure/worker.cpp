@@ -1,0 +1,170 @@
+#include "measure/worker.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "measure/worker_process.hpp"
+#include "program/exit_code.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kPollMilliseconds = 100;
+
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", number);
+}
+
+std::string describe_end(int status) {
+  if (!WIFSIGNALED(status)) {
+    return fmt::format("ended the process with exit code {}", WEXITSTATUS(status));
+  }
+  const int number = WTERMSIG(status);
+  const char* meaning =
+      number == SIGKILL ? "killed, probably because memory ran out" : strsignal(number);
+  return fmt::format("died of {} ({})", signal_name(number), meaning);
+}
+
+// A forked process that never outlives this object.
+class Worker {
+ public:
+  Worker(const plan::Group& group, const MeasureSettings& settings, plan::Estimator& estimator) {
+    int sockets[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) fail();
+    const pid_t parent = getpid();
+    process_ = fork();
+    if (process_ == 0) {
+      ::close(sockets[0]);
+      be_worker(sockets[1], parent, group, settings, estimator);
+    }
+    const int error = errno;
+    ::close(sockets[1]);
+    socket_ = sockets[0];
+    if (process_ < 0) {
+      ::close(socket_);
+      errno = error;
+      fail();
+    }
+  }
+  ~Worker() {
+    ::close(socket_);
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    wait();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  int socket() const { return socket_; }
+
+  int wait() {
+    int status = 0;
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
+    process_ = 0;
+    return status;
+  }
+
+ private:
+  [[noreturn]] static void fail() {
+    throw ResourceError(fmt::format(
+        "cannot start a process to measure in: {}; raise the limit of processes (ulimit -u)",
+        std::strerror(errno)));
+  }
+
+  pid_t process_ = 0;
+  int socket_ = -1;
+};
+
+class Conversation {
+ public:
+  Conversation(Worker& worker, const WorkerEvents& events) : worker_(worker), events_(events) {}
+
+  enum class End { closed, stopped, silent };
+
+  // Takes messages until no more can come or should be waited for.
+  End listen() {
+    for (Clock::time_point heard = Clock::now();;) {
+      if (events_.stopped()) return End::stopped;
+      pollfd wait{worker_.socket(), POLLIN, 0};
+      if (poll(&wait, 1, kPollMilliseconds) <= 0) {
+        const std::chrono::duration<double> silence = Clock::now() - heard;
+        if (silence.count() > events_.timeout) return End::silent;
+        continue;
+      }
+      heard = Clock::now();
+      char buffer[4096];
+      const ssize_t count = read(worker_.socket(), buffer, sizeof buffer);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return End::closed;
+      text_.append(buffer, static_cast<std::size_t>(count));
+      take_messages();
+    }
+  }
+
+  std::string last_start;
+  std::string error;
+
+ private:
+  void take_messages() {
+    std::size_t start = 0;
+    for (std::size_t end = 0; (end = text_.find('\n', start)) != std::string::npos;
+         start = end + 1) {
+      take(text_[start], text_.substr(start + 1, end - start - 1));
+    }
+    text_.erase(0, start);
+  }
+
+  void take(char kind, const std::string& text) {
+    if (kind == kStartedMessage) {
+      last_start = text;
+      events_.started(text);
+    } else if (kind == kFinishedMessage) {
+      events_.finished(text);
+      // A worker that is gone meanwhile needs no answer.
+      send_all(worker_.socket(), "+");
+    } else if (kind == kErrorMessage) {
+      error = text;
+    }
+  }
+
+  Worker& worker_;
+  const WorkerEvents& events_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSettings& settings,
+                                    plan::Estimator& estimator, const WorkerEvents& events) {
+  Worker worker(group, settings, estimator);
+  Conversation conversation(worker, events);
+  const Conversation::End how = conversation.listen();
+  if (how == Conversation::End::stopped) return std::nullopt;
+  WorkerEnd end;
+  end.last_start = conversation.last_start;
+  if (how == Conversation::End::silent) {
+    end.reason = fmt::format("hung: gave no sign for {} and was ended; --timeout sets how long",
+                             format_wait(events.timeout));
+    return end;
+  }
+  const int status = worker.wait();
+  end.complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!end.complete) {
+    end.reason = conversation.error.empty() ? describe_end(status) : conversation.error;
+  }
+  return end;
+}
+
+}  // namespace headroom::measure

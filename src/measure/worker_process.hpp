@@ -1,0 +1,24 @@
+// The inside of a worker process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "measure/group_measurement.hpp"
+
+namespace headroom::measure {
+
+/// Messages are lines; their first letter says what they are.
+inline constexpr char kStartedMessage = 'S';
+inline constexpr char kFinishedMessage = 'F';  ///< answered with one byte
+inline constexpr char kErrorMessage = 'E';     ///< an exception that ended the worker
+
+/// Sends all of it. @return whether the other side is still there.
+bool send_all(int socket, std::string_view text);
+
+/// Measures the group, reports over `socket`, and ends the process.
+[[noreturn]] void be_worker(int socket, pid_t parent, const plan::Group& group,
+                            const MeasureSettings& settings, plan::Estimator& estimator);
+
+}  // namespace headroom::measure

@@ -1,0 +1,138 @@
+#include "pick/contest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <system_error>
+
+#include "headroom/error.hpp"
+#include "judge/cautions.hpp"
+#include "machine/conditions.hpp"
+#include "machine/memory.hpp"
+#include "plan/budget.hpp"
+#include "plan/expand.hpp"
+#include "program/exit_code.hpp"
+#include "record/environment.hpp"
+#include "record/journal.hpp"
+
+namespace headroom::pick {
+namespace {
+
+// For each shape; the answer is promised within two minutes, and reading takes part of it.
+constexpr double kBudgetSeconds = 90;
+
+// Takes the hopeless cells out of a plan. @return their backends, for a note
+std::vector<std::string> drop_hopeless(plan::Plan& plan) {
+  const plan::Estimator estimator;
+  std::set<std::string> dropped;
+  for (plan::Group& group : plan.groups) {
+    const auto seconds = [&](const plan::Cell& cell) {
+      return estimator.forward_seconds(group.shape, cell);
+    };
+    double least = 0;
+    for (const plan::Cell& cell : group.cells) {
+      least = least == 0 ? seconds(cell) : std::min(least, seconds(cell));
+    }
+    std::erase_if(group.cells, [&](const plan::Cell& cell) {
+      const bool hopeless = seconds(cell) > kHopeless * least;
+      if (hopeless) dropped.insert(cell.backend);
+      return hopeless;
+    });
+  }
+  return {dropped.begin(), dropped.end()};
+}
+
+plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
+  if (!axes.sizes_given() && !axes.preset) {
+    throw InvalidArgument(
+        "pick needs a shape, such as --model gpt2 --tokens 128, or results with --from DIR");
+  }
+  plan::Plan plan = plan::expand(axes, {});
+  for (plan::Group& group : plan.groups) {
+    if (group.shape.rows() == 0) {
+      throw InvalidArgument(fmt::format(
+          "{} has nothing to compute; give at least one token and one sequence", group.shape.id()));
+    }
+    std::erase_if(group.cells, [&](const plan::Cell& cell) {
+      return std::find(filters.without.begin(), filters.without.end(), cell.backend) !=
+             filters.without.end();
+    });
+  }
+  if (plan.cell_count() == 0) {
+    throw InvalidArgument(
+        fmt::format("--without {} leaves no backend; allow more", fmt::join(filters.without, ",")));
+  }
+  if (axes.backend) return plan;
+  const std::vector<std::string> dropped = drop_hopeless(plan);
+  if (!dropped.empty()) {
+    plan.notes.push_back(
+        fmt::format("not timed where an estimate makes it {} times slower than the fastest or "
+                    "worse: {}; --backend all times everything",
+                    kHopeless, fmt::join(dropped, ", ")));
+  }
+  return plan;
+}
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string name = ((error ? "/tmp" : parent) / "headroom-pick-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw ResourceError(
+        fmt::format("cannot make the folder {}: {}; set TMPDIR to a folder "
+                    "that can be written",
+                    name, std::strerror(errno)));
+  }
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<Shape> Contest::shapes() const {
+  std::vector<Shape> shapes;
+  for (const plan::Group& group : plan.groups) shapes.push_back(group.shape);
+  return shapes;
+}
+
+Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
+                        std::optional<double> budget, machine::LimitKernelsOf limits_of) {
+  Contest contest;
+  contest.plan = plan_of(axes, filters);
+  for (std::string& caution :
+       judge::cautions_before(machine::current_conditions(), record::is_release_build())) {
+    contest.plan.warnings.push_back(std::move(caution));
+  }
+  measure::SweepSettings& settings = contest.settings;
+  // A core that others take for a while would make every threaded candidate look slow; the control
+  // tells.
+  if (limits_of != nullptr) {
+    settings.control = limits_of(contest.plan.isa).fma;
+    settings.timing.beside = plan::kControlSeconds;
+  }
+  settings.memory_limit = machine::usable_memory();
+  settings.budget =
+      budget.value_or(kBudgetSeconds * static_cast<double>(contest.plan.groups.size()));
+  plan::fit_budget(contest.plan, settings.timing, *settings.budget, plan::Estimator());
+  return contest;
+}
+
+void run_contest(const Contest& contest, const std::filesystem::path& folder) {
+  const plan::Plan& plan = contest.plan;
+  record::Journal journal(folder);
+  journal.write_environment(record::describe_environment(plan.isa));
+  measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
+  measure::run_plan(plan, contest.settings, record::Peaks{plan.isa, {}, {}}, journal, progress);
+}
+
+}  // namespace headroom::pick

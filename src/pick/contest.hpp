@@ -1,0 +1,54 @@
+// The candidates of a pick, measured right away.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/peak.hpp"
+#include "measure/runner.hpp"
+#include "pick/pick.hpp"
+#include "plan/axes.hpp"
+#include "plan/cell.hpp"
+
+namespace headroom::pick {
+
+/// A folder below the system's one for temporary files, gone with the object.
+class ScratchFolder {
+ public:
+  /// @throws ResourceError if it cannot be made.
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A cell whose estimate is this many times that of the fastest rival is no candidate: the
+/// estimates are good to a factor of about two.
+inline constexpr double kHopeless = 10;
+
+/// What is to be measured, with the notes and warnings that a user should see first.
+struct Contest {
+  plan::Plan plan;
+  measure::SweepSettings settings;
+
+  std::vector<Shape> shapes() const;
+};
+
+/// Every cell that could win and that the filters allow.
+/// @param budget seconds for everything; without a value 90 s for each shape
+/// @throws InvalidArgument without a shape, for one with nothing to compute, or where the filters
+///         leave nothing; as `plan::expand`.
+Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
+                        std::optional<double> budget, machine::LimitKernelsOf limits_of);
+
+/// Checks and times every cell into a results folder.
+void run_contest(const Contest& contest, const std::filesystem::path& folder);
+
+}  // namespace headroom::pick

@@ -1,0 +1,41 @@
+#include "plan/axes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "plan/models.hpp"
+
+namespace headroom::plan {
+
+void add_axes_options(CLI::App& app, Axes& axes) {
+  const std::string numbers = "; lists and ranges such as 1,2,8 or 1-8+1 or 1-64*2";
+  const auto add = [&](const char* name, std::optional<std::string>& value,
+                       const std::string& help) {
+    return app.add_option(name, value, help)->group("Axes")->type_name("");
+  };
+  add("--heads", axes.heads, "heads H" + numbers);
+  add("--tokens", axes.tokens, "tokens T of a sequence" + numbers);
+  add("--batch", axes.batch, "sequences B (default 1)" + numbers);
+  CLI::Option* d_model = add("--d-model", axes.d_model, "total width of all heads" + numbers);
+  add("--head-dim", axes.head_dim, "width of one head (default 64 where only --heads is given)")
+      ->excludes(d_model);
+  add("--d-in", axes.d_in, "width of the input (default: the model's width)");
+  add("--threads", axes.threads, "threads (default: every allowed core)" + numbers);
+  add("--backend", axes.backend,
+      "backends, separated by commas, or all (default); auto is one more rival");
+  add("--formulation", axes.formulation, "wrapper, split, fused or all (default)");
+  add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512 or neon");
+  app.add_flag("--no-causal", axes.no_causal, "every token attends to every token")->group("Axes");
+  app.add_flag("--qkv-bias", axes.qkv_bias, "query, key and value projections add a bias")
+      ->group("Axes");
+  app.add_flag("--no-out-proj", axes.no_out_proj, "leave the output projection out")->group("Axes");
+  add("--dropout", axes.dropout, "probability that an attention weight is dropped (default 0)");
+  add("--model", axes.model, fmt::format("sizes of a model: {}", fmt::join(model_names(), ", ")));
+  add("--preset", axes.preset,
+      fmt::format("sets of shapes, separated by commas: {}; other axes override them",
+                  fmt::join(preset_names(), ", ")));
+}
+
+}  // namespace headroom::plan

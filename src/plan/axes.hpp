@@ -1,0 +1,30 @@
+// The axes of a sweep as they are given on the command line, the same on every command.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
+class App;
+}
+
+namespace headroom::plan {
+
+/// Texts as typed; an axis that was not given is empty and takes its default in `expand`.
+struct Axes {
+  std::optional<std::string> heads, tokens, batch, d_model, head_dim, d_in, threads;
+  std::optional<std::string> backend, formulation, isa, dropout, model, preset;
+  bool no_causal = false;
+  bool qkv_bias = false;
+  bool no_out_proj = false;
+
+  /// Whether any axis that sets a size was given.
+  bool sizes_given() const {
+    return heads || tokens || batch || d_model || head_dim || d_in || model;
+  }
+};
+
+/// Adds all axes to a command.
+void add_axes_options(CLI::App& app, Axes& axes);
+
+}  // namespace headroom::plan

@@ -1,0 +1,50 @@
+// What is to be measured: shape x formulation x backend x threads.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "headroom/isa.hpp"
+#include "headroom/shape.hpp"
+
+namespace headroom::plan {
+
+/// One way of computing the shape of its group.
+struct Cell {
+  std::string id;  ///< such as `split/tbb/f32/t2/B1_T1024_D768_H12`
+  Formulation formulation = Formulation::split;
+  std::string backend;
+  std::string chosen;  ///< what `auto` is going to run; empty for every named backend
+  int threads = 1;
+  std::size_t order = 0;              ///< place among the rivals of its shape
+  std::optional<Isa> isa;             ///< only if forced
+  std::vector<std::string> warnings;  ///< recorded with the result
+  std::string skip_reason;            ///< decided before the sweep: not to be run
+
+  AttentionOptions options() const { return {backend, formulation, threads, isa}; }
+  /// The backend that does the arithmetic.
+  const std::string& runs() const { return chosen.empty() ? backend : chosen; }
+};
+
+/// All rivals of one shape. They are measured together.
+struct Group {
+  Shape shape;
+  std::vector<Cell> cells;
+};
+
+struct Plan {
+  std::vector<Group> groups;
+  std::vector<std::string> notes;     ///< such as duplicates that were dropped
+  std::vector<std::string> warnings;  ///< such as more threads than cores
+  Isa isa = Isa::sse42;               ///< the level in force, which peaks are measured for
+
+  std::size_t cell_count() const;
+};
+
+/// The name of a cell everywhere, such as `split/tbb/f32/t2/B1_T1024_D768_H12`.
+std::string cell_id(const Shape& shape, const Cell& cell);
+
+}  // namespace headroom::plan

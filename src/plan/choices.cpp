@@ -1,0 +1,97 @@
+#include "plan/choices.hpp"
+
+#include <fmt/format.h>
+
+#include "core/nearest.hpp"
+#include "headroom/backend.hpp"
+#include "headroom/error.hpp"
+#include "machine/cores.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::plan {
+namespace {
+
+// More threads than any machine has cores; above it a runtime fails in ways of its own.
+constexpr std::int64_t kMaxThreads = 4096;
+
+std::vector<BackendChoice> every_backend() {
+  std::vector<BackendChoice> all;
+  for (const BackendInfo& info : backends()) {
+    all.push_back({info.name, info.threaded, info.uses_isa});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> split_names(std::string_view option, std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    names.emplace_back(text.substr(start, comma - start));
+    if (names.back().empty()) {
+      throw InvalidArgument(fmt::format(
+          "{}: '{}' has an empty place; give names separated by commas, or all", option, text));
+    }
+    start = comma + 1;
+  }
+  return names;
+}
+
+std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text) {
+  if (!text || *text == "all") return every_backend();
+  std::vector<BackendChoice> chosen;
+  for (const std::string& name : split_names("--backend", *text)) {
+    if (name == "all") return every_backend();
+    const BackendInfo info = find_backend(name);
+    chosen.push_back({info.name, info.threaded, info.uses_isa});
+  }
+  return chosen;
+}
+
+std::vector<Formulation> parse_formulations(const std::optional<std::string>& text) {
+  const std::vector<Formulation> all{Formulation::wrapper, Formulation::split, Formulation::fused};
+  if (!text) return all;
+  std::vector<Formulation> chosen;
+  for (const std::string& name : split_names("--formulation", *text)) {
+    if (name == "all") return all;
+    const std::optional<Formulation> formulation = parse_formulation(name);
+    if (!formulation) {
+      throw InvalidArgument(fmt::format("--formulation: unknown formulation '{}'; {}", name,
+                                        suggest(name, {"wrapper", "split", "fused", "all"})));
+    }
+    chosen.push_back(*formulation);
+  }
+  return chosen;
+}
+
+std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text) {
+  if (!text) {
+    select_isa();  // a wrong HEADROOM_ISA must be an error before anything is measured
+    return std::nullopt;
+  }
+  const std::optional<Isa> isa = parse_isa(*text);
+  if (!isa) {
+    throw InvalidArgument(fmt::format("--isa: unknown instruction set '{}'; {}", *text,
+                                      suggest(*text, {"sse4.2", "avx2", "avx512", "neon"})));
+  }
+  select_isa(isa);
+  return isa;
+}
+
+std::vector<int> parse_threads(const std::optional<std::string>& text) {
+  if (!text) return {allowed_cores()};
+  std::vector<int> threads;
+  for (const std::int64_t count : parse_numbers("--threads", *text)) {
+    if (count > kMaxThreads) {
+      throw InvalidArgument(
+          fmt::format("--threads: {} is too many; allowed is up to {}, and this "
+                      "process may use {} cores",
+                      count, kMaxThreads, allowed_cores()));
+    }
+    threads.push_back(static_cast<int>(count));
+  }
+  return threads;
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,27 @@
+// The axes that choose who computes: backends, formulations, instruction set, threads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headroom/formulation.hpp"
+#include "headroom/isa.hpp"
+
+namespace headroom::plan {
+
+/// Names separated by commas. @throws InvalidArgument for an empty one.
+std::vector<std::string> split_names(std::string_view option, std::string_view text);
+
+struct BackendChoice {
+  std::string name;
+  bool threaded = false;
+  bool uses_isa = false;
+};
+std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text);
+std::vector<Formulation> parse_formulations(const std::optional<std::string>& text);
+std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text);
+std::vector<int> parse_threads(const std::optional<std::string>& text);
+
+}  // namespace headroom::plan

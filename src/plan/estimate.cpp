@@ -1,0 +1,153 @@
+#include "plan/estimate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "machine/cores.hpp"
+
+namespace headroom::plan {
+namespace {
+
+// Round figures of one core of a server processor with 256-bit vectors or wider; being wrong by a
+// factor of two is fine, because the first cells of a sweep correct them.
+struct Speed {
+  std::string_view backend;
+  double gflops;          ///< wide products, one thread
+  double wrapper_factor;  ///< share of it that narrow products reach
+  double call_seconds;    ///< overhead of one projection
+};
+constexpr std::array<Speed, 5> kSpeeds{{{"naive", 1.5, 1.0, 1e-6},
+                                        {"autovec", 10, 0.8, 1e-6},
+                                        {"xsimd", 70, 0.8, 1e-6},
+                                        {"onednn", 80, 0.6, 5e-6},
+                                        {"tbb", 60, 0.7, 5e-6}}};
+constexpr double kReadBytesPerSecond = 1e10;
+constexpr double kPackBytesPerSecond = 4e8;
+constexpr double kDrawSecondsPerFloat = 2.5e-8;
+constexpr double kOracleFlopsPerSecond = 6e8;
+
+const Speed& speed_of(std::string_view backend) {
+  for (const Speed& speed : kSpeeds) {
+    if (speed.backend == backend) return speed;
+  }
+  return kSpeeds[0];
+}
+
+std::int64_t saturate(double bytes) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return bytes >= 0x1p63 ? kMost : static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const Shape& shape) {
+  const ByteCount bytes = shape.bytes();
+  // The oracle keeps a row's expected values and magnitudes in double precision.
+  return saturate(static_cast<double>(bytes.weights) + static_cast<double>(bytes.input) +
+                  5 * static_cast<double>(bytes.output));
+}
+
+std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
+  const ByteCount bytes = shape.bytes();
+  const auto rows = static_cast<double>(shape.rows());
+  const auto width = static_cast<double>(shape.d_out);
+  double total = static_cast<double>(bytes.weights) + 4 * rows * width * 4;  // q, k, v, context
+  if (cell.runs() == "naive" || cell.runs() == "autovec") {
+    const auto tokens = static_cast<double>(shape.tokens);
+    total += tokens * tokens * 4;  // the scores of a head, kept on purpose
+  } else {
+    total += 2 * rows * width * 4;  // keys and values packed again
+  }
+  return saturate(total);
+}
+
+double TimingPlan::sample_seconds(double forward_seconds) const {
+  return beside + (cold ? forward_seconds : std::max(min_time, forward_seconds));
+}
+
+int affordable_repetitions(int asked, double forward_seconds) {
+  if (forward_seconds <= 1) return asked;
+  const int fewer = static_cast<int>(std::min(asked / forward_seconds, 1e6));
+  return std::min(asked, std::max(kMinRepetitions, fewer));
+}
+
+std::string Estimator::key(const Cell& cell) {
+  return cell.runs() + "/" + std::string(to_string(cell.formulation));
+}
+
+double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
+  const Speed& speed = speed_of(cell.runs());
+  const bool wrapper = cell.formulation == Formulation::wrapper;
+  const int threads = std::min(cell.threads, allowed_cores());
+  const FlopCount flops = shape.flops();
+  const double rate = speed.gflops * 1e9 * threads;
+  const double compute = flops.qkv / (rate * (wrapper ? speed.wrapper_factor : 1)) +
+                         (flops.attention * 1.5 + flops.output) / rate;
+  const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
+  const double memory = static_cast<double>(shape.bytes().weights) / kReadBytesPerSecond;
+  return std::max(compute, memory) + calls * speed.call_seconds;
+}
+
+double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
+  const auto known = forward_.find(key(cell));
+  const double factor = known == forward_.end() ? 1 : std::exp(known->second);
+  return modelled_seconds(shape, cell) * factor;
+}
+
+double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
+  const double forward = forward_seconds(shape, cell);
+  const double setup = setup_seconds(shape, cell);
+  const double check = forward + (forward < kShortPass ? kPhaseRuns * forward : 0);
+  const int repetitions = affordable_repetitions(plan.repetitions, forward);
+  return setup + check + repetitions * plan.sample_seconds(forward);
+}
+
+CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
+                                 const TimingPlan& plan) const {
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(shared_bytes(shape), cell_bytes(shape, cell), &bytes)) {
+    bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return {bytes, cell_seconds(shape, cell, plan)};
+}
+
+double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
+  const Shape& shape = group.shape;
+  const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
+  const double checked = std::min(shape.flops().total(), kCheckFlops);
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Cell& cell : group.cells) {
+    if (cell.skip_reason.empty()) fastest = std::min(fastest, forward_seconds(shape, cell));
+  }
+  const double twin = fastest < kShortPass ? plan.repetitions * plan.sample_seconds(fastest) : 0;
+  return weights + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
+}
+
+double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
+  const auto known = setup_.find(cell.backend);
+  const double factor = known == setup_.end() ? 1 : std::exp(known->second);
+  return static_cast<double>(shape.bytes().weights) / kPackBytesPerSecond * factor;
+}
+
+void Estimator::learn(Corrections& corrections, const std::string& key, double ratio) {
+  if (!(ratio > 0)) return;
+  const double seen = std::log(ratio);
+  const auto [known, fresh] = corrections.try_emplace(key, seen);
+  if (!fresh) known->second = 0.5 * (known->second + seen);
+}
+
+void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
+  learn(forward_, key(cell), seconds / modelled_seconds(shape, cell));
+}
+
+void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
+  // With fewer weights it is the making of threads and primitives that takes the time.
+  constexpr double kLeastBytes = 1 << 24;
+  const auto bytes = static_cast<double>(shape.bytes().weights);
+  if (bytes >= kLeastBytes) learn(setup_, cell.backend, seconds * kPackBytesPerSecond / bytes);
+}
+
+}  // namespace headroom::plan

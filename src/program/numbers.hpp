@@ -1,0 +1,50 @@
+// Numbers as people write them on a command line.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// A list of numbers and ranges: `1,2,8`, `1-8+1` (from 1 to 8 in steps of 1), `1-64*2` (each the
+/// double of the one before).
+/// @param option named in errors, such as `"--heads"`.
+/// @param least the smallest number allowed.
+/// @throws InvalidArgument for anything else, for numbers of 2^63 and above, and for ranges that
+///         never end, run downwards, or have more than 100,000 members.
+std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_view text,
+                                        std::int64_t least = 1);
+
+/// One whole number. @throws InvalidArgument as above.
+std::int64_t parse_number(std::string_view option, std::string_view text, std::int64_t least = 1);
+
+/// A finite decimal number. @throws InvalidArgument for anything else.
+double parse_real(std::string_view option, std::string_view text);
+
+/// Bytes: `1024`, `512MiB`, `16GiB`, `16GB` (powers of 1000 without the `i`).
+std::int64_t parse_bytes(std::string_view option, std::string_view text);
+
+/// Seconds: `90s`, `10m`, `1.5h`; a bare number is seconds.
+double parse_duration(std::string_view option, std::string_view text);
+
+/// A share: `3%` is 0.03. Allowed is 0% up to 100%, always with the sign.
+double parse_percent(std::string_view option, std::string_view text);
+
+/// Such as `1 thread`, `2 threads`.
+std::string counted(std::integral auto count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
+/// Such as `1.5 GiB`.
+std::string format_bytes(std::int64_t bytes);
+
+/// A measured time, such as `1.53 ms`.
+std::string format_seconds(double seconds);
+
+/// A time to wait, such as `2 m 05 s`.
+std::string format_wait(double seconds);
+
+}  // namespace headroom

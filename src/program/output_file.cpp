@@ -1,0 +1,25 @@
+#include "program/output_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "program/exit_code.hpp"
+
+namespace headroom {
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();  // what is still in the buffer may not fit on the disk either
+  if (!file) {
+    throw ResourceError(
+        fmt::format("cannot write {}: {}; check the folder and its space, or name another file",
+                    path.string(), std::strerror(errno)));
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,89 @@
+#include "record/continuation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "headroom/error.hpp"
+#include "record/identity.hpp"
+#include "record/results_folder.hpp"
+
+namespace headroom::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+void refuse_if_different(const ResultsFolder& folder, const nlohmann::ordered_json& environment) {
+  const auto differences = identity_differences(folder.environment, "the folder", environment,
+                                                "this run", Shards::must_match);
+  if (differences.empty()) return;
+  throw InvalidArgument(fmt::format(
+      "--resume: {} was measured otherwise: {}; repeat what it was measured with or choose a new "
+      "folder with --out",
+      folder.path.string(), fmt::join(differences, "; ")));
+}
+
+// Nothing was finished, and a sweep that was killed early had no time to describe itself.
+bool nothing_to_continue(const fs::path& folder) {
+  std::error_code error;
+  return !fs::exists(folder / "environment.json", error) &&
+         fs::file_size(folder / "results.jsonl", error) == 0;
+}
+
+// @return ids of cells to be tried again
+std::set<std::string> drop_crashed_and_torn(const ResultsFolder& folder, Journal& journal) {
+  std::string text;
+  std::set<std::string> again;
+  for (std::size_t i = 0; i < folder.results.size(); ++i) {
+    if (folder.results[i].status == Status::crashed) {
+      again.insert(folder.results[i].cell.id);
+    } else {
+      text += folder.lines[i] + "\n";
+    }
+  }
+  if (text.size() != fs::file_size(folder.path / "results.jsonl")) journal.replace(text);
+  return again;
+}
+
+}  // namespace
+
+Continuation continue_sweep(plan::Plan& plan, const nlohmann::ordered_json& environment,
+                            Journal& journal) {
+  Continuation continuation;
+  if (nothing_to_continue(journal.folder())) return continuation;
+  ResultsFolder folder = read_results_folder(journal.folder(), Empty::accept);
+  refuse_if_different(folder, environment);
+  const std::set<std::string> again = drop_crashed_and_torn(folder, journal);
+  continuation.found = true;
+  continuation.environment = std::move(folder.environment);
+  continuation.notes = std::move(folder.notes);
+  std::map<std::string, CellResult*> done;
+  for (CellResult& result : folder.results) {
+    if (!again.contains(result.cell.id)) done.emplace(result.cell.id, &result);
+  }
+  for (plan::Group& group : plan.groups) {
+    std::erase_if(group.cells, [&](const plan::Cell& cell) {
+      const auto match = done.find(cell.id);
+      if (match == done.end()) return false;
+      match->second->shape = group.shape;
+      match->second->cell.order = cell.order;
+      continuation.kept.push_back(std::move(*match->second));
+      return true;
+    });
+  }
+  std::erase_if(plan.groups, [](const plan::Group& group) { return group.cells.empty(); });
+  const std::size_t kept = continuation.kept.size();
+  std::string note = fmt::format("{} {} done already; {} to go", kept,
+                                 kept == 1 ? "cell is" : "cells are", plan.cell_count());
+  if (!again.empty()) {
+    note += fmt::format(", {} of them crashed before and {} tried again", again.size(),
+                        again.size() == 1 ? "is" : "are");
+  }
+  continuation.notes.push_back(std::move(note));
+  return continuation;
+}
+
+}  // namespace headroom::record

@@ -1,0 +1,23 @@
+#include "record/control.hpp"
+
+#include <algorithm>
+
+#include "statistics/samples.hpp"
+
+namespace headroom::record {
+
+std::vector<double> steadied(const std::vector<double>& seconds,
+                             const std::vector<double>& control) {
+  if (control.size() != seconds.size()) return seconds;
+  std::vector<double> work(seconds.size());
+  std::transform(seconds.begin(), seconds.end(), control.begin(), work.begin(),
+                 [](double time, double gflops) { return time * gflops; });
+  return work;
+}
+
+double share_of_control(double flops, const std::vector<double>& seconds,
+                        const std::vector<double>& control) {
+  return flops * 1e-9 / statistics::median(steadied(seconds, control));
+}
+
+}  // namespace headroom::record

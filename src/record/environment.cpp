@@ -1,0 +1,132 @@
+#include "record/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "headroom/backend.hpp"
+#include "headroom/version.hpp"
+#include "headroom_revision.hpp"
+#include "machine/conditions.hpp"
+#include "machine/cores.hpp"
+#include "machine/memory.hpp"
+#include "machine/processor.hpp"
+#include "machine/timing.hpp"
+#include "program/fingerprint.hpp"
+#include "program/process_setup.hpp"
+
+namespace headroom::record {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json processor_json() {
+  const machine::Processor processor = machine::describe_processor();
+  ordered_json caches = ordered_json::array();
+  for (const machine::Cache& cache : processor.caches) {
+    caches.push_back({{"name", cache.name}, {"bytes", cache.bytes}, {"count", cache.count}});
+  }
+  return {{"name", processor.name},
+          {"vendor", processor.vendor},
+          {"architecture", processor.architecture},
+          {"features", processor.features},
+          {"caches", caches},
+          {"packages", processor.packages},
+          {"cores", processor.cores},
+          {"hardware_threads", processor.hardware_threads},
+          {"numa_nodes", processor.numa_nodes}};
+}
+
+ordered_json isas_json() {
+  ordered_json names = ordered_json::array();
+  for (const Isa isa : available_isas()) names.push_back(headroom::to_string(isa));
+  return names;
+}
+
+ordered_json backends_json() {
+  ordered_json all = ordered_json::array();
+  for (const BackendInfo& info : backends()) {
+    all.push_back(
+        {{"name", info.name},
+         {"available", info.available},
+         {"reason", info.reason.empty() ? ordered_json(nullptr) : ordered_json(info.reason)},
+         {"description", info.description},
+         {"library", info.library},
+         {"threaded", info.threaded}});
+  }
+  return all;
+}
+
+ordered_json build_json() {
+  return {{"compiler", HEADROOM_COMPILER},
+          {"build_type", HEADROOM_BUILD_TYPE},
+          {"flags", HEADROOM_COMPILE_FLAGS},
+          {"git_revision", source_revision()}};
+}
+
+ordered_json conditions_json() {
+  const machine::Conditions now = machine::current_conditions();
+  return {{"governor", or_null(now.governor)},
+          {"turbo", or_null(now.turbo)},
+          {"load", or_null(now.load)},
+          {"huge_pages", or_null(now.huge_pages)},
+          {"openmp_wait_policy", openmp_wait_policy()},
+          {"variables", machine::runtime_variables()}};
+}
+
+ordered_json by_threads(const std::map<int, double>& values) {
+  ordered_json all = ordered_json::object();
+  for (const auto& [threads, value] : values) all[std::to_string(threads)] = value;
+  return all;
+}
+
+}  // namespace
+
+std::string source_revision() {
+  const std::string revision = HEADROOM_GIT_REVISION;
+  // Sources that are not those of a commit: then only the program itself tells two of them apart.
+  const bool exact = revision != "unknown" && !revision.ends_with("-dirty");
+  static const std::string program = exact ? "" : fingerprint_of_program();
+  return exact ? revision : fmt::format("{}+{}", revision, program);
+}
+
+bool is_release_build() { return std::string_view(HEADROOM_BUILD_TYPE) == "Release"; }
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+ordered_json describe_environment(Isa isa) {
+  const machine::MemoryLimit memory = machine::memory_limit();
+  return {{"schema", "headroom.environment/1"},
+          {"headroom", HEADROOM_VERSION},
+          {"time", utc_now()},
+          {"processor", processor_json()},
+          {"allowed_cores", allowed_cores()},
+          {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}},
+          {"isa", headroom::to_string(isa)},
+          {"available_isas", isas_json()},
+          {"backends", backends_json()},
+          {"libraries", {{"google_benchmark", machine::benchmark_library_version()}}},
+          {"build", build_json()},
+          {"conditions", conditions_json()}};
+}
+
+ordered_json to_json(const Peaks& peaks) {
+  return {{"isa", headroom::to_string(peaks.isa)},
+          {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
+          {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)}};
+}
+
+}  // namespace headroom::record

@@ -1,0 +1,94 @@
+#include "record/merge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "headroom/error.hpp"
+#include "program/json_text.hpp"
+#include "record/identity.hpp"
+#include "record/journal.hpp"
+#include "record/results_folder.hpp"
+
+namespace headroom::record {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+void refuse_if_different(const ResultsFolder& first, const ResultsFolder& next) {
+  const auto differences =
+      identity_differences(first.environment, first.path.string(), next.environment,
+                           next.path.string(), Shards::may_differ);
+  if (differences.empty()) return;
+  throw InvalidArgument(
+      fmt::format("{} and {} are not parts of one sweep: {}; merge what one program measured with "
+                  "the same arguments on machines of one kind",
+                  first.path.string(), next.path.string(), fmt::join(differences, "; ")));
+}
+
+std::string join_lines(const std::vector<ResultsFolder>& folders, Merged& merged) {
+  std::string text;
+  std::map<std::string, const ResultsFolder*> owners;
+  for (const ResultsFolder& folder : folders) {
+    for (const CellResult& result : folder.results) {
+      const auto [owner, fresh] = owners.try_emplace(result.cell.id, &folder);
+      if (fresh) continue;
+      throw InvalidArgument(fmt::format("{} is in {} and in {}; give each part of the sweep once",
+                                        result.cell.id, owner->second->path.string(),
+                                        folder.path.string()));
+    }
+    for (const std::string& line : folder.lines) text += line + "\n";
+    merged.cells += folder.lines.size();
+  }
+  return text;
+}
+
+// The first folder's, as the environment of the whole, and what was the part's own of each.
+ordered_json join_environments(const std::vector<ResultsFolder>& folders) {
+  const ordered_json::json_pointer shard("/sweep/identity/shard");
+  ordered_json environment = folders.front().environment;
+  ordered_json parts = ordered_json::array();
+  for (const ResultsFolder& folder : folders) {
+    ordered_json part;
+    for (const char* key : {"time", "conditions", "peaks", "memory", "resumed"}) {
+      if (folder.environment.contains(key)) part[key] = folder.environment.at(key);
+    }
+    if (folder.environment.contains(shard)) part["shard"] = folder.environment.at(shard);
+    parts.push_back(std::move(part));
+  }
+  if (environment.contains(shard)) {
+    environment[shard] = nullptr;
+    environment["sweep"]["cells"] = environment["sweep"]["identity"].value("cells", 0);
+  }
+  environment["merged_from"] = std::move(parts);
+  return environment;
+}
+
+std::size_t planned_cells(const ordered_json& environment) {
+  const ordered_json& cells = value_at(environment, "/sweep/identity/cells");
+  return cells.is_number_unsigned() ? cells.get<std::size_t>() : 0;
+}
+
+}  // namespace
+
+Merged merge_folders(const std::vector<fs::path>& paths, const fs::path& out) {
+  Merged merged;
+  std::vector<ResultsFolder> folders;
+  for (const fs::path& path : paths) {
+    folders.push_back(read_results_folder(path, Empty::accept));
+    const auto& notes = folders.back().notes;
+    merged.notes.insert(merged.notes.end(), notes.begin(), notes.end());
+    refuse_if_different(folders.front(), folders.back());
+  }
+  const std::string lines = join_lines(folders, merged);
+  merged.planned = planned_cells(folders.front().environment);
+  Journal journal(out);
+  journal.write_environment(join_environments(folders));
+  journal.replace(lines);
+  return merged;
+}
+
+}  // namespace headroom::record

@@ -1,0 +1,24 @@
+// Joins the shards of a sweep.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headroom::record {
+
+struct Merged {
+  std::size_t cells = 0;           ///< in the new folder
+  std::size_t planned = 0;         ///< of the sweep that was split
+  std::vector<std::string> notes;  ///< such as a torn line that was dropped
+};
+
+/// Writes a folder with the lines of all `folders`, unchanged.
+/// @throws InvalidArgument naming the difference if they are not parts of one sweep, or the cell
+///         that two of them have: which number counts must not depend on the order of arguments.
+///         FileError for folders that cannot be read, ResourceError for one that cannot be written.
+Merged merge_folders(const std::vector<std::filesystem::path>& folders,
+                     const std::filesystem::path& out);
+
+}  // namespace headroom::record

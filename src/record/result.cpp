@@ -1,0 +1,115 @@
+#include "record/result.hpp"
+
+#include <algorithm>
+
+#include "core/shape_json.hpp"
+
+namespace headroom::record {
+
+using nlohmann::ordered_json;
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::unsupported:
+      return "unsupported";
+    case Status::skipped:
+      return "skipped";
+    case Status::failed:
+      return "failed";
+    case Status::crashed:
+      return "crashed";
+  }
+  return "unknown";
+}
+
+bool is_broken(Status status) { return status == Status::failed || status == Status::crashed; }
+
+std::optional<Status> parse_status(std::string_view name) {
+  for (const Status status :
+       {Status::ok, Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {
+    if (to_string(status) == name) return status;
+  }
+  return std::nullopt;
+}
+
+TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed) {
+  return {statistics::median(samples), *std::min_element(samples.begin(), samples.end()),
+          statistics::bootstrap_median_ci95(samples, seed), samples};
+}
+
+ordered_json to_json(const reference::Comparison& comparison) {
+  return {{"nrmse", comparison.nrmse},
+          {"max_over_rms", comparison.max_over_rms},
+          {"limit", reference::kNrmseLimit},
+          {"max_over_rms_limit", reference::kMaxOverRmsLimit}};
+}
+
+namespace {
+
+void add_times(const CellResult& result, ordered_json& line) {
+  const TimeSummary& time = result.time;
+  line["time_s"] = {{"median", time.median},
+                    {"ci95", {time.ci95.low, time.ci95.high}},
+                    {"min", time.min},
+                    {"samples", time.samples}};
+  line["flops"] = result.shape.flops().total();
+  line["gflops"] = result.gflops;
+  line["peak_fraction"] =
+      result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
+  if (result.control) {
+    line["control"] = {{"kernel", "fma"},
+                       {"isa", result.control->isa},
+                       {"threads", result.control->threads},
+                       {"gflops", result.control->gflops}};
+  }
+  if (result.again) {
+    line["again"] = {{"ratio", result.again->ratio},
+                     {"samples", result.again->samples},
+                     {"control_gflops", result.again->control}};
+  }
+  line["phases_s"] = {{"qkv", result.phases.qkv},
+                      {"attend", result.phases.attend},
+                      {"output", result.phases.output}};
+}
+
+void add_costs(const AttentionCosts& costs, ordered_json& line) {
+  line["setup_s"] = costs.setup_seconds;
+  line["packed_bytes"] = costs.packed_bytes;
+  line["workspace_bytes"] = costs.workspace_bytes;
+  line["provenance"] = {{"project", costs.project_provenance}, {"attend", costs.attend_provenance}};
+}
+
+}  // namespace
+
+ordered_json to_json(const CellResult& result) {
+  ordered_json line;
+  line["schema"] = "headroom.cell/1";
+  line["id"] = result.cell.id;
+  line["status"] = to_string(result.status);
+  line["reason"] = result.reason.empty() ? ordered_json(nullptr) : ordered_json(result.reason);
+  line["formulation"] = headroom::to_string(result.cell.formulation);
+  line["backend"] = result.cell.backend;
+  line["dtype"] = "f32";
+  line["threads"] = result.threads;
+  line["isa"] = result.isa;
+  line["cache"] = to_string(result.cache);
+  line["shape"] = to_json(result.shape);
+  if (result.status == Status::ok) add_times(result, line);
+  if (result.costs) add_costs(*result.costs, line);
+  if (result.choice) {
+    line["choice"] = {{"backend", result.choice->backend},
+                      {"source", headroom::to_string(result.choice->source)},
+                      {"reason", result.choice->reason}};
+  }
+  if (result.error) {
+    line["error"] = to_json(*result.error);
+    line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};
+  }
+  line["estimate"] = {{"bytes", result.estimate.bytes}, {"seconds", result.estimate.seconds}};
+  if (!result.cell.warnings.empty()) line["warnings"] = result.cell.warnings;
+  return line;
+}
+
+}  // namespace headroom::record

@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <string>
+
+#include "program/json_text.hpp"
+#include "report/findings/findings.hpp"
+
+namespace headroom::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A measured rate by its number of threads; 0 where there is none.
+double rate(const ordered_json& environment, const char* place, int threads) {
+  const ordered_json& rates = value_at(environment, place);
+  const std::string key = std::to_string(threads);
+  if (!rates.is_object() || !rates.contains(key) || !rates.at(key).is_number()) return 0;
+  return rates.at(key).get<double>();
+}
+
+double last_level_bytes(const ordered_json& environment) {
+  double most = 0;
+  const ordered_json& caches = value_at(environment, "/processor/caches");
+  if (!caches.is_array()) return most;
+  for (const ordered_json& cache : caches) {
+    const ordered_json& bytes = value_at(cache, "/bytes");
+    if (bytes.is_number()) most = std::max(most, bytes.get<double>());
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<Roof> roof_of(const record::ResultsFolder& folder, const Shape& shape, int threads) {
+  Roof roof;
+  roof.fma_gflops = rate(folder.environment, "/peaks/fma_gflops_by_threads", threads);
+  roof.read_gb_per_s = rate(folder.environment, "/peaks/read_gb_per_s_by_threads", threads);
+  if (!(roof.fma_gflops > 0) || !(roof.read_gb_per_s > 0)) return std::nullopt;
+  const ByteCount bytes = shape.bytes();
+  const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
+                       static_cast<double>(bytes.weights);
+  if (!(moved > 0)) return std::nullopt;
+  roof.flops_per_byte = shape.flops().total() / moved;
+  const double by_memory = roof.flops_per_byte * roof.read_gb_per_s;
+  roof.memory_bound = by_memory < roof.fma_gflops;
+  roof.gflops = std::min(by_memory, roof.fma_gflops);
+  roof.fits_in_cache = moved <= last_level_bytes(folder.environment);
+  return roof;
+}
+
+}  // namespace headroom::report

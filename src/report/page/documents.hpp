@@ -1,0 +1,23 @@
+// The report as a page and as a Markdown file.
+#pragma once
+
+#include <string>
+
+#include "report/findings/findings.hpp"
+#include "report/page/pictures.hpp"
+#include "report/words/conclusion.hpp"
+
+namespace headroom::report {
+
+/// One HTML file that needs no other, and no network.
+/// @param data of `page_data`.
+std::string page(const Findings& findings, const Conclusion& conclusion, const std::string& data);
+
+/// Refers to the pictures as `<name>.svg` in the folder `pictures` beside it.
+std::string markdown_report(const Findings& findings, const Conclusion& conclusion,
+                            const Pictures& pictures);
+
+/// What begins a page, or a Markdown file, that this program wrote.
+bool written_by_headroom(std::string_view text);
+
+}  // namespace headroom::report

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "report/page/documents.hpp"
+#include "report/words/facts.hpp"
+#include "report/words/wording.hpp"
+
+namespace headroom::report {
+namespace {
+
+constexpr std::string_view kMark = "<!-- written by headroom report -->";
+constexpr std::string_view kPageMark = "<meta name=\"generator\" content=\"headroom report";
+
+std::string section(const char* head, const Table& table) {
+  return fmt::format("\n## {}\n\n{}", head, table.rows.empty() ? "None.\n" : markdown(table));
+}
+
+std::string pictures_text(const Pictures& pictures) {
+  std::string text = "\n## Pictures\n\n";
+  if (!pictures.missing.empty()) {
+    return text + "There are none: " + escape_markdown(pictures.missing) + ".\n";
+  }
+  for (const Picture& picture : pictures.drawn) {
+    text +=
+        fmt::format("### {}\n\n{}\n\n![{}](pictures/{}.svg)\n\n", escape_markdown(picture.title),
+                    escape_markdown(picture.note), escape_markdown(picture.title), picture.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string markdown_report(const Findings& findings, const Conclusion& conclusion,
+                            const Pictures& pictures) {
+  const record::ResultsFolder& folder = *findings.folder;
+  std::string text = fmt::format("{}\n# {}\n\n", kMark, markdown(conclusion.headline));
+  for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
+  text += escape_markdown(fmt::format("{}, {}, {}.", text_at(folder.environment, "/processor/name"),
+                                      counted(folder.results.size(), "cell"),
+                                      text_at(folder.environment, "/time")));
+  // No link to the page: a published folder may lack it, since it holds the chart library.
+  text +=
+      " The page to explore them is `index.html` beside this file; where it is missing, `headroom "
+      "report` makes it from this folder. Every cell stands in [results.csv](results.csv).\n";
+  for (const Prose& remark : remarks(folder)) text += "\n> " + markdown(remark) + "\n";
+  if (!conclusion.most_heads.rows.empty()) {
+    text += section("The most heads", conclusion.most_heads);
+  }
+  text += pictures_text(pictures);
+  text += section("Every shape", conclusion.every_shape);
+  text += section("The machine", machine_facts(folder));
+  text += section("Backends", backend_facts(folder));
+  text += section("The method", method_facts(findings));
+  text += section("Cells without a time", cells_without_time(folder));
+  text += section("Noise and drift", noise_facts(findings));
+  return text;
+}
+
+bool written_by_headroom(std::string_view text) {
+  return text.starts_with(kMark) || text.find(kPageMark) != std::string_view::npos;
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <string_view>
+
+#include "headroom/version.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "report/page/assets.hpp"
+#include "report/page/documents.hpp"
+#include "report/page/page_data.hpp"
+#include "report/words/facts.hpp"
+#include "report/words/wording.hpp"
+
+namespace headroom::report {
+namespace {
+
+using Places = std::map<std::string, std::string, std::less<>>;
+
+// One pass, so that a place within what was filled in stays as it is.
+std::string filled(std::string_view text, const Places& places) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t start = text.find("{{");
+    const std::size_t end = text.find("}}", start);
+    if (end == std::string_view::npos) break;
+    const auto place = places.find(text.substr(start + 2, end - start - 2));
+    result += text.substr(0, start);
+    result += place == places.end() ? text.substr(start, end + 2 - start) : place->second;
+    text.remove_prefix(end + 2);
+  }
+  return result.append(text);
+}
+
+std::string paragraphs(const std::vector<Prose>& sentences) {
+  std::string text;
+  for (const Prose& sentence : sentences) text += fmt::format("<p>{}</p>\n", html(sentence));
+  return text;
+}
+
+std::string list(const std::vector<Prose>& items) {
+  if (items.empty()) return "";
+  std::string text = "<ul class=\"remarks\">\n";
+  for (const Prose& item : items) text += fmt::format("<li>{}</li>\n", html(item));
+  return text + "</ul>\n";
+}
+
+std::string table_or(const Table& table, std::string_view caption, std::string_view otherwise) {
+  return table.rows.empty() ? fmt::format("<p>{}</p>\n", otherwise) : html(table, caption);
+}
+
+std::string subtitle(const record::ResultsFolder& folder) {
+  const auto& environment = folder.environment;
+  return fmt::format("{} · {} · {}", text_at(environment, "/processor/name"),
+                     counted(folder.results.size(), "cell"), text_at(environment, "/time"));
+}
+
+constexpr const char* kNoCharts =
+    "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not there when headroom was "
+    "built. Every table is here. For the charts run <code>scripts/setup</code> with a network, "
+    "build again, and repeat <code>headroom report</code>.</p>\n";
+
+}  // namespace
+
+std::string page(const Findings& findings, const Conclusion& conclusion, const std::string& data) {
+  const record::ResultsFolder& folder = *findings.folder;
+  const Assets& parts = assets();
+  const Table without = cells_without_time(folder);
+  const Places places{
+      {"version", HEADROOM_VERSION},
+      {"title", escape_html(plain_text(conclusion.headline))},
+      {"subtitle", escape_html(subtitle(folder))},
+      {"style", std::string(parts.style)},
+      {"headline", html(conclusion.headline)},
+      {"sentences", paragraphs(conclusion.sentences)},
+      {"remarks", list(remarks(folder))},
+      {"most_heads",
+       table_or(conclusion.most_heads, "The fastest cell of each shape with the most heads",
+                "There is no shape with a time.")},
+      {"every_shape", table_or(conclusion.every_shape, "The fastest cell of every shape",
+                               "There is no shape with a time.")},
+      {"machine", html(machine_facts(folder), "The machine")},
+      {"backends", table_or(backend_facts(folder), "Backends", "No backends were recorded.")},
+      {"method", html(method_facts(findings), "The method")},
+      {"noise", html(noise_facts(findings), "Noise and drift")},
+      {"without_time",
+       table_or(without, "Cells without a time", "None: every cell was checked and has a time.")},
+      {"without_count", fmt::format("{}", without.rows.size())},
+      {"no_charts", parts.echarts.empty() ? kNoCharts : ""},
+      {"echarts", std::string(parts.echarts)},
+      {"scripts", std::string(parts.charts) + std::string(parts.browser)},
+      {"data", packed(data)}};
+  return filled(parts.page, places);
+}
+
+}  // namespace headroom::report

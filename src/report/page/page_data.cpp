@@ -1,0 +1,102 @@
+#include "report/page/page_data.hpp"
+
+#include <zlib.h>
+
+#include <cmath>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "program/json_text.hpp"
+#include "report/words/wording.hpp"
+
+namespace headroom::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Six digits are more than any picture or table shows.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+ordered_json versus_json(const std::optional<Versus>& versus, bool as_speed_up) {
+  if (!versus) return nullptr;
+  const judge::Difference& difference = versus->difference;
+  const double ratio = as_speed_up ? versus->speed_up() : difference.ratio;
+  const statistics::Interval ci95 = as_speed_up ? versus->speed_up_ci95() : difference.ci95;
+  return {rounded(ratio), rounded(ci95.low), rounded(ci95.high),
+          std::string(to_string(difference.verdict))};
+}
+
+ordered_json finding_json(const Findings& findings, const Contest& contest) {
+  const record::CellResult& cell = *contest.cell;
+  if (cell.status != record::Status::ok) return nullptr;
+  ordered_json json{{"naive", versus_json(contest.over_naive, true)},
+                    {"wrapper", versus_json(contest.over_wrapper, true)},
+                    {"fastest", versus_json(contest.behind_fastest, false)}};
+  if (const std::optional<Roof> roof = roof_of(*findings.folder, cell.shape, cell.threads)) {
+    json["flops_per_byte"] = rounded(roof->flops_per_byte);
+  }
+  if (const std::optional<Share> share = share_of_limit(*findings.folder, cell)) {
+    json["share"] = rounded(share->value);
+    json["limit"] = share->of_memory ? "memory" : "arithmetic";
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string page_data(const Findings& findings) {
+  const record::ResultsFolder& folder = *findings.folder;
+  std::string lines;
+  for (const std::string& line : folder.lines) lines += line + "\n";
+  ordered_json order = ordered_json::array();
+  std::vector<ordered_json> by_place(folder.results.size());
+  std::vector<std::string> shapes(folder.results.size());
+  for (const ShapeFindings& shape : findings.shapes) {
+    for (const Contest& contest : shape.contests) {
+      const auto place = static_cast<std::size_t>(contest.cell - folder.results.data());
+      order.push_back(place);
+      shapes[place] = shape.shape.id();
+      by_place[place] = finding_json(findings, contest);
+    }
+  }
+  const ordered_json data{{"schema", "headroom.report/1"},
+                          {"environment", folder.environment},
+                          {"results", lines},
+                          {"order", order},
+                          {"shapes", shapes},
+                          {"findings", by_place},
+                          {"noise_floor", rounded(findings.noise_floor)},
+                          {"margin", rounded(findings.margin)}};
+  return headroom::to_text(data);
+}
+
+std::string packed(std::string_view text) {
+  auto size = compressBound(static_cast<uLong>(text.size()));
+  std::vector<unsigned char> bytes(size + 2);  // padding for the last group of three
+  if (compress2(bytes.data(), &size, reinterpret_cast<const unsigned char*>(text.data()),
+                static_cast<uLong>(text.size()), Z_BEST_COMPRESSION) != Z_OK) {
+    throw std::bad_alloc();  // the buffer is large enough, so only memory can be missing
+  }
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string digits;
+  digits.reserve(size / 3 * 4 + 4);
+  for (std::size_t i = 0; i < size; i += 3) {
+    const unsigned group = (unsigned{bytes[i]} << 16) |
+                           (unsigned{i + 1 < size ? bytes[i + 1] : 0U} << 8) |
+                           unsigned{i + 2 < size ? bytes[i + 2] : 0U};
+    digits += kDigits[group >> 18];
+    digits += kDigits[group >> 12 & 63];
+    digits += i + 1 < size ? kDigits[group >> 6 & 63] : '=';
+    digits += i + 2 < size ? kDigits[group & 63] : '=';
+  }
+  return digits;
+}
+
+}  // namespace headroom::report

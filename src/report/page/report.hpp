@@ -1,0 +1,23 @@
+// headroom report: a results folder as a page, a Markdown file with pictures, and a table.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "record/results_folder.hpp"
+
+namespace headroom::report {
+
+struct WrittenReport {
+  std::filesystem::path page;         ///< `index.html`
+  std::vector<std::string> warnings;  ///< such as pictures that could not be drawn
+};
+
+/// Writes `index.html`, `report.md`, `pictures/` and `results.csv`. Files of these names that
+/// headroom did not write are left alone.
+/// @throws FileError for results of more than one machine; ResourceError for a folder that cannot
+///         be written; InvalidArgument if a file of someone else is in the way.
+WrittenReport write_report(const record::ResultsFolder& folder, const std::filesystem::path& out);
+
+}  // namespace headroom::report

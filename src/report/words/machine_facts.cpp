@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "program/exit_code.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "report/words/facts.hpp"
+
+namespace headroom::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Any value as people read it: text without quotes, a list with commas, null as `otherwise`.
+std::string shown(const ordered_json& value, const std::string& otherwise = "not known") {
+  if (value.is_null()) return otherwise;
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (!value.is_array()) return headroom::to_text(value);
+  std::vector<std::string> parts;
+  for (const ordered_json& part : value) parts.push_back(shown(part, otherwise));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string bytes(const ordered_json& value) {
+  return value.is_number_integer() ? format_bytes(value.get<std::int64_t>()) : shown(value);
+}
+
+std::string caches(const ordered_json& environment) {
+  const ordered_json& list = value_at(environment, "/processor/caches");
+  if (!list.is_array() || list.empty()) return "not known";
+  std::vector<std::string> parts;
+  for (const ordered_json& cache : list) {
+    parts.push_back(fmt::format("{} {} × {}", shown(value_at(cache, "/name")),
+                                shown(value_at(cache, "/count")),
+                                bytes(value_at(cache, "/bytes"))));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string peaks(const ordered_json& environment) {
+  const ordered_json& fma = value_at(environment, "/peaks/fma_gflops_by_threads");
+  const ordered_json& read = value_at(environment, "/peaks/read_gb_per_s_by_threads");
+  if (!fma.is_object() || fma.empty()) return "not measured";
+  std::vector<std::string> parts;
+  for (const auto& [threads, gflops] : fma.items()) {
+    if (!gflops.is_number()) continue;
+    std::string part = fmt::format("{} thread{}: {:.1f} GFLOP/s", threads,
+                                   threads == "1" ? "" : "s", gflops.get<double>());
+    if (read.is_object() && read.contains(threads) && read.at(threads).is_number()) {
+      part += fmt::format(" and {:.1f} GB/s", read.at(threads).get<double>());
+    }
+    parts.push_back(part);
+  }
+  return fmt::format("{} (multiply-adds; memory read)", fmt::join(parts, ", "));
+}
+
+std::string conditions(const ordered_json& environment) {
+  const ordered_json& load = value_at(environment, "/conditions/load");
+  return fmt::format("governor {}, turbo {}, load {}, huge pages {}, OpenMP wait policy {}",
+                     shown(value_at(environment, "/conditions/governor")),
+                     shown(value_at(environment, "/conditions/turbo")),
+                     load.is_number() ? fmt::format("{:.2f}", load.get<double>()) : shown(load),
+                     shown(value_at(environment, "/conditions/huge_pages")),
+                     shown(value_at(environment, "/conditions/openmp_wait_policy")));
+}
+
+void add(Table& table, const char* name, const std::string& value) {
+  table.rows.push_back({{plain(name)}, {plain(value)}});
+}
+
+}  // namespace
+
+Table machine_facts(const record::ResultsFolder& folder) {
+  const ordered_json& environment = folder.environment;
+  const auto at = [&](const char* place) { return shown(value_at(environment, place)); };
+  Table table{{{"what", false}, {"found", false}}, {}};
+  add(table, "processor",
+      fmt::format("{} ({})", at("/processor/name"), at("/processor/architecture")));
+  add(table, "cores",
+      fmt::format("{} allowed of {}, {} hardware threads, {} NUMA node(s)", at("/allowed_cores"),
+                  at("/processor/cores"), at("/processor/hardware_threads"),
+                  at("/processor/numa_nodes")));
+  add(table, "caches", caches(environment));
+  add(table, "memory",
+      fmt::format("{} usable, limited by {}", bytes(value_at(environment, "/memory/bytes")),
+                  at("/memory/limited_by")));
+  add(table, "instruction set",
+      fmt::format("{} (available: {})", at("/isa"), at("/available_isas")));
+  add(table, "measured peaks", peaks(environment));
+  add(table, "conditions", conditions(environment));
+  add(table, "build",
+      fmt::format("headroom {}, revision {}, {}, {} ({})", at("/headroom"),
+                  at("/build/git_revision"), at("/build/compiler"), at("/build/build_type"),
+                  at("/build/flags")));
+  add(table, "measured", at("/time"));
+  return table;
+}
+
+Table backend_facts(const record::ResultsFolder& folder) {
+  Table table{{{"backend", false}, {"what it is", false}, {"library", false}}, {}};
+  const ordered_json& backends = value_at(folder.environment, "/backends");
+  if (!backends.is_array()) return table;
+  for (const ordered_json& backend : backends) {
+    const ordered_json& reason = value_at(backend, "/reason");
+    const std::string library = shown(value_at(backend, "/library"), "");
+    table.rows.push_back(
+        {{code(shown(value_at(backend, "/name")))},
+         {plain(reason.is_string() ? "not available: " + shown(reason)
+                                   : shown(value_at(backend, "/description"), ""))},
+         {plain(library.empty() ? "none" : library)}});
+  }
+  return table;
+}
+
+void check_one_machine(const record::ResultsFolder& folder) {
+  const ordered_json& isa = value_at(folder.environment, "/isa");
+  if (!isa.is_string()) return;
+  for (const record::CellResult& result : folder.results) {
+    if (!result.control || result.control->isa == isa) continue;
+    throw FileError(fmt::format(
+        "{}: {} was measured beside a control of {}, and environment.json is of a machine or run "
+        "with {}; keep the results of each machine in a folder of their own",
+        (folder.path / "results.jsonl").string(), result.cell.id, result.control->isa,
+        isa.get<std::string>()));
+  }
+}
+
+}  // namespace headroom::report

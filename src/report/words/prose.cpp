@@ -1,0 +1,156 @@
+#include "report/words/prose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom::report {
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// A code span ends at as many backticks as it began with, so it begins with one more than it holds.
+std::string markdown_code(std::string_view text) {
+  std::size_t longest = 0;
+  std::size_t run = 0;
+  std::string inside;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+    if (c == '|') inside += '\\';  // a table would end its cell here, even within code
+    inside += is_control(c) ? ' ' : c;
+  }
+  const std::string fence(longest + 1, '`');
+  const char* space = longest > 0 ? " " : "";
+  return fence + space + inside + space + fence;
+}
+
+const char* tag_of(Piece::Kind kind) { return kind == Piece::Kind::strong ? "strong" : "code"; }
+
+}  // namespace
+
+Piece plain(std::string text) { return {Piece::Kind::plain, std::move(text)}; }
+Piece strong(std::string text) { return {Piece::Kind::strong, std::move(text)}; }
+Piece code(std::string text) { return {Piece::Kind::code, std::move(text)}; }
+
+std::string plain_text(const Prose& prose) {
+  std::string text;
+  for (const Piece& piece : prose) text += piece.text;
+  return text;
+}
+
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += is_control(c) && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+std::string html(const Prose& prose) {
+  std::string text;
+  for (const Piece& piece : prose) {
+    const std::string escaped = escape_html(piece.text);
+    if (piece.kind == Piece::Kind::plain) {
+      text += escaped;
+    } else {
+      text += fmt::format("<{0}>{1}</{0}>", tag_of(piece.kind), escaped);
+    }
+  }
+  return text;
+}
+
+std::string html(const Table& table, std::string_view caption) {
+  // Reachable by keyboard, because a narrow screen scrolls it.
+  std::string text = fmt::format(
+      "<div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table>\n"
+      "<caption>{0}</caption>\n<thead><tr>",
+      escape_html(caption));
+  for (const Table::Column& column : table.columns) {
+    text += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"number\"" : "",
+                        escape_html(column.head));
+  }
+  text += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<Prose>& row : table.rows) {
+    text += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += fmt::format("<td{}>{}</td>", table.columns[i].number ? " class=\"number\"" : "",
+                          html(row[i]));
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody>\n</table>\n</div>\n";
+}
+
+std::string escape_markdown(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '&') {
+      escaped += "&amp;";
+    } else {
+      if (std::string_view("\\`*_[]|#~!").find(c) != std::string_view::npos) escaped += '\\';
+      escaped += is_control(c) ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+std::string markdown(const Prose& prose) {
+  std::string text;
+  for (const Piece& piece : prose) {
+    switch (piece.kind) {
+      case Piece::Kind::plain:
+        text += escape_markdown(piece.text);
+        break;
+      case Piece::Kind::strong:
+        text += "**" + escape_markdown(piece.text) + "**";
+        break;
+      case Piece::Kind::code:
+        text += markdown_code(piece.text);
+        break;
+    }
+  }
+  return text;
+}
+
+std::string markdown(const Table& table) {
+  std::string text = "|";
+  for (const Table::Column& column : table.columns) {
+    text += fmt::format(" {} |", escape_markdown(column.head));
+  }
+  text += "\n|";
+  for (const Table::Column& column : table.columns) text += column.number ? "--:|" : "---|";
+  text += "\n";
+  for (const std::vector<Prose>& row : table.rows) {
+    text += "|";
+    for (const Prose& cell : row) text += fmt::format(" {} |", markdown(cell));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace headroom::report

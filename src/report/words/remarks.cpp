@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "judge/cautions.hpp"
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+#include "report/words/facts.hpp"
+#include "report/words/wording.hpp"
+
+namespace headroom::report {
+namespace {
+
+using nlohmann::ordered_json;
+using record::CellResult;
+
+void add_missing(const record::ResultsFolder& folder, std::vector<Prose>& remarks) {
+  const ordered_json& planned = value_at(folder.environment, "/sweep/cells");
+  if (!planned.is_number_unsigned()) return;
+  const auto cells = planned.get<std::size_t>();
+  const std::size_t found = folder.results.size();
+  if (found < cells) {
+    remarks.push_back(
+        {plain(fmt::format("{} of {} planned cells are missing: the sweep was not "
+                           "finished, or a line was lost.",
+                           cells - found, cells))});
+  }
+  if (found > cells) {
+    remarks.push_back(
+        {plain(fmt::format("{} cells stand here where one sweep planned {}: lines "
+                           "of another run were added, perhaps of another machine.",
+                           found, cells))});
+  }
+}
+
+// Of a run and of those that continued it, or were merged into it.
+void collect_warnings(const ordered_json& run, std::vector<std::string>& all) {
+  const ordered_json& warnings = value_at(run, "/warnings");
+  if (warnings.is_array()) {
+    for (const ordered_json& warning : warnings) {
+      if (warning.is_string()) all.push_back(warning.get<std::string>());
+    }
+  }
+  for (const char* others : {"/resumed", "/merged_from"}) {
+    const ordered_json& runs = value_at(run, others);
+    if (!runs.is_array()) continue;
+    for (const ordered_json& other : runs) collect_warnings(other, all);
+  }
+}
+
+// A sweep that was cut short could not record what it went through.
+void add_run_warnings(const record::ResultsFolder& folder, std::vector<Prose>& remarks) {
+  std::vector<std::string> all;
+  collect_warnings(folder.environment, all);
+  for (std::string& caution : judge::cautions_after(folder.results, 0)) {
+    all.push_back(std::move(caution));
+  }
+  std::set<std::string> said;
+  for (const std::string& warning : all) {
+    if (said.insert(warning).second) remarks.push_back({plain(warning + ".")});
+  }
+}
+
+void add_cell_warnings(const record::ResultsFolder& folder, std::vector<Prose>& remarks) {
+  std::map<std::string, std::size_t> counts;
+  for (const CellResult& result : folder.results) {
+    for (const std::string& warning : result.cell.warnings) ++counts[warning];
+  }
+  for (const auto& [warning, count] : counts) {
+    remarks.push_back({plain(fmt::format("{}: {}.", counted(count, "cell"), warning))});
+  }
+}
+
+}  // namespace
+
+std::vector<Prose> remarks(const record::ResultsFolder& folder) {
+  std::vector<Prose> all;
+  for (const std::string& note : folder.notes) all.push_back({plain(note + ".")});
+  add_missing(folder, all);
+  add_run_warnings(folder, all);
+  add_cell_warnings(folder, all);
+  return all;
+}
+
+Table cells_without_time(const record::ResultsFolder& folder) {
+  Table table{{{"status", false}, {"cell", false}, {"reason", false}}, {}};
+  for (const CellResult* result : record::in_order(folder)) {
+    if (result->status == record::Status::ok) continue;
+    table.rows.push_back({{strong(std::string(to_string(result->status)))},
+                          {code(result->cell.id)},
+                          {plain(result->reason)}});
+  }
+  return table;
+}
+
+}  // namespace headroom::report

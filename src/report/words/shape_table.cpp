@@ -1,0 +1,84 @@
+#include "report/words/shape_table.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "program/numbers.hpp"
+#include "report/words/wording.hpp"
+#include "show/results_table.hpp"
+
+namespace headroom::report {
+namespace {
+
+using judge::Verdict;
+using record::CellResult;
+
+Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
+
+Prose speed_up(const std::optional<Versus>& versus) {
+  if (!versus) return {plain("-")};
+  if (versus->difference.verdict == Verdict::not_distinguishable) {
+    return {plain("not told apart")};
+  }
+  return {plain(times(versus->speed_up()))};
+}
+
+Prose lead(const ShapeFindings& shape) {
+  const Contest* next = shape.runner_up();
+  if (next == nullptr) return {plain("-")};
+  const judge::Difference& difference = next->behind_fastest->difference;
+  Prose prose{code(next->cell->cell.backend)};
+  if (difference.verdict == Verdict::slower) {
+    prose.push_back(
+        plain(fmt::format(" {} ({})", times(difference.ratio), range(difference.ci95))));
+  }
+  return prose;
+}
+
+Prose limit(const Findings& findings, const CellResult& cell) {
+  const std::optional<Share> share = share_of_limit(*findings.folder, cell);
+  if (!share) return {plain("-")};
+  return {plain(fmt::format("{:.0f} % of {}", 100 * share->value,
+                            share->of_memory ? "memory" : "arithmetic"))};
+}
+
+Prose sureness(const ShapeFindings& shape) {
+  const Contest* next = shape.runner_up();
+  if (next == nullptr) return {plain("nothing to compare")};
+  if (!next->behind_fastest->difference.enough) return {plain("unknown: too few samples")};
+  std::vector<std::string> leaders = shape.leaders();
+  if (leaders.size() == 1) return {strong("sure")};
+  leaders.erase(leaders.begin());
+  Prose prose{plain("level with ")};
+  append(prose, listed(leaders));
+  return prose;
+}
+
+}  // namespace
+
+Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes) {
+  Table table;
+  table.columns = {
+      {"heads", true},      {"tokens", true},    {"width", true},        {"link", false},
+      {"how sure", false},  {"threads", true},   {"time", true},         {"±", true},
+      {"over naive", true}, {"of limit", false}, {"next backend", false}};
+  for (const ShapeFindings* shape : shapes) {
+    const Contest& winner = *shape->winner();
+    const CellResult& cell = *winner.cell;
+    table.rows.push_back({number(shape->shape.heads),
+                          number(shape->shape.tokens),
+                          number(shape->shape.d_out),
+                          {code(name_of(cell))},
+                          sureness(*shape),
+                          number(cell.threads),
+                          {plain(format_seconds(cell.time.median))},
+                          {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
+                          speed_up(winner.over_naive),
+                          limit(findings, cell),
+                          lead(*shape)});
+  }
+  return table;
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,14 @@
+// Which backend to link for each shape, and how sure that is.
+#pragma once
+
+#include <vector>
+
+#include "report/findings/findings.hpp"
+#include "report/words/prose.hpp"
+
+namespace headroom::report {
+
+/// A row a shape. @pre each has a cell with a time.
+Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes);
+
+}  // namespace headroom::report

@@ -1,0 +1,82 @@
+#include "report/words/wording.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "program/numbers.hpp"
+
+namespace headroom::report {
+namespace {
+
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  if (size >= 99.95) return fmt::format("{:.0f}", value);
+  if (size >= 9.995) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.2f}", value);
+}
+
+}  // namespace
+
+std::string times(double ratio) { return three_digits(ratio) + " ×"; }
+
+std::string range(const statistics::Interval& interval) {
+  return fmt::format("{} to {}", three_digits(interval.low), three_digits(interval.high));
+}
+
+std::string name_of(const record::CellResult& result) {
+  return fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
+}
+
+std::string name_of(const Shape& shape) {
+  std::string name = fmt::format("{}, width {}", counted(shape.tokens, "token"), shape.d_out);
+  if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);
+  if (shape.d_in != shape.d_out) {
+    fmt::format_to(std::back_inserter(name), ", input {}", shape.d_in);
+  }
+  return name;
+}
+
+Prose listed(const std::vector<std::string>& names) {
+  Prose prose;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) prose.push_back(plain(i + 1 == names.size() ? " and " : ", "));
+    prose.push_back(code(names[i]));
+  }
+  return prose;
+}
+
+void append(Prose& prose, Prose more) {
+  prose.insert(prose.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
+                                    const record::CellResult& result) {
+  const std::optional<Roof> roof = roof_of(folder, result.shape, result.threads);
+  const bool cold = result.cache == plan::CacheState::cold;
+  if (roof && roof->memory_bound && (cold || !roof->fits_in_cache)) {
+    return Share{result.gflops / roof->gflops, true};
+  }
+  // The rate beside each sample, not the one taken once: the clock drifts.
+  if (result.control) {
+    return Share{record::share_of_control(result.shape.flops().total(), result.time.samples,
+                                          result.control->gflops),
+                 false};
+  }
+  if (!roof) return std::nullopt;
+  return Share{result.gflops / roof->fma_gflops, false};
+}
+
+statistics::Interval share_ci95(const Share& share, const record::CellResult& result) {
+  const bool by_control = !share.of_memory && result.control;
+  const std::vector<double> work =
+      by_control ? record::steadied(result.time.samples, result.control->gflops)
+                 : result.time.samples;
+  const statistics::Interval ci95 = statistics::bootstrap_median_ci95(work, 1);
+  const double middle = statistics::median(work);
+  return {share.value * middle / ci95.high, share.value * middle / ci95.low};
+}
+
+}  // namespace headroom::report

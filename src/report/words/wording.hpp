@@ -1,0 +1,42 @@
+// How cells, shapes and figures are called in a report, the same everywhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/findings/findings.hpp"
+#include "report/words/prose.hpp"
+
+namespace headroom::report {
+
+/// A ratio to three digits, such as `"2.31 ×"`.
+std::string times(double ratio);
+
+/// Such as `"2.2 to 2.4"`, each to three digits.
+std::string range(const statistics::Interval& interval);
+
+/// Backend and formulation, such as `"tbb/split"`.
+std::string name_of(const record::CellResult& result);
+
+/// Such as `"128 tokens, width 6144"`; a batch and heads of another width than usual follow.
+std::string name_of(const Shape& shape);
+
+/// Names set as code, joined by commas and a last `and`.
+Prose listed(const std::vector<std::string>& names);
+
+void append(Prose& prose, Prose more);
+
+/// The share of its limit that a cell reaches, and which limit that is.
+struct Share {
+  double value = 0;
+  bool of_memory = false;  ///< of the read bandwidth, else of the multiply-add rate
+};
+
+/// Empty where no limit was measured.
+std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
+                                    const record::CellResult& result);
+
+/// The 95 % interval of such a share.
+statistics::Interval share_ci95(const Share& share, const record::CellResult& result);
+
+}  // namespace headroom::report

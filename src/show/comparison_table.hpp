@@ -1,0 +1,17 @@
+// Two results folders side by side.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "judge/compare.hpp"
+
+namespace headroom::show {
+
+/// For people: a row a cell, and a summary.
+std::string comparison_table(const judge::FolderComparison& comparison);
+
+/// For programs: schema `headroom.compare/1`.
+nlohmann::ordered_json to_json(const judge::FolderComparison& comparison);
+
+}  // namespace headroom::show

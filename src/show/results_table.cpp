@@ -1,0 +1,164 @@
+#include "show/results_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "judge/noise.hpp"
+#include "judge/ranking.hpp"
+#include "measure/group_measurement.hpp"
+#include "measure/runner.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::show {
+namespace {
+
+using Results = std::vector<const record::CellResult*>;
+
+// A cell and how it compares with its baselines, where it has them.
+struct Row {
+  const record::CellResult* result = nullptr;
+  std::optional<judge::CellDifference> naive, wrapper;
+};
+
+std::string speed_up(const std::optional<judge::CellDifference>& over) {
+  if (!over) return "-";
+  if (over->difference.verdict == judge::Verdict::not_distinguishable) return "n.d.";
+  if (over->difference.verdict == judge::Verdict::same) return "same";
+  const double factor = 1 / over->raw_ratio;
+  return factor < 10 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.0f}x", factor);
+}
+
+std::string line_of(const Row& row) {
+  const record::CellResult& result = *row.result;
+  const std::string line =
+      fmt::format("  {:<8} {:<8} {:>3}", result.cell.backend,
+                  headroom::to_string(result.cell.formulation), result.threads);
+  if (result.status != record::Status::ok) {
+    return fmt::format("{}  {}: {}\n", line, to_string(result.status), result.reason);
+  }
+  const std::string peak =
+      result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
+  return fmt::format("{}  {:>9} {:>5.1f}%  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+                     format_seconds(result.time.median), half_width_percent(result.time),
+                     result.gflops, peak, speed_up(row.naive), speed_up(row.wrapper),
+                     result.error->nrmse, reference::kNrmseLimit);
+}
+
+void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {
+  for (Row& row : rows) {
+    const record::CellResult& cell = *row.result;
+    comparisons.add(judge::naive_of(rivals, cell), cell,
+                    [&row](const judge::CellDifference& found) { row.naive = found; });
+    comparisons.add(judge::wrapper_of(rivals, cell), cell,
+                    [&row](const judge::CellDifference& found) { row.wrapper = found; });
+  }
+}
+
+std::string name_of(const record::CellResult& result) {
+  return fmt::format("{} {} ({})", result.cell.backend,
+                     headroom::to_string(result.cell.formulation), result.threads);
+}
+
+// No order is claimed among those that may owe their place to noise.
+std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
+  std::vector<std::string> tied;
+  for (const judge::Ranked& rival : rivals) {
+    if (rival.tied()) tied.push_back(name_of(*rival.result));
+  }
+  if (tied.size() == 1) return fmt::format("  fastest: {}\n", tied.front());
+  return fmt::format("  fastest, not to be told apart: {}\n", fmt::join(tied, ", "));
+}
+
+std::string shape_table(const std::vector<Row>& rows, const Results& rivals) {
+  const Shape& shape = rivals.front()->shape;
+  std::string text = fmt::format("\n{}  {:.3g} GFLOP, weights {}", shape.id(),
+                                 shape.flops().total() * 1e-9, format_bytes(shape.bytes().weights));
+  const auto checked = std::find_if(
+      rivals.begin(), rivals.end(),
+      [](const record::CellResult* rival) { return rival->status == record::Status::ok; });
+  if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
+    text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
+  }
+  text += fmt::format("\n  {:<8} {:<8} {:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n",
+                      "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak", "/ naive",
+                      "/ wrapper", "error / limit");
+  for (const Row& row : rows) text += line_of(row);
+  return text;
+}
+
+// The cells of each shape. Interleaved ones finish in random order; people look for them in the
+// order of the axes.
+std::vector<Results> by_shape(const std::vector<record::CellResult>& results) {
+  std::vector<Results> shapes;
+  for (const record::CellResult& result : results) {
+    if (shapes.empty() || shapes.back().front()->shape != result.shape) shapes.emplace_back();
+    shapes.back().push_back(&result);
+  }
+  for (Results& rivals : shapes) {
+    std::stable_sort(rivals.begin(), rivals.end(),
+                     [](const record::CellResult* a, const record::CellResult* b) {
+                       return a->cell.order < b->cell.order;
+                     });
+  }
+  return shapes;
+}
+
+}  // namespace
+
+double half_width_percent(const record::TimeSummary& time) {
+  return 50 * (time.ci95.high - time.ci95.low) / time.median;
+}
+
+std::string results_table(const std::vector<record::CellResult>& results) {
+  const std::vector<Results> shapes = by_shape(results);
+  const std::optional<judge::NoiseFloor> measured = judge::noise_floor(results);
+  const double floor = measured ? measured->floor : 0;
+  std::vector<std::vector<Row>> rows(shapes.size());
+  judge::Comparisons comparisons;
+  Results all;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (const record::CellResult* result : shapes[i]) rows[i].push_back({result, {}, {}});
+    add_baselines(shapes[i], rows[i], comparisons);
+    all.insert(all.end(), shapes[i].begin(), shapes[i].end());
+  }
+  comparisons.run(floor);
+  std::map<std::string, std::string> fastest;
+  for (const std::vector<judge::Ranked>& rivals : judge::rank(all, floor)) {
+    if (rivals.size() > 1) fastest[rivals.front().result->shape.id()] = fastest_line(rivals);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    text += shape_table(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()];
+  }
+  if (!fastest.empty()) {
+    text +=
+        "\nn.d.: not distinguishable; same: the interval of the ratio is within 3 % or the noise "
+        "floor\n";
+  }
+  return text;
+}
+
+std::string noise_lines(const std::vector<record::CellResult>& results) {
+  std::string text;
+  for (const judge::ControlDrift& drift : judge::control_drift(results)) {
+    fmt::format_to(std::back_inserter(text),
+                   "control on {}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
+                   "by {:.1f} % within one\n",
+                   counted(drift.threads, "thread"), drift.gflops, 100 * drift.between,
+                   100 * drift.within);
+  }
+  if (const std::optional<judge::NoiseFloor> floor = judge::noise_floor(results)) {
+    fmt::format_to(std::back_inserter(text),
+                   "noise floor: {:.1f} % between one layer and itself, timed twice in {}\n",
+                   100 * floor->floor, counted(floor->count, "shape"));
+  }
+  return text;
+}
+
+}  // namespace headroom::show

@@ -1,0 +1,173 @@
+#include "headroom/shape.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+Shape gpt2() {
+  Shape shape;
+  shape.tokens = 1024;
+  shape.d_in = shape.d_out = shape.d_proj = 768;
+  shape.heads = 12;
+  return shape;
+}
+
+std::string refusal(const Shape& shape) {
+  try {
+    shape.validate();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Shape, AcceptsWhatIsAllowed) {
+  EXPECT_EQ(refusal(gpt2()), "");
+  for (const auto& change : std::vector<std::function<void(Shape&)>>{
+           [](Shape& s) { s.batch = 0; }, [](Shape& s) { s.tokens = 0; },
+           [](Shape& s) { s.d_proj = 0; }, [](Shape& s) { s.d_in = 1; },
+           [](Shape& s) { s.heads = s.d_out; }, [](Shape& s) { s.dropout = 0.999; },
+           [](Shape& s) { s.tokens = 46341; },
+           [](Shape& s) { s.d_in = s.d_out = s.d_proj = 12288, s.heads = 96; }}) {
+    Shape shape = gpt2();
+    change(shape);
+    EXPECT_EQ(refusal(shape), "") << shape.id();
+  }
+}
+
+struct Refused {
+  const char* names;  // must stand in the message
+  std::function<void(Shape&)> change;
+};
+
+TEST(Shape, RefusesAndNamesTheField) {
+  const std::vector<Refused> table{
+      {"batch is -1", [](Shape& s) { s.batch = -1; }},
+      {"tokens is -5", [](Shape& s) { s.tokens = -5; }},
+      {"d_in is 0", [](Shape& s) { s.d_in = 0; }},
+      {"d_out is 0", [](Shape& s) { s.d_out = 0; }},
+      {"heads is 0", [](Shape& s) { s.heads = 0; }},
+      {"heads is -12", [](Shape& s) { s.heads = -12; }},
+      {"d_proj is -1", [](Shape& s) { s.d_proj = -1; }},
+      {"dropout is 1;", [](Shape& s) { s.dropout = 1; }},
+      {"dropout is -0.1", [](Shape& s) { s.dropout = -0.1; }},
+      {"dropout is nan", [](Shape& s) { s.dropout = std::nan(""); }},
+      {"dropout is inf", [](Shape& s) { s.dropout = std::numeric_limits<double>::infinity(); }},
+  };
+  for (const Refused& row : table) {
+    Shape shape = gpt2();
+    row.change(shape);
+    EXPECT_NE(refusal(shape).find(row.names), std::string::npos)
+        << row.names << " is not in: " << refusal(shape);
+  }
+}
+
+TEST(Shape, NamesTheNearestWidthsAndHeadCounts) {
+  Shape shape = gpt2();
+  shape.heads = 7;
+  EXPECT_EQ(refusal(shape),
+            "shape: d_out 768 is not a multiple of heads 7; nearest widths: 763 and 770; nearest "
+            "head counts for 768: 6 and 8");
+  shape.heads = 1000;
+  EXPECT_EQ(refusal(shape),
+            "shape: d_out 768 is not a multiple of heads 1000; nearest widths: 1000; nearest head "
+            "counts for 768: 768");
+  shape.d_out = kLargest;
+  shape.heads = kLargest - 1;  // a hint must not search for years, nor overflow
+  EXPECT_NE(refusal(shape).find("is not a multiple"), std::string::npos);
+}
+
+TEST(Shape, RefusesProductsBeyond63Bits) {
+  const std::vector<Refused> table{
+      {"batch * tokens * d_in", [](Shape& s) { s.batch = kLargest; }},
+      {"batch * tokens * d_in", [](Shape& s) { s.tokens = kLargest; }},
+      {"batch * tokens * d_in", [](Shape& s) { s.d_in = kLargest; }},
+      {"batch * tokens * d_in", [](Shape& s) { s.batch = s.tokens = s.d_in = 1 << 20; }},
+      {"3 * d_out", [](Shape& s) { s.d_out = kLargest, s.heads = 1; }},
+      {"batch * tokens * d_proj", [](Shape& s) { s.d_proj = kLargest; }},
+      {"d_in * 3 * d_out",
+       [](Shape& s) { s.tokens = 1, s.d_in = s.d_out = std::int64_t{1} << 29, s.heads = 1; }},
+      {"d_out * d_proj",
+       [](Shape& s) {
+         s.tokens = 1, s.heads = 1, s.d_in = 1, s.d_out = s.d_proj = std::int64_t{1} << 30;
+       }},
+      {"heads * tokens * tokens",
+       [](Shape& s) { s.tokens = std::int64_t{1} << 30, s.d_in = s.d_out = s.d_proj = 12; }},
+      // The product wraps to a small positive number.
+      {"batch * tokens * d_in",
+       [](Shape& s) { s.batch = std::int64_t{1} << 32, s.tokens = (std::int64_t{1} << 32) + 1; }},
+  };
+  for (const Refused& row : table) {
+    Shape shape = gpt2();
+    row.change(shape);
+    EXPECT_NE(refusal(shape).find(row.names), std::string::npos)
+        << row.names << " is not in: " << refusal(shape);
+  }
+}
+
+TEST(Shape, NoTokensAreNoWorkWhateverTheBatch) {
+  Shape shape = gpt2();
+  shape.batch = 0;
+  shape.tokens = kLargest;
+  EXPECT_EQ(refusal(shape), "");
+  EXPECT_EQ(shape.rows(), 0);
+  EXPECT_EQ(shape.bytes().input, 0);
+}
+
+TEST(Shape, CountsOperations) {
+  Shape shape = gpt2();
+  EXPECT_EQ(shape.flops().qkv, 3623878656.0);
+  EXPECT_EQ(shape.flops().attention, 1612185600.0);
+  EXPECT_EQ(shape.flops().output, 1207959552.0);
+  EXPECT_EQ(shape.flops().total(), 6444023808.0);
+  shape.causal = false;
+  EXPECT_EQ(shape.flops().attention, 3221225472.0);
+  shape.batch = 3;
+  EXPECT_EQ(shape.flops().attention, 3 * 3221225472.0);
+  shape.d_proj = 0;
+  EXPECT_EQ(shape.flops().output, 0);
+}
+
+TEST(Shape, CountsBytes) {
+  Shape shape = gpt2();
+  EXPECT_EQ(shape.bytes().input, 3145728);
+  EXPECT_EQ(shape.bytes().output, 3145728);
+  EXPECT_EQ(shape.bytes().weights, 9440256);
+  shape.qkv_bias = true;
+  EXPECT_EQ(shape.bytes().weights, 9440256 + 4 * 3 * 768);
+  shape.d_proj = 10;
+  shape.batch = 2;
+  EXPECT_EQ(shape.output_width(), 10);
+  EXPECT_EQ(shape.bytes().output, 2 * 1024 * 10 * 4);
+  shape.d_proj = 0;
+  EXPECT_EQ(shape.output_width(), 768);
+  EXPECT_EQ(shape.bytes().weights, 4 * (768 * 3 * 768 + 3 * 768));
+}
+
+TEST(Shape, HasAStableName) {
+  Shape shape = gpt2();
+  EXPECT_EQ(shape.id(), "B1_T1024_D768_H12");
+  shape.d_in = 512;
+  shape.causal = false;
+  shape.qkv_bias = true;
+  shape.d_proj = 1000;
+  shape.dropout = 0.1;
+  EXPECT_EQ(shape.id(), "B1_T1024_D768_H12_in512_nomask_bias_proj1000_drop0.1");
+  shape.d_proj = 0;
+  EXPECT_EQ(shape.id(), "B1_T1024_D768_H12_in512_nomask_bias_noproj_drop0.1");
+}
+
+}  // namespace
+}  // namespace headroom

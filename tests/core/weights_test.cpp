@@ -1,0 +1,127 @@
+#include "headroom/weights.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headroom/error.hpp"
+#include "headroom/initialise.hpp"
+
+namespace headroom {
+namespace {
+
+Shape small(bool bias, std::int64_t d_proj) {
+  Shape shape;
+  shape.tokens = 2;
+  shape.d_in = 5;
+  shape.d_out = 12;
+  shape.heads = 3;
+  shape.qkv_bias = bias;
+  shape.d_proj = d_proj;
+  return shape;
+}
+
+void expect_equal(const SplitWeights& a, const SplitWeights& b) {
+  EXPECT_EQ(a.query.values, b.query.values);
+  EXPECT_EQ(a.key.values, b.key.values);
+  EXPECT_EQ(a.value.values, b.value.values);
+  EXPECT_EQ(a.query_bias, b.query_bias);
+  EXPECT_EQ(a.key_bias, b.key_bias);
+  EXPECT_EQ(a.value_bias, b.value_bias);
+  EXPECT_EQ(a.output.values, b.output.values);
+  EXPECT_EQ(a.output_bias, b.output_bias);
+}
+
+TEST(Weights, ComeBackFromHeadsUnchanged) {
+  for (const bool bias : {false, true}) {
+    for (const std::int64_t d_proj : {0, 7}) {
+      const Shape shape = small(bias, d_proj);
+      const SplitWeights weights = gaussian_weights(shape, 3);
+      const PerHeadWeights heads = to_per_head(shape, weights);
+      ASSERT_EQ(heads.heads.size(), 3U);
+      const SplitWeights again = to_split(shape, heads);
+      EXPECT_NO_THROW(check_weights(shape, again));
+      expect_equal(again, weights);
+    }
+  }
+}
+
+TEST(Weights, HeadOwnsItsColumns) {
+  const Shape shape = small(true, 0);
+  SplitWeights weights = gaussian_weights(shape, 3);
+  const PerHeadWeights heads = to_per_head(shape, weights);
+  for (std::int64_t h = 0; h < shape.heads; ++h) {
+    const HeadWeights& head = heads.heads[static_cast<std::size_t>(h)];
+    ASSERT_EQ(head.key.rows, 5);
+    ASSERT_EQ(head.key.cols, 4);
+    for (std::int64_t c = 0; c < 4; ++c) {
+      const auto column = static_cast<std::size_t>(h * 4 + c);
+      EXPECT_EQ(head.key_bias[static_cast<std::size_t>(c)], weights.key_bias[column]);
+      for (std::int64_t r = 0; r < 5; ++r) {
+        EXPECT_EQ(head.query.view().row(r)[c], weights.query.view().row(r)[column]);
+        EXPECT_EQ(head.key.view().row(r)[c], weights.key.view().row(r)[column]);
+        EXPECT_EQ(head.value.view().row(r)[c], weights.value.view().row(r)[column]);
+      }
+    }
+  }
+}
+
+struct Misfit {
+  const char* names;  // must stand in the message
+  std::function<void(SplitWeights&)> change;
+};
+
+TEST(Weights, ThatDoNotFitAreNamed) {
+  const Shape shape = small(true, 7);
+  const std::vector<Misfit> table{
+      {"query is 5 x 11;", [](SplitWeights& w) { w.query = Matrix(5, 11); }},
+      {"key is 12 x 5;", [](SplitWeights& w) { w.key = Matrix(12, 5); }},
+      {"value is 0 x 0;", [](SplitWeights& w) { w.value = Matrix(); }},
+      {"value is 5 x 12 but holds 59", [](SplitWeights& w) { w.value.values.pop_back(); }},
+      {"query_bias has 0", [](SplitWeights& w) { w.query_bias.clear(); }},
+      {"key_bias has 13", [](SplitWeights& w) { w.key_bias.push_back(0); }},
+      {"value_bias has 11", [](SplitWeights& w) { w.value_bias.pop_back(); }},
+      {"output is 7 x 12;", [](SplitWeights& w) { w.output = Matrix(7, 12); }},
+      {"output_bias has 0", [](SplitWeights& w) { w.output_bias.clear(); }},
+  };
+  for (const Misfit& row : table) {
+    SplitWeights weights = gaussian_weights(shape, 3);
+    ASSERT_NO_THROW(check_weights(shape, weights));
+    row.change(weights);
+    try {
+      check_weights(shape, weights);
+      ADD_FAILURE() << "accepted although " << row.names;
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(row.names), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(to_per_head(shape, weights), InvalidArgument) << row.names;
+  }
+}
+
+TEST(Weights, MustBeEmptyWhereTheShapeHasNone) {
+  const Shape shape = small(false, 0);
+  const SplitWeights with_bias = gaussian_weights(small(true, 0), 3);
+  const SplitWeights with_output = gaussian_weights(small(false, 7), 3);
+  EXPECT_THROW(check_weights(shape, with_bias), InvalidArgument);
+  EXPECT_THROW(check_weights(shape, with_output), InvalidArgument);
+}
+
+TEST(Weights, PerHeadMisfitsNameTheHead) {
+  const Shape shape = small(false, 0);
+  PerHeadWeights heads = to_per_head(shape, gaussian_weights(shape, 3));
+  heads.heads[1].value = Matrix(5, 3);
+  try {
+    to_split(shape, heads);
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("head 1 value is 5 x 3"), std::string::npos)
+        << error.what();
+  }
+  heads.heads.pop_back();
+  EXPECT_THROW(to_split(shape, heads), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace headroom

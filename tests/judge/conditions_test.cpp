@@ -1,0 +1,105 @@
+// What surrounds a measurement: caches, conditions, warnings, fingerprints.
+#include "machine/conditions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "judge/cautions.hpp"
+#include "machine/timing.hpp"
+#include "program/fingerprint.hpp"
+#include "support/sample_results.hpp"
+
+namespace headroom::judge {
+namespace {
+
+using test::sample_result;
+using test::with_time;
+
+bool says(const std::vector<std::string>& cautions, const std::string& part) {
+  for (const std::string& caution : cautions) {
+    if (caution.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Cautions, AQuietMachineHasNone) {
+  machine::Conditions quiet;
+  EXPECT_TRUE(cautions_before(quiet, true).empty()) << "what cannot be read is no reason to warn";
+  quiet.load = 0.1;
+  quiet.governor = "performance";
+  EXPECT_TRUE(cautions_before(quiet, true).empty());
+  EXPECT_TRUE(cautions_after({}, 0).empty());
+}
+
+TEST(Cautions, SayWhatSpoilsAndWhatToDo) {
+  machine::Conditions busy;
+  busy.load = 1.5;
+  busy.governor = "powersave";
+  const auto before = cautions_before(busy, false);
+  EXPECT_EQ(before.size(), 3u);
+  EXPECT_TRUE(says(before, "the load of the last minute is 1.5"));
+  EXPECT_TRUE(says(before, "cpupower frequency-set"));
+  EXPECT_TRUE(says(before, "cmake --preset release"));
+  EXPECT_TRUE(says(cautions_after({}, 0.05), "5.0 %"));
+}
+
+TEST(Cautions, FollowTheControlAndTheSecondTiming) {
+  record::CellResult slow = with_time(sample_result("tbb"), {1, 1, 1});
+  slow.control = record::Control{"avx2", 1, {80, 80, 80}};
+  record::CellResult fast = slow;
+  fast.control->gflops = {100, 100, 100};
+  record::CellResult other_threads = fast;
+  other_threads.control->threads = 2;
+  EXPECT_TRUE(cautions_after({slow, other_threads}, 0).empty());
+  EXPECT_TRUE(says(cautions_after({slow, fast}, 0), "moved by 25 %"));
+  slow.again = record::Again{1.3, {1}, {80}};
+  EXPECT_TRUE(says(cautions_after({slow}, 0), "differed by up to 30 %"));
+}
+
+TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
+  setenv("OMP_TEST_ONLY", "a=b", 1);
+  setenv("XOMP_TEST_ONLY", "no", 1);
+  const auto variables = machine::runtime_variables();
+  unsetenv("OMP_TEST_ONLY");
+  unsetenv("XOMP_TEST_ONLY");
+  ASSERT_TRUE(variables.contains("OMP_TEST_ONLY"));
+  EXPECT_EQ(variables.at("OMP_TEST_ONLY"), "a=b");
+  EXPECT_FALSE(variables.contains("XOMP_TEST_ONLY"));
+}
+
+TEST(Conditions, ProcessorTimeGoesOn) {
+  const auto before = machine::processor_time();
+  if (!before) GTEST_SKIP() << "this system does not tell its processors' time";
+  EXPECT_GE(before->stolen, 0);
+  EXPECT_LE(before->stolen, before->all);
+  EXPECT_GE(machine::processor_time()->all, before->all);
+}
+
+// Published values of the 64-bit hash: http://www.isthe.com/chongo/tech/comp/fnv
+TEST(Fingerprint, IsFnv1a) {
+  EXPECT_EQ(Fingerprint().text(), "cbf29ce484222325");
+  Fingerprint hash;
+  hash.add("foo");
+  hash.add("bar");
+  EXPECT_EQ(hash.text(), "85944171f73967e8");
+  EXPECT_EQ(fingerprint_of_program().size(), 16u);
+}
+
+TEST(Timing, EachSampleIsPreparedAndHasTheIterationsAskedFor) {
+  int prepared = 0;
+  int run = 0;
+  machine::TimedTask task{"task", [&] { ++run; }, 4};
+  task.before = [&] { ++prepared; };
+  task.iterations = 3;
+  std::size_t samples = 0;
+  machine::time_interleaved({task}, [&](std::size_t, const machine::TimedSamples& taken) {
+    samples = taken.seconds.size();
+  });
+  EXPECT_EQ(samples, 4u);
+  EXPECT_EQ(prepared, 4);
+  EXPECT_EQ(run, 12);
+}
+
+}  // namespace
+}  // namespace headroom::judge

@@ -1,0 +1,120 @@
+#include "judge/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace headroom::judge {
+namespace {
+
+std::vector<double> times(const std::vector<double>& values, double factor) {
+  std::vector<double> scaled;
+  scaled.reserve(values.size());
+  for (const double value : values) scaled.push_back(value * factor);
+  return scaled;
+}
+
+// Nine samples within 1 % of each other.
+const std::vector<double> kSteady{1.000, 1.004, 0.997, 1.002, 0.999, 1.006, 1.001, 0.998, 1.003};
+// Nine samples from 0.7 to 1.4.
+const std::vector<double> kNoisy{1.00, 1.40, 0.70, 1.20, 0.90, 1.30, 1.05, 0.80, 1.10};
+
+Verdict verdict_of(const std::vector<double>& base, const std::vector<double>& next,
+                   double threshold = 0.03, double floor = 0) {
+  return compare_samples(SamplePair{base, next, floor}, {threshold, 1}).verdict;
+}
+
+TEST(Verdicts, ALargeSteadyDifferenceIsNamed) {
+  EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.1)), Verdict::slower);
+  EXPECT_EQ(verdict_of(times(kSteady, 1.1), kSteady), Verdict::faster);
+  const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, 1.1), 0});
+  EXPECT_NEAR(difference.ratio, 1.1, 1e-12);
+  EXPECT_NEAR(difference.p, 2.0 / 48620, 1e-12);
+  EXPECT_EQ(difference.margin, 0.03);
+}
+
+TEST(Verdicts, ASmallDifferenceIsTheSameHoweverCertain) {
+  const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, 1.02), 0});
+  EXPECT_LT(difference.corrected_p, kSignificance);
+  EXPECT_EQ(difference.verdict, Verdict::same);
+  EXPECT_EQ(verdict_of(kSteady, kSteady), Verdict::same);
+  // The same numbers under a stricter threshold.
+  EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.02), 0.005), Verdict::slower);
+}
+
+TEST(Verdicts, ALargeDifferenceWithinTheNoiseIsNotDistinguishable) {
+  EXPECT_EQ(verdict_of(kNoisy, times(kNoisy, 1.1)), Verdict::not_distinguishable);
+  EXPECT_EQ(verdict_of(kNoisy, kNoisy), Verdict::not_distinguishable);
+}
+
+// An interval across the bound: there is a difference, but whether it matters is not known.
+TEST(Verdicts, ADifferenceAcrossTheThresholdIsNotDistinguishable) {
+  for (const double factor : {1.031, 1 / 1.031}) {
+    const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, factor), 0});
+    EXPECT_LT(difference.corrected_p, kSignificance);
+    EXPECT_GT(std::max(difference.ratio, 1 / difference.ratio), 1.03);
+    EXPECT_EQ(difference.verdict, Verdict::not_distinguishable);
+  }
+}
+
+// Five samples each, fully apart: p = 2/252. Alone that is significant, among 40 it is not.
+TEST(Verdicts, TheTestMustSpeakTooAfterItsCorrection) {
+  const std::vector<double> few{1.000, 1.004, 0.997, 1.002, 0.999};
+  const SamplePair apart{few, times(few, 1.1), 0};
+  EXPECT_EQ(compare_samples(apart).verdict, Verdict::slower);
+  std::vector<SamplePair> many(40, SamplePair{kSteady, kSteady, 0});
+  many[3] = apart;
+  const std::vector<Difference> differences = compare_samples(many);
+  EXPECT_EQ(differences[3].verdict, Verdict::not_distinguishable);
+  EXPECT_NEAR(differences[3].corrected_p, 40 * 2.0 / 252, 1e-12);
+  EXPECT_EQ(differences[4].verdict, Verdict::same);
+}
+
+TEST(Verdicts, TooFewSamplesOnEitherSideSayNothing) {
+  const std::vector<double> four{1, 1.001, 1.002, 1.003};
+  for (const double factor : {0.5, 1.0, 2.0}) {
+    const Difference difference = compare_samples(SamplePair{times(kSteady, factor), four, 0});
+    EXPECT_FALSE(difference.enough);
+    EXPECT_EQ(difference.verdict, Verdict::not_distinguishable);
+    EXPECT_EQ(verdict_of(four, times(kSteady, factor)), Verdict::not_distinguishable);
+    EXPECT_EQ(verdict_of({1}, {factor}), Verdict::not_distinguishable);
+  }
+}
+
+TEST(Verdicts, ANoiseFloorWidensTheThresholdAndNeverNarrowsIt) {
+  EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.1), 0.03, 0.12), Verdict::same);
+  EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.1), 0.03, 0.05), Verdict::slower);
+  EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.02), 0.03, 0.001), Verdict::same);
+}
+
+TEST(Verdicts, AreWordsThatPeopleRead) {
+  EXPECT_EQ(to_string(Verdict::faster), "faster");
+  EXPECT_EQ(to_string(Verdict::slower), "slower");
+  EXPECT_EQ(to_string(Verdict::same), "same");
+  EXPECT_EQ(to_string(Verdict::not_distinguishable), "not distinguishable");
+}
+
+// The rates that users are promised, on noise whose true ratio is known: samples of 2 % noise.
+TEST(Verdicts, FalseAlarmsAreRareAndTenPercentIsFound) {
+  std::mt19937_64 generator(5);
+  std::normal_distribution<double> noise(1, 0.02);
+  const auto draw = [&](double factor) {
+    std::vector<double> samples(9);
+    std::generate(samples.begin(), samples.end(), [&] { return factor * noise(generator); });
+    return samples;
+  };
+  int false_alarms = 0;
+  int found = 0;
+  constexpr int kTrials = 400;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Verdict alike = verdict_of(draw(1), draw(1));
+    false_alarms += alike == Verdict::faster || alike == Verdict::slower;
+    found += verdict_of(draw(1), draw(1.1)) == Verdict::slower;
+  }
+  EXPECT_LE(false_alarms, kTrials / 20);
+  EXPECT_GE(found, kTrials * 19 / 20);
+}
+
+}  // namespace
+}  // namespace headroom::judge

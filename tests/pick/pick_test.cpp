@@ -1,0 +1,275 @@
+// headroom pick on results that no machine measured.
+#include "pick/pick.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "headroom/error.hpp"
+#include "pick/lines.hpp"
+#include "program/exit_code.hpp"
+#include "support/sample_results.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom {
+namespace {
+
+using pick::Filters;
+using pick::LinkCost;
+using pick::Pick;
+using record::CellResult;
+using record::Status;
+using test::sample_folder;
+using test::sample_result;
+using test::without_time;
+
+// Nine samples that scatter by 1 % around a time.
+std::vector<double> around(double seconds) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(seconds * (1 + 0.0025 * i));
+  return samples;
+}
+
+CellResult timed(const std::string& backend, double seconds,
+                 Formulation formulation = Formulation::split, int threads = 1) {
+  CellResult result = test::with_time(sample_result(backend, formulation), around(seconds));
+  result.threads = result.cell.threads = threads;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  return result;
+}
+
+CellResult with_tokens(CellResult result, std::int64_t tokens) {
+  result.shape.tokens = tokens;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  return result;
+}
+
+std::string name_of(const Pick& pick) {
+  return pick.choice().backend + "/" + std::string(to_string(pick.choice().formulation));
+}
+
+TEST(Lighter, CountsPackagesThenBytesThenPackagesToBuild) {
+  LinkCost none{"naive", {}, 0, {}, {}, true};
+  LinkCost headers{"xsimd", {}, 0, {}, {"headers"}, true};
+  LinkCost small{"tbb", {"a.so"}, 10, {"a"}, {"a-dev"}, true};
+  LinkCost large{"onednn", {"b.so"}, 20, {"b"}, {"b-dev"}, true};
+  LinkCost two{"other", {"c.so", "d.so"}, 5, {"c", "d"}, {}, true};
+  const std::vector<LinkCost> order{none, headers, small, large, two};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      EXPECT_EQ(lighter(order[i], order[j]), i < j) << order[i].backend << order[j].backend;
+    }
+  }
+}
+
+TEST(LinkCost, IsThatOfThisProgram) {
+  for (const char* backend : {"naive", "autovec", "xsimd"}) {
+    EXPECT_TRUE(pick::link_cost(backend).packages.empty()) << backend;
+    EXPECT_EQ(to_text(pick::link_cost(backend)), "nothing");
+  }
+  // This test links neither, so that their packages are the known ones.
+  for (const char* backend : {"tbb", "onednn"}) {
+    const LinkCost cost = pick::link_cost(backend);
+    EXPECT_FALSE(cost.measured);
+    EXPECT_EQ(cost.library_bytes, 0);
+    EXPECT_FALSE(cost.packages.empty());
+  }
+  EXPECT_TRUE(lighter(pick::link_cost("xsimd"), pick::link_cost("tbb")));
+  EXPECT_TRUE(lighter(pick::link_cost("tbb"), pick::link_cost("onednn")));
+}
+
+TEST(Pick, TakesTheFastest) {
+  const auto folder =
+      sample_folder("results", {timed("naive", 9), timed("tbb", 1.5, Formulation::split, 2),
+                                timed("tbb", 1, Formulation::fused, 2), timed("xsimd", 2)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(name_of(found), "tbb/fused");
+  EXPECT_EQ(found.choice().threads, 2);
+  EXPECT_FALSE(found.lighter_won());
+  const auto& candidates = found.shapes.front().candidates;
+  ASSERT_EQ(candidates.size(), 4U);
+  EXPECT_EQ(candidates[1].result->cell.formulation, Formulation::split);
+  EXPECT_NEAR(candidates[2].to_fastest.ratio, 2, 1e-9);
+  EXPECT_FALSE(candidates[2].tied);
+  EXPECT_EQ(candidates[3].result->cell.backend, "naive");
+}
+
+TEST(Pick, TakesTheLighterOfTwoThatAreTied) {
+  const auto folder = sample_folder("results", {timed("onednn", 1, Formulation::fused, 2),
+                                                timed("xsimd", 1.01), timed("naive", 3)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(name_of(found), "xsimd/split");
+  EXPECT_TRUE(found.lighter_won());
+  EXPECT_EQ(found.shapes.front().candidates[found.shapes.front().chosen].result->cell.backend,
+            "xsimd");
+  EXPECT_NE(reason(found).find("cannot be told apart from onednn"), std::string::npos);
+  EXPECT_NE(reason(found).find("lighter"), std::string::npos);
+}
+
+TEST(Pick, AHeavierOneThatIsTiedLoses) {
+  const auto folder = sample_folder("results", {timed("tbb", 1.005), timed("xsimd", 1)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.choice().backend, "xsimd");
+  EXPECT_NE(reason(found).find("is no lighter"), std::string::npos) << reason(found);
+}
+
+TEST(Pick, TheFastestIsTheOneWithTheSmallestTime) {
+  auto fastest = timed("onednn", 1);
+  auto tied = timed("tbb", 1.02);
+  fastest.control = record::Control{"avx2", 1, std::vector<double>(9, 100)};
+  tied.control = record::Control{"avx2", 1, std::vector<double>(9, 90)};
+  const auto folder = sample_folder("results", {fastest, tied});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_LT(found.shapes[0].candidates[1].to_fastest.ratio, 1) << "divided by the control";
+  EXPECT_EQ(found.configurations[0].backend, "onednn");
+}
+
+TEST(Pick, AFewSamplesDoNotMakeASlowBackendAsGoodAsTheFastest) {
+  const auto folder =
+      sample_folder("results", {test::with_time(sample_result("naive"), {50, 51, 52}),
+                                test::with_time(sample_result("tbb"), {1, 1.01, 1.02})});
+  EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "tbb");
+}
+
+TEST(Pick, ObeysTheNoiseFloorOfTheFolder) {
+  auto folder = sample_folder("results", {timed("tbb", 1), timed("xsimd", 1.08)});
+  EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "tbb");
+  folder.environment["noise"] = {{"floor", 0.2}};
+  EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "xsimd");
+}
+
+TEST(Pick, TakesOneBackendForSeveralShapesAndSaysWhatItLoses) {
+  const auto folder = sample_folder(
+      "results", {timed("tbb", 2), timed("xsimd", 1), with_tokens(timed("tbb", 1), 100),
+                  with_tokens(timed("xsimd", 8), 100), with_tokens(timed("naive", 9), 100)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.choice().backend, "tbb");
+  EXPECT_NEAR(found.choice().mean_loss, std::sqrt(2), 1e-9);
+  EXPECT_NEAR(found.choice().worst_loss, 2, 1e-9);
+  EXPECT_EQ(found.choice().worst_shape, found.shapes[0].shape.id());
+  EXPECT_EQ(found.shapes[0].candidates[found.shapes[0].chosen].result->cell.backend, "xsimd");
+  EXPECT_EQ(found.shapes[1].candidates[found.shapes[1].chosen].result->cell.backend, "tbb");
+  EXPECT_EQ(found.configurations.back().backend, "naive");
+  EXPECT_EQ(found.configurations.back().missing, 1U);
+}
+
+TEST(Pick, ALighterOneMustBeTiedInEveryShape) {
+  const auto folder = sample_folder(
+      "results", {timed("tbb", 1), timed("xsimd", 1.005), with_tokens(timed("tbb", 1), 100),
+                  with_tokens(timed("xsimd", 1.5), 100)});
+  EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "tbb");
+  EXPECT_EQ(pick::pick(folder, {test::sample_shape()}, {}).choice().backend, "xsimd");
+}
+
+TEST(Pick, Filters) {
+  auto big = timed("tbb", 0.5, Formulation::split, 2);
+  big.costs->packed_bytes = 1 << 20;
+  const auto folder =
+      sample_folder("results", {big, timed("tbb", 1, Formulation::fused, 4), timed("xsimd", 2),
+                                timed("naive", 3, Formulation::wrapper)});
+  const auto picked = [&](const Filters& filters) {
+    return name_of(pick::pick(folder, {}, filters));
+  };
+  EXPECT_EQ(picked({}), "tbb/split");
+  EXPECT_EQ(picked({.max_packed_bytes = 1 << 19}), "tbb/fused");
+  EXPECT_EQ(picked({.threads = {4}}), "tbb/fused");
+  EXPECT_EQ(picked({.threads = {1}}), "xsimd/split");
+  EXPECT_EQ(picked({.without = {"tbb"}}), "xsimd/split");
+  EXPECT_EQ(picked({.backends = {"naive", "xsimd"}}), "xsimd/split");
+  EXPECT_EQ(picked({.formulations = {Formulation::wrapper}}), "naive/wrapper");
+  EXPECT_EQ(picked({.isa = "avx2"}), "tbb/split");
+  EXPECT_THROW(picked({.isa = "avx512"}), InvalidArgument);
+  try {
+    picked({.backends = {"tbb"}, .without = {"tbb"}});
+    FAIL() << "nothing is left";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("--without 2"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("--backend 2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Pick, NamesTheNearestShapesOfAFolderThatLacksOne) {
+  const auto folder = sample_folder(
+      "results", {timed("naive", 1), with_tokens(timed("naive", 1), 64),
+                  with_tokens(timed("naive", 1), 128), with_tokens(timed("naive", 1), 4096)});
+  Shape wanted = test::sample_shape();
+  wanted.tokens = 100;
+  try {
+    pick::pick(folder, {wanted}, {});
+    FAIL() << "the shape is not there";
+  } catch (const InvalidArgument& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("B1_T128_D8_H2, B1_T64_D8_H2, B1_T4_D8_H2;"), std::string::npos)
+        << message;
+  }
+}
+
+TEST(Pick, TellsWhoIsToBlameWhereNothingHasATime) {
+  const auto only = [](Status status) {
+    return sample_folder("results", {without_time(sample_result("naive"), status, "because")});
+  };
+  EXPECT_THROW(pick::pick(only(Status::unsupported), {}, {}), Unavailable);
+  EXPECT_THROW(pick::pick(only(Status::skipped), {}, {}), ResourceError);
+  for (const Status status : {Status::failed, Status::crashed}) {
+    try {
+      pick::pick(only(status), {}, {});
+      FAIL() << to_string(status);
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find("because"), std::string::npos);
+    }
+  }
+}
+
+TEST(Pick, NeverTakesWhatFailed) {
+  const auto folder = sample_folder(
+      "results", {without_time(sample_result("tbb"), Status::failed, "wrong"), timed("naive", 5)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.choice().backend, "naive");
+  EXPECT_NE(to_text(found).find("failed: wrong"), std::string::npos);
+}
+
+TEST(PickJson, IsATuningFileWithEveryCandidate) {
+  auto folder =
+      sample_folder("results", {timed("tbb", 1, Formulation::fused, 2), timed("xsimd", 2),
+                                with_tokens(timed("tbb", 3, Formulation::split, 2), 100)});
+  folder.environment["headroom"] = "0.1.0";
+  const tuning::TuningFile file = tuning::parse_tuning("pick", to_json(pick::pick(folder, {}, {})));
+  EXPECT_EQ(file.version, "0.1.0");
+  EXPECT_EQ(file.machine, (tuning::Machine{"Processor", "x86_64"}));
+  ASSERT_EQ(file.shapes.size(), 2U);
+  EXPECT_EQ(file.shapes[0].shape, test::sample_shape());
+  ASSERT_EQ(file.shapes[0].candidates.size(), 2U);
+  EXPECT_EQ(file.shapes[0].candidates[0].backend, "tbb");
+  EXPECT_EQ(file.shapes[0].candidates[0].formulation, Formulation::fused);
+  EXPECT_EQ(file.shapes[0].candidates[0].threads, 2);
+  EXPECT_EQ(file.shapes[0].candidates[0].isa, "avx2");
+  EXPECT_EQ(file.shapes[0].candidates[0].seconds, 1);
+  EXPECT_EQ(file.shapes[0].candidates[1].seconds, 2);
+}
+
+TEST(PickText, HasTheLinesThatLinkIt) {
+  const auto folder = sample_folder("results", {timed("tbb", 1, Formulation::fused, 2)});
+  const std::string text = to_text(pick::pick(folder, {}, {}));
+  for (const char* line :
+       {"use fused/tbb, 2 threads", "find_package(headroom REQUIRED COMPONENTS tbb)",
+        "PRIVATE headroom::tbb", "options.backend = \"tbb\";",
+        "options.formulation = headroom::Formulation::fused;", "options.threads = 2;",
+        "libtbb-dev"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+}
+
+TEST(PickFolder, OfAnotherMachineIsNoticed) {
+  const auto folder = sample_folder("results", {timed("naive", 1)});
+  EXPECT_NE(pick::other_machine(folder).find("'Processor'"), std::string::npos);
+  auto here = folder;
+  here.environment["processor"] = {{"name", tuning::this_machine().processor},
+                                   {"architecture", tuning::this_machine().architecture}};
+  EXPECT_EQ(pick::other_machine(here), "");
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,122 @@
+#include "plan/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "measure/runner.hpp"
+#include "plan/budget.hpp"
+#include "plan/expand.hpp"
+
+namespace headroom::plan {
+namespace {
+
+Plan plan_for(const char* model, const char* tokens) {
+  Axes axes;
+  axes.model = model;
+  axes.tokens = tokens;
+  axes.backend = "naive";
+  return expand(axes, {});
+}
+
+TEST(Estimate, MemoryCountsWeightsAndTheTextbooksScores) {
+  const Group large = plan_for("gpt3-175b", "16").groups.at(0);
+  const std::int64_t weights = std::int64_t{4} * 12288 * 12288 * 4;
+  EXPECT_GE(shared_bytes(large.shape), weights);
+  EXPECT_GE(cell_bytes(large.shape, large.cells[0]), weights);
+  const Group long_sequence = plan_for("gpt2", "46341").groups.at(0);
+  EXPECT_GT(cell_bytes(long_sequence.shape, long_sequence.cells[0]),
+            std::int64_t{46341} * 46341 * 4);
+}
+
+TEST(Estimate, MemoryOfTheLargestShapesDoesNotWrap) {
+  Shape shape;
+  shape.tokens = std::int64_t{1} << 29;
+  shape.d_in = std::int64_t{1} << 29;
+  shape.d_out = std::int64_t{1} << 27;
+  shape.d_proj = std::int64_t{1} << 29;
+  ASSERT_NO_THROW(shape.validate());
+  Cell cell;
+  cell.backend = "naive";
+  EXPECT_GT(cell_bytes(shape, cell), std::int64_t{1} << 60);
+  EXPECT_GT(shared_bytes(shape), std::int64_t{1} << 60);
+}
+
+TEST(Estimate, LearnsFromWhatWasSeen) {
+  const Group group = plan_for("gpt2", "64").groups.at(0);
+  Estimator estimator;
+  const double before = estimator.forward_seconds(group.shape, group.cells[0]);
+  estimator.observe(group.shape, group.cells[0], 10 * before);
+  EXPECT_NEAR(estimator.forward_seconds(group.shape, group.cells[0]), 10 * before, before * 1e-9);
+  EXPECT_DOUBLE_EQ(estimator.forward_seconds(group.shape, group.cells[1]),
+                   Estimator().forward_seconds(group.shape, group.cells[1]))
+      << "another formulation has a correction of its own";
+}
+
+TEST(Estimate, LearnsHowLongLayersTakeToMake) {
+  const Group large = plan_for("gpt2", "1").groups.at(0);
+  const TimingPlan plan;
+  Estimator estimator;
+  Shape wide = large.shape;
+  wide.d_in = wide.d_out = wide.d_proj = 4096;
+  const Cell& cell = large.cells[0];
+  const double before = estimator.cell_seconds(wide, cell, plan);
+  estimator.observe_setup(wide, cell, 100);
+  EXPECT_NEAR(estimator.cell_seconds(wide, cell, plan), before + 100, 2);
+  Shape narrow = large.shape;
+  narrow.d_in = narrow.d_out = narrow.d_proj = 64;
+  const double small = estimator.cell_seconds(narrow, cell, plan);
+  estimator.observe_setup(narrow, cell, 1e6);
+  EXPECT_EQ(estimator.cell_seconds(narrow, cell, plan), small)
+      << "a layer without weight to speak of says nothing about packing";
+}
+
+TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
+  const Group group = plan_for("gpt2", "1").groups.at(0);
+  const Estimator estimator;
+  TimingPlan plain;
+  TimingPlan beside = plain;
+  beside.beside = 1;
+  const Cell& cell = group.cells[0];
+  EXPECT_NEAR(estimator.cell_seconds(group.shape, cell, beside),
+              estimator.cell_seconds(group.shape, cell, plain) + plain.repetitions, 1e-9);
+  EXPECT_NEAR(estimator.group_seconds(group, beside),
+              estimator.group_seconds(group, plain) + plain.repetitions, 1e-9);
+  TimingPlan cold = plain;
+  cold.cold = true;
+  EXPECT_DOUBLE_EQ(cold.sample_seconds(1e-3), 1e-3) << "one pass";
+  EXPECT_DOUBLE_EQ(plain.sample_seconds(1e-3), plain.min_time);
+}
+
+TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
+  EXPECT_EQ(affordable_repetitions(9, 0.01), 9);
+  EXPECT_EQ(affordable_repetitions(9, 1.5), 6);
+  EXPECT_EQ(affordable_repetitions(9, 1e9), kMinRepetitions);
+  EXPECT_EQ(affordable_repetitions(1, 1e9), 1) << "never more than asked for";
+}
+
+TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
+  const Estimator estimator;
+  Plan plan = plan_for("gpt2", "16,1024");
+  TimingPlan timing;
+  timing.min_time = 0.5;
+  const double whole = plan_seconds(plan, timing, estimator);
+
+  fit_budget(plan, timing, whole * 2, estimator);
+  EXPECT_EQ(timing.repetitions, 9);
+  EXPECT_DOUBLE_EQ(plan_seconds(plan, timing, estimator), whole);
+
+  fit_budget(plan, timing, whole * 0.95, estimator);
+  EXPECT_LT(timing.repetitions, 9);
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) EXPECT_EQ(cell.skip_reason, "");
+  }
+
+  fit_budget(plan, timing, 12.0, estimator);
+  EXPECT_LE(plan_seconds(plan, timing, estimator), 12.0);
+  EXPECT_EQ(plan.groups[0].cells[0].skip_reason, "") << "the cheap cells stay";
+  EXPECT_NE(plan.groups[1].cells[0].skip_reason.find("budget"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom::plan

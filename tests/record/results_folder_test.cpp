@@ -1,0 +1,262 @@
+#include "record/results_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "headroom/error.hpp"
+#include "program/exit_code.hpp"
+#include "support/sample_results.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace headroom::record {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+using test::sample_result;
+using test::with_time;
+using test::without_time;
+
+const std::vector<double> kSamples{0.1, 0.30000000000000004, 1e-7, 123.456};
+
+void expect_same_line(const CellResult& result) {
+  const std::string line = to_json(result).dump();
+  EXPECT_EQ(to_json(from_json(ordered_json::parse(line))).dump(), line);
+}
+
+TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  result.threads = result.cell.threads = 7;
+  result.cell.warnings = {"7 threads share 2 allowed cores"};
+  result.shape.d_proj = 0;
+  result.shape.qkv_bias = true;
+  result.shape.causal = false;
+  result.shape.dropout = 0.1;
+  expect_same_line(result);
+  const CellResult read = from_json(to_json(result));
+  EXPECT_EQ(read.time.samples, kSamples);
+  EXPECT_EQ(read.shape, result.shape);
+  EXPECT_EQ(read.cell.threads, 7);
+  EXPECT_TRUE(read.error->passed);
+  result.peak_fraction.reset();
+  expect_same_line(result);
+}
+
+TEST(ResultReader, GivesBackEveryFieldOfACellWithoutATime) {
+  for (const Status status :
+       {Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {
+    CellResult result = without_time(sample_result("naive"), status, "because");
+    expect_same_line(result);
+    result.costs = AttentionCosts{0.5, 1, 2, "a", "b"};
+    result.error = reference::Comparison{};
+    // As a result with a NaN in it is recorded.
+    result.error->nrmse = std::numeric_limits<double>::quiet_NaN();
+    result.error->max_over_rms = std::numeric_limits<double>::infinity();
+    expect_same_line(result);
+    const CellResult read = from_json(ordered_json::parse(to_json(result).dump()));
+    EXPECT_TRUE(std::isnan(read.error->nrmse));
+    EXPECT_FALSE(read.error->passed);
+  }
+}
+
+TEST(ResultReader, PassesOverFieldsThatItDoesNotKnow) {
+  ordered_json line = to_json(with_time(sample_result("naive"), kSamples));
+  line["later"] = {{"anything", 1}};
+  line["shape"]["later"] = true;
+  EXPECT_NO_THROW(from_json(line));
+}
+
+struct Spoiled {
+  const char* field;  ///< that the message has to name
+  std::function<void(ordered_json&)> spoil;
+};
+
+TEST(ResultReader, BelievesNoValue) {
+  const Spoiled all[] = {
+      {"schema", [](auto& line) { line["schema"] = "headroom.cell/2"; }},
+      {"schema", [](auto& line) { line.erase("schema"); }},
+      {"id", [](auto& line) { line["id"] = ""; }},
+      {"id", [](auto& line) { line["id"] = 7; }},
+      {"status", [](auto& line) { line["status"] = "fine"; }},
+      {"reason", [](auto& line) { line["reason"] = "ok needs none"; }},
+      {"reason", [](auto& line) { line["status"] = "failed"; }},
+      {"time_s", [](auto& line) { line["status"] = "failed", line["reason"] = "wrong"; }},
+      {"formulation", [](auto& line) { line["formulation"] = "joined"; }},
+      {"backend", [](auto& line) { line["backend"] = nullptr; }},
+      {"dtype", [](auto& line) { line["dtype"] = "f16"; }},
+      {"threads", [](auto& line) { line["threads"] = 0; }},
+      {"threads", [](auto& line) { line["threads"] = 4294967297; }},
+      {"threads", [](auto& line) { line["threads"] = 1.5; }},
+      {"isa", [](auto& line) { line["isa"] = 512; }},
+      {"shape", [](auto& line) { line["shape"] = "B1"; }},
+      {"shape.tokens", [](auto& line) { line["shape"]["tokens"] = -1; }},
+      {"shape.heads", [](auto& line) { line["shape"]["heads"] = 18446744073709551615u; }},
+      {"shape.head_dim", [](auto& line) { line["shape"]["head_dim"] = 3; }},
+      {"shape.causal", [](auto& line) { line["shape"]["causal"] = 1; }},
+      {"shape.out_proj", [](auto& line) { line["shape"]["out_proj"] = false; }},
+      {"shape: d_out", [](auto& line) { line["shape"]["heads"] = 3; }},
+      {"dropout", [](auto& line) { line["shape"]["dropout"] = 1; }},
+      {"product",
+       [](auto& line) { line["shape"]["tokens"] = std::numeric_limits<std::int64_t>::max(); }},
+      {"time_s.median", [](auto& line) { line["time_s"]["median"] = -1; }},
+      {"time_s.median", [](auto& line) { line["time_s"]["median"] = "1"; }},
+      {"time_s.min", [](auto& line) { line["time_s"]["min"] = nullptr; }},
+      {"time_s.samples", [](auto& line) { line["time_s"]["samples"] = ordered_json::array(); }},
+      {"time_s.samples", [](auto& line) { line["time_s"]["samples"][1] = 0; }},
+      {"time_s.samples", [](auto& line) { line["time_s"]["samples"][1] = nullptr; }},
+      {"time_s.ci95",
+       [](auto& line) {
+         line["time_s"]["ci95"] = {2, 1};
+       }},
+      {"time_s.ci95",
+       [](auto& line) {
+         line["time_s"]["ci95"] = {1, 2, 3};
+       }},
+      {"gflops", [](auto& line) { line["gflops"] = -1; }},
+      {"peak_fraction", [](auto& line) { line["peak_fraction"] = true; }},
+      {"phases_s.attend", [](auto& line) { line["phases_s"].erase("attend"); }},
+      {"packed_bytes", [](auto& line) { line["packed_bytes"] = -4; }},
+      {"provenance.project", [](auto& line) { line["provenance"]["project"] = 1; }},
+      {"error", [](auto& line) { line.erase("error"); }},
+      {"error.nrmse", [](auto& line) { line["error"]["nrmse"] = nullptr; }},
+      {"checked_rows.checked", [](auto& line) { line["checked_rows"]["checked"] = 5; }},
+      {"estimate.seconds", [](auto& line) { line["estimate"]["seconds"] = -0.5; }},
+      {"warnings", [](auto& line) { line["warnings"] = {1}; }},
+  };
+  const ordered_json good = to_json(with_time(sample_result("naive"), kSamples));
+  for (const Spoiled& spoiled : all) {
+    ordered_json line = good;
+    spoiled.spoil(line);
+    try {
+      from_json(line);
+      ADD_FAILURE() << "accepted: " << line;
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(spoiled.field), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(from_json(ordered_json::array()), InvalidArgument);
+}
+
+class ResultsFolders : public test::TemporaryFolder {
+ protected:
+  void write_environment() const { write("environment.json", test::sample_environment().dump()); }
+  void write_folder(const std::string& lines) const {
+    write_environment();
+    write("results.jsonl", lines);
+  }
+
+  void expect_bad(const fs::path& path, const std::vector<std::string>& parts) const {
+    try {
+      read_results_folder(path);
+      ADD_FAILURE() << "accepted " << path << " instead of saying " << parts.front();
+    } catch (const FileError& error) {
+      for (const std::string& part : parts) {
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+      }
+    }
+  }
+
+  const std::string good_ = test::lines_of(
+      {with_time(sample_result("tbb"), kSamples), with_time(sample_result("naive"), kSamples)});
+};
+
+TEST_F(ResultsFolders, AreRead) {
+  write_folder(good_);
+  const ResultsFolder folder = read_results_folder(path_);
+  EXPECT_EQ(test::lines_of(folder.results), good_);
+  EXPECT_EQ(folder.environment, test::sample_environment());
+  EXPECT_TRUE(folder.notes.empty());
+  EXPECT_EQ(folder.intact_bytes, static_cast<std::int64_t>(good_.size()));
+}
+
+TEST_F(ResultsFolders, HaveTheOrderOfTheSweep) {
+  write_folder(
+      test::lines_of({with_time(sample_result("autovec", Formulation::fused), kSamples),
+                      with_time(sample_result("naive", Formulation::fused), kSamples),
+                      with_time(sample_result("autovec", Formulation::wrapper), kSamples)}));
+  const ResultsFolder folder = read_results_folder(path_);
+  EXPECT_EQ(folder.results[0].cell.order, 2u);
+  EXPECT_EQ(folder.results[1].cell.order, 0u);
+  EXPECT_EQ(folder.results[2].cell.order, 1u);
+}
+
+TEST_F(ResultsFolders, ATornLastLineIsDroppedWithANote) {
+  const std::size_t first = good_.find('\n') + 1;
+  const std::string torn[] = {good_.substr(0, good_.size() - 1), good_.substr(0, first + 40),
+                              good_.substr(0, first + 40) + "\n",
+                              good_.substr(0, first) + std::string(512, '\0')};
+  for (const std::string& text : torn) {
+    write_folder(text);
+    const ResultsFolder folder = read_results_folder(path_);
+    EXPECT_EQ(folder.results.size(), 1u);
+    EXPECT_EQ(folder.intact_bytes, static_cast<std::int64_t>(first));
+    ASSERT_EQ(folder.notes.size(), 1u);
+    EXPECT_NE(folder.notes[0].find("results.jsonl:2 (byte " + std::to_string(first) + ")"),
+              std::string::npos)
+        << folder.notes[0];
+  }
+}
+
+TEST_F(ResultsFolders, OfACellThatStandsThereTwiceTheLaterLineCounts) {
+  const std::string again = test::lines_of({with_time(sample_result("tbb"), {5})});
+  write_folder(good_ + again);
+  const ResultsFolder folder = read_results_folder(path_);
+  ASSERT_EQ(folder.results.size(), 2u);
+  EXPECT_EQ(folder.results[0].time.median, 5);
+  ASSERT_EQ(folder.notes.size(), 1u);
+  EXPECT_NE(folder.notes[0].find(folder.results[0].cell.id), std::string::npos);
+}
+
+TEST_F(ResultsFolders, AnUnreadableLineIsNamed) {
+  const std::string second = std::to_string(good_.find('\n') + 1);
+  write_folder(good_.substr(0, good_.find('\n') + 1) + "{\"schema\": \n" + good_);
+  expect_bad(path_, {"results.jsonl:2 (byte ", "no JSON"});
+  write_folder(good_ + "\n" + good_);
+  expect_bad(path_, {"results.jsonl:3 (byte " + std::to_string(good_.size())});
+  write_folder(good_.substr(0, good_.find('\n') + 1) + "{\"schema\": \"other\"}\n");
+  expect_bad(path_, {"results.jsonl:2 (byte " + second + ")", "\"other\"", "headroom.cell/1"});
+  std::string huge = good_;
+  huge.replace(huge.find("0.1"), 3, "1e999");
+  write_folder(huge);
+  expect_bad(path_, {"results.jsonl:1", "number"});
+  // Nesting that would exhaust the stack of a recursive reader.
+  write_folder("{\"schema\": " + std::string(1'000'000, '[') + "\n" + good_);
+  expect_bad(path_, {"results.jsonl:1"});
+}
+
+TEST_F(ResultsFolders, WhatIsNoFolderOfResultsIsNamed) {
+  expect_bad(path_ / "missing", {"missing", "No such file"});
+  expect_bad(path_, {path_.string(), "environment.json"});
+  write("environment.json/x", "");
+  expect_bad(path_, {"results.jsonl"});
+  write("results.jsonl", good_);
+  expect_bad(path_, {"environment.json", "directory"});
+  expect_bad(path_ / "results.jsonl", {"results.jsonl", "not a folder"});
+  fs::remove_all(path_ / "environment.json");
+  for (const char* text :
+       {"", "{", "[]", "{}", "{\"schema\": \"headroom.environment/9\"}", "1e999"}) {
+    write("environment.json", text);
+    expect_bad(path_, {"environment.json"});
+  }
+  write_environment();
+  fs::remove(path_ / "results.jsonl");
+  ASSERT_EQ(mkfifo((path_ / "results.jsonl").c_str(), 0600), 0);
+  expect_bad(path_, {"results.jsonl", "FIFO"});
+}
+
+TEST_F(ResultsFolders, WithoutAFinishedCellServeOnlyASweepThatGoesOn) {
+  for (const std::string& text : {std::string(), good_.substr(0, 30)}) {
+    write_folder(text);
+    expect_bad(path_, {"results.jsonl", "no finished cell"});
+    const ResultsFolder folder = read_results_folder(path_, Empty::accept);
+    EXPECT_TRUE(folder.results.empty());
+    EXPECT_EQ(folder.intact_bytes, 0);
+  }
+}
+
+}  // namespace
+}  // namespace headroom::record

@@ -1,0 +1,181 @@
+// What stands in a report's files: every value as text, whatever it holds.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <string>
+#include <vector>
+
+#include "program/exit_code.hpp"
+#include "report/page/assets.hpp"
+#include "report/page/documents.hpp"
+#include "report/page/page_data.hpp"
+#include "report/words/facts.hpp"
+#include "support/sample_results.hpp"
+
+namespace headroom {
+namespace {
+
+using record::Status;
+using report::code;
+using report::plain;
+using report::strong;
+
+constexpr const char* kMarkup = "<script>alert(\"1\")</script>&'";
+
+record::ResultsFolder one_cell() {
+  return test::sample_folder(
+      "results", {test::with_time(test::sample_result("tbb"), {1, 1.1, 1.2, 1.3, 1.4})});
+}
+
+std::string page_of(const record::ResultsFolder& folder) {
+  const report::Findings findings = report::find_out(folder);
+  return report::page(findings, report::conclude(findings), report::page_data(findings));
+}
+
+std::string markdown_of(const record::ResultsFolder& folder) {
+  const report::Findings findings = report::find_out(folder);
+  return report::markdown_report(findings, report::conclude(findings), {{}, "no <node>"});
+}
+
+std::string joined(const std::vector<report::Prose>& all) {
+  std::string text;
+  for (const report::Prose& prose : all) text += report::plain_text(prose) + "\n";
+  return text;
+}
+
+std::string unpacked(const std::string& digits, std::size_t size) {
+  const std::string known = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<unsigned char> bytes;
+  unsigned group = 0;
+  int bits = 0;
+  for (const char digit : digits.substr(0, digits.find('='))) {
+    group = (group << 6 | static_cast<unsigned>(known.find(digit))) & 0xffffff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push_back(static_cast<unsigned char>(group >> bits & 0xff));
+  }
+  std::string text(size, ' ');
+  auto length = static_cast<uLongf>(size);
+  EXPECT_EQ(uncompress(reinterpret_cast<unsigned char*>(text.data()), &length, bytes.data(),
+                       static_cast<uLong>(bytes.size())),
+            Z_OK);
+  return text.substr(0, length);
+}
+
+TEST(ReportProse, HtmlIsEscaped) {
+  EXPECT_EQ(report::html({plain("a<b"), code("\"x\""), strong("&'")}),
+            "a&lt;b<code>&quot;x&quot;</code><strong>&amp;&#39;</strong>");
+  EXPECT_EQ(report::escape_html(std::string("a\0b\x1b", 4)), "a b ");
+}
+
+TEST(ReportProse, MarkdownIsEscaped) {
+  EXPECT_EQ(report::markdown({plain("a|b*c\n<d>"), strong("_e_")}),
+            "a\\|b\\*c &lt;d&gt;**\\_e\\_**");
+  EXPECT_EQ(report::markdown({code("a`b|c")}), "`` a`b\\|c ``");
+}
+
+TEST(ReportData, ComesBackAsItWas) {
+  for (const std::string& text : {std::string(), std::string("a"), std::string("ab"),
+                                  std::string("abc"), std::string(100'000, 'x') + kMarkup}) {
+    EXPECT_EQ(unpacked(report::packed(text), text.size() + 1), text);
+  }
+}
+
+TEST(ReportPage, HostileNamesAreText) {
+  record::ResultsFolder folder = one_cell();
+  folder.environment["processor"]["name"] = kMarkup;
+  folder.environment["warnings"] = {kMarkup, "{{data}}"};
+  folder.notes = {kMarkup};
+  folder.results[0].cell.backend = kMarkup;
+  folder.results.push_back(
+      test::without_time(test::sample_result(kMarkup), Status::failed, kMarkup));
+  const std::string page = page_of(folder);
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_NE(page.find("&lt;script&gt;alert"), std::string::npos);
+  EXPECT_NE(page.find("<li>{{data}}.</li>"), std::string::npos);
+  EXPECT_EQ(markdown_of(folder).find("\n<script>"), std::string::npos);
+}
+
+TEST(ReportPage, SaysWhatIsMissingWithoutCharts) {
+  const bool has_charts = !report::assets().echarts.empty();
+  EXPECT_EQ(page_of(one_cell()).find("No charts: Apache ECharts") == std::string::npos, has_charts);
+  EXPECT_NE(markdown_of(one_cell()).find("There are none: no &lt;node&gt;"), std::string::npos);
+}
+
+TEST(ReportPage, NoScriptEndsBeforeItsEnd) {
+  for (const std::string_view text : {report::assets().echarts, report::assets().charts,
+                                      report::assets().browser, report::assets().picture}) {
+    EXPECT_EQ(text.find("</script"), std::string_view::npos);
+    EXPECT_EQ(text.find("<!--"), std::string_view::npos);
+  }
+}
+
+TEST(ReportPage, IsKnownAsOurs) {
+  EXPECT_TRUE(report::written_by_headroom(page_of(one_cell())));
+  EXPECT_TRUE(report::written_by_headroom(markdown_of(one_cell())));
+  EXPECT_FALSE(report::written_by_headroom("<html>my page</html>"));
+}
+
+TEST(ReportPage, CellsWithoutATimeHaveTheirReason) {
+  record::ResultsFolder folder = one_cell();
+  folder.results.push_back(
+      test::without_time(test::sample_result("naive"), Status::skipped, "needs 3 TiB"));
+  const std::string page = page_of(folder);
+  EXPECT_NE(page.find("needs 3 TiB"), std::string::npos);
+  EXPECT_NE(page.find("Without a time (1)"), std::string::npos);
+}
+
+TEST(ReportFacts, TheCommandIsReadyForAShell) {
+  nlohmann::ordered_json environment;
+  EXPECT_EQ(report::repeating_command(environment), "");
+  environment["sweep"] = {
+      {"identity", {{"axes", {{"heads", "1-96*2"}, {"no-causal", true}, {"model", "x'; rm y"}}}}},
+      {"repetitions_asked", 15},
+      {"min_time_s", 0.05},
+      {"seed", 1}};
+  EXPECT_EQ(report::repeating_command(environment),
+            "headroom sweep --heads '1-96*2' --no-causal --model 'x'\\''; rm y' --repetitions 15");
+}
+
+TEST(ReportFacts, RemarksTellWhatIsInDoubt) {
+  record::ResultsFolder folder = one_cell();
+  folder.notes = {"the last line is torn"};
+  folder.environment["sweep"]["cells"] = 3U;
+  folder.environment["warnings"] = {"busy"};
+  folder.environment["resumed"] = {{{"warnings", {"busier"}}}, {{"warnings", {"busy"}}}};
+  folder.results[0].cell.warnings = {"4 threads share 2 cores"};
+  EXPECT_EQ(
+      joined(report::remarks(folder)),
+      "the last line is torn.\n2 of 3 planned cells are missing: the sweep was not finished, or "
+      "a line was lost.\nbusy.\nbusier.\n1 cell: 4 threads share 2 cores.\n");
+  folder.results.resize(5, folder.results[0]);
+  EXPECT_NE(joined(report::remarks(folder)).find("another run were added"), std::string::npos);
+}
+
+TEST(ReportFacts, ResultsOfTwoMachinesAreRefused) {
+  record::ResultsFolder folder = one_cell();
+  folder.results[0].control = record::Control{"avx2", 1, std::vector<double>(5, 1)};
+  report::check_one_machine(folder);
+  folder.results[0].control->isa = "avx512";
+  EXPECT_THROW(report::check_one_machine(folder), FileError);
+}
+
+TEST(ReportFacts, StrangeEnvironmentsAreNoCrash) {
+  record::ResultsFolder folder = one_cell();
+  for (const char* key : {"processor", "memory", "isa", "backends", "build", "conditions", "peaks",
+                          "sweep", "warnings", "resumed", "allowed_cores"}) {
+    for (const nlohmann::ordered_json& value :
+         {nlohmann::ordered_json(nullptr), nlohmann::ordered_json("text"),
+          nlohmann::ordered_json(1e300), nlohmann::ordered_json::array({1, "x", nullptr}),
+          nlohmann::ordered_json(
+              {{"caches", {1, {{"bytes", "x"}}}}, {"fma_gflops_by_threads", {{"1", "x"}}}})}) {
+      record::ResultsFolder strange = folder;
+      strange.environment[key] = value;
+      EXPECT_NE(page_of(strange).find("For 2 heads"), std::string::npos) << key << value;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom

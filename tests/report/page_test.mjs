@@ -1,0 +1,207 @@
+// The page of a report in a real browser, from disk and without a network: nothing goes wrong, every
+// chart is drawn, the controls change the charts, and nothing is wider than the screen.
+// Usage: node report_page_test.mjs HEADROOM FOLDER. Ends with 77 and a reason where it cannot run.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { findBrowser, openBrowser } from "../support/browser.mjs";
+import { writeSampleResults } from "../support/sample_results.mjs";
+
+const [program, folder] = process.argv.slice(2);
+const problems = [];
+const check = (holds, what) => { if (!holds) problems.push(what); };
+
+const skip = (reason) => {
+  console.log("skipped: " + reason);
+  process.exit(77);
+};
+
+const run = (...words) => {
+  const done = spawnSync(program, words, { encoding: "utf8" });
+  if (done.status !== 0) throw new Error(words.join(" ") + " ended with " + done.status + ": " + done.stderr);
+  return done.stdout;
+};
+
+const makeReport = () => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const results = writeSampleResults(join(folder, "results"));
+  run("report", results);
+  return results;
+};
+
+const hostile = "<img src=x onerror=\"window.broken=1\"></script><script>window.broken=1</script>";
+
+// The same results with markup in every name that a file or a machine may bring.
+const makeHostile = (results) => {
+  const bad = join(folder, "hostile");
+  mkdirSync(bad);
+  const environment = JSON.parse(readFileSync(join(results, "environment.json"), "utf8"));
+  environment.processor.name = hostile;
+  environment.warnings = [hostile];
+  writeFileSync(join(bad, "environment.json"), JSON.stringify(environment));
+  const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n").map((line) => {
+    const cell = JSON.parse(line);
+    if (cell.backend === "autovec") {
+      cell.backend = hostile;
+      cell.id += hostile;
+    }
+    return JSON.stringify(cell);
+  });
+  writeFileSync(join(bad, "results.jsonl"), lines.join("\n") + "\n");
+  run("report", bad);
+  return bad;
+};
+
+const open = async (browser, path, width) => {
+  await browser.resize(width, 900);
+  await browser.load(pathToFileURL(path).href);
+  await browser.until("document.documentElement.dataset.ready === 'yes'", "the page gets ready");
+};
+
+const drawings = (browser) => browser.evaluate(
+  "Object.fromEntries([...document.querySelectorAll('.chart')].map((c) => [c.id, c.hidden ? '' : c.innerHTML]))");
+
+const checkCharts = async (browser) => {
+  const charts = await browser.evaluate(`[...document.querySelectorAll(".chart")].map((chart) => ({
+    id: chart.id, hidden: chart.hidden, width: chart.clientWidth, height: chart.clientHeight,
+    marks: chart.querySelectorAll("svg path").length, label: chart.getAttribute("aria-label") }))`);
+  check(charts.length === 9, "9 charts are expected, found " + charts.length);
+  for (const chart of charts) {
+    check(!chart.hidden && chart.width > 200 && chart.height > 100 && chart.marks > 5,
+      "not drawn: " + JSON.stringify(chart));
+  }
+  const tables = await browser.evaluate(`[...document.querySelectorAll("figure details")].map((d) => {
+    d.open = true; d.dispatchEvent(new Event("toggle"));
+    const rows = d.querySelectorAll("tbody tr").length; d.open = false; return rows; })`);
+  check(tables.length === 9 && tables.every((rows) => rows > 0), "rows of the tables: " + tables);
+};
+
+const checkControls = async (browser) => {
+  const use = async (what, action) => {
+    const before = await drawings(browser);
+    await browser.evaluate(action);
+    const after = await drawings(browser);
+    check(Object.keys(before).some((id) => before[id] !== after[id]), what + " changes no chart");
+  };
+  const next = (id) => `(() => { const list = document.getElementById("choose-${id}");
+    list.selectedIndex = (list.selectedIndex + 1) % list.length; list.dispatchEvent(new Event("change")); })()`;
+  for (const id of ["threads", "tokens", "heads", "shape", "versus", "cell"]) await use(id, next(id));
+  await use("a backend", "document.querySelector('#choose-backends input').click()");
+  await use("a formulation", "document.querySelector('#choose-formulations input:not(:checked)').click()");
+};
+
+const checkDark = async (browser) => {
+  const look = "getComputedStyle(document.body).backgroundColor + document.querySelector('#chart-roofline').innerHTML";
+  const light = await browser.evaluate(look);
+  await browser.media([{ name: "prefers-color-scheme", value: "dark" }]);
+  check(light !== await browser.evaluate(look), "dark mode changes nothing");
+  await browser.media([]);
+};
+
+const checkHover = async (browser) => {
+  const place = await browser.evaluate(`(() => {
+    const chart = document.querySelector("#chart-phases"); chart.scrollIntoView();
+    const box = chart.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()`);
+  const moved = async () => {
+    await browser.move(...place);
+    return browser.evaluate("document.querySelector('#chart-phases').textContent.includes('attention: ')");
+  };
+  check(await moved() || await moved(), "no figures on hover");
+};
+
+const checkKeyboard = async (browser) => {
+  await browser.evaluate("document.activeElement.blur(), scrollTo(0, 0)");
+  const reached = new Set();
+  for (let i = 0; i < 60 && !reached.has("choose-cell"); ++i) {
+    await browser.press("Tab");
+    reached.add(await browser.evaluate("document.activeElement.id || document.activeElement.type"));
+  }
+  for (const id of ["choose-threads", "choose-shape", "choose-cell", "checkbox"]) {
+    check(reached.has(id), id + " is not reached with the Tab key");
+  }
+};
+
+const checkDownload = async (browser, results) => {
+  const text = await browser.evaluate(`(async () => {
+    const make = URL.createObjectURL; let blob;
+    URL.createObjectURL = (given) => { blob = given; return make.call(URL, given); };
+    document.querySelector("#downloads button").click(); URL.createObjectURL = make;
+    return blob.text(); })()`);
+  check(text === readFileSync(join(results, "results.jsonl"), "utf8"), "the embedded results are not the file's");
+};
+
+// A code host shows a picture that is not well-formed as a broken one.
+const checkPictures = async (browser, results) => {
+  const pictures = readdirSync(join(results, "pictures"));
+  check(pictures.length > 5, "pictures: " + pictures);
+  for (const name of pictures) {
+    const text = readFileSync(join(results, "pictures", name), "utf8");
+    const error = await browser.evaluate(`(() => {
+      const parsed = new DOMParser().parseFromString(${JSON.stringify(text)}, "image/svg+xml");
+      return parsed.querySelector("parsererror")?.textContent ?? "";
+    })()`);
+    check(error === "", name + " is not well-formed: " + error);
+  }
+};
+
+const checkWidth = async (browser, width) => {
+  const wide = await browser.evaluate("document.documentElement.scrollWidth");
+  check(wide <= width, "the page is " + wide + " pixels wide on a screen of " + width);
+  const picture = join(folder, "screen-" + width + ".png");
+  writeFileSync(picture, await browser.screenshot());
+  check(readFileSync(picture).length > 20000, "an empty screenshot");
+};
+
+const checkReport = async (browser, results) => {
+  const page = join(results, "index.html");
+  await open(browser, page, 1280);
+  await checkCharts(browser);
+  await checkWidth(browser, 1280);
+  await checkHover(browser);
+  await checkKeyboard(browser);
+  await checkDownload(browser, results);
+  await checkPictures(browser, results);
+  await checkDark(browser);
+  check((await browser.print()).length > 20000, "printing gives no pages");
+  await checkControls(browser);
+  await open(browser, page, 400);
+  await checkCharts(browser);
+  await checkWidth(browser, 400);
+};
+
+const checkHostile = async (browser, bad) => {
+  await open(browser, join(bad, "index.html"), 1280);
+  await browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+  // Tooltips are HTML: over every bar one.
+  const [x, top, bottom] = await browser.evaluate(`(() => {
+    const chart = document.querySelector("#chart-phases"); chart.scrollIntoView();
+    const box = chart.getBoundingClientRect(); return [box.x + box.width / 2, box.y, box.bottom]; })()`);
+  for (let y = top + 30; y < bottom - 20; y += 12) await browser.move(x, y);
+  check(await browser.evaluate("window.broken === undefined"), "markup in a name was run");
+  check(await browser.evaluate("document.querySelectorAll('main img').length === 0"), "markup made an element");
+  check(await browser.evaluate("document.querySelector('#choose-backends').textContent.includes('<img src=x')"),
+    "a hostile name does not show as text");
+};
+
+const path = findBrowser();
+if (!path) skip("no chromium or chrome on PATH");
+const results = makeReport();
+if (!existsSync(join(results, "pictures"))) skip("ECharts was not there at build time, so there are no charts");
+const bad = makeHostile(results);
+const browser = await openBrowser(path, join(folder, "profile"));
+try {
+  await checkReport(browser, results);
+  await checkHostile(browser, bad);
+  for (const error of browser.errors) problems.push("console: " + error);
+  for (const request of browser.requests) {
+    check(/^(file|data|blob):/.test(request), "something was asked of the network: " + request);
+  }
+} finally {
+  await browser.close();
+}
+for (const problem of problems) console.error("wrong: " + problem);
+console.log(problems.length === 0 ? "all is well" : problems.length + " problems");
+process.exit(problems.length === 0 ? 0 : 1);

@@ -1,0 +1,177 @@
+// What a report claims, and what it must not claim.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "program/exit_code.hpp"
+#include "report/findings/findings.hpp"
+#include "report/words/conclusion.hpp"
+#include "support/sample_results.hpp"
+
+namespace headroom {
+namespace {
+
+using record::CellResult;
+using record::Status;
+using report::Conclusion;
+
+// Nine samples around a middle, 0.1 % apart: as steady as a quiet machine.
+std::vector<double> around(double middle, double step = 0.001) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + step * i));
+  return samples;
+}
+
+CellResult cell(const std::string& backend, Formulation formulation, std::int64_t heads,
+                const std::vector<double>& samples, int threads = 1, std::int64_t tokens = 4) {
+  CellResult result = test::sample_result(backend, formulation);
+  result.shape.heads = heads;
+  result.shape.tokens = tokens;
+  result.shape.d_in = result.shape.d_out = result.shape.d_proj = 4 * heads;
+  result.threads = result.cell.threads = threads;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  return test::with_time(std::move(result), samples);
+}
+
+struct Told {
+  std::string headline, text;
+  Conclusion conclusion;
+};
+
+Told told(const record::ResultsFolder& folder) {
+  Told told;
+  told.conclusion = report::conclude(report::find_out(folder));
+  told.headline = report::plain_text(told.conclusion.headline);
+  for (const report::Prose& sentence : told.conclusion.sentences) {
+    told.text += report::plain_text(sentence) + "\n";
+  }
+  return told;
+}
+
+Told told(std::vector<CellResult> results) {
+  return told(test::sample_folder("results", std::move(results)));
+}
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in:\n" << text;
+}
+
+void expect_no_part(const std::string& text, const std::string& part) {
+  EXPECT_EQ(text.find(part), std::string::npos) << "\"" << part << "\" in:\n" << text;
+}
+
+constexpr auto kSplit = Formulation::split;
+constexpr auto kWrapper = Formulation::wrapper;
+
+TEST(ReportVerdict, NamesTheWinnerAtTheMostHeads) {
+  const Told answer =
+      told({cell("xsimd", kSplit, 2, around(1)), cell("tbb", kSplit, 2, around(3), 2),
+            cell("naive", kSplit, 96, around(8)), cell("tbb", kSplit, 96, around(1), 2),
+            cell("xsimd", kSplit, 96, around(2)), cell("xsimd", kSplit, 12, around(1))});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "That is sure: every other backend is slower beyond the noise.");
+  expect_part(answer.text, "8.00 × as fast as the plain loops of naive/split on 1 thread (");
+  expect_part(answer.text, "2.00 × as fast as the best of the other backends, xsimd/split");
+  expect_part(answer.text,
+              "the fastest beyond the noise is tbb in 1, xsimd in 1, "
+              "and no single backend in 1.");
+  ASSERT_EQ(answer.conclusion.most_heads.rows.size(), 1U);
+  EXPECT_EQ(answer.conclusion.every_shape.rows.size(), 3U);
+}
+
+TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
+  const Told answer =
+      told({cell("naive", kSplit, 96, around(1.01, 0.05)), cell("tbb", kSplit, 96, around(1, 0.05)),
+            cell("tbb", kWrapper, 96, around(1.02, 0.05))});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "It is not alone: naive cannot be told apart from it.");
+  expect_part(answer.text, "not told apart from the plain loops of naive/split");
+  expect_part(answer.text, "no difference that could be told with tbb.");
+  expect_no_part(answer.text, "×");
+  expect_no_part(answer.text, "That is sure");
+}
+
+TEST(ReportVerdict, TooFewSamplesAreSaidToBeSo) {
+  const Told answer =
+      told({cell("xsimd", kSplit, 96, {8, 8.01, 8.02}), cell("tbb", kSplit, 96, {1, 1.01, 1.02})});
+  expect_no_part(answer.text, "That is sure");
+  const report::Prose sure = answer.conclusion.most_heads.rows.at(0).at(4);
+  EXPECT_EQ(report::plain_text(sure), "unknown: too few samples");
+}
+
+TEST(ReportVerdict, SaysWhatSplitWinsOverTheWrapper) {
+  const Told answer =
+      told({cell("tbb", kSplit, 96, around(1)), cell("tbb", kWrapper, 96, around(2)),
+            cell("xsimd", kSplit, 96, around(3)), cell("xsimd", kWrapper, 96, around(1.5))});
+  expect_part(answer.text, "tbb 2.00 × as fast (");
+  expect_part(answer.text, "xsimd 0.50 × as fast (");
+}
+
+TEST(ReportVerdict, CountsWhereTheRecommendedBackendLoses) {
+  const Told answer =
+      told({cell("tbb", kSplit, 96, around(1), 1, 4), cell("xsimd", kSplit, 96, around(2), 1, 4),
+            cell("tbb", kSplit, 96, around(1), 1, 8), cell("xsimd", kSplit, 96, around(2), 1, 8),
+            cell("tbb", kSplit, 96, around(2), 1, 1), cell("xsimd", kSplit, 96, around(1), 1, 1),
+            cell("naive", kSplit, 96, around(9), 1, 1)});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "With 8 tokens");  // more rivals met where it loses
+  expect_part(answer.text,
+              "Of the 3 shapes measured with as many heads, it is the fastest beyond "
+              "the noise in 2, slower than xsimd in 1.");
+}
+
+TEST(ReportVerdict, AutoIsNobodysRival) {
+  const Told answer =
+      told({cell("auto", kSplit, 96, around(0.99)), cell("tbb", kSplit, 96, around(1)),
+            cell("xsimd", kSplit, 96, around(2))});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "That is sure");
+}
+
+TEST(ReportVerdict, OneBackendIsNotCompared) {
+  const Told answer = told({cell("tbb", kSplit, 96, around(1))});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text, "It is the only backend with a time there");
+}
+
+TEST(ReportVerdict, WithoutAnyTimeNothingIsRecommended) {
+  const Told answer =
+      told({test::without_time(test::sample_result("tbb"), Status::failed, "wrong"),
+            test::without_time(test::sample_result("xsimd"), Status::crashed, "died"),
+            test::without_time(test::sample_result("naive"), Status::crashed, "died")});
+  EXPECT_EQ(answer.headline, "No cell has a time, so nothing can be recommended.");
+  expect_part(answer.text, "Of 3 cells: 1 failed, 2 crashed.");
+  EXPECT_TRUE(answer.conclusion.most_heads.rows.empty());
+}
+
+TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {
+  CellResult measured = cell("tbb", kSplit, 96, {1, 1, 1, 1, 1, 1.25, 1.25, 1.25, 1.25});
+  const double gflops = measured.shape.flops().total() * 1e-9;
+  measured.control = record::Control{"avx2", 1, std::vector<double>(9, 4 * gflops)};
+  const Told answer = told({measured});
+  expect_part(answer.text, "it does 25 % (20 to 25) of the multiply-adds");
+}
+
+TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
+  record::ResultsFolder folder =
+      test::sample_folder("results", {cell("tbb", kSplit, 96, around(2e-3), 1, 1)});
+  folder.environment["peaks"] = {{"fma_gflops_by_threads", {{"1", 1000.0}}},
+                                 {"read_gb_per_s_by_threads", {{"1", 2.0}}}};
+  folder.environment["processor"]["caches"] = {{{"bytes", 1024}}};
+  const auto roof = report::roof_of(folder, folder.results[0].shape, 1);
+  ASSERT_TRUE(roof.has_value());
+  EXPECT_TRUE(roof->memory_bound);
+  EXPECT_FALSE(roof->fits_in_cache);
+  EXPECT_DOUBLE_EQ(roof->gflops, 2 * roof->flops_per_byte);
+  expect_part(told(folder).text, "The machine's limit there is memory");
+  expect_no_part(told(folder).text, "More than all of it");
+  folder.environment["peaks"]["read_gb_per_s_by_threads"]["1"] = 1e-6;
+  expect_part(told(folder).text, "More than all of it");
+  EXPECT_FALSE(report::roof_of(folder, folder.results[0].shape, 2).has_value());
+  folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
+  EXPECT_TRUE(report::roof_of(folder, folder.results[0].shape, 1)->fits_in_cache);
+}
+
+}  // namespace
+}  // namespace headroom

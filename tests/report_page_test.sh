@@ -1,8 +1,0 @@
-#!/usr/bin/env bash
-# Runs report_page_test.mjs where there is a node. Usage: report_page_test.sh HEADROOM FOLDER
-set -euo pipefail
-if ! command -v node >/dev/null; then
-  echo "skipped: no node on PATH"
-  exit 77
-fi
-exec node "$(dirname "${BASH_SOURCE[0]}")/report_page_test.mjs" "$@"
