@@ -5,7 +5,7 @@
  * merged, then an optional output projection. All values are float32, all matrices row-major.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
- * No C++ exception leaves the library. Backends are linked as for C++: see the README, "Link it".
+ * No C++ exception leaves the library. Backends are linked as for C++: see docs/link.md.
  */
 #ifndef HEADROOM_HEADROOM_H
 #define HEADROOM_HEADROOM_H

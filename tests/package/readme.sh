@@ -1,18 +1,23 @@
 # shellcheck shell=bash
-# Takes examples out of README.md, so that what is tested is what is printed; sourced, never run.
+# Takes examples out of README.md and docs/, so that what is tested is what is printed; sourced,
+# never run.
 
-# readme_example <README> <name>: the block of code under the line <!-- example: name -->
+# readme_example <source> <name>: the block of code under the line <!-- example: name -->
 readme_example() {
-  local text
-  text=$(awk -v mark="<!-- example: $2 -->" '
+  local text pages=("$1"/README.md "$1"/docs/*.md)
+  local mark="<!-- example: $2 -->"
+  local marks
+  marks=$(cat "${pages[@]}" | grep -cxF "$mark" || true)
+  ((marks == 1)) || fail "README.md and docs/ have $marks examples '$2'; expected 1"
+  text=$(cat "${pages[@]}" | awk -v mark="$mark" '
     $0 == mark { marked = 1; next }
     marked && /^```/ { if (inside) exit; inside = 1; next }
-    inside' "$1")
-  [[ -n "$text" ]] || fail "README.md has no example '$2'"
+    inside')
+  [[ -n "$text" ]] || fail "the example '$2' is empty"
   printf '%s\n' "$text"
 }
 
-# readme_project <README> <CMake example> <folder>: the program app.cpp with these CMake lines.
+# readme_project <source> <CMake example> <folder>: the program app.cpp with these CMake lines.
 readme_project() {
   mkdir -p "$3"
   readme_example "$1" app.cpp >"$3/app.cpp"

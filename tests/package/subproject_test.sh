@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # subproject_test.sh <source> <work folder> <ON|OFF>
-# headroom inside another project, with shared libraries or archives, as the README shows it. What
+# headroom inside another project, with shared libraries or archives, as docs/link.md shows it. What
 # is built that way is installed for the tests that follow.
 set -euo pipefail
 # shellcheck source=tests/package/common.sh
@@ -19,7 +19,7 @@ done
 project_as_readme_says() {
   local name=$1
   shift
-  readme_project "$source/README.md" "$name.cmake" "$work/$name"
+  readme_project "$source" "$name.cmake" "$work/$name"
   ln -s "$source" "$work/$name/headroom"
   configure "$work/$name" "$work/$name/build" -DBUILD_SHARED_LIBS="$shared" "${disabled[@]}" "$@"
 }
