@@ -12,16 +12,11 @@ if(HEADROOM_HAVE_XSIMD AND NOT BUILD_SHARED_LIBS)
   list(APPEND HEADROOM_INSTALLED_LIBRARIES simd simd_backend)
 endif()
 
-# Both textbook backends come together: they need nothing, and a baseline is of use with its rival.
-function(headroom_package_of library result)
-  if(library STREQUAL "autovec")
-    set(library naive)
-  endif()
-  set(${result} ${library} PARENT_SCOPE)
-endfunction()
-
 foreach(library IN LISTS HEADROOM_INSTALLED_LIBRARIES)
-  headroom_package_of(${library} package)
+  get_property(package GLOBAL PROPERTY HEADROOM_${library}_PACKAGED_WITH)
+  if(NOT package)
+    set(package ${library})
+  endif()
   install(TARGETS headroom_${library} EXPORT headroom-${library}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT dev
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
@@ -40,9 +35,16 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/headroom COMPONENT dev)
 
-if(OpenMP_CXX_FOUND)
-  set(headroom_onednn_openmp OpenMP)
-endif()
+# What the package says of each backend: what to install to build it, and what archives of it are
+# linked with.
+include(${PROJECT_SOURCE_DIR}/src/backends/backends.cmake)
+set(headroom_backend_facts "set(headroom_known_components ${HEADROOM_KNOWN_BACKENDS})\n")
+foreach(backend IN LISTS HEADROOM_KNOWN_BACKENDS)
+  get_property(debian GLOBAL PROPERTY HEADROOM_${backend}_DEBIAN)
+  get_property(packages GLOBAL PROPERTY HEADROOM_${backend}_CMAKE_PACKAGES)
+  string(APPEND headroom_backend_facts "set(_headroom_${backend}_debian ${debian})\n"
+    "set(_headroom_${backend}_archive_packages ${packages})\n")
+endforeach()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/headroomConfig.cmake.in
   ${PROJECT_BINARY_DIR}/headroomConfig.cmake
   INSTALL_DESTINATION ${HEADROOM_INSTALL_CMAKEDIR} PATH_VARS CMAKE_INSTALL_LIBDIR)

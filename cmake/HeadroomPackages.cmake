@@ -29,8 +29,11 @@ endmacro()
 set(summary "multi-head attention on CPUs")
 headroom_add_package(core libheadroom-core "" "${summary}: the interface")
 get_property(backends GLOBAL PROPERTY HEADROOM_BACKENDS)
-list(REMOVE_ITEM backends autovec)  # comes with naive
 foreach(backend IN LISTS backends)
+  get_property(package GLOBAL PROPERTY HEADROOM_${backend}_PACKAGED_WITH)
+  if(NOT package STREQUAL backend)
+    continue()
+  endif()
   headroom_add_package(${backend} libheadroom-${backend} "libheadroom-core ${version}"
     "${summary}: backend ${backend}")
   list(APPEND all_libraries "libheadroom-${backend} ${version}")

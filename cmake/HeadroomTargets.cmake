@@ -65,3 +65,19 @@ function(headroom_add_backend name)
   endif()
   set_property(GLOBAL APPEND PROPERTY HEADROOM_BACKENDS ${name})
 endfunction()
+
+# headroom_describe_backend(<name> [DEBIAN <packages...>] [CMAKE_PACKAGES <packages...>]
+#   [PKG_CONFIG <packages...>] [ARCHIVE_LIBS <flags>] [PACKAGED_WITH <backend>])
+# What a backend needs, said by its own folder whether it is built or not: the Debian packages that
+# build it; what an archive of it is linked with, as CMake packages and for pkg-config; and the
+# backend whose Debian package holds it too.
+function(headroom_describe_backend name)
+  cmake_parse_arguments(arg "" "ARCHIVE_LIBS;PACKAGED_WITH" "DEBIAN;CMAKE_PACKAGES;PKG_CONFIG"
+    ${ARGN})
+  if(NOT arg_PACKAGED_WITH)
+    set(arg_PACKAGED_WITH ${name})
+  endif()
+  foreach(fact IN ITEMS DEBIAN CMAKE_PACKAGES PKG_CONFIG ARCHIVE_LIBS PACKAGED_WITH)
+    set_property(GLOBAL PROPERTY HEADROOM_${name}_${fact} "${arg_${fact}}")
+  endforeach()
+endfunction()

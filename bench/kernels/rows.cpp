@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "headroom/backend.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
@@ -73,15 +74,15 @@ std::function<double()> bandwidth_of(const Row& row) {
   return [&row] { return machine::best_of_bursts(read_meter(row.threads)); };
 }
 
-// Every available backend with every level and thread count that changes anything for it. oneDNN
-// fixes its level at first use in a process, so it appears on the highest only, or on the one that
+// Every available backend with every level and thread count that changes anything for it. One that
+// fixes its level at first use in a process appears on the highest only, or on the one that
 // HEADROOM_ISA names.
 std::vector<Contestant> contestants() {
   const Isa highest = select_isa(std::nullopt);
   std::vector<Contestant> all;
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
-    const bool many = info.uses_isa && info.name != "onednn";
+    const bool many = info.uses_isa && !backend_facts(info.name).one_isa_per_process;
     for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
       for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
         all.push_back({info.name, isa, threads});
@@ -93,10 +94,11 @@ std::vector<Contestant> contestants() {
 
 // Loops that are not tuned do some 5 GFLOP/s; a row of more work than this would take minutes.
 constexpr double kMostFlopsForPlainLoops = 2e9;
+constexpr double kLeastTunedGflops = 20;
 
 bool affordable(const Contestant& who, double flops) {
-  const bool plain = who.backend == "naive" || who.backend == "autovec";
-  return !plain || flops <= kMostFlopsForPlainLoops;
+  const bool tuned = backend_facts(who.backend).gflops >= kLeastTunedGflops;
+  return tuned || flops <= kMostFlopsForPlainLoops;
 }
 
 void run_row(benchmark::State& state, const Row& row) {

@@ -44,7 +44,7 @@ struct Row {
 /// a shared machine drifts by more than kernels differ: shares are ratios within some 100 ms.
 void add_row(Row row);
 
-/// A row for every contestant, but none for `naive` and `autovec` where it would take minutes.
+/// A row for every contestant, but none where plain loops would take minutes.
 void add_rows(const std::function<Row(const Contestant&)>& row_of);
 
 /// Adds the rows of the limits themselves.

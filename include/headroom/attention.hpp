@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "headroom/backend.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
 #include "headroom/isa.hpp"
@@ -20,7 +21,7 @@ namespace headroom {
 
 /// Choices that change who computes the layer, never what is computed.
 struct AttentionOptions {
-  std::string backend = "xsimd";  ///< a name of `backends()`, or `"auto"`
+  std::string backend = std::string(kDefaultBackend);  ///< a name of `backends()`, or `"auto"`
   /// Empty: `split`, or chosen as well where the backend is `"auto"`.
   std::optional<Formulation> formulation = std::nullopt;
   int threads = 0;  ///< 0: every core this process may use; ignored by one-thread backends
@@ -56,9 +57,9 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    A file that is missing, broken, of another processor, version (up to the minor one) or
 ///    instruction set, without times for as many threads, or without a shape within 4 doublings is
 ///    not used, and `Choice::warning` says why.
-/// 2. Else a rule: `tbb` where more than one thread is allowed and the layer has 3 MFLOP or more,
-///    then `xsimd`, `tbb`, `onednn`, `autovec`, `naive`; the first one of them that is linked into
-///    this program and takes the shape. Its formulation is `fused`.
+/// 2. Else a rule: among the backends that are linked into this program and take the shape, the one
+///    that the project prefers; but a threaded one where more than one thread is allowed and the
+///    layer has work enough (for `tbb` 3 MFLOP). Its formulation is `fused`.
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads; Unavailable if no backend of
 ///         this program takes the shape, or for an instruction set that is not here.

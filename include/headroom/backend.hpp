@@ -10,6 +10,9 @@
 
 namespace headroom {
 
+/// The backend of a layer whose options name none.
+inline constexpr std::string_view kDefaultBackend = "xsimd";
+
 /// A row of the registry, in the order in which backends are listed everywhere.
 struct BackendInfo {
   std::string name;         ///< such as `"xsimd"`
@@ -21,7 +24,8 @@ struct BackendInfo {
   bool uses_isa = false;  ///< obeys a forced instruction-set level
 };
 
-/// Every backend the project knows, linked into this program or not.
+/// Every backend the project knows, linked into this program or not, and every other one that this
+/// program was linked with.
 HEADROOM_API std::vector<BackendInfo> backends();
 
 /// @throws InvalidArgument for a name that no backend has, naming the nearest;

@@ -24,7 +24,9 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   request.formulation = options.formulation;
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    request.usable.emplace(info.name, info.threaded ? request.threads : 1);
+    const BackendFacts& facts = backend_facts(info.name);
+    request.usable.emplace(info.name, tuning::Usable{info.threaded ? request.threads : 1,
+                                                     facts.preference, facts.threads_pay_from});
   }
   return request;
 }

@@ -70,28 +70,66 @@ struct BackendConfig {
   Isa isa = Isa::sse42;
 };
 
+/// What the rest of the program goes by before a backend has been measured. Rates are round figures
+/// of one core of a server processor with 256-bit vectors or wider; a factor of two is fine,
+/// because the first cells of a sweep correct them. The defaults are those of plain loops.
+struct BackendFacts {
+  double gflops = 1.5;         ///< of wide products on one thread
+  double narrow_share = 1;     ///< share of that rate that products as narrow as one head reach
+  double call_seconds = 1e-6;  ///< overhead of one projection
+  /// Bytes that `attend` needs beside query, key, value and context; null for none.
+  double (*attend_bytes)(const Shape& shape) = nullptr;
+
+  /// Where nothing was measured, the usable backend with the smallest one is chosen.
+  int preference = 100;
+  /// FLOPs of a layer from which on this backend on several threads comes before all others; empty
+  /// where it never does.
+  std::optional<double> threads_pay_from = std::nullopt;
+  /// Its level is fixed at first use, so that a process cannot try several.
+  bool one_isa_per_process = false;
+
+  // What linking it costs. Packages are Debian's.
+  std::string library = {};                      ///< begins the name of its shared library, if any
+  std::vector<std::string> build_packages = {};  ///< needed to build
+  std::vector<std::string> packages = {};        ///< of Debian 12, needed to run
+};
+
+/// Which contract a backend was compiled for; every change of this header takes the next number.
+inline constexpr int kBackendInterface = 2;
+
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {
   BackendInfo (*describe)();
+  const BackendFacts& (*facts)();
   /// Why the backend declines a shape, or nothing.
   std::optional<std::string> (*declines)(const Shape& shape);
   std::unique_ptr<Backend> (*make)(const BackendConfig& config);
 };
 
-/// Makes a backend known to the program. Called once for each, while it is loaded.
-HEADROOM_API void register_backend(const char* name, const BackendEntry& entry) noexcept;
+/// Makes a backend known to the program. Called once for each, while it is loaded. One that the
+/// project does not know is listed behind those that it does; one of another interface is listed as
+/// not available.
+/// @param interface the `kBackendInterface` that it was compiled with
+HEADROOM_API void register_backend(const char* name, int interface,
+                                   const BackendEntry& entry) noexcept;
 
 /// Defines a backend's entry, and registers it before the program's own global objects are made.
 /// The name with C linkage is what a program asks the linker for, to get it out of an archive.
-#define HEADROOM_DEFINE_BACKEND(name)                                           \
-  extern "C" HEADROOM_API const headroom::BackendEntry headroom_backend_##name; \
-  [[gnu::constructor(101)]] static void register_backend_##name() {             \
-    headroom::register_backend(#name, headroom_backend_##name);                 \
-  }                                                                             \
+#define HEADROOM_DEFINE_BACKEND(name)                                                        \
+  extern "C" HEADROOM_API const headroom::BackendEntry headroom_backend_##name;              \
+  [[gnu::constructor(101)]] static void register_backend_##name() {                          \
+    headroom::register_backend(#name, headroom::kBackendInterface, headroom_backend_##name); \
+  }                                                                                          \
   constinit const headroom::BackendEntry headroom_backend_##name
 
 /// Looks a backend up for use.
 /// @throws as `find_backend`.
 HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
+
+/// The facts of a backend; the defaults for one that is not part of this program.
+HEADROOM_API const BackendFacts& backend_facts(std::string_view name) noexcept;
+
+/// The backend that speed-ups are taken against: the definition as it reads.
+HEADROOM_API std::string_view baseline_backend() noexcept;
 
 }  // namespace headroom

@@ -75,4 +75,8 @@ std::unique_ptr<Backend> make_simd_backend(Isa isa, std::unique_ptr<Executor> ex
   return std::make_unique<SimdBackend>(kernel_table(isa), std::move(executor));
 }
 
+double attend_bytes(const Shape& shape) {
+  return 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_out) * sizeof(float);
+}
+
 }  // namespace headroom::simd

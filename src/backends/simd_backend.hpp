@@ -12,4 +12,7 @@ namespace headroom::simd {
 /// A backend whose operations run the kernels of `isa` as tasks of `executor`.
 std::unique_ptr<Backend> make_simd_backend(Isa isa, std::unique_ptr<Executor> executor);
 
+/// Bytes that the kernels' `attend` needs: keys and values packed again.
+double attend_bytes(const Shape& shape);
+
 }  // namespace headroom::simd

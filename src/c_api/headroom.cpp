@@ -155,7 +155,7 @@ void headroom_default_shape(headroom_shape* shape) {
 void headroom_default_options(headroom_options* options) {
   if (options == nullptr) return;
   *options = {};
-  options->backend = "xsimd";
+  options->backend = headroom::kDefaultBackend.data();
 }
 
 headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "judge/noise.hpp"
 
 namespace headroom::judge {
@@ -23,10 +24,11 @@ const record::CellResult* find_timed(const std::vector<const record::CellResult*
 
 }  // namespace
 
-const record::CellResult* naive_of(const std::vector<const record::CellResult*>& rivals,
-                                   const record::CellResult& cell) {
+const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
+                                      const record::CellResult& cell) {
   return find_timed(rivals, [&](const record::CellResult& other) {
-    return other.cell.backend == "naive" && other.cell.formulation == cell.cell.formulation;
+    return other.cell.backend == baseline_backend() &&
+           other.cell.formulation == cell.cell.formulation;
   });
 }
 

@@ -48,10 +48,10 @@ class Comparisons {
   std::vector<Answer> answers_;
 };
 
-/// What a speed-up over `naive` is taken against: the cell of that backend with the same
+/// What a speed-up over the baseline is taken against: the cell of that backend with the same
 /// formulation. Null if it has no time. @param rivals the cells of one shape
-const record::CellResult* naive_of(const std::vector<const record::CellResult*>& rivals,
-                                   const record::CellResult& cell);
+const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
+                                      const record::CellResult& cell);
 
 /// What split weights are held against: the `wrapper` cell of the same backend and threads.
 /// Likewise.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 
+#include "backends/backend.hpp"
 #include "headroom/error.hpp"
 #include "measure/check.hpp"
 #include "plan/admission.hpp"
@@ -125,7 +126,8 @@ std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   std::vector<plan::Cell> rivals;
   for (const plan::BackendChoice& backend : plan::parse_backends(axes.backend)) {
     std::vector<std::optional<Isa>> levels{forced};
-    if (backend.uses_isa && backend.name != "onednn" && !isa_is_forced(axes)) {
+    if (backend.uses_isa && !backend_facts(backend.name).one_isa_per_process &&
+        !isa_is_forced(axes)) {
       levels.clear();
       for (const Isa isa : available_isas()) levels.emplace_back(isa);
     }

@@ -45,7 +45,7 @@ struct VerifyCounts {
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
 
 /// The rivals that each case is tried with: for backends with levels one for every level here,
-/// unless a level is forced. oneDNN takes its level once a process, so it is tried with one.
+/// unless a level is forced. Those that fix their level once per process are tried with one.
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
 /// Makes all checks and hands each to `done`.

@@ -14,33 +14,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "backends/backend.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::pick {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Known {
-  std::string_view backend;
-  std::string_view library;  // begins its file name; empty: it has none
-  std::vector<std::string> build_packages;
-  std::vector<std::string> debian12_packages;
-};
-
-const std::vector<Known>& known_backends() {
-  static const std::vector<Known> all{
-      {"naive", "", {}, {}},
-      {"autovec", "", {}, {}},
-      {"xsimd", "", {"libxsimd-dev"}, {}},
-      {"onednn",
-       "libdnnl.so",
-       {"libdnnl-dev", "ocl-icd-opencl-dev"},
-       {"libdnnl2", "libgomp1", "ocl-icd-libopencl1"}},
-      {"tbb", "libtbb.so", {"libxsimd-dev", "libtbb-dev"}, {"libtbb12"}},
-  };
-  return all;
-}
 
 // What every C++ program needs anyway.
 bool is_run_time(std::string_view name) {
@@ -131,15 +111,12 @@ std::vector<std::string> owners(std::set<std::string> files) {
 LinkCost link_cost(const std::string& backend) {
   LinkCost cost;
   cost.backend = backend;
-  const auto& all = known_backends();
-  const auto known = std::find_if(all.begin(), all.end(),
-                                  [&](const Known& row) { return row.backend == backend; });
-  if (known == all.end()) return cost;
-  cost.build_packages = known->build_packages;
-  if (known->library.empty()) return cost;
+  const BackendFacts& facts = backend_facts(backend);
+  cost.build_packages = facts.build_packages;
+  if (facts.library.empty()) return cost;
   const std::map<std::string, Loaded> loaded = loaded_libraries();
   std::set<std::string> files;
-  for (const std::string& name : with_needs(loaded, known->library)) {
+  for (const std::string& name : with_needs(loaded, facts.library)) {
     std::error_code error;
     const fs::path file = fs::canonical(loaded.at(name).path, error);
     const auto bytes = error ? 0 : fs::file_size(file, error);
@@ -149,7 +126,7 @@ LinkCost link_cost(const std::string& backend) {
   }
   if (!files.empty()) cost.packages = owners(files);
   cost.measured = !cost.packages.empty();
-  if (!cost.measured) cost.packages = known->debian12_packages;
+  if (!cost.measured) cost.packages = facts.packages;
   return cost;
 }
 

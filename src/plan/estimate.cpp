@@ -1,40 +1,19 @@
 #include "plan/estimate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
+#include "backends/backend.hpp"
 #include "machine/cores.hpp"
 
 namespace headroom::plan {
 namespace {
 
-// Round figures of one core of a server processor with 256-bit vectors or wider; being wrong by a
-// factor of two is fine, because the first cells of a sweep correct them.
-struct Speed {
-  std::string_view backend;
-  double gflops;          ///< wide products, one thread
-  double wrapper_factor;  ///< share of it that narrow products reach
-  double call_seconds;    ///< overhead of one projection
-};
-constexpr std::array<Speed, 5> kSpeeds{{{"naive", 1.5, 1.0, 1e-6},
-                                        {"autovec", 10, 0.8, 1e-6},
-                                        {"xsimd", 70, 0.8, 1e-6},
-                                        {"onednn", 80, 0.6, 5e-6},
-                                        {"tbb", 60, 0.7, 5e-6}}};
 constexpr double kReadBytesPerSecond = 1e10;
 constexpr double kPackBytesPerSecond = 4e8;
 constexpr double kDrawSecondsPerFloat = 2.5e-8;
 constexpr double kOracleFlopsPerSecond = 6e8;
-
-const Speed& speed_of(std::string_view backend) {
-  for (const Speed& speed : kSpeeds) {
-    if (speed.backend == backend) return speed;
-  }
-  return kSpeeds[0];
-}
 
 std::int64_t saturate(double bytes) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
@@ -55,12 +34,8 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const auto rows = static_cast<double>(shape.rows());
   const auto width = static_cast<double>(shape.d_out);
   double total = static_cast<double>(bytes.weights) + 4 * rows * width * 4;  // q, k, v, context
-  if (cell.runs() == "naive" || cell.runs() == "autovec") {
-    const auto tokens = static_cast<double>(shape.tokens);
-    total += tokens * tokens * 4;  // the scores of a head, kept on purpose
-  } else {
-    total += 2 * rows * width * 4;  // keys and values packed again
-  }
+  const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
+  if (attend_bytes != nullptr) total += attend_bytes(shape);
   return saturate(total);
 }
 
@@ -79,16 +54,16 @@ std::string Estimator::key(const Cell& cell) {
 }
 
 double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
-  const Speed& speed = speed_of(cell.runs());
+  const BackendFacts& facts = backend_facts(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
   const FlopCount flops = shape.flops();
-  const double rate = speed.gflops * 1e9 * threads;
-  const double compute = flops.qkv / (rate * (wrapper ? speed.wrapper_factor : 1)) +
+  const double rate = facts.gflops * 1e9 * threads;
+  const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
                          (flops.attention * 1.5 + flops.output) / rate;
   const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
   const double memory = static_cast<double>(shape.bytes().weights) / kReadBytesPerSecond;
-  return std::max(compute, memory) + calls * speed.call_seconds;
+  return std::max(compute, memory) + calls * facts.call_seconds;
 }
 
 double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {

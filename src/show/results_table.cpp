@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "backends/backend.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
 #include "measure/group_measurement.hpp"
@@ -23,7 +24,7 @@ using Results = std::vector<const record::CellResult*>;
 // A cell and how it compares with its baselines, where it has them.
 struct Row {
   const record::CellResult* result = nullptr;
-  std::optional<judge::CellDifference> naive, wrapper;
+  std::optional<judge::CellDifference> baseline, wrapper;
 };
 
 std::string speed_up(const std::optional<judge::CellDifference>& over) {
@@ -46,15 +47,15 @@ std::string line_of(const Row& row) {
       result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
   return fmt::format("{}  {:>9} {:>5.1f}%  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), half_width_percent(result.time),
-                     result.gflops, peak, speed_up(row.naive), speed_up(row.wrapper),
+                     result.gflops, peak, speed_up(row.baseline), speed_up(row.wrapper),
                      result.error->nrmse, reference::kNrmseLimit);
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {
   for (Row& row : rows) {
     const record::CellResult& cell = *row.result;
-    comparisons.add(judge::naive_of(rivals, cell), cell,
-                    [&row](const judge::CellDifference& found) { row.naive = found; });
+    comparisons.add(judge::baseline_of(rivals, cell), cell,
+                    [&row](const judge::CellDifference& found) { row.baseline = found; });
     comparisons.add(judge::wrapper_of(rivals, cell), cell,
                     [&row](const judge::CellDifference& found) { row.wrapper = found; });
   }
@@ -86,8 +87,8 @@ std::string shape_table(const std::vector<Row>& rows, const Results& rivals) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }
   text += fmt::format("\n  {:<8} {:<8} {:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n",
-                      "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak", "/ naive",
-                      "/ wrapper", "error / limit");
+                      "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak",
+                      fmt::format("/ {}", baseline_backend()), "/ wrapper", "error / limit");
   for (const Row& row : rows) text += line_of(row);
   return text;
 }

@@ -31,7 +31,7 @@ bool same_candidate(const Candidate& a, const Candidate& b) {
 bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
   const auto backend = request.usable.find(candidate.backend);
-  return backend != request.usable.end() && backend->second == candidate.threads;
+  return backend != request.usable.end() && backend->second.threads == candidate.threads;
 }
 
 std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) {
@@ -142,7 +142,7 @@ std::string why_none(const std::vector<Candidate>& candidates, const Request& re
   // A file of one thread's times knows nothing of what several would win.
   const bool threads_usable =
       std::any_of(request.usable.begin(), request.usable.end(),
-                  [&](const auto& backend) { return backend.second == request.threads; });
+                  [&](const auto& backend) { return backend.second.threads == request.threads; });
   const bool threads_measured =
       std::any_of(candidates.begin(), candidates.end(),
                   [&](const Candidate& candidate) { return candidate.threads == request.threads; });

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headroom/attention.hpp"
 #include "headroom/export.h"
+#include "headroom/formulation.hpp"
 #include "headroom/shape.hpp"
 
 namespace headroom::tuning {

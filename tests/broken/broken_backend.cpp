@@ -54,6 +54,11 @@ BackendInfo describe() {
   return info;
 }
 
+const BackendFacts& facts() {
+  static const BackendFacts facts;
+  return facts;
+}
+
 std::optional<std::string> declines(const Shape& shape) {
   if (shape.heads == 13) return "13 heads are declined on purpose";
   return std::nullopt;
@@ -63,4 +68,4 @@ std::unique_ptr<Backend> make(const BackendConfig&) { return std::make_unique<Br
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(naive) = {describe, declines, make};
+HEADROOM_DEFINE_BACKEND(naive) = {describe, facts, declines, make};

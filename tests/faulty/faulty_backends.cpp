@@ -89,6 +89,11 @@ BackendInfo describe() {
   return info;
 }
 
+const BackendFacts& facts() {
+  static const BackendFacts facts;
+  return facts;
+}
+
 std::optional<std::string> declines(const Shape&) { return std::nullopt; }
 
 template <Fault kFault>
@@ -103,7 +108,7 @@ constexpr char kTbb[] = "tbb";
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(autovec) = {describe<kAutovec>, declines, make<die_at_once>};
-HEADROOM_DEFINE_BACKEND(xsimd) = {describe<kXsimd>, declines, make<allocate_without_end>};
-HEADROOM_DEFINE_BACKEND(onednn) = {describe<kOnednn>, declines, make<be_wrong>};
-HEADROOM_DEFINE_BACKEND(tbb) = {describe<kTbb>, declines, make<die_while_timed>};
+HEADROOM_DEFINE_BACKEND(autovec) = {describe<kAutovec>, facts, declines, make<die_at_once>};
+HEADROOM_DEFINE_BACKEND(xsimd) = {describe<kXsimd>, facts, declines, make<allocate_without_end>};
+HEADROOM_DEFINE_BACKEND(onednn) = {describe<kOnednn>, facts, declines, make<be_wrong>};
+HEADROOM_DEFINE_BACKEND(tbb) = {describe<kTbb>, facts, declines, make<die_while_timed>};

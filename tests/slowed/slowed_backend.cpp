@@ -77,6 +77,11 @@ BackendInfo describe() {
   return info;
 }
 
+const BackendFacts& facts() {
+  static const BackendFacts facts;
+  return facts;
+}
+
 std::optional<std::string> declines(const Shape& shape) {
   return headroom_backend_xsimd.declines(shape);
 }
@@ -87,4 +92,4 @@ std::unique_ptr<Backend> make(const BackendConfig& config) {
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(naive) = {describe, declines, make};
+HEADROOM_DEFINE_BACKEND(naive) = {describe, facts, declines, make};

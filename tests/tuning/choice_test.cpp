@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "backends/backend.hpp"
 #include "headroom/error.hpp"
 #include "support/sample_tuning.hpp"
 #include "tuning/distance.hpp"
@@ -25,7 +26,9 @@ tuning::Request request_for(const Shape& shape, const std::set<std::string>& usa
   request.threads = threads;
   request.isa = "avx2";
   for (const std::string& backend : usable) {
-    request.usable[backend] = backend == "tbb" || backend == "onednn" ? threads : 1;
+    const BackendFacts& facts = backend_facts(backend);
+    const bool threaded = find_backend(backend).threaded;
+    request.usable[backend] = {threaded ? threads : 1, facts.preference, facts.threads_pay_from};
   }
   return request;
 }
@@ -137,8 +140,8 @@ TEST(Predict, SaysWhyAFileDoesNotApply) {
 TEST(Rule, GoesByWorkAndThreads) {
   const Shape small = tuned_shape(1);
   const Shape large = tuned_shape(128, 768, 12);
-  ASSERT_LT(small.flops().total(), tuning::kThreadedFlops);
-  ASSERT_GT(large.flops().total(), tuning::kThreadedFlops);
+  ASSERT_LT(small.flops().total(), *backend_facts("tbb").threads_pay_from);
+  ASSERT_GT(large.flops().total(), *backend_facts("tbb").threads_pay_from);
   const auto backend = [](const Shape& shape, const std::set<std::string>& usable, int threads) {
     return choose_by_rule(request_for(shape, usable, threads)).backend;
   };

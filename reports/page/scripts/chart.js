@@ -151,9 +151,9 @@ headroom.chart = (() => {
       format.digits(cell.gflops) + " GFLOP/s",
     ];
     if (cell.share !== undefined) rows.push(format.percent(cell.share) + " of the limit: " + cell.limit);
-    if (cell.naive) {
-      rows.push(format.times(cell.naive.ratio) + " naive (" + format.interval(cell.naive, format.times) +
-        "), " + cell.naive.verdict);
+    if (cell.baseline) {
+      rows.push(format.times(cell.baseline.ratio) + " naive (" + format.interval(cell.baseline, format.times) +
+        "), " + cell.baseline.verdict);
     }
     return tip(cell.backend + "/" + cell.formulation, rows);
   };

@@ -1,5 +1,6 @@
 // The cells as the charts want them: the raw line, with what the program found out beside it.
 headroom.read = (data) => {
+  headroom.theme.order(data.backends);
   const versus = (item) =>
     item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
 
@@ -32,7 +33,7 @@ headroom.read = (data) => {
       gflops: line.gflops, peak: line.peak_fraction, control: line.control, again: line.again,
       phases: line.phases_s, setup: line.setup_s, error: line.error,
       provenance: line.provenance, warnings: line.warnings || [],
-      naive: found && versus(found.naive), wrapper: found && versus(found.wrapper),
+      baseline: found && versus(found.baseline), wrapper: found && versus(found.wrapper),
       fastest: found && versus(found.fastest),
       intensity: found && found.flops_per_byte, share: found && found.share,
       limit: found && found.limit,
@@ -45,7 +46,7 @@ headroom.read = (data) => {
   const timed = cells.filter((cell) => cell.status === "ok");
   return {
     cells, timed, measured: all, environment: data.environment, raw: data.results,
-    noiseFloor: data.noise_floor, margin: data.margin,
+    baseline: data.baseline, noiseFloor: data.noise_floor, margin: data.margin,
     peaks: (data.environment && data.environment.peaks) || {},
   };
 };

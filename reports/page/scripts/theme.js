@@ -1,13 +1,11 @@
 // Colours that the colour-blind can tell apart (Okabe and Ito 2008), each with a symbol of its own.
 headroom.theme = (() => {
-  const kBackends = {
-    naive: { light: "#6b7280", dark: "#9ca3af", symbol: "circle" },
-    autovec: { light: "#b97a00", dark: "#e69f00", symbol: "rect" },
-    xsimd: { light: "#2b8cc4", dark: "#56b4e9", symbol: "triangle" },
-    onednn: { light: "#c44e00", dark: "#f0803c", symbol: "diamond" },
-    tbb: { light: "#007a5a", dark: "#1fbf92", symbol: "roundRect" },
-  };
-  const kOthers = [
+  const kLooks = [
+    { light: "#6b7280", dark: "#9ca3af", symbol: "circle" },
+    { light: "#b97a00", dark: "#e69f00", symbol: "rect" },
+    { light: "#2b8cc4", dark: "#56b4e9", symbol: "triangle" },
+    { light: "#c44e00", dark: "#f0803c", symbol: "diamond" },
+    { light: "#007a5a", dark: "#1fbf92", symbol: "roundRect" },
     { light: "#a8488a", dark: "#dd8fc0", symbol: "pin" },
     { light: "#7a6a00", dark: "#f0e442", symbol: "arrow" },
     { light: "#3b4fa0", dark: "#8fa2f0", symbol: "circle" },
@@ -20,23 +18,23 @@ headroom.theme = (() => {
   const kLight = {
     dark: false, background: "#ffffff", text: "#1b1f24", muted: "#59636e", line: "#d1d9e0",
     grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9"], phaseText: ["#fff", "#111", "#111"],
-    better: [11, 83, 148], worse: [176, 84, 0], even: [238, 240, 242],
+    alarm: "#c44e00", better: [11, 83, 148], worse: [176, 84, 0], even: [238, 240, 242],
   };
   const kDark = {
     dark: true, background: "#12161b", text: "#e6eaef", muted: "#9aa5b1", line: "#3a434d",
     grid: "#252c34", phases: ["#2f78c4", "#8fbce6", "#5b646e"], phaseText: ["#fff", "#111", "#fff"],
-    better: [64, 146, 220], worse: [226, 128, 48], even: [42, 48, 56],
+    alarm: "#f0803c", better: [64, 146, 220], worse: [226, 128, 48], even: [42, 48, 56],
   };
-  const strangers = new Map();
+  // By place in the program's list, so that a backend looks alike in every report.
+  const places = new Map();
   const look = (backend) => {
-    if (Object.hasOwn(kBackends, backend)) return kBackends[backend];
-    if (!strangers.has(backend)) strangers.set(backend, kOthers[strangers.size % kOthers.length]);
-    return strangers.get(backend);
+    if (!places.has(backend)) places.set(backend, places.size);
+    return kLooks[places.get(backend) % kLooks.length];
   };
   const mix = (from, to, share) =>
     "rgb(" + from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",") + ")";
 
-  return (dark) => {
+  const theme = (dark) => {
     const base = dark ? kDark : kLight;
     return {
       ...base,
@@ -54,4 +52,6 @@ headroom.theme = (() => {
         Math.abs(Math.log2(value)) / 2 > 0.45 ? "#ffffff" : base.text,
     };
   };
+  theme.order = (backends) => backends.forEach(look);
+  return theme;
 })();

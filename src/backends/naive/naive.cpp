@@ -1,5 +1,5 @@
 // Scalar means scalar: the textbook loops with vectorisation switched off.
-#include "backends/naive/textbook_backend.hpp"
+#include "backends/textbook/textbook_backend.hpp"
 
 namespace {
 
@@ -11,6 +11,16 @@ headroom::BackendInfo describe() {
   return info;
 }
 
+const headroom::BackendFacts& facts() {
+  static const headroom::BackendFacts facts = [] {
+    headroom::BackendFacts plain;
+    plain.attend_bytes = headroom::naive::score_bytes;
+    plain.preference = 50;
+    return plain;
+  }();
+  return facts;
+}
+
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig&) {
   return std::make_unique<headroom::naive::TextbookBackend>(headroom::textbook::scalar::kKernels,
                                                             "loops:scalar");
@@ -18,4 +28,4 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig&) {
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(naive) = {describe, headroom::naive::declines, make};
+HEADROOM_DEFINE_BACKEND(naive) = {describe, facts, headroom::naive::declines, make};

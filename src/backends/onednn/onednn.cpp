@@ -47,6 +47,28 @@ headroom::BackendInfo describe() {
 
 std::optional<std::string> declines(const headroom::Shape&) { return std::nullopt; }
 
+// Keys and values are packed again for the library's products.
+double packed_bytes(const headroom::Shape& shape) {
+  return 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_out) * sizeof(float);
+}
+
+const headroom::BackendFacts& facts() {
+  static const headroom::BackendFacts facts = [] {
+    headroom::BackendFacts vendor;
+    vendor.gflops = 80;
+    vendor.narrow_share = 0.6;
+    vendor.call_seconds = 5e-6;
+    vendor.attend_bytes = packed_bytes;
+    vendor.preference = 30;
+    vendor.one_isa_per_process = true;
+    vendor.library = "libdnnl.so";
+    vendor.build_packages = {"libdnnl-dev", "ocl-icd-opencl-dev"};
+    vendor.packages = {"libdnnl2", "libgomp1", "ocl-icd-libopencl1"};
+    return vendor;
+  }();
+  return facts;
+}
+
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   onednn::limit_isa(config.isa);
   return std::make_unique<OnednnBackend>(config.threads);
@@ -54,4 +76,4 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(onednn) = {describe, declines, make};
+HEADROOM_DEFINE_BACKEND(onednn) = {describe, facts, declines, make};

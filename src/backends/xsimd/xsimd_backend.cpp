@@ -21,6 +21,19 @@ BackendInfo describe() {
 
 std::optional<std::string> declines(const Shape&) { return std::nullopt; }
 
+const BackendFacts& facts() {
+  static const BackendFacts facts = [] {
+    BackendFacts kernels;
+    kernels.gflops = 70;
+    kernels.narrow_share = 0.8;
+    kernels.attend_bytes = simd::attend_bytes;
+    kernels.preference = 10;
+    kernels.build_packages = {"libxsimd-dev"};
+    return kernels;
+  }();
+  return facts;
+}
+
 std::unique_ptr<Backend> make(const BackendConfig& config) {
   return simd::make_simd_backend(config.isa, std::make_unique<SerialExecutor>());
 }
@@ -28,4 +41,5 @@ std::unique_ptr<Backend> make(const BackendConfig& config) {
 }  // namespace
 }  // namespace headroom
 
-HEADROOM_DEFINE_BACKEND(xsimd) = {headroom::describe, headroom::declines, headroom::make};
+HEADROOM_DEFINE_BACKEND(xsimd) = {headroom::describe, headroom::facts, headroom::declines,
+                                  headroom::make};

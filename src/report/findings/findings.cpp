@@ -35,7 +35,7 @@ void ask_all(ShapeFindings& shape, judge::Comparisons& comparisons, std::size_t&
                         by_control += found.by_control ? 1 : 0;
                       });
     };
-    ask(judge::naive_of(rivals, cell), contest.over_naive);
+    ask(judge::baseline_of(rivals, cell), contest.over_baseline);
     ask(judge::wrapper_of(rivals, cell), contest.over_wrapper);
     ask(fastest, contest.behind_fastest);
   }

@@ -26,7 +26,7 @@ struct Versus {
 /// where the baseline was not measured.
 struct Contest {
   const record::CellResult* cell = nullptr;
-  std::optional<Versus> over_naive;      ///< of the same shape and formulation
+  std::optional<Versus> over_baseline;   ///< of the same shape and formulation
   std::optional<Versus> over_wrapper;    ///< of the same shape, backend and threads
   std::optional<Versus> behind_fastest;  ///< of the same shape; empty for the fastest itself
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "program/json_text.hpp"
 #include "report/words/wording.hpp"
 
@@ -35,7 +36,7 @@ ordered_json versus_json(const std::optional<Versus>& versus, bool as_speed_up) 
 ordered_json finding_json(const Findings& findings, const Contest& contest) {
   const record::CellResult& cell = *contest.cell;
   if (cell.status != record::Status::ok) return nullptr;
-  ordered_json json{{"naive", versus_json(contest.over_naive, true)},
+  ordered_json json{{"baseline", versus_json(contest.over_baseline, true)},
                     {"wrapper", versus_json(contest.over_wrapper, true)},
                     {"fastest", versus_json(contest.behind_fastest, false)}};
   if (const std::optional<Roof> roof = roof_of(*findings.folder, cell.shape, cell.threads)) {
@@ -46,6 +47,18 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
     json["limit"] = share->of_memory ? "memory" : "arithmetic";
   }
   return json;
+}
+
+// In the order of the program that measured.
+ordered_json backend_names(const ordered_json& environment) {
+  ordered_json names = ordered_json::array();
+  const ordered_json& backends = value_at(environment, "/backends");
+  if (!backends.is_array()) return names;
+  for (const ordered_json& backend : backends) {
+    const std::string name = text_at(backend, "/name", "");
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -71,6 +84,8 @@ std::string page_data(const Findings& findings) {
                           {"order", order},
                           {"shapes", shapes},
                           {"findings", by_place},
+                          {"baseline", baseline_backend()},
+                          {"backends", backend_names(folder.environment)},
                           {"noise_floor", rounded(findings.noise_floor)},
                           {"margin", rounded(findings.margin)}};
   return headroom::to_text(data);

@@ -104,14 +104,14 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
       plain(fmt::format(" on {} takes {} (95 % interval {} to {})", counted(cell.threads, "thread"),
                         format_seconds(cell.time.median), format_seconds(cell.time.ci95.low),
                         format_seconds(cell.time.ci95.high)))};
-  if (best.over_naive) {
+  if (best.over_baseline) {
     prose.push_back(plain(": "));
-    append(prose, against(cell, *best.over_naive->baseline, *best.over_naive, false,
+    append(prose, against(cell, *best.over_baseline->baseline, *best.over_baseline, false,
                           "the plain loops of "));
   }
   const Contest* next = focus.runner_up();
   if (next != nullptr && &best == focus.winner()) {
-    prose.push_back(plain(best.over_naive ? ", and " : ": "));
+    prose.push_back(plain(best.over_baseline ? ", and " : ": "));
     append(prose, against(cell, *next->cell, *next->behind_fastest, true,
                           "the best of the other backends, "));
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backends/backend.hpp"
 #include "program/numbers.hpp"
 #include "report/words/wording.hpp"
 #include "show/results_table.hpp"
@@ -59,10 +60,17 @@ Prose sureness(const ShapeFindings& shape) {
 
 Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes) {
   Table table;
-  table.columns = {
-      {"heads", true},      {"tokens", true},    {"width", true},        {"link", false},
-      {"how sure", false},  {"threads", true},   {"time", true},         {"±", true},
-      {"over naive", true}, {"of limit", false}, {"next backend", false}};
+  table.columns = {{"heads", true},
+                   {"tokens", true},
+                   {"width", true},
+                   {"link", false},
+                   {"how sure", false},
+                   {"threads", true},
+                   {"time", true},
+                   {"±", true},
+                   {fmt::format("over {}", baseline_backend()), true},
+                   {"of limit", false},
+                   {"next backend", false}};
   for (const ShapeFindings* shape : shapes) {
     const Contest& winner = *shape->winner();
     const CellResult& cell = *winner.cell;
@@ -74,7 +82,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           number(cell.threads),
                           {plain(format_seconds(cell.time.median))},
                           {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
-                          speed_up(winner.over_naive),
+                          speed_up(winner.over_baseline),
                           limit(findings, cell),
                           lead(*shape)});
   }

@@ -68,7 +68,7 @@
               data: [[{ yAxis: -band }, { yAxis: band }]] },
           })),
           { name: "A/A", type: "scatter", symbol: "diamond", symbolSize: 11,
-            itemStyle: { color: view.theme.colour("onednn") },
+            itemStyle: { color: view.theme.alarm },
             data: twice(model).map((item) => ({
               value: [item.place, 100 * (item.cell.again.ratio - 1)], item })) },
         ],

@@ -4,7 +4,7 @@
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
-      cell.family === selection.family && cell.shape.tokens === selection.tokens && cell.naive);
+      cell.family === selection.family && cell.shape.tokens === selection.tokens && cell.baseline);
 
   headroom.charts.push({
     name: "speed-up-by-heads",
@@ -26,12 +26,12 @@
       const series = [];
       for (const [name, line] of lines) {
         series.push(chart.lineSeries(view, name, line.map((cell) => ({
-          value: [cell.shape.heads, cell.naive.ratio], cell,
+          value: [cell.shape.heads, cell.baseline.ratio], cell,
         }))));
         series.push(chart.intervals(view, name, line.map((cell) =>
-          [cell.shape.heads, cell.naive.low, cell.naive.high])));
+          [cell.shape.heads, cell.baseline.low, cell.baseline.high])));
       }
-      series.push(chart.endLabels(view, lines, (cell) => [cell.shape.heads, cell.naive.ratio]));
+      series.push(chart.endLabels(view, lines, (cell) => [cell.shape.heads, cell.baseline.ratio]));
       const ticks = chart.thinned(heads, view.width - 60 - right);
       return {
         ...chart.base(view),
@@ -40,7 +40,7 @@
         xAxis: chart.logAxis(view, "heads", ticks.length > 1 ? ticks : [heads[0]], String,
           { splitLine: { show: false } }),
         yAxis: chart.logAxis(view, "times as fast as naive",
-          chart.logTicks(cells.flatMap((cell) => [cell.naive.low, cell.naive.high])),
+          chart.logTicks(cells.flatMap((cell) => [cell.baseline.low, cell.baseline.high])),
           (value) => value + " ×", { nameGap: 42 }),
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
         series,
@@ -52,8 +52,8 @@
         ["over naive", 1], ["95 % interval", 1], ["verdict"]],
       rows: cellsOf(model, selection).map((cell) => [
         cell.backend, cell.formulation, cell.threads, cell.shape.heads,
-        format.seconds(cell.time.median), format.times(cell.naive.ratio),
-        format.interval(cell.naive, format.times), cell.naive.verdict,
+        format.seconds(cell.time.median), format.times(cell.baseline.ratio),
+        format.interval(cell.baseline, format.times), cell.baseline.verdict,
       ]),
     }),
   });

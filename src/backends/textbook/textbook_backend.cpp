@@ -1,4 +1,4 @@
-#include "backends/naive/textbook_backend.hpp"
+#include "backends/textbook/textbook_backend.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -100,6 +100,11 @@ std::optional<std::string> declines(const Shape& shape) {
   if (shape.tokens == 0 || shape.tokens <= kLargest / shape.tokens) return std::nullopt;
   return "the scores of one head, " + std::to_string(shape.tokens) +
          " x tokens floats, have no 64-bit size; use a streaming backend such as xsimd";
+}
+
+double score_bytes(const Shape& shape) {
+  const auto tokens = static_cast<double>(shape.tokens);
+  return tokens * tokens * sizeof(float);
 }
 
 }  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

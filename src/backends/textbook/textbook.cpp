@@ -1,4 +1,4 @@
-#include "backends/naive/textbook.hpp"
+#include "backends/textbook/textbook.hpp"
 
 // The C functions, not the inline overloads of <cmath>: see textbook.hpp.
 #include <math.h>  // NOLINT(modernize-deprecated-headers)

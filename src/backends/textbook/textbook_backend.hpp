@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
-#include "backends/naive/textbook.hpp"
+#include "backends/textbook/textbook.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/dropout.hpp"
 
@@ -71,5 +71,8 @@ class TextbookBackend final : public Backend {
 
 /// Declines only sequences whose `T x T` scores have no 64-bit size in bytes.
 std::optional<std::string> declines(const Shape& shape);
+
+/// Bytes of the scores of one head, which are kept on purpose.
+double score_bytes(const Shape& shape);
 
 }  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

@@ -1,5 +1,5 @@
 // What the compiler alone gives: the textbook loops at -O3, once per instruction set.
-#include "backends/naive/textbook_backend.hpp"
+#include "backends/textbook/textbook_backend.hpp"
 #include "headroom/error.hpp"
 
 namespace {
@@ -28,6 +28,18 @@ headroom::BackendInfo describe() {
   return info;
 }
 
+const headroom::BackendFacts& facts() {
+  static const headroom::BackendFacts facts = [] {
+    headroom::BackendFacts vectorised;
+    vectorised.gflops = 10;
+    vectorised.narrow_share = 0.8;
+    vectorised.attend_bytes = headroom::autovec::score_bytes;
+    vectorised.preference = 40;
+    return vectorised;
+  }();
+  return facts;
+}
+
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   return std::make_unique<headroom::autovec::TextbookBackend>(
       kernels(config.isa), "loops:" + std::string(headroom::to_string(config.isa)));
@@ -35,4 +47,4 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
 
 }  // namespace
 
-HEADROOM_DEFINE_BACKEND(autovec) = {describe, headroom::autovec::declines, make};
+HEADROOM_DEFINE_BACKEND(autovec) = {describe, facts, headroom::autovec::declines, make};
