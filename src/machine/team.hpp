@@ -5,47 +5,43 @@
 #include <barrier>
 #include <functional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace headroom::machine {
+
+/// Starts a thread. Tests put in one that fails, as a system does that is out of threads.
+using ThreadStarter = std::function<std::jthread(std::function<void()>)>;
+
+std::jthread start_thread(std::function<void()> work);
 
 /// Threads that all do one share of the work and meet again. Made before the clock starts: starting
 /// a thread inside the timed part would be counted as slow arithmetic. Google Benchmark's own
 /// threads are not used because its versions differ in how they report the time of several.
 class Team {
  public:
-  /// @param share called with the thread's index in `[0, threads)`; 0 is the calling thread.
-  Team(int threads, std::function<void(int)> share)
-      : share_(std::move(share)), start_(threads), finish_(threads) {
-    for (int i = 1; i < threads; ++i) {
-      workers_.emplace_back([this, i] { work(i); });
-    }
-  }
-  ~Team() {
-    ended_ = true;
-    start_.arrive_and_wait();
-  }
+  /// Called with the thread's index in `[0, threads)`; 0 is the calling thread.
+  using Share = std::function<void(int)>;
+
+  /// @param share what `run()` does
+  /// @throws NoResource if the system does not start all threads; none is left then.
+  Team(int threads, Share share, const ThreadStarter& start = start_thread);
+  ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  void run() {
-    start_.arrive_and_wait();
-    share_(0);
-    finish_.arrive_and_wait();
-  }
+  int size() const { return threads_; }
+  void run() { run(share_); }
+  /// Another piece of work on the same threads.
+  void run(const Share& share);
 
  private:
-  void work(int index) {
-    for (;;) {
-      start_.arrive_and_wait();
-      if (ended_) return;
-      share_(index);
-      finish_.arrive_and_wait();
-    }
-  }
+  void work(int index);
+  // Frees the threads that wait for their first work, although some of them were never started.
+  void end_started();
 
-  std::function<void(int)> share_;
+  int threads_;
+  Share share_;
+  const Share* current_ = nullptr;  // written before a start, read after it
   std::barrier<> start_;
   std::barrier<> finish_;
   std::atomic<bool> ended_{false};
