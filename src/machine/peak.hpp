@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
 #include "headroom/isa.hpp"
+#include "machine/clock.hpp"
 #include "machine/team.hpp"
 
 namespace headroom::machine {
@@ -39,6 +42,10 @@ class FmaMeter {
   void run() { team_.run(); }
   /// Floating-point operations of the last burst.
   double flops() const;
+  /// The clock of the same threads. Right after a burst it is the clock of the burst, because cores
+  /// that slow down for wide instructions wait a while before they speed up again.
+  /// @return GHz, the mean of the threads; nothing where `why_no_clock` says why.
+  std::optional<double> clock_ghz();
 
  private:
   struct alignas(64) Slot {
@@ -47,11 +54,12 @@ class FmaMeter {
   };
 
   std::int64_t iterations_;
+  std::optional<ClockMeter> clock_;
   std::vector<Slot> slots_;
   Team team_;
 };
 
-/// Reading memory: every thread sums its share of a buffer larger than the last-level cache.
+/// Reading memory: every thread sums its share of a buffer, which it was also the first to write.
 class ReadMeter {
  public:
   ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel);
@@ -81,19 +89,57 @@ double best_of_bursts(Meter& meter) {
   return most;
 }
 
-/// Bytes of a buffer that no cache holds, but at most `max_bytes`.
-std::int64_t uncached_bytes(std::int64_t last_level_bytes, std::int64_t max_bytes);
+/// Asked now and then; once true, a measurement ends as soon as it can. May be empty.
+using Stopped = std::function<bool()>;
 
-/// The highest rate that was sustained: of several rounds of repetitions the round with the best
-/// median. A median, so that one lucky sample does not set the limit; the best of several rounds,
-/// so that a disturbed one does not lower it below what a layer then reaches.
-/// @return GFLOP/s of `threads` threads together.
+/// The multiply-add rate of some threads together, and whether the machine holds it.
+struct FmaPeak {
+  double gflops = 0;                ///< the limit: the best that a few tenths of a second gave
+  std::optional<double> clock_ghz;  ///< right after that; empty where `why_no_clock` says why
+  double sustained_gflops = 0;      ///< mean of `kSustainedSeconds` without a pause
+  std::optional<double> sustained_clock_ghz;  ///< right after that
+
+  /// Whether the machine goes on at the rate of the limit. If not, the limit is one of bursts.
+  bool held() const { return sustained_gflops >= kHeldShare * gflops; }
+
+  /// Less than this is missing to a limit that is held: what a quiet machine scatters by.
+  static constexpr double kHeldShare = 0.95;
+};
+
+inline constexpr double kSustainedSeconds = 0.3;
+
+/// The limit is the highest rate of several rounds of repetitions, each counted by its median: a
+/// median, so that one lucky sample does not set the limit; the best of several rounds, so that a
+/// disturbed one does not lower it below what a layer then reaches.
+FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped = {});
+
+/// The limit alone. @return GFLOP/s of `threads` threads together.
 double measure_fma_peak(int threads, FmaKernel kernel);
 
-/// The same for reading memory.
-/// @param max_bytes the buffer is not made larger than this.
-/// @return GB/s (1e9 bytes) of `threads` threads together.
-double measure_read_bandwidth(int threads, std::int64_t last_level_bytes, std::int64_t max_bytes,
-                              ReadKernel kernel);
+/// Bursts without a pause until the time is over. @return what they did per second.
+/// @param burst does some work and returns how much
+/// @param timer seconds since some moment
+double sustained_rate(const std::function<double()>& burst, double seconds,
+                      const std::function<double()>& timer);
+
+/// How often to pass over a buffer: rounds of repetitions of iterations.
+struct Passes {
+  int rounds = 0;
+  int repetitions = 0;
+  std::int64_t iterations = 0;
+};
+
+/// As many passes as fit the time, and one at least.
+Passes passes_within(double seconds, double pass_seconds);
+
+/// What the passes over a buffer may take in all, unless one takes longer. Writing it and a first
+/// pass come before.
+inline constexpr double kReadSeconds = 0.5;
+
+/// The limit of reading memory, found like that of multiply-adds.
+/// @param bytes of the buffer, `uncached_buffer` tells how many
+/// @return GB/s (1e9 bytes) of `threads` threads together; 0 if it was stopped.
+double measure_read_bandwidth(int threads, std::int64_t bytes, ReadKernel kernel,
+                              const Stopped& stopped = {});
 
 }  // namespace headroom::machine

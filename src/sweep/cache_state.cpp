@@ -1,15 +1,19 @@
 #include "sweep/cache_state.hpp"
 
-#include <limits>
+#include <fmt/format.h>
 
+#include <limits>
+#include <string>
+
+#include "machine/caches.hpp"
 #include "machine/cores.hpp"
-#include "machine/processor.hpp"
+#include "sweep/exit_code.hpp"
 
 namespace headroom::sweep {
 namespace {
 
-std::int64_t bytes_to_read(std::int64_t most) {
-  return machine::uncached_bytes(machine::describe_processor().last_level_bytes(), most);
+machine::UncachedBuffer buffer_within(std::int64_t limit) {
+  return machine::uncached_buffer(machine::describe_processor(), limit / 4);
 }
 
 }  // namespace
@@ -23,8 +27,19 @@ std::optional<CacheState> parse_cache_state(std::string_view name) {
   return std::nullopt;
 }
 
+void require_emptiable_caches(std::int64_t limit) {
+  const std::string refusal = buffer_within(limit).refusal;
+  if (!refusal.empty()) {
+    throw ResourceError(fmt::format(
+        "--cache cold: {}; it may take a quarter of --max-memory, and --cache warm needs none",
+        refusal));
+  }
+}
+
 void CacheEmptier::prepare(machine::ReadKernel kernel, std::int64_t limit) {
-  meter_ = std::make_unique<machine::ReadMeter>(allowed_cores(), bytes_to_read(limit / 4), kernel);
+  require_emptiable_caches(limit);
+  meter_ =
+      std::make_unique<machine::ReadMeter>(allowed_cores(), buffer_within(limit).bytes, kernel);
 }
 
 std::int64_t CacheEmptier::bytes() const {
@@ -33,7 +48,7 @@ std::int64_t CacheEmptier::bytes() const {
 
 double seconds_to_empty_caches() {
   constexpr double kReadBytesPerSecond = 1e10;  // of a whole machine, at the least
-  return static_cast<double>(bytes_to_read(std::numeric_limits<std::int64_t>::max())) /
+  return static_cast<double>(buffer_within(std::numeric_limits<std::int64_t>::max()).bytes) /
          kReadBytesPerSecond;
 }
 

@@ -19,10 +19,15 @@ std::string_view to_string(CacheState state);
 /// Inverse of `to_string`; empty for an unknown name.
 std::optional<CacheState> parse_cache_state(std::string_view name);
 
+/// @param limit bytes of memory that may be used in all
+/// @throws ResourceError if nothing that memory allows is larger than all caches together.
+void require_emptiable_caches(std::int64_t limit);
+
 /// Empties the caches of all allowed cores by reading something larger.
 class CacheEmptier {
  public:
   /// @param limit bytes of memory that may be used in all; a quarter is taken at most
+  /// @throws ResourceError like require_emptiable_caches.
   void prepare(machine::ReadKernel kernel, std::int64_t limit);
   /// @pre prepared.
   void empty() { meter_->run(); }

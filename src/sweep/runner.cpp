@@ -9,8 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "machine/caches.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
+#include "sweep/cache_state.hpp"
 #include "sweep/interrupt.hpp"
 #include "sweep/isolation.hpp"
 #include "sweep/numbers.hpp"
@@ -190,11 +192,12 @@ Peaks measure_peaks(Isa isa, const std::set<int>& threads, machine::LimitKernels
   peaks.isa = isa;
   if (limits_of == nullptr) return peaks;
   const machine::LimitKernels kernels = limits_of(isa);
-  const std::int64_t last_level = machine::describe_processor().last_level_bytes();
-  const std::int64_t most = std::max<std::int64_t>(usable_memory({}) / 2, 1 << 20);
+  const std::int64_t to_read =
+      machine::uncached_buffer(machine::describe_processor(), usable_memory({}) / 2).bytes;
   for (const int count : threads) {
     peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
-    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, last_level, most, kernels.read);
+    if (to_read == 0) continue;  // no roof where nothing is larger than the caches
+    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, to_read, kernels.read);
   }
   return peaks;
 }
@@ -209,6 +212,7 @@ Peaks measure_peaks(const Plan& plan, machine::LimitKernelsOf limits_of) {
 
 std::vector<CellResult> run_sweep(const Plan& plan, const SweepSettings& settings,
                                   const Peaks& peaks, Journal& journal, Progress& progress) {
+  if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return Runner(plan, settings, peaks, journal, progress).run();
 }
 
