@@ -14,7 +14,7 @@ namespace headroom::machine {
 namespace {
 
 std::int64_t count_of(const Passes& passes) {
-  return passes.rounds * passes.repetitions * passes.iterations;
+  return std::int64_t{passes.rounds} * passes.repetitions * passes.iterations;
 }
 
 TEST(Passes, FitTheTimeUnlessOneIsLonger) {

@@ -148,11 +148,10 @@ double measure_fma_peak(int threads, FmaKernel kernel) {
 
 Passes passes_within(double seconds, double pass_seconds) {
   constexpr double kMost = 1e9;
+  constexpr std::int64_t kSamples = std::int64_t{kRounds} * kRepetitions;
   const double fitting = pass_seconds > 0 ? seconds / pass_seconds : kMost;
   const auto all = static_cast<std::int64_t>(std::clamp(fitting, 1.0, kMost));
-  if (all >= kRounds * kRepetitions) {
-    return {kRounds, kRepetitions, all / (kRounds * kRepetitions)};
-  }
+  if (all >= kSamples) return {kRounds, kRepetitions, all / kSamples};
   const int few = static_cast<int>(all);
   const int rounds = std::min(kRounds, few);
   return {rounds, few / rounds, 1};

@@ -16,6 +16,14 @@ machine::UncachedBuffer buffer_within(std::int64_t limit) {
   return machine::uncached_buffer(machine::describe_processor(), limit / 4);
 }
 
+std::int64_t required_bytes(std::int64_t limit) {
+  const machine::UncachedBuffer buffer = buffer_within(limit);
+  if (buffer.bytes > 0) return buffer.bytes;
+  throw ResourceError(fmt::format(
+      "--cache cold: {}; it may take a quarter of --max-memory, and --cache warm needs none",
+      buffer.refusal));
+}
+
 }  // namespace
 
 std::string_view to_string(CacheState state) { return state == CacheState::cold ? "cold" : "warm"; }
@@ -27,19 +35,10 @@ std::optional<CacheState> parse_cache_state(std::string_view name) {
   return std::nullopt;
 }
 
-void require_emptiable_caches(std::int64_t limit) {
-  const std::string refusal = buffer_within(limit).refusal;
-  if (!refusal.empty()) {
-    throw ResourceError(fmt::format(
-        "--cache cold: {}; it may take a quarter of --max-memory, and --cache warm needs none",
-        refusal));
-  }
-}
+void require_emptiable_caches(std::int64_t limit) { required_bytes(limit); }
 
 void CacheEmptier::prepare(machine::ReadKernel kernel, std::int64_t limit) {
-  require_emptiable_caches(limit);
-  meter_ =
-      std::make_unique<machine::ReadMeter>(allowed_cores(), buffer_within(limit).bytes, kernel);
+  meter_ = std::make_unique<machine::ReadMeter>(allowed_cores(), required_bytes(limit), kernel);
 }
 
 std::int64_t CacheEmptier::bytes() const {
