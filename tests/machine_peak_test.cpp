@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <thread>
 
 #include "machine/clock.hpp"
@@ -53,6 +54,22 @@ TEST(Sustained, ALimitThatIsNotHeldIsOneOfBursts) {
   EXPECT_TRUE(peak.held());
   peak.sustained_gflops = 94;
   EXPECT_FALSE(peak.held());
+}
+
+TEST(Sustained, TheClockTellsHeatFromCompany) {
+  FmaPeak peak;
+  peak.gflops = 100;
+  peak.sustained_gflops = 96;
+  EXPECT_EQ(peak.why_not_held(), "");
+  peak.sustained_gflops = 80;
+  EXPECT_EQ(peak.why_not_held(), "100.0 GFLOP/s in bursts and 80.0 over 0.3 s");
+  peak.clock_ghz = 3;
+  peak.sustained_clock_ghz = 2.4;
+  EXPECT_NE(peak.why_not_held().find("the clock fell from 3.00 to 2.40 GHz"), std::string::npos)
+      << peak.why_not_held();
+  peak.sustained_clock_ghz = 2.95;
+  EXPECT_NE(peak.why_not_held().find("stayed at 2.95 GHz, so something else"), std::string::npos)
+      << peak.why_not_held();
 }
 
 // Stands for multiply-adds: takes a microsecond and does a thousand operations an iteration.

@@ -1,5 +1,7 @@
 #include "machine/peak.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -109,6 +111,19 @@ double ReadMeter::bytes() const { return static_cast<double>(values_.bytes()); }
 
 double ReadMeter::sample() {
   return bytes() / seconds_of([this] { run(); }) * 1e-9;
+}
+
+std::string FmaPeak::why_not_held() const {
+  if (held()) return "";
+  const std::string rates = fmt::format("{:.1f} GFLOP/s in bursts and {:.1f} over {} s", gflops,
+                                        sustained_gflops, kSustainedSeconds);
+  if (!clock_ghz || !sustained_clock_ghz) return rates;
+  if (*sustained_clock_ghz < kHeldShare * *clock_ghz) {
+    return fmt::format("{}: the clock fell from {:.2f} to {:.2f} GHz", rates, *clock_ghz,
+                       *sustained_clock_ghz);
+  }
+  return fmt::format("{}: the clock stayed at {:.2f} GHz, so something else used the cores", rates,
+                     *sustained_clock_ghz);
 }
 
 double sustained_rate(const std::function<double()>& burst, double seconds,

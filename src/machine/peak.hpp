@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
@@ -101,6 +102,10 @@ struct FmaPeak {
 
   /// Whether the machine goes on at the rate of the limit. If not, the limit is one of bursts.
   bool held() const { return sustained_gflops >= kHeldShare * gflops; }
+
+  /// Empty if it is held. Else whether the clock fell, or did not, so that something else must have
+  /// taken the cores' time.
+  std::string why_not_held() const;
 
   /// Less than this is missing to a limit that is held: what a quiet machine scatters by.
   static constexpr double kHeldShare = 0.95;
