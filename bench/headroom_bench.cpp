@@ -15,7 +15,7 @@
 
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
-#include "machine/benchmark_compat.hpp"
+#include "machine/meters/benchmark_compat.hpp"
 #include "machine/memory.hpp"
 #include "measure/check.hpp"
 #include "measure/runner.hpp"

@@ -6,7 +6,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <iostream>
+
 #include "kernels/rows.hpp"
+#include "machine/no_resource.hpp"
+#include "program/exit_code.hpp"
 #include "program/process_setup.hpp"
 
 int main(int argc, char** argv) {
@@ -17,7 +21,12 @@ int main(int argc, char** argv) {
   headroom::bench::register_project();
   headroom::bench::register_attend();
   headroom::bench::register_elementwise();
-  benchmark::RunSpecifiedBenchmarks();
+  try {
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const headroom::machine::NoResource& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return headroom::kNoResource;
+  }
   benchmark::Shutdown();
   return 0;
 }

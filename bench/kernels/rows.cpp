@@ -10,9 +10,11 @@
 
 #include "backends/backend.hpp"
 #include "headroom/backend.hpp"
+#include "machine/caches.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "machine/peak.hpp"
+#include "machine/no_resource.hpp"
+#include "machine/meters/peak.hpp"
 #include "machine/processor.hpp"
 #include "simd/kernel_table.hpp"
 
@@ -31,10 +33,11 @@ machine::ReadMeter& read_meter(int threads) {
   static std::map<int, machine::ReadMeter> meters;
   const auto found = meters.find(threads);
   if (found != meters.end()) return found->second;
-  const std::int64_t bytes = machine::uncached_bytes(
-      machine::describe_processor().last_level_bytes(), machine::memory_limit().bytes / 4);
+  const machine::UncachedBuffer buffer =
+      machine::uncached_buffer(machine::describe_processor(), machine::memory_limit().bytes / 4);
+  if (buffer.bytes == 0) throw machine::NoResource("read bandwidth: " + buffer.refusal);
   const auto kernel = simd::kernel_table(available_isas().back()).read_sum;
-  return meters.try_emplace(threads, threads, bytes, kernel).first->second;
+  return meters.try_emplace(threads, threads, buffer.bytes, kernel).first->second;
 }
 
 // The rows prepared last. A few, so that contestants can be interleaved at random; not all, because

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 
 namespace headroom::cli {
 

@@ -11,7 +11,7 @@
 #include "core/regular_file.hpp"
 #include "headroom/isa.hpp"
 #include "machine/cores.hpp"
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "machine/processor.hpp"
 #include "measure/roofs.hpp"
 #include "program/json_text.hpp"

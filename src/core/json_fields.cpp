@@ -12,7 +12,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // What stands there, short enough for a message and without going into nested values.
-std::string shown(const ordered_json& value) {
+std::string excerpt(const ordered_json& value) {
   constexpr std::size_t kMost = 60;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
@@ -25,13 +25,13 @@ JsonFields::JsonFields(const ordered_json& object, std::string path)
     : object_(object), path_(std::move(path)) {
   if (!object_.is_object()) {
     throw InvalidArgument(fmt::format("{}: found {}; allowed is an object",
-                                      path_.empty() ? "line" : path_, shown(object_)));
+                                      path_.empty() ? "line" : path_, excerpt(object_)));
   }
 }
 
 void JsonFields::fail(const char* key, const std::string& allowed) const {
   throw InvalidArgument(fmt::format("{}: found {}; allowed is {}", name(key),
-                                    has(key) ? shown(object_.at(key)) : "nothing", allowed));
+                                    has(key) ? excerpt(object_.at(key)) : "nothing", allowed));
 }
 
 const ordered_json& JsonFields::at(const char* key) const {
@@ -92,7 +92,7 @@ std::vector<double> JsonFields::positives(const char* key) const {
   for (const ordered_json& value : list) {
     if (!value.is_number() || !(value.get<double>() > 0)) {
       throw InvalidArgument(fmt::format("{}: found {} in place {}; allowed is {}", name(key),
-                                        shown(value), values.size(), kAllowed));
+                                        excerpt(value), values.size(), kAllowed));
     }
     values.push_back(value.get<double>());
   }

@@ -20,9 +20,7 @@ namespace {
 // FMA peaks of a quiet machine repeat within this.
 constexpr double kSteadyPeak = 0.03;
 
-bool has_time(const record::CellResult* result) {
-  return result != nullptr && result->status == record::Status::ok;
-}
+bool is_timed(const record::CellResult* result) { return result != nullptr && result->has_time(); }
 
 std::vector<ComparedCell> join(const record::ResultsFolder& base,
                                const record::ResultsFolder& next) {
@@ -54,7 +52,7 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
 void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
   Comparisons comparisons;
   for (ComparedCell& cell : comparison.cells) {
-    if (!has_time(cell.base) || !has_time(cell.next)) continue;
+    if (!is_timed(cell.base) || !is_timed(cell.next)) continue;
     comparisons.add(cell.base, *cell.next, [&cell](const CellDifference& found) {
       cell.difference = found.difference;
       cell.by_control = found.by_control;
@@ -109,7 +107,7 @@ void warn(FolderComparison& comparison) {
                 });
   warn_of_cells(
       comparison, "had a time in BASE and have none in NEW", [](const ComparedCell& cell) {
-        if (!has_time(cell.base) || has_time(cell.next)) return std::string();
+        if (!is_timed(cell.base) || is_timed(cell.next)) return std::string();
         return cell.next == nullptr
                    ? "missing"
                    : fmt::format("{}: {}", to_string(cell.next->status), cell.next->reason);

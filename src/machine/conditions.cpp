@@ -4,39 +4,81 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cerrno>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "machine/text_file.hpp"
 
 namespace headroom::machine {
 
-Conditions current_conditions() {
-  Conditions now;
-  now.governor = read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  if (const auto off = read_number("/sys/devices/system/cpu/intel_pstate/no_turbo")) {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is wrong with a file whose text was not as expected.
+std::string problem_with(const fs::path& path) {
+  const bool readable = access(path.c_str(), R_OK) == 0;
+  const std::string what = readable ? "does not say" : std::generic_category().message(errno);
+  return path.string() + ": " + what;
+}
+
+std::string not_available(const std::string& reason) { return "not available: " + reason; }
+
+// The loads of the last 1, 5 and 15 minutes stand first.
+std::optional<double> load_of(const fs::path& file) {
+  std::istringstream words(read_line(file).value_or(""));
+  double load = 0;
+  if (!(words >> load)) return std::nullopt;
+  return load;
+}
+
+// Such as "always [madvise] never".
+std::optional<std::string> chosen_of(const fs::path& file) {
+  const std::string choices = read_line(file).value_or("");
+  const std::size_t open = choices.find('[');
+  const std::size_t close = choices.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  return choices.substr(open + 1, close - open - 1);
+}
+
+void add_frequencies(Conditions& now, const fs::path& folder) {
+  const fs::path governor = folder / "cpu0/cpufreq/scaling_governor";
+  now.governor = read_line(governor);
+  if (now.governor && now.governor->empty()) now.governor.reset();
+  if (!now.governor) now.unavailable["governor"] = not_available(problem_with(governor));
+  const fs::path intel = folder / "intel_pstate/no_turbo";
+  const fs::path others = folder / "cpufreq/boost";
+  if (const auto off = read_number(intel)) {
     now.turbo = *off == 0;
-  } else if (const auto on = read_number("/sys/devices/system/cpu/cpufreq/boost")) {
+  } else if (const auto on = read_number(others)) {
     now.turbo = *on != 0;
+  } else {
+    now.unavailable["turbo"] = not_available(problem_with(intel) + "; " + problem_with(others));
   }
-  std::array<double, 1> load{};
-  if (getloadavg(load.data(), 1) == 1) now.load = load[0];
-  const std::string pages = read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
-  const std::size_t open = pages.find('[');
-  const std::size_t close = pages.find(']');
-  if (open != std::string::npos && close != std::string::npos && close > open) {
-    now.huge_pages = pages.substr(open + 1, close - open - 1);
-  }
+}
+
+}  // namespace
+
+Conditions current_conditions(const fs::path& root) {
+  Conditions now;
+  add_frequencies(now, root / "sys/devices/system/cpu");
+  const fs::path load = root / "proc/loadavg";
+  now.load = load_of(load);
+  if (!now.load) now.unavailable["load"] = not_available(problem_with(load));
+  const fs::path pages = root / "sys/kernel/mm/transparent_hugepage/enabled";
+  now.huge_pages = chosen_of(pages);
+  if (!now.huge_pages) now.unavailable["huge_pages"] = not_available(problem_with(pages));
   return now;
 }
 
-std::optional<ProcessorTime> processor_time() {
+std::optional<ProcessorTime> processor_time(const fs::path& root) {
   // "cpu  user nice system idle iowait irq softirq steal guest guest_nice" (man 5 proc); the time
   // of guests is in that of the user already.
   constexpr std::size_t kSteal = 7;
-  std::istringstream line(read_line("/proc/stat").value_or(""));
+  std::istringstream line(read_line(root / "proc/stat").value_or(""));
   std::string name;
   line >> name;
   std::vector<std::int64_t> ticks;
@@ -46,6 +88,11 @@ std::optional<ProcessorTime> processor_time() {
   for (const std::int64_t value : ticks) time.all += value;
   time.stolen = ticks[kSteal];
   return time;
+}
+
+std::string why_no_processor_time(const fs::path& root) {
+  if (processor_time(root)) return "";
+  return not_available(problem_with(root / "proc/stat"));
 }
 
 std::map<std::string, std::string> runtime_variables() {

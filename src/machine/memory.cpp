@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <sstream>
 
+#include "machine/control_groups.hpp"
 #include "machine/text_file.hpp"
 
 namespace headroom::machine {
@@ -36,17 +36,6 @@ std::optional<std::int64_t> left_in_group(const fs::path& folder, const GroupFil
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, usage - cached));
 }
 
-// Every group from the process's own up to the mount's root: an outer limit binds as well. A
-// container often mounts its own group as the root, where the path named in /proc does not exist.
-void narrow_by_groups(MemoryLimit& limit, const fs::path& mount, const std::string& group,
-                      const GroupFiles& files) {
-  for (fs::path path = fs::path(group).relative_path();; path = path.parent_path()) {
-    const auto left = left_in_group(path.empty() ? mount : mount / path, files);
-    if (left && *left < limit.bytes) limit = {*left, files.name};
-    if (path.empty()) return;
-  }
-}
-
 }  // namespace
 
 MemoryLimit memory_limit(const fs::path& root) {
@@ -55,21 +44,10 @@ MemoryLimit memory_limit(const fs::path& root) {
   if (const auto available = number_after(meminfo, "MemAvailable:")) {
     limit = {*available * 1024, "available memory"};
   }
-  std::istringstream lines(read_text(root / "proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    std::string controllers = line.substr(first, second - first);  // with the colon before
-    std::replace(controllers.begin(), controllers.end(), ':', ',');
-    controllers += ',';
-    const std::string group = line.substr(second + 1);
-    if (controllers.find(",memory,") != std::string::npos) {
-      narrow_by_groups(limit, root / "sys/fs/cgroup/memory", group, kVersion1);
-    } else if (controllers == ",,") {
-      narrow_by_groups(limit, root / "sys/fs/cgroup", group, kVersion2);
-      narrow_by_groups(limit, root / "sys/fs/cgroup/unified", group, kVersion2);
-    }
+  for (const ControlGroup& group : control_groups(root, "memory")) {
+    const GroupFiles& files = group.version == 1 ? kVersion1 : kVersion2;
+    const auto left = left_in_group(group.folder, files);
+    if (left && *left < limit.bytes) limit = {*left, files.name};
   }
   return limit;
 }

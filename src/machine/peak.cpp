@@ -1,11 +1,14 @@
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <utility>
 
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 #include "statistics/samples.hpp"
 
 namespace headroom::machine {
@@ -24,15 +27,22 @@ double seconds_of(const std::function<void()>& run) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Seconds of one run in the best of the rounds.
-double best_median_seconds(const char* name, const std::function<void()>& run) {
+// Seconds of one run in the best of the rounds; 0 if it was stopped before one was done.
+// @param after called after each round with whether it is the best so far
+double best_median_seconds(const TimedTask& task, int rounds, const Stopped& stopped,
+                           const std::function<void(bool)>& after = {}) {
   double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    time_interleaved({{name, run, kRepetitions, kMinTime}},
-                     [&](std::size_t, const TimedSamples& samples) {
-                       const double seconds = statistics::median(samples.seconds);
-                       if (best == 0 || seconds < best) best = seconds;
-                     });
+  for (int round = 0; round < rounds; ++round) {
+    bool better = false;
+    time_interleaved(
+        {task},
+        [&](std::size_t, const TimedSamples& samples) {
+          const double seconds = statistics::median(samples.seconds);
+          better = best == 0 || seconds < best;
+          if (better) best = seconds;
+        },
+        stopped);
+    if (after) after(better);
   }
   return best;
 }
@@ -47,10 +57,17 @@ std::int64_t iterations_of_burst(FmaKernel kernel) {
   }
 }
 
+std::optional<ClockMeter> clock_meter() {
+  std::optional<CycleChain> chain = cycle_chain();
+  if (!chain) return std::nullopt;
+  return ClockMeter(std::move(*chain));
+}
+
 }  // namespace
 
 FmaMeter::FmaMeter(int threads, FmaKernel kernel)
     : iterations_(iterations_of_burst(kernel)),
+      clock_(clock_meter()),
       slots_(static_cast<std::size_t>(threads)),
       team_(threads, [this, kernel](int index) {
         Slot& slot = slots_[static_cast<std::size_t>(index)];
@@ -68,6 +85,11 @@ double FmaMeter::sample() {
   return flops() / seconds * 1e-9;
 }
 
+std::optional<double> FmaMeter::clock_ghz() {
+  if (!clock_) return std::nullopt;
+  return clock_->sample(team_);
+}
+
 ReadMeter::ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel)
     : share_(bytes / kLine / threads * (kLine / 4)),
       values_(share_ * threads),
@@ -76,7 +98,8 @@ ReadMeter::ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel)
         sums_[static_cast<std::size_t>(index) * kLine / 4] =
             kernel(values_.data() + index * share_, share_);
       }) {
-  std::fill_n(values_.data(), values_.size(), 1.0F);
+  // Memory lies near the core that writes it first.
+  team_.run([this](int index) { std::fill_n(values_.data() + index * share_, share_, 1.0F); });
 }
 
 double ReadMeter::bytes() const { return static_cast<double>(values_.bytes()); }
@@ -85,21 +108,72 @@ double ReadMeter::sample() {
   return bytes() / seconds_of([this] { run(); }) * 1e-9;
 }
 
-std::int64_t uncached_bytes(std::int64_t last_level_bytes, std::int64_t max_bytes) {
-  constexpr std::int64_t kSmallest = std::int64_t{256} << 20;
-  return std::min(max_bytes, std::max(kSmallest, 4 * last_level_bytes));
+std::string FmaPeak::why_not_held() const {
+  if (held()) return "";
+  const std::string rates = fmt::format("{:.1f} GFLOP/s in bursts and {:.1f} over {} s", gflops,
+                                        sustained_gflops, kSustainedSeconds);
+  if (!clock_ghz || !sustained_clock_ghz) return rates;
+  if (*sustained_clock_ghz < kHeldShare * *clock_ghz) {
+    return fmt::format("{}: the clock fell from {:.2f} to {:.2f} GHz", rates, *clock_ghz,
+                       *sustained_clock_ghz);
+  }
+  return fmt::format("{}: the clock stayed at {:.2f} GHz, so something else used the cores", rates,
+                     *sustained_clock_ghz);
+}
+
+double sustained_rate(const std::function<double()>& burst, double seconds,
+                      const std::function<double()>& timer) {
+  const double start = timer();
+  double done = 0;
+  double taken = 0;
+  do {
+    done += burst();
+    taken = timer() - start;
+  } while (taken < seconds);
+  return done / taken;
+}
+
+FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped) {
+  FmaMeter meter(threads, kernel);
+  FmaPeak peak;
+  TimedTask task{"fma_peak", [&] { meter.run(); }, kRepetitions, kMinTime};
+  const double seconds = best_median_seconds(task, kRounds, stopped, [&](bool best) {
+    if (best) peak.clock_ghz = meter.clock_ghz();
+  });
+  if (seconds > 0) peak.gflops = meter.flops() / seconds * 1e-9;
+  if (stopped && stopped()) return peak;
+  const auto burst = [&] {
+    meter.run();
+    return meter.flops();
+  };
+  peak.sustained_gflops =
+      sustained_rate(burst, kSustainedSeconds, ClockMeter::steady_seconds) * 1e-9;
+  peak.sustained_clock_ghz = meter.clock_ghz();
+  return peak;
 }
 
 double measure_fma_peak(int threads, FmaKernel kernel) {
-  FmaMeter meter(threads, kernel);
-  const double seconds = best_median_seconds("fma_peak", [&] { meter.run(); });
-  return seconds > 0 ? meter.flops() / seconds * 1e-9 : 0;
+  return measure_fma_limits(threads, kernel).gflops;
 }
 
-double measure_read_bandwidth(int threads, std::int64_t last_level_bytes, std::int64_t max_bytes,
-                              ReadKernel kernel) {
-  ReadMeter meter(threads, uncached_bytes(last_level_bytes, max_bytes), kernel);
-  const double seconds = best_median_seconds("read_bandwidth", [&] { meter.run(); });
+Passes passes_within(double seconds, double pass_seconds) {
+  constexpr double kMost = 1e9;
+  constexpr std::int64_t kSamples = std::int64_t{kRounds} * kRepetitions;
+  const double fitting = pass_seconds > 0 ? seconds / pass_seconds : kMost;
+  const auto all = static_cast<std::int64_t>(std::clamp(fitting, 1.0, kMost));
+  if (all >= kSamples) return {kRounds, kRepetitions, all / kSamples};
+  const int few = static_cast<int>(all);
+  const int rounds = std::min(kRounds, few);
+  return {rounds, few / rounds, 1};
+}
+
+double measure_read_bandwidth(int threads, std::int64_t bytes, ReadKernel kernel,
+                              const Stopped& stopped) {
+  ReadMeter meter(threads, bytes, kernel);
+  const Passes passes = passes_within(kReadSeconds, seconds_of([&] { meter.run(); }));
+  TimedTask task{"read_bandwidth", [&] { meter.run(); }, passes.repetitions};
+  task.iterations = passes.iterations;
+  const double seconds = best_median_seconds(task, passes.rounds, stopped);
   return seconds > 0 ? meter.bytes() / seconds * 1e-9 : 0;
 }
 

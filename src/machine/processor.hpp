@@ -8,9 +8,10 @@
 namespace headroom::machine {
 
 struct Cache {
-  std::string name;        ///< such as `"L2"`
-  std::int64_t bytes = 0;  ///< of one cache
-  int count = 0;           ///< caches of this kind in the machine
+  std::string name;              ///< such as `"L2"`
+  std::int64_t bytes = 0;        ///< of the first of them
+  int count = 0;                 ///< caches of this kind in the machine
+  std::int64_t total_bytes = 0;  ///< of all of them; they may differ in size
 };
 
 struct Processor {
@@ -26,6 +27,13 @@ struct Processor {
 
   /// Bytes of the largest cache; 0 if unknown.
   std::int64_t last_level_bytes() const;
+
+  /// Bytes of the caches next to memory, all together: a processor may have several L3s, and some
+  /// of its cores none. 0 if that of any core is unknown.
+  std::int64_t last_level_total_bytes = 0;
+
+  /// Bytes of the data caches of all levels together.
+  std::int64_t all_caches_bytes() const;
 };
 
 Processor describe_processor();

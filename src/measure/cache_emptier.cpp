@@ -1,21 +1,35 @@
 #include "measure/cache_emptier.hpp"
 
-#include <limits>
+#include <fmt/format.h>
 
+#include <limits>
+#include <string>
+
+#include "machine/caches.hpp"
 #include "machine/cores.hpp"
-#include "machine/processor.hpp"
+#include "program/exit_code.hpp"
 
 namespace headroom::measure {
 namespace {
 
-std::int64_t bytes_to_read(std::int64_t most) {
-  return machine::uncached_bytes(machine::describe_processor().last_level_bytes(), most);
+machine::UncachedBuffer buffer_within(std::int64_t limit) {
+  return machine::uncached_buffer(machine::describe_processor(), limit / 4);
+}
+
+std::int64_t required_bytes(std::int64_t limit) {
+  const machine::UncachedBuffer buffer = buffer_within(limit);
+  if (buffer.bytes > 0) return buffer.bytes;
+  throw ResourceError(fmt::format(
+      "--cache cold: {}; it may take a quarter of --max-memory, and --cache warm needs none",
+      buffer.refusal));
 }
 
 }  // namespace
 
+void require_emptiable_caches(std::int64_t limit) { required_bytes(limit); }
+
 void CacheEmptier::prepare(machine::ReadKernel kernel, std::int64_t limit) {
-  meter_ = std::make_unique<machine::ReadMeter>(allowed_cores(), bytes_to_read(limit / 4), kernel);
+  meter_ = std::make_unique<machine::ReadMeter>(allowed_cores(), required_bytes(limit), kernel);
 }
 
 std::int64_t CacheEmptier::bytes() const {
@@ -24,7 +38,7 @@ std::int64_t CacheEmptier::bytes() const {
 
 double seconds_to_empty_caches() {
   constexpr double kReadBytesPerSecond = 1e10;  // of a whole machine, at the least
-  return static_cast<double>(bytes_to_read(std::numeric_limits<std::int64_t>::max())) /
+  return static_cast<double>(buffer_within(std::numeric_limits<std::int64_t>::max()).bytes) /
          kReadBytesPerSecond;
 }
 

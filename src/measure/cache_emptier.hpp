@@ -4,14 +4,19 @@
 #include <cstdint>
 #include <memory>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 
 namespace headroom::measure {
+
+/// @param limit bytes of memory that may be used in all
+/// @throws ResourceError if nothing that memory allows is larger than all caches together.
+void require_emptiable_caches(std::int64_t limit);
 
 /// Empties the caches of all allowed cores by reading something larger.
 class CacheEmptier {
  public:
   /// @param limit bytes of memory that may be used in all; a quarter is taken at most
+  /// @throws ResourceError like require_emptiable_caches.
   void prepare(machine::ReadKernel kernel, std::int64_t limit);
   /// @pre prepared.
   void empty() { meter_->run(); }

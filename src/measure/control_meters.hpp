@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 
 namespace headroom::measure {
 

@@ -12,7 +12,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "judge/noise.hpp"
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 #include "measure/cache_emptier.hpp"
 #include "measure/check.hpp"
 #include "measure/control_meters.hpp"

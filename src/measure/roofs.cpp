@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "machine/caches.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
 
@@ -13,11 +14,12 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
   peaks.isa = isa;
   if (limits_of == nullptr) return peaks;
   const machine::LimitKernels kernels = limits_of(isa);
-  const std::int64_t last_level = machine::describe_processor().last_level_bytes();
-  const std::int64_t most = std::max<std::int64_t>(machine::usable_memory({}) / 2, 1 << 20);
+  const std::int64_t to_read =
+      machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
     peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
-    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, last_level, most, kernels.read);
+    if (to_read == 0) continue;  // no roof where nothing is larger than the caches
+    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, to_read, kernels.read);
   }
   return peaks;
 }

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "plan/cell.hpp"
 #include "record/environment.hpp"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "measure/cache_emptier.hpp"
 #include "measure/isolation.hpp"
 #include "plan/budget.hpp"
 #include "program/signals.hpp"
@@ -73,7 +74,7 @@ class Runner {
   }
 
   double seconds_of_group(const plan::Group& group) const {
-    return plan::group_seconds(group, settings_.timing, estimator_, measure_.limits);
+    return plan::seconds_of(group, settings_.timing, estimator_, measure_.limits);
   }
 
   double seconds_of_groups_after(std::size_t group) const {
@@ -115,6 +116,7 @@ class Runner {
 std::vector<record::CellResult> run_plan(const plan::Plan& plan, const SweepSettings& settings,
                                          const record::Peaks& peaks, record::Journal& journal,
                                          Progress& progress) {
+  if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return Runner(plan, settings, peaks, journal, progress).run();
 }
 

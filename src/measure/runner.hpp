@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "measure/progress.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "measure/progress.hpp"
 #include "measure/runner.hpp"
 #include "plan/axes.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "measure/runner.hpp"
 #include "pick/pick.hpp"
 #include "plan/axes.hpp"

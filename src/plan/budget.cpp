@@ -43,8 +43,8 @@ void skip_dearest(Plan& plan, const TimingPlan& timing, double budget, const Est
 
 }  // namespace
 
-double group_seconds(const Group& group, const TimingPlan& timing, const Estimator& estimator,
-                     const Limits& limits) {
+double seconds_of(const Group& group, const TimingPlan& timing, const Estimator& estimator,
+                  const Limits& limits) {
   double seconds = 0;
   bool any = false;
   for (const Cell& cell : group.cells) {
@@ -59,7 +59,7 @@ double group_seconds(const Group& group, const TimingPlan& timing, const Estimat
 double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,
                     const Limits& limits) {
   double seconds = 0;
-  for (const Group& group : plan.groups) seconds += group_seconds(group, timing, estimator, limits);
+  for (const Group& group : plan.groups) seconds += seconds_of(group, timing, estimator, limits);
   return seconds;
 }
 

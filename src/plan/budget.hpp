@@ -9,8 +9,8 @@ namespace headroom::plan {
 
 /// Seconds of the cells of one shape that these limits let through, with what they share; 0 if
 /// there are none.
-double group_seconds(const Group& group, const TimingPlan& timing, const Estimator& estimator,
-                     const Limits& limits);
+double seconds_of(const Group& group, const TimingPlan& timing, const Estimator& estimator,
+                  const Limits& limits);
 
 /// Likewise for all shapes.
 double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "headroom/shape.hpp"
-#include "machine/peak.hpp"
+#include "machine/meters/peak.hpp"
 #include "plan/cell.hpp"
 #include "statistics/samples.hpp"
 

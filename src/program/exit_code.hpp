@@ -1,4 +1,4 @@
-// How the programs end; see the exit codes in the README.
+// How the programs end; see docs/commands.md.
 #pragma once
 
 #include <stdexcept>

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_if_different(const ResultsFolder& folder, const nlohmann::ordered_json& environment) {
+void refuse_another_sweep(const ResultsFolder& folder, const nlohmann::ordered_json& environment) {
   const auto differences = identity_differences(folder.environment, "the folder", environment,
                                                 "this run", Shards::must_match);
   if (differences.empty()) return;
@@ -55,7 +55,7 @@ Continuation continue_sweep(plan::Plan& plan, const nlohmann::ordered_json& envi
   Continuation continuation;
   if (nothing_to_continue(journal.folder())) return continuation;
   ResultsFolder folder = read_results_folder(journal.folder(), Empty::accept);
-  refuse_if_different(folder, environment);
+  refuse_another_sweep(folder, environment);
   const std::set<std::string> again = drop_crashed_and_torn(folder, journal);
   continuation.found = true;
   continuation.environment = std::move(folder.environment);

@@ -12,7 +12,7 @@
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 #include "program/fingerprint.hpp"
 #include "program/process_setup.hpp"
 
@@ -76,6 +76,7 @@ ordered_json conditions_json() {
           {"turbo", or_null(now.turbo)},
           {"load", or_null(now.load)},
           {"huge_pages", or_null(now.huge_pages)},
+          {"unavailable", now.unavailable},
           {"openmp_wait_policy", openmp_wait_policy()},
           {"variables", machine::runtime_variables()}};
 }

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-void refuse_if_different(const ResultsFolder& first, const ResultsFolder& next) {
+void refuse_another_part(const ResultsFolder& first, const ResultsFolder& next) {
   const auto differences =
       identity_differences(first.environment, first.path.string(), next.environment,
                            next.path.string(), Shards::may_differ);
@@ -81,7 +81,7 @@ Merged merge_folders(const std::vector<fs::path>& paths, const fs::path& out) {
     folders.push_back(read_results_folder(path, Empty::accept));
     const auto& notes = folders.back().notes;
     merged.notes.insert(merged.notes.end(), notes.begin(), notes.end());
-    refuse_if_different(folders.front(), folders.back());
+    refuse_another_part(folders.front(), folders.back());
   }
   const std::string lines = join_lines(folders, merged);
   merged.planned = planned_cells(folders.front().environment);

@@ -59,6 +59,8 @@ struct CellResult {
   std::optional<AttentionCosts> costs;         ///< once the layer was made
   std::optional<reference::Comparison> error;  ///< once it was checked
   std::int64_t checked_rows = 0;
+
+  bool has_time() const { return status == Status::ok; }
 };
 
 /// A line of `results.jsonl`.

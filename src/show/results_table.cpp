@@ -12,8 +12,6 @@
 #include "backends/backend.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
-#include "measure/group_measurement.hpp"
-#include "measure/runner.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::show {
@@ -76,7 +74,7 @@ std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   return fmt::format("  fastest, not to be told apart: {}\n", fmt::join(tied, ", "));
 }
 
-std::string shape_table(const std::vector<Row>& rows, const Results& rivals) {
+std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   const Shape& shape = rivals.front()->shape;
   std::string text = fmt::format("\n{}  {:.3g} GFLOP, weights {}", shape.id(),
                                  shape.flops().total() * 1e-9, format_bytes(shape.bytes().weights));
@@ -135,7 +133,7 @@ std::string results_table(const std::vector<record::CellResult>& results) {
   }
   std::string text;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    text += shape_table(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()];
+    text += block_of(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()];
   }
   if (!fastest.empty()) {
     text +=

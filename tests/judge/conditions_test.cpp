@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "judge/cautions.hpp"
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 #include "program/fingerprint.hpp"
 #include "support/sample_results.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/compare.hpp"
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::judge {

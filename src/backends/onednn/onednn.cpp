@@ -4,7 +4,7 @@
 #include <dnnl.hpp>
 
 #include "backends/backend.hpp"
-#include "backends/onednn/attention.hpp"
+#include "backends/onednn/head_attention.hpp"
 #include "backends/onednn/projection.hpp"
 
 namespace {
@@ -48,7 +48,7 @@ headroom::BackendInfo describe() {
 std::optional<std::string> declines(const headroom::Shape&) { return std::nullopt; }
 
 // Keys and values are packed again for the library's products.
-double packed_bytes(const headroom::Shape& shape) {
+double repacked_bytes(const headroom::Shape& shape) {
   return 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_out) * sizeof(float);
 }
 
@@ -58,7 +58,7 @@ const headroom::BackendFacts& facts() {
     vendor.gflops = 80;
     vendor.narrow_share = 0.6;
     vendor.call_seconds = 5e-6;
-    vendor.attend_bytes = packed_bytes;
+    vendor.attend_bytes = repacked_bytes;
     vendor.preference = 30;
     vendor.one_isa_per_process = true;
     vendor.library = "libdnnl.so";

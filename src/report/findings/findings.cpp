@@ -14,11 +14,9 @@ using judge::Verdict;
 using record::CellResult;
 using record::Status;
 
-bool has_time(const CellResult& result) { return result.status == Status::ok; }
-
 // `auto` is one of the other backends under another name: it never wins, nor ties with itself.
 bool competes(const CellResult& result) {
-  return has_time(result) && result.cell.backend != "auto";
+  return result.has_time() && result.cell.backend != "auto";
 }
 
 // Of all shapes together, before any is answered.
@@ -49,7 +47,7 @@ void find_fastest(ShapeFindings& shape) {
   }
 }
 
-std::vector<ShapeFindings> by_shape(const record::ResultsFolder& folder) {
+std::vector<ShapeFindings> findings_by_shape(const record::ResultsFolder& folder) {
   std::vector<ShapeFindings> shapes;
   std::map<std::string, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
@@ -116,7 +114,7 @@ Findings find_out(const record::ResultsFolder& folder) {
   findings.folder = &folder;
   findings.noise_floor = judge::recorded_noise_floor(folder);
   findings.margin = std::max(judge::CompareSettings{}.threshold, findings.noise_floor);
-  findings.shapes = by_shape(folder);
+  findings.shapes = findings_by_shape(folder);
   judge::Comparisons comparisons;
   for (ShapeFindings& shape : findings.shapes) ask_all(shape, comparisons, findings.by_control);
   comparisons.run(findings.noise_floor);

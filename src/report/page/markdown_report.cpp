@@ -50,9 +50,9 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   text += pictures_text(pictures);
   text += section("Every shape", conclusion.every_shape);
   text += section("The machine", machine_facts(folder));
-  text += section("Backends", backend_facts(folder));
+  text += section("Backends", backend_rows(folder));
   text += section("The method", method_facts(findings));
-  text += section("Cells without a time", cells_without_time(folder));
+  text += section("Cells without a time", table_without_times(folder));
   text += section("Noise and drift", noise_facts(findings));
   return text;
 }

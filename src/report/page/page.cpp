@@ -65,7 +65,7 @@ constexpr const char* kNoCharts =
 std::string page(const Findings& findings, const Conclusion& conclusion, const std::string& data) {
   const record::ResultsFolder& folder = *findings.folder;
   const Assets& parts = assets();
-  const Table without = cells_without_time(folder);
+  const Table without = table_without_times(folder);
   const Places places{
       {"version", HEADROOM_VERSION},
       {"title", escape_html(plain_text(conclusion.headline))},
@@ -80,7 +80,7 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"every_shape", table_or(conclusion.every_shape, "The fastest cell of every shape",
                                "There is no shape with a time.")},
       {"machine", html(machine_facts(folder), "The machine")},
-      {"backends", table_or(backend_facts(folder), "Backends", "No backends were recorded.")},
+      {"backends", table_or(backend_rows(folder), "Backends", "No backends were recorded.")},
       {"method", html(method_facts(findings), "The method")},
       {"noise", html(noise_facts(findings), "Noise and drift")},
       {"without_time",

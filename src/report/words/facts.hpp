@@ -13,7 +13,7 @@ namespace headroom::report {
 Table machine_facts(const record::ResultsFolder& folder);
 
 /// Backends with their libraries; those that were not there with the reason.
-Table backend_facts(const record::ResultsFolder& folder);
+Table backend_rows(const record::ResultsFolder& folder);
 
 /// Threads, samples, counting of operations, baselines, and the rule by which cells are told apart.
 Table method_facts(const Findings& findings);
@@ -22,7 +22,7 @@ Table method_facts(const Findings& findings);
 Table noise_facts(const Findings& findings);
 
 /// Cells without a time, with the status and the reason.
-Table cells_without_time(const record::ResultsFolder& folder);
+Table table_without_times(const record::ResultsFolder& folder);
 
 /// What a reader must know before the figures: dropped lines, missing cells, warnings of the sweep.
 std::vector<Prose> remarks(const record::ResultsFolder& folder);

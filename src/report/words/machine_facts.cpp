@@ -14,18 +14,18 @@ namespace {
 using nlohmann::ordered_json;
 
 // Any value as people read it: text without quotes, a list with commas, null as `otherwise`.
-std::string shown(const ordered_json& value, const std::string& otherwise = "not known") {
+std::string said(const ordered_json& value, const std::string& otherwise = "not known") {
   if (value.is_null()) return otherwise;
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   if (!value.is_array()) return headroom::to_text(value);
   std::vector<std::string> parts;
-  for (const ordered_json& part : value) parts.push_back(shown(part, otherwise));
+  for (const ordered_json& part : value) parts.push_back(said(part, otherwise));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string bytes(const ordered_json& value) {
-  return value.is_number_integer() ? format_bytes(value.get<std::int64_t>()) : shown(value);
+  return value.is_number_integer() ? format_bytes(value.get<std::int64_t>()) : said(value);
 }
 
 std::string caches(const ordered_json& environment) {
@@ -33,9 +33,8 @@ std::string caches(const ordered_json& environment) {
   if (!list.is_array() || list.empty()) return "not known";
   std::vector<std::string> parts;
   for (const ordered_json& cache : list) {
-    parts.push_back(fmt::format("{} {} × {}", shown(value_at(cache, "/name")),
-                                shown(value_at(cache, "/count")),
-                                bytes(value_at(cache, "/bytes"))));
+    parts.push_back(fmt::format("{} {} × {}", said(value_at(cache, "/name")),
+                                said(value_at(cache, "/count")), bytes(value_at(cache, "/bytes"))));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -60,11 +59,11 @@ std::string peaks(const ordered_json& environment) {
 std::string conditions(const ordered_json& environment) {
   const ordered_json& load = value_at(environment, "/conditions/load");
   return fmt::format("governor {}, turbo {}, load {}, huge pages {}, OpenMP wait policy {}",
-                     shown(value_at(environment, "/conditions/governor")),
-                     shown(value_at(environment, "/conditions/turbo")),
-                     load.is_number() ? fmt::format("{:.2f}", load.get<double>()) : shown(load),
-                     shown(value_at(environment, "/conditions/huge_pages")),
-                     shown(value_at(environment, "/conditions/openmp_wait_policy")));
+                     said(value_at(environment, "/conditions/governor")),
+                     said(value_at(environment, "/conditions/turbo")),
+                     load.is_number() ? fmt::format("{:.2f}", load.get<double>()) : said(load),
+                     said(value_at(environment, "/conditions/huge_pages")),
+                     said(value_at(environment, "/conditions/openmp_wait_policy")));
 }
 
 void add(Table& table, const char* name, const std::string& value) {
@@ -75,7 +74,7 @@ void add(Table& table, const char* name, const std::string& value) {
 
 Table machine_facts(const record::ResultsFolder& folder) {
   const ordered_json& environment = folder.environment;
-  const auto at = [&](const char* place) { return shown(value_at(environment, place)); };
+  const auto at = [&](const char* place) { return said(value_at(environment, place)); };
   Table table{{{"what", false}, {"found", false}}, {}};
   add(table, "processor",
       fmt::format("{} ({})", at("/processor/name"), at("/processor/architecture")));
@@ -99,18 +98,17 @@ Table machine_facts(const record::ResultsFolder& folder) {
   return table;
 }
 
-Table backend_facts(const record::ResultsFolder& folder) {
+Table backend_rows(const record::ResultsFolder& folder) {
   Table table{{{"backend", false}, {"what it is", false}, {"library", false}}, {}};
   const ordered_json& backends = value_at(folder.environment, "/backends");
   if (!backends.is_array()) return table;
   for (const ordered_json& backend : backends) {
     const ordered_json& reason = value_at(backend, "/reason");
-    const std::string library = shown(value_at(backend, "/library"), "");
-    table.rows.push_back(
-        {{code(shown(value_at(backend, "/name")))},
-         {plain(reason.is_string() ? "not available: " + shown(reason)
-                                   : shown(value_at(backend, "/description"), ""))},
-         {plain(library.empty() ? "none" : library)}});
+    const std::string library = said(value_at(backend, "/library"), "");
+    table.rows.push_back({{code(said(value_at(backend, "/name")))},
+                          {plain(reason.is_string() ? "not available: " + said(reason)
+                                                    : said(value_at(backend, "/description"), ""))},
+                          {plain(library.empty() ? "none" : library)}});
   }
   return table;
 }

@@ -84,7 +84,7 @@ std::vector<Prose> remarks(const record::ResultsFolder& folder) {
   return all;
 }
 
-Table cells_without_time(const record::ResultsFolder& folder) {
+Table table_without_times(const record::ResultsFolder& folder) {
   Table table{{{"status", false}, {"cell", false}, {"reason", false}}, {}};
   for (const CellResult* result : record::in_order(folder)) {
     if (result->status == record::Status::ok) continue;

@@ -39,7 +39,7 @@
         grid: { left: 58, right, top: 46, bottom: 50 },
         xAxis: chart.logAxis(view, "heads", ticks.length > 1 ? ticks : [heads[0]], String,
           { splitLine: { show: false } }),
-        yAxis: chart.logAxis(view, "times as fast as naive",
+        yAxis: chart.logAxis(view, "times as fast as " + model.baseline,
           chart.logTicks(cells.flatMap((cell) => [cell.baseline.low, cell.baseline.high])),
           (value) => value + " ×", { nameGap: 42 }),
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
@@ -49,7 +49,7 @@
 
     table: (model, selection) => ({
       columns: [["backend"], ["formulation"], ["threads", 1], ["heads", 1], ["time", 1],
-        ["over naive", 1], ["95 % interval", 1], ["verdict"]],
+        ["over the baseline", 1], ["95 % interval", 1], ["verdict"]],
       rows: cellsOf(model, selection).map((cell) => [
         cell.backend, cell.formulation, cell.threads, cell.shape.heads,
         format.seconds(cell.time.median), format.times(cell.baseline.ratio),

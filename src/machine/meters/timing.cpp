@@ -1,9 +1,9 @@
-#include "machine/timing.hpp"
+#include "machine/meters/timing.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "machine/benchmark_compat.hpp"
+#include "machine/meters/benchmark_compat.hpp"
 
 namespace headroom::machine {
 namespace {

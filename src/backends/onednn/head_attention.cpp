@@ -1,4 +1,4 @@
-#include "backends/onednn/attention.hpp"
+#include "backends/onednn/head_attention.hpp"
 
 #include <algorithm>
 #include <cmath>

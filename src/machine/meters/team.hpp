@@ -1,0 +1,51 @@
+// Threads that do one share of a piece of work each, again and again.
+#pragma once
+
+#include <atomic>
+#include <barrier>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace headroom::machine {
+
+/// Starts a thread. Tests put in one that fails, as a system does that is out of threads.
+using ThreadStarter = std::function<std::jthread(std::function<void()>)>;
+
+std::jthread start_thread(std::function<void()> work);
+
+/// Threads that all do one share of the work and meet again. Made before the clock starts: starting
+/// a thread inside the timed part would be counted as slow arithmetic. Google Benchmark's own
+/// threads are not used because its versions differ in how they report the time of several.
+class Team {
+ public:
+  /// Called with the thread's index in `[0, threads)`; 0 is the calling thread.
+  using Share = std::function<void(int)>;
+
+  /// @param share what `run()` does
+  /// @throws NoResource if the system does not start all threads; none is left then.
+  Team(int threads, Share share, const ThreadStarter& start = start_thread);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return threads_; }
+  void run() { run(share_); }
+  /// Another piece of work on the same threads.
+  void run(const Share& share);
+
+ private:
+  void work(int index);
+  // Frees the threads that wait for their first work, although some of them were never started.
+  void end_started();
+
+  int threads_;
+  Share share_;
+  const Share* current_ = nullptr;  // written before a start, read after it
+  std::barrier<> start_;
+  std::barrier<> finish_;
+  std::atomic<bool> ended_{false};
+  std::vector<std::jthread> workers_;  // last, so that they end before what they use
+};
+
+}  // namespace headroom::machine
