@@ -10,15 +10,12 @@
 
 namespace headroom::reference {
 
-/// What the layer should give for some rows of `y`, and how well conditioned each element is.
+/// What the layer should give for some rows of `y`, and how near a result in float has to be.
 struct Expected {
   std::vector<std::int64_t> rows;  ///< which of the `B * T` rows, ascending
   std::int64_t width = 0;          ///< columns of `y`
   std::vector<double> y;           ///< `rows x width`
-  std::vector<double> magnitude;   ///< A of numerics.md: the same sums over absolute values
-  /// L of numerics.md: a row's largest `scale * sum |q k|` over heads and columns. 0, the stricter
-  /// choice, where a few rows of a large layer were computed without its keys.
-  std::vector<double> logit;
+  std::vector<double> bound;       ///< how far each may be off in float, see element_bound.hpp
 };
 
 /// Every row of the shape.

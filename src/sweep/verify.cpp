@@ -171,6 +171,7 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<Cell
                                    format_bytes(memory_limit));
       } else {
         if (!problem) problem = make_problem(each.shape, seed, each.data, kCheckFlops);
+        check.data = problem->data;
         check = check_cell(*problem, cell, check);
       }
       count(check, counts);
