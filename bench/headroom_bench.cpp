@@ -15,8 +15,8 @@
 
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
-#include "machine/meters/benchmark_compat.hpp"
 #include "machine/memory.hpp"
+#include "machine/meters/benchmark_compat.hpp"
 #include "measure/check.hpp"
 #include "measure/runner.hpp"
 #include "plan/axes.hpp"

@@ -10,6 +10,7 @@
 #include "kernels/rows.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
+#include "reference/oracle_cost.hpp"
 
 namespace headroom::bench {
 namespace {

@@ -13,8 +13,8 @@
 #include "machine/caches.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "machine/no_resource.hpp"
 #include "machine/meters/peak.hpp"
+#include "machine/no_resource.hpp"
 #include "machine/processor.hpp"
 #include "simd/kernel_table.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
+#include "reference/oracle_cost.hpp"
 
 namespace headroom::measure {
 namespace {
@@ -26,6 +27,8 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
     scale(problem.weights.query);
     scale(problem.weights.key);
   }
+  // numerics.md: dropout goes by the element bound, whatever the values.
+  if (shape.dropout > 0) problem.data = reference::Data::adversarial;
   problem.expected =
       reference::attention(shape, problem.weights, problem.x.view(),
                            reference::affordable_rows(shape, max_flops), allowed_cores());

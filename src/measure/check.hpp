@@ -18,7 +18,7 @@ struct Problem {
   SplitWeights weights;
   Matrix x;
   reference::Expected expected;
-  reference::Data data = reference::Data::standard;
+  reference::Data data = reference::Data::standard;  ///< which limits apply
 
   bool all_rows_checked() const {
     return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();
@@ -27,7 +27,8 @@ struct Problem {
 
 /// Draws weights and input from the seed and computes the expected result of as many rows as
 /// `max_flops` allows. Adversarial data has query and key weights scaled so that logits reach
-/// about 100, where a softmax that is careless with its maximum overflows.
+/// about 100, where a softmax that is careless with its maximum overflows. Its limits are those of
+/// numerics.md: the element bound for adversarial data and for every shape with dropout.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops);
 

@@ -172,6 +172,7 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
         check.status = record::Status::skipped;
       } else {
         if (!problem) problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops);
+        check.data = problem->data;
         check = check_cell(*problem, cell, check);
       }
       count(check, counts);

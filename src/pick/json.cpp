@@ -11,11 +11,9 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json cost_json(const LinkCost& cost) {
-  return {{"packages", cost.packages},
-          {"build_packages", cost.build_packages},
-          {"libraries", cost.libraries},
-          {"library_bytes", cost.library_bytes},
-          {"measured", cost.measured}};
+  return {{"packages", cost.packages},   {"build_packages", cost.build_packages},
+          {"libraries", cost.libraries}, {"library_bytes", cost.library_bytes},
+          {"known", cost.known},         {"measured", cost.measured}};
 }
 
 ordered_json configuration_json(const Configuration& configuration) {

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "backends/backend.hpp"
+#include "headroom/backend.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::pick {
@@ -106,11 +107,19 @@ std::vector<std::string> owners(std::set<std::string> files) {
   return {packages.begin(), packages.end()};
 }
 
+bool is_linked(const std::string& backend) {
+  const std::vector<BackendInfo> all = backends();
+  return std::any_of(all.begin(), all.end(), [&](const BackendInfo& info) {
+    return info.name == backend && info.available;
+  });
+}
+
 }  // namespace
 
 LinkCost link_cost(const std::string& backend) {
   LinkCost cost;
   cost.backend = backend;
+  cost.known = is_linked(backend);
   const BackendFacts& facts = backend_facts(backend);
   cost.build_packages = facts.build_packages;
   if (facts.library.empty()) return cost;
@@ -132,12 +141,14 @@ LinkCost link_cost(const std::string& backend) {
 
 bool lighter(const LinkCost& a, const LinkCost& b) {
   const auto weight = [](const LinkCost& cost) {
-    return std::make_tuple(cost.packages.size(), cost.library_bytes, cost.build_packages.size());
+    return std::make_tuple(!cost.known, cost.packages.size(), cost.library_bytes,
+                           cost.build_packages.size());
   };
   return weight(a) < weight(b);
 }
 
 std::string to_text(const LinkCost& cost) {
+  if (!cost.known) return "not known, as it is not part of this program";
   if (cost.packages.empty()) return "nothing";
   return fmt::format(
       "{} ({})", fmt::join(cost.packages, ", "),

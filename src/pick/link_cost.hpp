@@ -13,6 +13,7 @@ struct LinkCost {
   std::int64_t library_bytes = 0;           ///< of their files
   std::vector<std::string> packages;        ///< Debian's, needed to run
   std::vector<std::string> build_packages;  ///< Debian's, needed to build
+  bool known = true;  ///< else the backend is not part of this program, and the rest says nothing
   bool measured = true;  ///< else the packages are those of Debian 12 and the bytes are unknown
 };
 
@@ -21,7 +22,8 @@ struct LinkCost {
 /// packages that dpkg says they are from.
 LinkCost link_cost(const std::string& backend);
 
-/// Fewer packages to run, then fewer bytes of shared libraries, then fewer packages to build.
+/// What is known before what is not; then fewer packages to run, then fewer bytes of shared
+/// libraries, then fewer packages to build.
 bool lighter(const LinkCost& a, const LinkCost& b);
 
 /// Such as `libtbb12 (0.3 MiB)`, or `nothing`.

@@ -11,8 +11,8 @@
 #include "machine/conditions.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "machine/processor.hpp"
 #include "machine/meters/timing.hpp"
+#include "machine/processor.hpp"
 #include "program/fingerprint.hpp"
 #include "program/process_setup.hpp"
 

@@ -22,7 +22,7 @@ inline constexpr double kMaxOverRmsLimit = 5e-5;
 struct Comparison {
   double nrmse = 0;         ///< `|o - r| / |r|`
   double max_over_rms = 0;  ///< `max |o - r| / rms(r)`
-  double bound_ratio = 0;   ///< worst `|o - r| / (eps A (1 + L / 32))`; at most 1 is within bounds
+  double bound_ratio = 0;   ///< worst `|o - r|` / bound (element_bound.hpp); at most 1 passes
   std::int64_t worst_row = 0;
   std::int64_t worst_col = 0;
   bool passed = false;

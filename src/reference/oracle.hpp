@@ -10,23 +10,16 @@
 
 namespace headroom::reference {
 
-/// What the layer should give for some rows of `y`, and how well conditioned each element is.
+/// What the layer should give for some rows of `y`, and how near a result in float has to be.
 struct Expected {
   std::vector<std::int64_t> rows;  ///< which of the `B * T` rows, ascending
   std::int64_t width = 0;          ///< columns of `y`
   std::vector<double> y;           ///< `rows x width`
-  std::vector<double> magnitude;   ///< A of numerics.md: the same sums over absolute values
-  /// L of numerics.md: a row's largest `scale * sum |q k|` over heads and columns. 0, the stricter
-  /// choice, where a few rows of a large layer were computed without its keys.
-  std::vector<double> logit;
+  std::vector<double> bound;       ///< how far each may be off in float, see element_bound.hpp
 };
 
 /// Every row of the shape.
 std::vector<std::int64_t> all_rows(const Shape& shape);
-
-/// All rows if checking them costs at most `max_flops`; else as many as that allows, at least 4,
-/// spread over the sequence and always with the first and the last.
-std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops);
 
 /// Computes the rows on up to `threads` threads. Weights are applied in the order that costs least
 /// for the number of rows, so that a few rows of a very large layer stay affordable.

@@ -51,6 +51,33 @@ void add_product(const A* row, const Block<B>& matrix, double* out) {
   }
 }
 
+/// `out += row * matrix` and `sizes += |row| * |matrix|`, reading the matrix once for both.
+template <class A, class B>
+void add_products(const A* row, const Block<B>& matrix, double* out, double* sizes) {
+  std::int64_t k = 0;
+  for (; k + 4 <= matrix.rows; k += 4) {
+    const B* b = matrix.data + k * matrix.stride;
+    const B* b1 = b + matrix.stride;
+    const B* b2 = b1 + matrix.stride;
+    const B* b3 = b2 + matrix.stride;
+    for (std::int64_t c = 0; c < matrix.cols; ++c) {
+      const double p = term<Terms::signed_values>(row[k], b[c]);
+      const double p1 = term<Terms::signed_values>(row[k + 1], b1[c]);
+      const double p2 = term<Terms::signed_values>(row[k + 2], b2[c]);
+      const double p3 = term<Terms::signed_values>(row[k + 3], b3[c]);
+      out[c] += (p + p1) + (p2 + p3);
+      sizes[c] += (std::abs(p) + std::abs(p1)) + (std::abs(p2) + std::abs(p3));
+    }
+  }
+  for (; k < matrix.rows; ++k) {
+    const B* b = matrix.data + k * matrix.stride;
+    for (std::int64_t c = 0; c < matrix.cols; ++c) {
+      out[c] += term<Terms::signed_values>(row[k], b[c]);
+      sizes[c] += term<Terms::magnitudes>(row[k], b[c]);
+    }
+  }
+}
+
 /// Four running sums, because one alone would wait for each addition to finish.
 template <Terms kTerms, class A, class B>
 double dot(const A* a, const B* b, std::int64_t count) {
@@ -61,6 +88,31 @@ double dot(const A* a, const B* b, std::int64_t count) {
   }
   for (; c < count; ++c) sums[0] += term<kTerms>(a[c], b[c]);
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// A dot product, and how large the errors of its factors may make it.
+struct SizedDot {
+  double value = 0;  ///< a.b
+  double size = 0;   ///< a_size.|b| + |a|.b_size
+};
+
+/// @pre the sizes are not negative.
+template <class T>
+SizedDot sized_dot(const T* a, const T* a_size, const T* b, const T* b_size, std::int64_t count) {
+  double values[4] = {};
+  double sizes[4] = {};
+  std::int64_t c = 0;
+  for (; c + 4 <= count; c += 4) {
+    for (int lane = 0; lane < 4; ++lane) values[lane] += a[c + lane] * b[c + lane];
+    for (int lane = 0; lane < 4; ++lane) sizes[lane] += a_size[c + lane] * std::abs(b[c + lane]);
+    for (int lane = 0; lane < 4; ++lane) sizes[lane] += std::abs(a[c + lane]) * b_size[c + lane];
+  }
+  for (; c < count; ++c) {
+    values[0] += a[c] * b[c];
+    sizes[0] += a_size[c] * std::abs(b[c]) + std::abs(a[c]) * b_size[c];
+  }
+  return {(values[0] + values[1]) + (values[2] + values[3]),
+          (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])};
 }
 
 /// Calls `task(i)` for every `i` in `[0, count)` on up to `threads` threads. The first exception

@@ -52,11 +52,11 @@ std::string name_of(const Pick& pick) {
 }
 
 TEST(Lighter, CountsPackagesThenBytesThenPackagesToBuild) {
-  LinkCost none{"naive", {}, 0, {}, {}, true};
-  LinkCost headers{"xsimd", {}, 0, {}, {"headers"}, true};
-  LinkCost small{"tbb", {"a.so"}, 10, {"a"}, {"a-dev"}, true};
-  LinkCost large{"onednn", {"b.so"}, 20, {"b"}, {"b-dev"}, true};
-  LinkCost two{"other", {"c.so", "d.so"}, 5, {"c", "d"}, {}, true};
+  LinkCost none{"naive", {}, 0, {}, {}, true, true};
+  LinkCost headers{"xsimd", {}, 0, {}, {"headers"}, true, true};
+  LinkCost small{"tbb", {"a.so"}, 10, {"a"}, {"a-dev"}, true, true};
+  LinkCost large{"onednn", {"b.so"}, 20, {"b"}, {"b-dev"}, true, true};
+  LinkCost two{"other", {"c.so", "d.so"}, 5, {"c", "d"}, {}, true, true};
   const std::vector<LinkCost> order{none, headers, small, large, two};
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t j = 0; j < order.size(); ++j) {
@@ -70,15 +70,21 @@ TEST(LinkCost, IsThatOfThisProgram) {
     EXPECT_TRUE(pick::link_cost(backend).packages.empty()) << backend;
     EXPECT_EQ(to_text(pick::link_cost(backend)), "nothing");
   }
-  // This test links neither, so that their packages are the known ones.
   for (const char* backend : {"tbb", "onednn"}) {
     const LinkCost cost = pick::link_cost(backend);
-    EXPECT_FALSE(cost.measured);
-    EXPECT_EQ(cost.library_bytes, 0);
+    EXPECT_TRUE(cost.known);
     EXPECT_FALSE(cost.packages.empty());
   }
   EXPECT_TRUE(lighter(pick::link_cost("xsimd"), pick::link_cost("tbb")));
   EXPECT_TRUE(lighter(pick::link_cost("tbb"), pick::link_cost("onednn")));
+}
+
+TEST(LinkCost, OfABackendFromElsewhereIsNotKnownAndNeverLighter) {
+  const LinkCost cost = pick::link_cost("elsewhere");
+  EXPECT_FALSE(cost.known);
+  EXPECT_NE(to_text(cost).find("not part of this program"), std::string::npos);
+  EXPECT_FALSE(lighter(cost, pick::link_cost("onednn")));
+  EXPECT_TRUE(lighter(pick::link_cost("onednn"), cost));
 }
 
 TEST(Pick, TakesTheFastest) {

@@ -66,10 +66,10 @@ ExpectedRow expected_row(const AttendProblem& problem, std::int64_t sequence, st
   return row;
 }
 
-/// How many units of `eps P |V|` a result may be off. The bound of numerics.md, `1 + L / 32`, is
-/// for a whole layer, where A sums over x W_v as well; for `attend` alone, in the same form: a
-/// score is off by about `eps L`, and so is its weight, in the numerator and in the sum; `exp`, the
-/// division and the product with V round a few times more.
+/// How many units of `eps P |V|` a result may be off. The element bound of numerics.md is for a
+/// whole layer, whose q, k and v carry errors; for `attend` alone: a score is off by about `eps L`,
+/// and so is its weight, in the numerator and in the sum; `exp`, the division and the product with
+/// V round a few times more.
 double allowed_units(double logit) { return 8.0 + 2.0 * logit; }
 
 }  // namespace

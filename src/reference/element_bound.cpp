@@ -1,0 +1,53 @@
+#include "reference/element_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace headroom::reference {
+namespace {
+
+constexpr double kRounding = kFloatEpsilon / 2;  // u
+constexpr double kLostWeight = 0x1p-125;
+
+// An upper bound of exp(t) - 1 that costs an exponential only where t is large, and stays finite.
+double grown(double t) {
+  constexpr double kLargest = 300;
+  return t < 1 ? t + t * t : std::expm1(std::min(t, kLargest));
+}
+
+}  // namespace
+
+BoundFactors bound_factors(const Shape& shape, std::int64_t visible) {
+  const auto d_in = static_cast<double>(shape.d_in);
+  const auto head_dim = static_cast<double>(shape.head_dim());
+  BoundFactors factors;
+  factors.value = 4 + std::sqrt(d_in + 8 * static_cast<double>(visible));
+  factors.logit = 4 + std::sqrt(2 * d_in + head_dim);
+  if (shape.d_proj > 0) factors.output = 4 + 2 * std::sqrt(static_cast<double>(shape.d_out));
+  return factors;
+}
+
+void weigh_bound(const BoundFactors& factors, const Softmax& softmax,
+                 const std::vector<float>& dropout, std::vector<double>& logits) {
+  constexpr double kRoundingsOfDistance = 3;
+  double mean_error = 0;  // sum_k p_k t_k
+  double mean_grown = 0;  // sum_k p_k g_k
+  for (std::size_t j = 0; j < logits.size(); ++j) {
+    const double error =
+        kRounding * (factors.logit * logits[j] - kRoundingsOfDistance * softmax.distances[j]);
+    logits[j] = grown(error);
+    mean_error += softmax.weights[j] * error;
+    mean_grown += softmax.weights[j] * logits[j];
+  }
+  const double sum = 1 + grown(mean_error);
+  for (std::size_t j = 0; j < logits.size(); ++j) {
+    const double p = softmax.weights[j];
+    const double change = p * ((1 - 2 * p) * logits[j] + mean_grown) * sum;
+    const double kept = dropout.empty() ? 1 : static_cast<double>(dropout[j]);
+    logits[j] = kept * (p * (factors.value + factors.output) +
+                        (std::clamp(change, 0.0, 1.0) + kLostWeight) / kFloatEpsilon);
+  }
+}
+
+}  // namespace headroom::reference

@@ -1,0 +1,187 @@
+// How near right results come to the element bound, and how far beyond it wrong ones are: runs
+// random layers on every backend and plants every fault in them.
+//
+//   headroom-fit-bound [PROGRAMS, default 1400] [FOLDER]
+//
+// Into FOLDER go the layers and their bounds, for pytorch.py. Three minutes.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headroom/headroom.hpp"
+#include "machine/cores.hpp"
+#include "programs.hpp"
+#include "reference/comparator.hpp"
+#include "reference/oracle.hpp"
+#include "support/planted.hpp"
+
+namespace {
+
+using namespace headroom;
+using test::Program;
+
+struct Worst {
+  double ratio = -1;
+  std::string program;
+};
+using WorstByName = std::map<std::string, Worst>;
+
+struct Rival {
+  std::string name;
+  AttentionOptions options;
+};
+
+std::vector<Rival> rivals() {
+  std::vector<Rival> all;
+  for (const BackendInfo& backend : backends()) {
+    if (!backend.available) continue;
+    // oneDNN reads its level once per process.
+    std::vector<std::optional<Isa>> levels{std::nullopt};
+    if (backend.uses_isa && backend.name != "onednn") {
+      levels.clear();
+      for (const Isa isa : available_isas()) levels.emplace_back(isa);
+    }
+    for (const auto formulation : {Formulation::wrapper, Formulation::split, Formulation::fused}) {
+      for (const auto& isa : levels) {
+        Rival rival{backend.name, {}};
+        rival.options.backend = backend.name;
+        rival.options.formulation = formulation;
+        rival.options.threads = 1;
+        rival.options.isa = isa;
+        all.push_back(rival);
+      }
+    }
+  }
+  return all;
+}
+
+void note(WorstByName& worst, const std::string& name, double ratio, const std::string& program) {
+  Worst& entry = worst[name];
+  if (ratio > entry.ratio) entry = {ratio, program};
+}
+
+template <class T>
+void write(std::ofstream& out, const std::vector<T>& values) {
+  out.write(reinterpret_cast<const char*>(values.data()),
+            static_cast<std::streamsize>(values.size() * sizeof(T)));
+}
+
+// Every kept weight's factor, `B x H x T x T`, so that nobody else has to know the generator.
+std::vector<float> dropout_factors(const Shape& shape) {
+  std::vector<float> factors;
+  if (shape.dropout == 0) return factors;
+  const DropoutPattern pattern{shape.dropout, shape.dropout_seed};
+  const std::int64_t rows = shape.batch * shape.heads * shape.tokens;
+  factors.resize(static_cast<std::size_t>(rows * shape.tokens));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    pattern.factors(static_cast<std::uint64_t>(row), 0, shape.tokens,
+                    factors.data() + row * shape.tokens);
+  }
+  return factors;
+}
+
+void dump(const std::string& folder, std::uint64_t number, const Program& program,
+          const reference::Expected& expected) {
+  const Shape& s = program.shape;
+  const SplitWeights& w = program.weights;
+  std::ofstream text(fmt::format("{}/{}.json", folder, number));
+  text << fmt::format(
+      R"({{"data": "{}", "batch": {}, "tokens": {}, "d_in": {}, "d_out": {}, "heads": {}, )"
+      R"("d_proj": {}, "causal": {}, "bias": {}, "dropout": {}}})",
+      program.data, s.batch, s.tokens, s.d_in, s.d_out, s.heads, s.d_proj, s.causal, s.qkv_bias,
+      s.dropout);
+  std::ofstream out(fmt::format("{}/{}.bin", folder, number), std::ios::binary);
+  for (const auto* values :
+       {&program.x.values, &w.query.values, &w.key.values, &w.value.values, &w.query_bias,
+        &w.key_bias, &w.value_bias, &w.output.values, &w.output_bias}) {
+    write(out, *values);
+  }
+  write(out, dropout_factors(s));
+  write(out, expected.y);
+  write(out, expected.bound);
+  if (!text.flush() || !out.flush()) throw std::runtime_error("cannot write to " + folder);
+}
+
+/// How far beyond the bound a planted fault is, over all layers where it shows.
+struct Planted {
+  double least = std::numeric_limits<double>::infinity();
+  int layers = 0;
+  int missed = 0;
+  std::string program;
+};
+using PlantedByFault = std::map<test::Fault, Planted>;
+
+// A fault that changes a thousandth of the result or less need not be found: a layer may have
+// settled on one token, or all that is left of it may be below the smallest float.
+void plant(PlantedByFault& planted, const Program& program, const reference::Expected& expected,
+           const std::string& name) {
+  constexpr double kShows = 1e-3;
+  for (const test::Fault fault : test::faults_of(program.shape)) {
+    const Matrix y = test::planted(program.shape, program.weights, program.x, fault);
+    const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
+    const bool single = fault == test::Fault::one_bad_element && result.max_over_rms > kShows;
+    if (!single && !(result.nrmse > kShows)) continue;
+    Planted& entry = planted[fault];
+    ++entry.layers;
+    if (result.passed) ++entry.missed;
+    if (result.bound_ratio >= entry.least) continue;
+    entry.least = result.bound_ratio;
+    entry.program = name;
+  }
+}
+
+void run(std::uint64_t programs, const std::string& folder) {
+  constexpr std::int64_t kPlantedTokens = 200;
+  WorstByName by_backend;
+  WorstByName by_data;
+  PlantedByFault planted;
+  const std::vector<Rival> all = rivals();
+  for (std::uint64_t number = 0; number < programs; ++number) {
+    const Program program = test::random_program(number);
+    const Shape& shape = program.shape;
+    const reference::Expected expected = reference::attention(
+        shape, program.weights, program.x.view(), reference::all_rows(shape), allowed_cores());
+    if (!folder.empty()) dump(folder, number, program, expected);
+    const std::string name = fmt::format("{}: {} {}", number, program.data, shape.id());
+    for (const Rival& rival : all) {
+      Attention attention(shape, program.weights, rival.options);
+      Matrix y(shape.rows(), shape.output_width());
+      attention.forward(program.x.view(), y.view());
+      const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
+      note(by_backend, rival.name, result.bound_ratio, name);
+      note(by_data, program.data, result.bound_ratio, name);
+    }
+    if (shape.tokens <= kPlantedTokens) plant(planted, program, expected, name);
+  }
+  for (const WorstByName* worst : {&by_backend, &by_data}) {
+    for (const auto& [name, entry] : *worst) {
+      fmt::print("{:<27} at most  {:.3f}  {}\n", name, entry.ratio, entry.program);
+    }
+  }
+  for (const auto& [fault, entry] : planted) {
+    fmt::print("{:<27} at least {:.3g}, missed in {} of {}  {}\n", to_string(fault), entry.least,
+               entry.missed, entry.layers, entry.program);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    std::uint64_t programs = 1400;
+    if (argc > 1) programs = std::stoull(argv[1]);
+    run(programs, argc > 2 ? argv[2] : "");
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fit-bound: {}\n", error.what());
+    return 1;
+  }
+}

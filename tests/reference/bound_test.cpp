@@ -1,0 +1,154 @@
+// The element bound against its formula (src/reference/element_bound.hpp), and where it saturates.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "headroom/initialise.hpp"
+#include "reference/element_bound.hpp"
+#include "reference/oracle.hpp"
+#include "support/definition.hpp"
+
+namespace headroom::reference {
+namespace {
+
+using test::Definition;
+using test::index;
+using test::make_shape;
+using test::Wide;
+
+constexpr Wide kUnit = 0x1p-24L;
+
+struct Formula {
+  Definition layer;
+
+  Wide dot(std::int64_t i, std::int64_t j, std::int64_t head, bool q_size, bool k_size) const {
+    const std::int64_t width = layer.shape.head_dim();
+    Wide sum = 0;
+    for (std::int64_t c = head * width; c < (head + 1) * width; ++c) {
+      sum += std::abs(layer.query(i, c, q_size) * layer.key(j, c, k_size));
+    }
+    return sum / std::sqrt(static_cast<Wide>(width));
+  }
+
+  // t_j: by how much exp(s_j) may be off.
+  std::vector<Wide> score_errors(std::int64_t row, std::int64_t head) const {
+    const std::int64_t first = layer.first(row);
+    const std::int64_t seen = layer.visible(row);
+    Wide largest = layer.score(row, first, head);
+    for (std::int64_t j = 0; j < seen; ++j) {
+      largest = std::max(largest, layer.score(row, first + j, head));
+    }
+    const Wide c1 = 4 + std::sqrt(static_cast<Wide>(2 * layer.shape.d_in + layer.shape.head_dim()));
+    std::vector<Wide> errors(index(seen));
+    for (std::int64_t j = 0; j < seen; ++j) {
+      const Wide logit =
+          (dot(row, first + j, head, true, false) + dot(row, first + j, head, false, true)) / 2;
+      errors[index(j)] = kUnit * (c1 * logit + 3 * (largest - layer.score(row, first + j, head)));
+    }
+    return errors;
+  }
+
+  // What each Va_j counts, all but the output projection's share in it, in units of eps.
+  std::vector<Wide> key_weights(std::int64_t row, std::int64_t head) const {
+    const std::vector<Wide> p = layer.softmax(row, head);
+    const std::vector<Wide> t = score_errors(row, head);
+    const Wide c0 = 4 + std::sqrt(static_cast<Wide>(layer.shape.d_in + 8 * layer.visible(row)));
+    Wide mean = 0;
+    for (std::size_t k = 0; k < p.size(); ++k) mean += p[k] * t[k];
+    std::vector<Wide> result(p.size());
+    for (std::size_t j = 0; j < p.size(); ++j) {
+      Wide change = (1 - p[j]) * std::expm1(t[j]);
+      for (std::size_t k = 0; k < p.size(); ++k) {
+        if (k != j) change += p[k] * std::expm1(t[k]);
+      }
+      result[j] = p[j] * (c0 + change * std::exp(mean) / (2 * kUnit)) + 0x1p-125L / (2 * kUnit);
+    }
+    return result;
+  }
+
+  std::vector<Wide> bound(std::int64_t row) const {
+    const Shape& shape = layer.shape;
+    const Wide c2 = shape.d_proj > 0 ? 4 + 2 * std::sqrt(static_cast<Wide>(shape.d_out)) : 0;
+    std::vector<Wide> merged(index(shape.d_out));
+    for (std::int64_t head = 0; head < shape.heads; ++head) {
+      const std::vector<Wide> weights = key_weights(row, head);
+      const std::vector<Wide> p = layer.softmax(row, head);
+      const std::vector<float> kept = layer.dropout(row, head);
+      for (std::int64_t c = head * shape.head_dim(); c < (head + 1) * shape.head_dim(); ++c) {
+        for (std::size_t j = 0; j < p.size(); ++j) {
+          merged[index(c)] += static_cast<Wide>(kept[j]) * (weights[j] + c2 * p[j]) *
+                              layer.value(layer.first(row) + static_cast<std::int64_t>(j), c, true);
+        }
+      }
+    }
+    std::vector<Wide> result = layer.output(merged, true, c2);
+    for (Wide& each : result) each *= 2 * kUnit;
+    return result;
+  }
+};
+
+TEST(ElementBound, IsItsFormula) {
+  for (const Shape& shape : test::variants()) {
+    SCOPED_TRACE(shape.id());
+    const SplitWeights weights = gaussian_weights(shape, 1);
+    const Matrix x = gaussian_input(shape, 2);
+    const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 2);
+    const Formula formula{{shape, weights, x.view()}};
+    for (std::int64_t row = 0; row < shape.rows(); ++row) {
+      const std::vector<Wide> bound = formula.bound(row);
+      for (std::size_t c = 0; c < bound.size(); ++c) {
+        // Where t is small the oracle takes t + t^2 for exp(t) - 1.
+        const double value = expected.bound[index(row) * bound.size() + c];
+        ASSERT_NEAR(value, static_cast<double>(bound[c]), 1e-4 * value);
+      }
+    }
+  }
+}
+
+// Scores that float cannot tell apart: all that is known is that the result lies among the values.
+TEST(ElementBound, SaturatesWhereLogitsAreBeyondFloat) {
+  const Shape shape = make_shape(1, 8, 4, 4, 1, 0);
+  const SplitWeights weights = gaussian_weights(shape, 1);
+  Matrix x = gaussian_input(shape, 2);
+  for (float& value : x.values) value *= 1e6F;
+  const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 1);
+  const Definition definition{shape, weights, x.view()};
+  for (std::int64_t row = 0; row < shape.rows(); ++row) {
+    for (std::int64_t c = 0; c < shape.d_out; ++c) {
+      Wide sum = 0;
+      for (std::int64_t j = 0; j < shape.tokens; ++j) sum += definition.value(j, c, true);
+      ASSERT_GT(expected.bound[index(row * 4 + c)], 0);
+      ASSERT_LT(expected.bound[index(row * 4 + c)], static_cast<double>(1.001L * sum));
+    }
+  }
+}
+
+// The first row of a causal layer has one weight, which is 1 whatever its score.
+TEST(ElementBound, CountsNoScoreWhereThereIsNoRival) {
+  const Shape shape = make_shape(1, 2, 64, 32, 1, 0);
+  SplitWeights weights = gaussian_weights(shape, 1);
+  const Matrix x = gaussian_input(shape, 2);
+  const Expected usual = attention(shape, weights, x.view(), {0}, 1);
+  for (float& w : weights.query.values) w *= 1000;
+  EXPECT_EQ(attention(shape, weights, x.view(), {0}, 1).bound, usual.bound);
+  EXPECT_EQ(usual.bound.size(), 32U);
+}
+
+// Row 1 sees scores 0 and 400 over values 1 and 0: in float the result is 0.
+TEST(ElementBound, LeavesRoomForWeightsThatBecomeZero) {
+  Shape shape = make_shape(1, 2, 2, 1, 1, 0);
+  SplitWeights weights = gaussian_weights(shape, 1);
+  weights.query.values = weights.key.values = {1, 0};
+  weights.value.values = {0, 1};
+  Matrix x(2, 2);
+  x.values = {0, 1, 20, 0};
+  const Expected expected = attention(shape, weights, x.view(), {1}, 1);
+  EXPECT_GT(expected.y[0], 0);
+  EXPECT_GE(expected.bound[0], 0x1p-125);
+  EXPECT_LT(expected.bound[0], 0x1.01p-125);
+}
+
+}  // namespace
+}  // namespace headroom::reference
