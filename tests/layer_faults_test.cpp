@@ -67,6 +67,19 @@ TEST_P(LayerFaults, StridesBelowTheWidthAreNamed) {
   expect_refusal("stride", [](ConstMatrixView&, MatrixView& y) { y.row_stride = -y.cols; });
 }
 
+// Their products with rows or with the size of a float wrap to something harmless-looking.
+TEST_P(LayerFaults, StridesBeyondAnyMemoryAreNamed) {
+  const std::int64_t two_to_61 = std::int64_t{1} << 61;
+  for (const std::int64_t stride :
+       {two_to_61 / 32, two_to_61 - 1, two_to_61, two_to_61 + 24, 2 * two_to_61,
+        2 * two_to_61 + two_to_61, std::numeric_limits<std::int64_t>::max()}) {
+    expect_refusal(": x has row stride " + std::to_string(stride),
+                   [&](ConstMatrixView& x, MatrixView&) { x.row_stride = stride; });
+    expect_refusal(": y has row stride " + std::to_string(stride),
+                   [&](ConstMatrixView&, MatrixView& y) { y.row_stride = stride; });
+  }
+}
+
 TEST_P(LayerFaults, WrongSizesAreNamed) {
   expect_refusal("19", [](ConstMatrixView& x, MatrixView&) { x.rows -= 1; });
   expect_refusal("24", [](ConstMatrixView& x, MatrixView&) { x.cols -= 1; });

@@ -113,7 +113,8 @@ class HEADROOM_API Attention {
   /// @param x `B * T` rows of `d_in`, any alignment.
   /// @param y `B * T` rows of `output_width()`, any alignment, not overlapping `x`.
   /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
-  ///         is not the shape's, a stride is below the width, or the views overlap.
+  ///         is not the shape's, a stride is below the width or so large that the rows would span
+  ///         more than 2^56 bytes, or the views overlap.
   void forward(ConstMatrixView x, MatrixView y);
 
   /// The same, and the time of each part.

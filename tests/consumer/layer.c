@@ -66,6 +66,10 @@ static void check_result(const headroom_options* options) {
   expect(y[1] == -7.0F && y[2] == -7.0F, "nothing is written between rows");
 
   expect_refused(headroom_forward(layer, kX, 0, y, 3), HEADROOM_INVALID_ARGUMENT, "stride");
+  expect_refused(headroom_forward(layer, kX, INT64_MAX / 3, y, 3), HEADROOM_INVALID_ARGUMENT,
+                 "x has row stride");
+  expect_refused(headroom_forward(layer, kX, 1, y, (int64_t)1 << 62), HEADROOM_INVALID_ARGUMENT,
+                 "y has row stride");
   expect_refused(headroom_forward(layer, NULL, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "x");
   expect_refused(headroom_forward(NULL, kX, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "layer");
   expect_refused(headroom_forward(layer, y, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "overlaps");
