@@ -26,8 +26,8 @@ class LayerFaults : public LayerTest {
                       const std::function<void(ConstMatrixView&, MatrixView&)>& spoil) {
     const Layer layer = gaussian_layer(small_shape());
     Attention attention(layer.shape, layer.weights, GetParam().options());
-    // Twice the room, so that a view that is too large still points at memory of its own.
-    Matrix y(2 * layer.shape.rows(), 2 * layer.shape.output_width());
+    // Room, so that a view that is too large still points at memory of its own.
+    Matrix y(2 * layer.shape.rows(), 3 * layer.shape.output_width());
     std::fill(y.values.begin(), y.values.end(), kCanary);
     ConstMatrixView x = layer.x.view();
     MatrixView out{y.values.data(), layer.shape.rows(), layer.shape.output_width(),
@@ -112,6 +112,41 @@ TEST_P(LayerFaults, NeighboursThatTouchButDoNotOverlapAreFine) {
   expect_same_as_plain(
       layer, {first, layer.shape.rows(), layer.shape.d_in, layer.shape.d_in},
       {first + inputs, layer.shape.rows(), layer.shape.output_width(), layer.shape.output_width()});
+}
+
+TEST_P(LayerFaults, ColumnsOfTheSameRowsAreFine) {
+  const Layer layer = gaussian_layer(small_shape());
+  const std::int64_t rows = layer.shape.rows();
+  const std::int64_t d_in = layer.shape.d_in;
+  const std::int64_t width = layer.shape.output_width();
+  const std::int64_t stride = d_in + width;
+  Matrix both(rows + 1, stride);
+  float* first = both.values.data();
+  const auto x_at = [&](float* data) { return MatrixView{data, rows, d_in, stride}; };
+  const auto y_at = [&](float* data) { return MatrixView{data, rows, width, stride}; };
+  expect_same_as_plain(layer, x_at(first), y_at(first + d_in));
+  expect_same_as_plain(layer, x_at(first + width), y_at(first));
+  // y begins in row 1 of x.
+  expect_same_as_plain(layer, x_at(first + width), y_at(first + stride));
+}
+
+TEST_P(LayerFaults, ColumnsThatMeetInAnyRowAreNamed) {
+  const Shape shape = small_shape();
+  const std::int64_t stride = shape.d_in + shape.output_width();
+  const auto columns = [&](std::int64_t y_offset, std::int64_t y_stride) {
+    return [=](ConstMatrixView& x, MatrixView& y) {
+      x.row_stride = stride;
+      x.data = y.data;
+      y.data += y_offset;
+      y.row_stride = y_stride;
+    };
+  };
+  expect_refusal("overlap", columns(shape.d_in - 1, stride));
+  expect_refusal("overlap", columns(shape.d_in + 1, stride));  // its end meets the next row of x
+  // The last row of x and the first of y, by one value.
+  expect_refusal("overlap", columns((shape.rows() - 1) * stride + shape.d_in - 1, stride));
+  // Rows that drift apart meet sooner or later.
+  expect_refusal("overlap", columns(shape.d_in, stride + 1));
 }
 
 TEST_P(LayerFaults, UnalignedViewsGiveTheSame) {
