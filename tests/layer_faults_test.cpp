@@ -213,6 +213,23 @@ TEST_P(LayerFaults, NoTokensAndNoBatchAreNoWork) {
   }
 }
 
+TEST_P(LayerFaults, MoreThreadsThanAnyMachineHasAreRefused) {
+  const Layer layer = gaussian_layer(small_shape());
+  for (const int threads : {-1, kMaxThreads + 1, 1'000'000, std::numeric_limits<int>::max()}) {
+    AttentionOptions options = GetParam().options();
+    options.threads = threads;
+    try {
+      Attention attention(layer.shape, layer.weights, options);
+      FAIL() << threads << " threads were accepted";
+    } catch (const InvalidArgument& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("threads is " + std::to_string(threads)), std::string::npos)
+          << message;
+      EXPECT_NE(message.find(std::to_string(kMaxThreads)), std::string::npos) << message;
+    }
+  }
+}
+
 TEST_P(LayerFaults, InvalidShapesAndWeightsAreRefused) {
   const Layer layer = gaussian_layer(small_shape());
   const auto expect_invalid = [&](const std::function<void(Shape&, SplitWeights&)>& spoil) {

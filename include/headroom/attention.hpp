@@ -33,12 +33,18 @@ HEADROOM_API std::optional<Formulation> parse_formulation(std::string_view name)
 /// The name that leaves the choice of a backend to `choose_backend`.
 inline constexpr std::string_view kAuto = "auto";
 
+/// The most threads that a layer may ask for: more than any machine has cores. Above it the
+/// runtimes behind the backends fail in ways of their own.
+inline constexpr int kMaxThreads = 4096;
+
 /// Choices that change who computes the layer, never what is computed.
 struct AttentionOptions {
   std::string backend = "xsimd";  ///< a name of `backends()`, or `"auto"`
   /// Empty: `split`, or chosen as well where the backend is `"auto"`.
   std::optional<Formulation> formulation = std::nullopt;
-  int threads = 0;  ///< 0: every core this process may use; ignored by one-thread backends
+  /// 0: every core this process may use; else 1 to `kMaxThreads`. Of no effect on one-thread
+  /// backends.
+  int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
   /// What `"auto"` asks: a file of `headroom pick --emit json`. Empty: the one that the environment
   /// variable `HEADROOM_TUNING` names, if it is set.

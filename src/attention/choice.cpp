@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -75,11 +76,13 @@ std::string_view to_string(Choice::Source source) {
 }
 
 int wanted_threads(const AttentionOptions& options) {
-  if (options.threads < 0) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
     throw InvalidArgument(
-        fmt::format("threads is {}; allowed is 0 (every allowed core) or more", options.threads));
+        fmt::format("threads is {}; allowed is 0 (every allowed core) or 1 to {}, and this process "
+                    "may use {} cores",
+                    options.threads, kMaxThreads, allowed_cores()));
   }
-  return options.threads == 0 ? allowed_cores() : options.threads;
+  return options.threads == 0 ? std::min(allowed_cores(), kMaxThreads) : options.threads;
 }
 
 Choice choose_backend(const Shape& shape, const AttentionOptions& options) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/nearest.hpp"
+#include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
@@ -12,9 +13,6 @@
 
 namespace headroom::sweep {
 namespace {
-
-// More threads than any machine has cores; above it a runtime fails in ways of its own.
-constexpr std::int64_t kMaxThreads = 4096;
 
 std::vector<BackendChoice> every_backend() {
   std::vector<BackendChoice> all;

@@ -139,6 +139,9 @@ static void check_refusals(const headroom_options* good) {
   options.formulation = "spilt";
   expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "split");
   options = *good;
+  options.threads = 1000000;
+  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "4096");
+  options = *good;
   options.isa = "avx1024";
   expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "avx2");
   options = *good;
