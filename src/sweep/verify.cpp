@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <limits>
 #include <new>
 
+#include "core/environment.hpp"
 #include "headroom/error.hpp"
 #include "sweep/check.hpp"
 #include "sweep/estimate.hpp"
@@ -58,7 +58,7 @@ std::vector<VerifyCase> own_cases() {
   return cases;
 }
 
-bool isa_is_forced(const Axes& axes) { return axes.isa || std::getenv("HEADROOM_ISA") != nullptr; }
+bool isa_is_forced(const Axes& axes) { return axes.isa || !environment("HEADROOM_ISA").empty(); }
 
 std::int64_t bytes_needed(const Shape& shape, const Cell& cell) {
   std::int64_t bytes = 0;
