@@ -47,7 +47,7 @@ struct AttentionOptions {
   int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
   /// What `"auto"` asks: a file of `headroom pick --emit json`. Empty: the one that the environment
-  /// variable `HEADROOM_TUNING` names, if it is set.
+  /// variable `HEADROOM_TUNING` names, if it is set and not empty.
   std::string tuning_file = {};
   /// Told why a tuning file is not used, during construction. The library itself prints nothing.
   std::function<void(const std::string& warning)> on_warning = {};
@@ -70,7 +70,8 @@ struct Choice {
 /// `"caller"`, `"tuning file"` or `"rule"`.
 HEADROOM_API std::string_view to_string(Choice::Source source);
 
-/// What a layer of these options will run with. For `"auto"`:
+/// What a layer of these options will run with. A backend that the options name is only held to
+/// what it can do. For `"auto"`:
 ///
 /// 1. The tuning file, if there is one: the candidate that is fastest around the nearest measured
 ///    shape. Nearness counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
@@ -81,8 +82,11 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    then `xsimd`, `tbb`, `onednn`, `autovec`, `naive`; the first one of them that is linked into
 ///    this program and takes the shape. Its formulation is `fused`.
 ///
-/// @throws InvalidArgument for an invalid shape or number of threads; Unavailable if no backend of
-///         this program takes the shape, or for an instruction set that is not here.
+/// @throws InvalidArgument for an invalid shape or number of threads, or a name that no backend
+/// has;
+///         Unavailable for a named backend or an instruction set that is not here, and if no
+///         backend of this program takes the shape; Unsupported if the named backend declines the
+///         shape.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of the parts of one forward pass.

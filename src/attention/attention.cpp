@@ -110,10 +110,6 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   choice = choose_backend(shape, wanted_options);
   const BackendEntry& entry = backend_entry(choice.backend);
   options = resolve(wanted_options, choice, entry.describe());
-  if (const auto reason = entry.declines(shape)) {
-    throw Unsupported(
-        fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
-  }
   backend_ = entry.make({options.threads, *options.isa});
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
   qkv_ = head_blocks(backend_->head_layout(), choice.formulation == Formulation::fused, shape,
