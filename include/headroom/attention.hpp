@@ -113,13 +113,18 @@ class HEADROOM_API Attention {
   /// Packs the weights and prepares the backend. The weights may be freed afterwards.
   /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown
   ///         backend; Unavailable for a backend or instruction set that is not here; Unsupported
-  ///         if the backend declines the shape; std::bad_alloc if memory runs out.
+  ///         if the backend declines the shape; ResourceError if the system refuses the threads;
+  ///         std::bad_alloc if memory runs out.
   Attention(const Shape& shape, const SplitWeights& weights, const AttentionOptions& options = {});
   ~Attention();
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
 
-  /// Computes `y` from `x`. Allocates nothing and starts no thread.
+  /// Computes `y` from `x`. Allocates nothing and starts no thread, but for what the libraries
+  /// behind two backends do: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their
+  /// own bookkeeping; their threads are started by the constructor, but OpenMP keeps them apart for
+  /// each calling thread, so `onednn` starts some again when another thread calls, or when
+  /// operations of the layer are worth different numbers of them.
   /// @param x `B * T` rows of `d_in`, any alignment.
   /// @param y `B * T` rows of `output_width()`, any alignment, not overlapping `x`.
   /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size

@@ -26,7 +26,8 @@ typedef enum headroom_status {
   HEADROOM_UNAVAILABLE = 2,      /**< the backend or instruction set is not here */
   HEADROOM_UNSUPPORTED = 3,      /**< the backend declines this shape */
   HEADROOM_OUT_OF_MEMORY = 4,
-  HEADROOM_INTERNAL_ERROR = 5 /**< a library behind a backend failed */
+  HEADROOM_INTERNAL_ERROR = 5, /**< a library behind a backend failed */
+  HEADROOM_NO_RESOURCE = 6     /**< the system refuses threads */
 } headroom_status;
 
 /** Sizes and options of a layer. Begin with `headroom_default_shape`, then set what differs. */
@@ -91,7 +92,8 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_attention** layer);
 
 /**
- * Computes `y` from `x`. Allocates nothing. Different layers may run at the same time; one layer
+ * Computes `y` from `x`. Allocates nothing, but for the bookkeeping of oneTBB (`tbb`) and oneDNN
+ * (`onednn`). Different layers may run at the same time; one layer
  * runs one call at a time.
  *
  * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.

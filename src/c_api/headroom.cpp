@@ -46,6 +46,8 @@ headroom_status guarded(const Work& work) noexcept {
     return fail(HEADROOM_UNAVAILABLE, error.what());
   } catch (const headroom::Unsupported& error) {
     return fail(HEADROOM_UNSUPPORTED, error.what());
+  } catch (const headroom::ResourceError& error) {
+    return fail(HEADROOM_NO_RESOURCE, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(HEADROOM_INVALID_ARGUMENT, error.what());
   } catch (const std::bad_alloc&) {
@@ -214,6 +216,8 @@ const char* headroom_status_name(headroom_status status) {
       return "HEADROOM_OUT_OF_MEMORY";
     case HEADROOM_INTERNAL_ERROR:
       return "HEADROOM_INTERNAL_ERROR";
+    case HEADROOM_NO_RESOURCE:
+      return "HEADROOM_NO_RESOURCE";
   }
   return "unknown status";
 }

@@ -1,9 +1,8 @@
 // How the programs end; see the exit codes in the README.
 #pragma once
 
-#include <stdexcept>
-
 #include "core/regular_file.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom::sweep {
 
@@ -17,12 +16,7 @@ enum ExitCode : int {
   kSignalBase = 128,  ///< plus the signal's number
 };
 
-/// Memory, disk or a lock that the program needs and cannot have.
-class ResourceError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 using headroom::FileError;
+using headroom::ResourceError;
 
 }  // namespace headroom::sweep

@@ -49,6 +49,7 @@ std::optional<std::string> declines(const headroom::Shape&) { return std::nullop
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   onednn::limit_isa(config.isa);
+  onednn::start_threads(config.threads);
   return std::make_unique<OnednnBackend>(config.threads);
 }
 

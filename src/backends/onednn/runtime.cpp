@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/thread_probe.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::onednn {
@@ -47,6 +48,20 @@ void limit_isa(Isa isa) {
         "takes one level only; force the level in a fresh process",
         to_string(isa), to_string(*in_force)));
   }
+}
+
+void start_threads(int threads) {
+#ifdef HEADROOM_ONEDNN_OPENMP
+  thread_local int most = 1;  // OpenMP keeps threads for each thread that has entered a region
+  if (threads <= most) return;
+  require_threads("onednn", threads, threads - most);
+  std::atomic<int> here{0};
+#pragma omp parallel num_threads(threads)
+  ++here;  // an empty region might be left out
+  most = std::max(most, here.load());
+#else
+  static_cast<void>(threads);
+#endif
 }
 
 dnnl::primitive_attr user_scratchpad() {

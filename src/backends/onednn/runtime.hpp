@@ -91,6 +91,11 @@ class ThreadCount {
 #endif
 };
 
+/// Starts the threads that regions of the calling thread will use; OpenMP keeps them. It would end
+/// the process if the system refused one, so the system is asked first.
+/// @throws ResourceError if it refuses.
+void start_threads(int threads);
+
 /// Threads that so much work is worth, of those allowed. Where OpenMP's threads sleep between two
 /// regions, as they must beside other rivals, waking and joining them takes about 45 us, in which
 /// one thread does 2 to 5 MFLOP; so the work has to be several times that
