@@ -3,12 +3,11 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <functional>
 #include <string>
 
+#include "support/child.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {
@@ -21,35 +20,6 @@ int threads_here() {
   while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
   closedir(folder);
   return count;
-}
-
-/// Runs `work` in a child; what it returns, or how the child ended.
-std::string in_child(const std::function<std::string()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    std::string text;
-    try {
-      text = work();
-    } catch (const std::exception& error) {
-      text = std::string("threw: ") + error.what();
-    }
-    const bool written = write(ends[1], text.data(), text.size()) >= 0;
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    text.append(buffer, static_cast<std::size_t>(size));
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0) text += " (the child ended with status " + std::to_string(status) + ")";
-  return text;
 }
 
 /// Large enough that every operation is worth several threads.

@@ -1,8 +1,12 @@
 #include "backends/onednn/runtime.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <new>
 #include <optional>
 
 #include "core/thread_probe.hpp"
@@ -62,6 +66,15 @@ void start_threads(int threads) {
 #else
   static_cast<void>(threads);
 #endif
+}
+
+void require_memory_for_code() {
+  // A primitive has up to some 30 generated functions, and each is first given 256 KiB.
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  // Not from the heap, which keeps what is given back to it.
+  void* trial = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(trial, kBytes);
 }
 
 dnnl::primitive_attr user_scratchpad() {
