@@ -8,8 +8,8 @@
 
 #include <iostream>
 
+#include "headroom/error.hpp"
 #include "kernels/rows.hpp"
-#include "machine/no_resource.hpp"
 #include "program/exit_code.hpp"
 #include "program/process_setup.hpp"
 
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   headroom::bench::register_elementwise();
   try {
     benchmark::RunSpecifiedBenchmarks();
-  } catch (const headroom::machine::NoResource& error) {
+  } catch (const headroom::ResourceError& error) {
     std::cerr << "error: " << error.what() << '\n';
     return headroom::kNoResource;
   }

@@ -10,11 +10,11 @@
 
 #include "backends/backend.hpp"
 #include "headroom/backend.hpp"
+#include "headroom/error.hpp"
 #include "machine/caches.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/peak.hpp"
-#include "machine/no_resource.hpp"
 #include "machine/processor.hpp"
 #include "simd/kernel_table.hpp"
 
@@ -35,7 +35,7 @@ machine::ReadMeter& read_meter(int threads) {
   if (found != meters.end()) return found->second;
   const machine::UncachedBuffer buffer =
       machine::uncached_buffer(machine::describe_processor(), machine::memory_limit().bytes / 4);
-  if (buffer.bytes == 0) throw machine::NoResource("read bandwidth: " + buffer.refusal);
+  if (buffer.bytes == 0) throw headroom::ResourceError("read bandwidth: " + buffer.refusal);
   const auto kernel = simd::kernel_table(available_isas().back()).read_sum;
   return meters.try_emplace(threads, threads, buffer.bytes, kernel).first->second;
 }

@@ -19,15 +19,21 @@
 
 namespace headroom {
 
+/// The most threads that a layer may ask for: more than any machine has cores. Above it the
+/// runtimes behind the backends fail in ways of their own.
+inline constexpr int kMaxThreads = 4096;
+
 /// Choices that change who computes the layer, never what is computed.
 struct AttentionOptions {
   std::string backend = std::string(kDefaultBackend);  ///< a name of `backends()`, or `"auto"`
   /// Empty: `split`, or chosen as well where the backend is `"auto"`.
   std::optional<Formulation> formulation = std::nullopt;
-  int threads = 0;  ///< 0: every core this process may use; ignored by one-thread backends
+  /// 0: every core this process may use; else 1 to `kMaxThreads`. Of no effect on one-thread
+  /// backends.
+  int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
   /// What `"auto"` asks: a file of `headroom pick --emit json`. Empty: the one that the environment
-  /// variable `HEADROOM_TUNING` names, if it is set.
+  /// variable `HEADROOM_TUNING` names, if it is set and not empty.
   std::string tuning_file = {};
   /// Told why a tuning file is not used, during construction. The library itself prints nothing.
   std::function<void(const std::string& warning)> on_warning = {};
@@ -50,7 +56,8 @@ struct Choice {
 /// `"caller"`, `"tuning file"` or `"rule"`.
 HEADROOM_API std::string_view to_string(Choice::Source source);
 
-/// What a layer of these options will run with. For `"auto"`:
+/// What a layer of these options will run with. A backend that the options name is only held to
+/// what it can do. For `"auto"`:
 ///
 /// 1. The tuning file, if there is one: the candidate that is fastest around the nearest measured
 ///    shape. Nearness counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
@@ -61,8 +68,11 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    that the project prefers; but a threaded one where more than one thread is allowed and the
 ///    layer has work enough (for `tbb` 3 MFLOP). Its formulation is `fused`.
 ///
-/// @throws InvalidArgument for an invalid shape or number of threads; Unavailable if no backend of
-///         this program takes the shape, or for an instruction set that is not here.
+/// @throws InvalidArgument for an invalid shape or number of threads, or a name that no backend
+/// has;
+///         Unavailable for a named backend or an instruction set that is not here, and if no
+///         backend of this program takes the shape; Unsupported if the named backend declines the
+///         shape.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of the parts of one forward pass.
@@ -89,17 +99,23 @@ class HEADROOM_API Attention {
   /// Packs the weights and prepares the backend. The weights may be freed afterwards.
   /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown
   ///         backend; Unavailable for a backend or instruction set that is not here; Unsupported
-  ///         if the backend declines the shape; std::bad_alloc if memory runs out.
+  ///         if the backend declines the shape; ResourceError if the system refuses the threads;
+  ///         std::bad_alloc if memory runs out.
   Attention(const Shape& shape, const SplitWeights& weights, const AttentionOptions& options = {});
   ~Attention();
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
 
-  /// Computes `y` from `x`. Allocates nothing and starts no thread.
+  /// Computes `y` from `x`. Allocates nothing and starts no thread, but for what the libraries
+  /// behind two backends do: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their
+  /// own bookkeeping; their threads are started by the constructor, but OpenMP keeps them apart for
+  /// each calling thread, so `onednn` starts some again when another thread calls, or when
+  /// operations of the layer are worth different numbers of them.
   /// @param x `B * T` rows of `d_in`, any alignment.
   /// @param y `B * T` rows of `output_width()`, any alignment, not overlapping `x`.
   /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
-  ///         is not the shape's, a stride is below the width, or the views overlap.
+  ///         is not the shape's, a stride is below the width or so large that the rows would span
+  ///         more than 2^56 bytes, or the views overlap.
   void forward(ConstMatrixView x, MatrixView y);
 
   /// The same, and the time of each part.

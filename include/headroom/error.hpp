@@ -28,4 +28,11 @@ class HEADROOM_API Unsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Threads, a disk or a lock that are needed and that the system refuses. Memory that runs out is
+/// std::bad_alloc.
+class HEADROOM_API ResourceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace headroom

@@ -5,11 +5,17 @@
  * merged, then an optional output projection. All values are float32, all matrices row-major.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
+ * Structs begin with their own size, so that a program goes on working with a library whose structs
+ * have grown since: fields that it does not know keep their defaults. Fields are only ever added,
+ * at the end. A library that is older than the program takes fields that it does not know only if
+ * all their bytes are zero.
+ *
  * No C++ exception leaves the library. Backends are linked as for C++: see docs/link.md.
  */
 #ifndef HEADROOM_HEADROOM_H
 #define HEADROOM_HEADROOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "headroom/export.h"
@@ -26,11 +32,13 @@ typedef enum headroom_status {
   HEADROOM_UNAVAILABLE = 2,      /**< the backend or instruction set is not here */
   HEADROOM_UNSUPPORTED = 3,      /**< the backend declines this shape */
   HEADROOM_OUT_OF_MEMORY = 4,
-  HEADROOM_INTERNAL_ERROR = 5 /**< a library behind a backend failed */
+  HEADROOM_INTERNAL_ERROR = 5, /**< a library behind a backend failed */
+  HEADROOM_NO_RESOURCE = 6     /**< the system refuses threads */
 } headroom_status;
 
 /** Sizes and options of a layer. Begin with `headroom_default_shape`, then set what differs. */
 typedef struct headroom_shape {
+  size_t size;           /**< of this struct */
   int64_t batch;         /**< B, independent sequences; 1 */
   int64_t tokens;        /**< T, tokens of a sequence; 0 */
   int64_t d_in;          /**< width of the input; 0, must be set */
@@ -49,6 +57,7 @@ typedef struct headroom_shape {
  * head_dim`.
  */
 typedef struct headroom_weights {
+  size_t size;              /**< of this struct: `sizeof(headroom_weights)` */
   const float* query;       /**< `d_in x d_out` */
   const float* key;         /**< `d_in x d_out` */
   const float* value;       /**< `d_in x d_out` */
@@ -61,6 +70,7 @@ typedef struct headroom_weights {
 
 /** Who computes the layer; never what is computed. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
+  size_t size;             /**< of this struct */
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
   const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
@@ -71,11 +81,28 @@ typedef struct headroom_options {
 /** A layer made ready to run. */
 typedef struct headroom_attention headroom_attention;
 
-/** Writes the values named first beside the fields of `headroom_shape`. NULL is ignored. */
-HEADROOM_API void headroom_default_shape(headroom_shape* shape);
+/**
+ * What the next three functions call: writes size and defaults into a struct of `size` bytes, as
+ * the caller knows it. For programs that open the library at run time. NULL is ignored.
+ */
+HEADROOM_API void headroom_init_shape(headroom_shape* shape, size_t size);
+HEADROOM_API void headroom_init_weights(headroom_weights* weights, size_t size);
+HEADROOM_API void headroom_init_options(headroom_options* options, size_t size);
 
-/** Writes the defaults of `headroom_options`, which all zeros stand for too. NULL is ignored. */
-HEADROOM_API void headroom_default_options(headroom_options* options);
+/** Writes the size, and the values named last beside the fields of `headroom_shape`. */
+static inline void headroom_default_shape(headroom_shape* shape) {
+  headroom_init_shape(shape, sizeof(headroom_shape));
+}
+
+/** Writes the size, and NULL everywhere else. */
+static inline void headroom_default_weights(headroom_weights* weights) {
+  headroom_init_weights(weights, sizeof(headroom_weights));
+}
+
+/** Writes the size and the defaults, which zeros behind the size stand for too. */
+static inline void headroom_default_options(headroom_options* options) {
+  headroom_init_options(options, sizeof(headroom_options));
+}
 
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
@@ -91,7 +118,8 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_attention** layer);
 
 /**
- * Computes `y` from `x`. Allocates nothing. Different layers may run at the same time; one layer
+ * Computes `y` from `x`. Allocates nothing, but for the bookkeeping of oneTBB (`tbb`) and oneDNN
+ * (`onednn`). Different layers may run at the same time; one layer
  * runs one call at a time.
  *
  * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
@@ -114,8 +142,8 @@ HEADROOM_API void headroom_destroy(headroom_attention* layer);
 
 /**
  * What was wrong with the last call of this thread that failed: what, where, what was found and
- * what is allowed, in UTF-8. Empty if none has failed. Owned by the library; it holds until the
- * next call of this thread that fails.
+ * what is allowed, in UTF-8, cut at a whole character if it is very long. Empty if none has failed.
+ * Owned by the library; it holds until the next call of this thread that fails.
  */
 HEADROOM_API const char* headroom_error_text(void);
 

@@ -29,8 +29,8 @@ HEADROOM_API std::optional<Isa> parse_isa(std::string_view name);
 /// support for the wide registers is part of the test.
 HEADROOM_API std::vector<Isa> available_isas();
 
-/// The level to use: `requested` if given, else the environment variable `HEADROOM_ISA`, else the
-/// highest available.
+/// The level to use: `requested` if given, else the environment variable `HEADROOM_ISA` if it is
+/// set and not empty, else the highest available.
 /// @throws Unavailable if the requested level or the variable names one that is unknown or that
 ///         this machine does not have; there is no silent fallback.
 HEADROOM_API Isa select_isa(std::optional<Isa> requested = std::nullopt);

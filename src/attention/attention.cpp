@@ -4,12 +4,12 @@
 
 #include <array>
 #include <chrono>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "attention/choice.hpp"
 #include "attention/formulation.hpp"
+#include "attention/views.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/error.hpp"
@@ -21,35 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-template <class T>
-void check_view(std::string_view name, const BasicMatrixView<T>& view, std::int64_t rows,
-                std::int64_t cols) {
-  if (view.rows != rows || view.cols != cols) {
-    throw InvalidArgument(fmt::format("forward: {} is {} x {}; this layer takes {} x {}", name,
-                                      view.rows, view.cols, rows, cols));
-  }
-  if (view.row_stride < cols) {
-    throw InvalidArgument(
-        fmt::format("forward: {} has row stride {}; it must be at least its {} "
-                    "columns",
-                    name, view.row_stride, cols));
-  }
-  if (view.data == nullptr && rows > 0) {
-    throw InvalidArgument(
-        fmt::format("forward: {} is a null pointer; pass {} x {} floats", name, rows, cols));
-  }
-}
-
-void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
-  if (x.rows == 0) return;
-  const std::less<const float*> before;
-  const float* x_end = x.row(x.rows - 1) + x.cols;
-  const float* y_end = y.row(y.rows - 1) + y.cols;
-  if (before(x.data, y_end) && before(y.data, x_end)) {
-    throw InvalidArgument("forward: y overlaps x; give y memory of its own");
-  }
 }
 
 AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
@@ -139,10 +110,6 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   choice = choose_backend(shape, wanted_options);
   const BackendEntry& entry = backend_entry(choice.backend);
   options = resolve(wanted_options, choice, entry.describe());
-  if (const auto reason = entry.declines(shape)) {
-    throw Unsupported(
-        fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
-  }
   backend_ = entry.make({options.threads, *options.isa});
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
   qkv_ = head_blocks(backend_->head_layout(), choice.formulation == Formulation::fused, shape,
@@ -174,9 +141,7 @@ void Attention::Plan::add_costs(const OperationCosts& part) {
 }
 
 void Attention::Plan::forward(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
-  check_view("x", x, shape.rows(), shape.d_in);
-  check_view("y", y, shape.rows(), shape.output_width());
-  check_disjoint(x, y);
+  check_views(x, y, {shape.rows(), shape.d_in, shape.output_width()});
   if (shape.rows() > 0) run(x, y, times);
 }
 

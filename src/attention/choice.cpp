@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <string>
 
 #include "backends/backend.hpp"
+#include "core/environment_variable.hpp"
 #include "core/regular_file.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
@@ -32,9 +33,7 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
 }
 
 std::string tuning_path(const AttentionOptions& options) {
-  if (!options.tuning_file.empty()) return options.tuning_file;
-  const char* path = std::getenv("HEADROOM_TUNING");
-  return path == nullptr ? "" : path;
+  return options.tuning_file.empty() ? environment("HEADROOM_TUNING") : options.tuning_file;
 }
 
 // @return whether the file had an answer.
@@ -77,19 +76,35 @@ std::string_view to_string(Choice::Source source) {
 }
 
 int wanted_threads(const AttentionOptions& options) {
-  if (options.threads < 0) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
     throw InvalidArgument(
-        fmt::format("threads is {}; allowed is 0 (every allowed core) or more", options.threads));
+        fmt::format("threads is {}; allowed is 0 (every allowed core) or 1 to {}, and this process "
+                    "may use {} cores",
+                    options.threads, kMaxThreads, allowed_cores()));
   }
-  return options.threads == 0 ? allowed_cores() : options.threads;
+  return options.threads == 0 ? std::min(allowed_cores(), kMaxThreads) : options.threads;
 }
+
+namespace {
+
+// Held to all that the layer would be held to, so that a program can ask before it makes weights.
+Choice choose_named(const Shape& shape, const AttentionOptions& options) {
+  wanted_threads(options);
+  const BackendEntry& entry = backend_entry(options.backend);
+  select_isa(options.isa);
+  if (const auto reason = entry.declines(shape)) {
+    throw Unsupported(
+        fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
+  }
+  return {options.backend, options.formulation.value_or(Formulation::split), Choice::Source::caller,
+          "named by the caller", ""};
+}
+
+}  // namespace
 
 Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   shape.validate();
-  if (options.backend != kAuto) {
-    return {options.backend, options.formulation.value_or(Formulation::split),
-            Choice::Source::caller, "named by the caller", ""};
-  }
+  if (options.backend != kAuto) return choose_named(shape, options);
   const tuning::Request request = request_of(shape, options);
   Choice choice;
   const std::string path = tuning_path(options);

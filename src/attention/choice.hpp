@@ -6,7 +6,7 @@
 namespace headroom {
 
 /// The number of threads that threaded backends will run with.
-/// @throws InvalidArgument for a negative one.
+/// @throws InvalidArgument for a negative one, or one above `kMaxThreads`.
 int wanted_threads(const AttentionOptions& options);
 
 }  // namespace headroom

@@ -19,8 +19,8 @@ class SimdProjection final : public Projection {
  public:
   SimdProjection(const KernelTable& kernels, const Executor& executor, const ProjectionSpec& spec)
       : executor_(&executor),
-        product_(kernels, PackedMatrix(spec.weights, spec.biases, kernels.lanes), spec.rows,
-                 executor.slots()),
+        product_(kernels, PackedMatrix(spec.weights, spec.biases, kernels.lanes, executor),
+                 spec.rows, executor.slots()),
         costs_{product_.packed_bytes(), product_.workspace_bytes(), provenance(kernels)} {}
 
   void run(ConstMatrixView x, const BlockedView& y) override { product_.run(*executor_, x, y); }

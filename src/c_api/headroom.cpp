@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -31,7 +33,11 @@ using headroom::InvalidArgument;
 thread_local std::array<char, 1024> error_text{};
 
 headroom_status fail(headroom_status status, std::string_view text) noexcept {
-  const std::size_t length = text.copy(error_text.data(), error_text.size() - 1);
+  std::size_t length = std::min(text.size(), error_text.size() - 1);
+  if (length < text.size()) {  // not in the middle of a character of UTF-8
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  }
+  text.copy(error_text.data(), length);
   error_text[length] = '\0';
   return status;
 }
@@ -46,6 +52,8 @@ headroom_status guarded(const Work& work) noexcept {
     return fail(HEADROOM_UNAVAILABLE, error.what());
   } catch (const headroom::Unsupported& error) {
     return fail(HEADROOM_UNSUPPORTED, error.what());
+  } catch (const headroom::ResourceError& error) {
+    return fail(HEADROOM_NO_RESOURCE, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(HEADROOM_INVALID_ARGUMENT, error.what());
   } catch (const std::bad_alloc&) {
@@ -61,6 +69,61 @@ template <class Pointer>
 void require(Pointer pointer, std::string_view function, std::string_view name) {
   if (pointer != nullptr) return;
   throw InvalidArgument(fmt::format("{}: {} is NULL; give it a valid address", function, name));
+}
+
+// The sizes of the first structs that told theirs; a struct was never smaller.
+constexpr std::size_t kFirstShape = offsetof(headroom_shape, dropout_seed) + sizeof(uint64_t);
+constexpr std::size_t kFirstWeights = offsetof(headroom_weights, output_bias) + sizeof(float*);
+constexpr std::size_t kFirstOptions = offsetof(headroom_options, threads) + sizeof(int32_t);
+// Far more than any struct will have: a size above it was never set.
+constexpr std::size_t kLargestStruct = 4096;
+
+/// Writes as many bytes of the defaults as the caller's struct has.
+template <class Struct>
+void write_defaults(Struct* to, std::size_t size, Struct defaults) {
+  if (to == nullptr || size < sizeof defaults.size) return;
+  defaults.size = size;
+  const std::size_t known = std::min(size, sizeof(Struct));
+  std::memcpy(static_cast<void*>(to), &defaults, known);
+  std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
+}
+
+/// The caller's struct, as far as it goes, over the defaults. `first` is the least size it can
+/// have.
+template <class Struct>
+Struct read_struct(const Struct& given, Struct defaults, std::size_t first, std::string_view name) {
+  const std::size_t size = given.size;
+  if (size < first || size > kLargestStruct) {
+    throw InvalidArgument(fmt::format(
+        "headroom_create: {0}.size is {1}; allowed is {2}, or what the program's own header says; "
+        "begin with headroom_default_{0}",
+        name, size, sizeof(Struct)));
+  }
+  const char* bytes = reinterpret_cast<const char*>(&given);
+  if (size > sizeof(Struct) &&
+      std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; })) {
+    throw InvalidArgument(fmt::format(
+        "headroom_create: {}.size is {}, and fields beyond the {} bytes that version {} knows are "
+        "set; leave them zero, or use a newer library",
+        name, size, sizeof(Struct), HEADROOM_VERSION));
+  }
+  std::memcpy(&defaults, bytes, std::min(size, sizeof(Struct)));
+  return defaults;
+}
+
+headroom_shape default_shape() {
+  headroom_shape shape{};
+  shape.batch = 1;
+  shape.heads = 1;
+  shape.causal = 1;
+  return shape;
+}
+
+headroom_options default_options() {
+  headroom_options options{};
+  options.size = sizeof options;
+  options.backend = headroom::kDefaultBackend.data();
+  return options;
 }
 
 headroom::Shape shape_of(const headroom_shape& shape) {
@@ -144,18 +207,16 @@ headroom::SplitWeights weights_of(const headroom_weights& given, const headroom:
 
 }  // namespace
 
-void headroom_default_shape(headroom_shape* shape) {
-  if (shape == nullptr) return;
-  *shape = {};
-  shape->batch = 1;
-  shape->heads = 1;
-  shape->causal = 1;
+void headroom_init_shape(headroom_shape* shape, std::size_t size) {
+  write_defaults(shape, size, default_shape());
 }
 
-void headroom_default_options(headroom_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->backend = headroom::kDefaultBackend.data();
+void headroom_init_weights(headroom_weights* weights, std::size_t size) {
+  write_defaults(weights, size, {});
+}
+
+void headroom_init_options(headroom_options* options, std::size_t size) {
+  write_defaults(options, size, default_options());
 }
 
 headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,
@@ -165,13 +226,16 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
     require(shape, "headroom_create", "shape");
     require(weights, "headroom_create", "weights");
     require(layer, "headroom_create", "layer");
-    const headroom::Shape checked = shape_of(*shape);
+    const headroom::Shape checked =
+        shape_of(read_struct(*shape, default_shape(), kFirstShape, "shape"));
     checked.validate();
-    const headroom::AttentionOptions chosen =
-        options_of(options != nullptr ? *options : headroom_options{});
+    const headroom::AttentionOptions chosen = options_of(
+        options == nullptr ? default_options()
+                           : read_struct(*options, default_options(), kFirstOptions, "options"));
+    const headroom_weights given = read_struct(*weights, {}, kFirstWeights, "weights");
     // Refused before the weights are copied, which may take long.
     if (chosen.backend != headroom::kAuto) headroom::find_backend(chosen.backend);
-    headroom::Attention made(checked, weights_of(*weights, checked), chosen);
+    headroom::Attention made(checked, weights_of(given, checked), chosen);
     std::string reason = made.choice().reason;
     if (!made.choice().warning.empty()) reason += "; " + made.choice().warning;
     *layer = new headroom_attention{std::move(made), std::move(reason)};
@@ -214,6 +278,8 @@ const char* headroom_status_name(headroom_status status) {
       return "HEADROOM_OUT_OF_MEMORY";
     case HEADROOM_INTERNAL_ERROR:
       return "HEADROOM_INTERNAL_ERROR";
+    case HEADROOM_NO_RESOURCE:
+      return "HEADROOM_NO_RESOURCE";
   }
   return "unknown status";
 }

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/environment_variable.hpp"
 #include "core/regular_file.hpp"
 #include "headroom/isa.hpp"
 #include "machine/cores.hpp"
@@ -88,8 +89,8 @@ void print_backends(const ordered_json& info) {
 
 // The file that auto will go by, as far as it can be said without a shape.
 ordered_json tuning_json() {
-  const char* path = std::getenv("HEADROOM_TUNING");
-  if (path == nullptr || *path == '\0') return nullptr;
+  const std::string path = environment("HEADROOM_TUNING");
+  if (path.empty()) return nullptr;
   ordered_json json{{"path", path}, {"shapes", nullptr}, {"problem", nullptr}};
   try {
     const tuning::TuningFile file = tuning::read_tuning(path);

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <string>
 #include <utility>
 
+#include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
 
@@ -75,7 +76,7 @@ std::vector<Isa> available_isas() {
 
 Isa select_isa(std::optional<Isa> requested) {
   if (requested) return require_available(*requested, "the request");
-  if (const char* forced = std::getenv("HEADROOM_ISA"); forced != nullptr && *forced != '\0') {
+  if (const std::string forced = environment("HEADROOM_ISA"); !forced.empty()) {
     const std::optional<Isa> isa = parse_isa(forced);
     if (!isa) {
       throw Unavailable(fmt::format("HEADROOM_ISA is '{}', which is no instruction set; {}", forced,

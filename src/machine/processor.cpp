@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "machine/processor_name.hpp"
-#include "machine/topology.hpp"
 
 namespace headroom::machine {
 namespace {

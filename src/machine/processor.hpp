@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+struct hwloc_topology;
+
 namespace headroom::machine {
 
 struct Cache {
@@ -37,5 +39,11 @@ struct Processor {
 };
 
 Processor describe_processor();
+
+/// Fills in the cores and caches that a loaded topology tells of.
+void add_topology(hwloc_topology* topology, Processor& processor);
+
+/// Likewise of this machine; nothing where hwloc finds none.
+void add_topology_of_machine(Processor& processor);
 
 }  // namespace headroom::machine

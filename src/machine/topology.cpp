@@ -1,5 +1,4 @@
-#include "machine/topology.hpp"
-
+// Cores and caches as hwloc finds them.
 #include <hwloc.h>
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 #include <memory>
 #include <set>
 #include <utility>
+
+#include "machine/processor.hpp"
 
 namespace headroom::machine {
 namespace {

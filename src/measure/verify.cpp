@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <limits>
 #include <new>
 
 #include "backends/backend.hpp"
+#include "core/environment_variable.hpp"
 #include "headroom/error.hpp"
 #include "measure/check.hpp"
 #include "plan/admission.hpp"
@@ -62,7 +62,7 @@ std::vector<VerifyCase> own_cases() {
 }
 
 bool isa_is_forced(const plan::Axes& axes) {
-  return axes.isa || std::getenv("HEADROOM_ISA") != nullptr;
+  return axes.isa || !environment("HEADROOM_ISA").empty();
 }
 
 VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyCheck check) {
@@ -82,6 +82,8 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
   } catch (const std::bad_alloc&) {
     check.status = record::Status::skipped;
     check.reason = "memory ran out";
+  } catch (const ResourceError&) {
+    throw;  // no finding about the backend
   } catch (const std::exception& error) {
     check.status = record::Status::failed;
     check.reason = fmt::format("ended with an error: {}", error.what());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/nearest.hpp"
+#include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
@@ -10,9 +11,6 @@
 
 namespace headroom::plan {
 namespace {
-
-// More threads than any machine has cores; above it a runtime fails in ways of its own.
-constexpr std::int64_t kMaxThreads = 4096;
 
 std::vector<BackendChoice> every_backend() {
   std::vector<BackendChoice> all;

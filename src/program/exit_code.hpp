@@ -1,9 +1,8 @@
 // How the programs end; see docs/commands.md.
 #pragma once
 
-#include <stdexcept>
-
 #include "core/regular_file.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom {
 
@@ -16,13 +15,5 @@ enum ExitCode : int {
   kNotAvailable = 5,
   kSignalBase = 128,  ///< plus the signal's number
 };
-
-/// Memory, disk or a lock that the program needs and cannot have.
-class ResourceError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-using headroom::FileError;
 
 }  // namespace headroom

@@ -7,13 +7,16 @@
 namespace headroom::simd {
 
 PackedMatrix::PackedMatrix(const std::vector<ConstMatrixView>& parts,
-                           const std::vector<const float*>& biases, std::int64_t lanes)
+                           const std::vector<const float*>& biases, std::int64_t lanes,
+                           const Executor& executor)
     : depth_(parts.front().rows), cols_(total_cols(parts)), panel_cols_(2 * lanes) {
   const std::int64_t padded = round_up(cols_, lanes);
   data_ = AlignedBuffer(padded * depth_);
-  for (std::int64_t col = 0; col < padded; col += panel_cols_) {
+  auto task = [&](std::int64_t panel, int) {
+    const std::int64_t col = panel * panel_cols_;
     pack_panel(parts, col, std::min(panel_cols_, padded - col));
-  }
+  };
+  executor.run(panels(), task);
   if (!biases.empty()) bias_ = end_to_end(biases, parts, round_up(cols_, panel_cols_));
 }
 

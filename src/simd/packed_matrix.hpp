@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
+#include "core/executor.hpp"
 #include "core/rounding.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
@@ -18,8 +19,11 @@ class PackedMatrix {
  public:
   /// @param parts matrices of equal depth that stand side by side
   /// @param biases one a part, or empty
+  /// @param executor writes the panels as tasks in the order of a product's, because a page of
+  /// memory
+  ///        is placed near the core that writes it first
   PackedMatrix(const std::vector<ConstMatrixView>& parts, const std::vector<const float*>& biases,
-               std::int64_t lanes);
+               std::int64_t lanes, const Executor& executor);
 
   std::int64_t depth() const { return depth_; }
   std::int64_t cols() const { return cols_; }

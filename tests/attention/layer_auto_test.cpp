@@ -85,6 +85,13 @@ TEST_F(LayerAuto, GoesByTheRuleWithoutAFile) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+TEST_F(LayerAuto, AnEmptyVariableIsAsGoodAsNone) {
+  setenv("HEADROOM_TUNING", "", 1);
+  const Choice choice = choose_backend(shape_, options());
+  EXPECT_EQ(choice.source, Choice::Source::rule);
+  EXPECT_EQ(choice.warning, "");
+}
+
 TEST_F(LayerAuto, RefusesAFileThatSaysNothingHereAndWarnsOnce) {
   nlohmann::ordered_json elsewhere =
       tuning_json({{shape_, {candidate("naive", Formulation::split, 1)}}});
@@ -126,6 +133,25 @@ TEST_F(LayerAuto, NamedBackendsAreLeftAlone) {
   EXPECT_EQ(layer.options().formulation, Formulation::split);
   EXPECT_EQ(make_attention("auto", shape_, gaussian_weights(shape_, 1), named).options().backend,
             "xsimd");
+}
+
+TEST_F(LayerAuto, ANamedBackendIsCheckedAsTheLayerWouldCheckIt) {
+  const auto named = [](const std::string& backend) {
+    AttentionOptions wanted;
+    wanted.backend = backend;
+    return wanted;
+  };
+  EXPECT_THROW(choose_backend(shape_, named("xsmid")), InvalidArgument);
+  AttentionOptions crowded = named("naive");
+  crowded.threads = kMaxThreads + 1;
+  EXPECT_THROW(choose_backend(shape_, crowded), InvalidArgument);
+  AttentionOptions foreign = named("naive");
+  foreign.isa = available_isas().front() == Isa::neon ? Isa::avx2 : Isa::neon;
+  EXPECT_THROW(choose_backend(shape_, foreign), Unavailable);
+  for (const BackendInfo& info : backends()) {
+    if (info.available) continue;
+    EXPECT_THROW(choose_backend(shape_, named(info.name)), Unavailable) << info.name;
+  }
 }
 
 TEST_F(LayerAuto, IsNoBackendOfItsOwn) {

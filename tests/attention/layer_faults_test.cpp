@@ -26,8 +26,8 @@ class LayerFaults : public LayerTest {
                       const std::function<void(ConstMatrixView&, MatrixView&)>& spoil) {
     const Layer layer = gaussian_layer(small_shape());
     Attention attention(layer.shape, layer.weights, GetParam().options());
-    // Twice the room, so that a view that is too large still points at memory of its own.
-    Matrix y(2 * layer.shape.rows(), 2 * layer.shape.output_width());
+    // Room, so that a view that is too large still points at memory of its own.
+    Matrix y(2 * layer.shape.rows(), 3 * layer.shape.output_width());
     std::fill(y.values.begin(), y.values.end(), kCanary);
     ConstMatrixView x = layer.x.view();
     MatrixView out{y.values.data(), layer.shape.rows(), layer.shape.output_width(),
@@ -67,6 +67,19 @@ TEST_P(LayerFaults, StridesBelowTheWidthAreNamed) {
   expect_refusal("stride", [](ConstMatrixView&, MatrixView& y) { y.row_stride = -y.cols; });
 }
 
+// Their products with rows or with the size of a float wrap to something harmless-looking.
+TEST_P(LayerFaults, StridesBeyondAnyMemoryAreNamed) {
+  const std::int64_t two_to_61 = std::int64_t{1} << 61;
+  for (const std::int64_t stride :
+       {two_to_61 / 32, two_to_61 - 1, two_to_61, two_to_61 + 24, 2 * two_to_61,
+        2 * two_to_61 + two_to_61, std::numeric_limits<std::int64_t>::max()}) {
+    expect_refusal(": x has row stride " + std::to_string(stride),
+                   [&](ConstMatrixView& x, MatrixView&) { x.row_stride = stride; });
+    expect_refusal(": y has row stride " + std::to_string(stride),
+                   [&](ConstMatrixView&, MatrixView& y) { y.row_stride = stride; });
+  }
+}
+
 TEST_P(LayerFaults, WrongSizesAreNamed) {
   expect_refusal("19", [](ConstMatrixView& x, MatrixView&) { x.rows -= 1; });
   expect_refusal("24", [](ConstMatrixView& x, MatrixView&) { x.cols -= 1; });
@@ -99,6 +112,41 @@ TEST_P(LayerFaults, NeighboursThatTouchButDoNotOverlapAreFine) {
   expect_same_as_plain(
       layer, {first, layer.shape.rows(), layer.shape.d_in, layer.shape.d_in},
       {first + inputs, layer.shape.rows(), layer.shape.output_width(), layer.shape.output_width()});
+}
+
+TEST_P(LayerFaults, ColumnsOfTheSameRowsAreFine) {
+  const Layer layer = gaussian_layer(small_shape());
+  const std::int64_t rows = layer.shape.rows();
+  const std::int64_t d_in = layer.shape.d_in;
+  const std::int64_t width = layer.shape.output_width();
+  const std::int64_t stride = d_in + width;
+  Matrix both(rows + 1, stride);
+  float* first = both.values.data();
+  const auto x_at = [&](float* data) { return MatrixView{data, rows, d_in, stride}; };
+  const auto y_at = [&](float* data) { return MatrixView{data, rows, width, stride}; };
+  expect_same_as_plain(layer, x_at(first), y_at(first + d_in));
+  expect_same_as_plain(layer, x_at(first + width), y_at(first));
+  // y begins in row 1 of x.
+  expect_same_as_plain(layer, x_at(first + width), y_at(first + stride));
+}
+
+TEST_P(LayerFaults, ColumnsThatMeetInAnyRowAreNamed) {
+  const Shape shape = small_shape();
+  const std::int64_t stride = shape.d_in + shape.output_width();
+  const auto columns = [&](std::int64_t y_offset, std::int64_t y_stride) {
+    return [=](ConstMatrixView& x, MatrixView& y) {
+      x.row_stride = stride;
+      x.data = y.data;
+      y.data += y_offset;
+      y.row_stride = y_stride;
+    };
+  };
+  expect_refusal("overlap", columns(shape.d_in - 1, stride));
+  expect_refusal("overlap", columns(shape.d_in + 1, stride));  // its end meets the next row of x
+  // The last row of x and the first of y, by one value.
+  expect_refusal("overlap", columns((shape.rows() - 1) * stride + shape.d_in - 1, stride));
+  // Rows that drift apart meet sooner or later.
+  expect_refusal("overlap", columns(shape.d_in, stride + 1));
 }
 
 TEST_P(LayerFaults, UnalignedViewsGiveTheSame) {
@@ -162,6 +210,23 @@ TEST_P(LayerFaults, NoTokensAndNoBatchAreNoWork) {
     EXPECT_EQ(canary, kCanary);
     EXPECT_NO_THROW(attention.forward({nullptr, 0, shape.d_in, shape.d_in},
                                       {nullptr, 0, shape.output_width(), shape.output_width()}));
+  }
+}
+
+TEST_P(LayerFaults, MoreThreadsThanAnyMachineHasAreRefused) {
+  const Layer layer = gaussian_layer(small_shape());
+  for (const int threads : {-1, kMaxThreads + 1, 1'000'000, std::numeric_limits<int>::max()}) {
+    AttentionOptions options = GetParam().options();
+    options.threads = threads;
+    try {
+      Attention attention(layer.shape, layer.weights, options);
+      FAIL() << threads << " threads were accepted";
+    } catch (const InvalidArgument& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("threads is " + std::to_string(threads)), std::string::npos)
+          << message;
+      EXPECT_NE(message.find(std::to_string(kMaxThreads)), std::string::npos) << message;
+    }
   }
 }
 

@@ -51,6 +51,11 @@ TEST_F(Cli, WrongUsageExitsWithTwoAndSaysWhatIsAllowed) {
   expect("$headroom sweep --max-memory much", 2, {"--max-memory", "16GiB"});
 }
 
+TEST_F(Cli, AnEmptyVariableForcesNothing) {
+  const std::string verify = "$headroom verify --backend autovec --heads 1 --tokens 1 --json";
+  EXPECT_EQ(run("HEADROOM_ISA= " + verify).output, run("env -u HEADROOM_ISA " + verify).output);
+}
+
 TEST_F(Cli, WhatIsNotHereExitsWithFive) {
   expect("HEADROOM_ISA=avx215 $headroom info", 5, {"HEADROOM_ISA", "avx215"});
   expect("HEADROOM_ISA=avx215 $headroom sweep --tokens 1", 5, {"HEADROOM_ISA"});

@@ -25,7 +25,8 @@ static const float kQueryBias = 0.25F, kKeyBias = 0.5F, kValueBias = 0.125F, kOu
 static const float kX[2] = {0.5F, 1.0F};
 
 static headroom_weights small_weights(void) {
-  headroom_weights weights = {.query = &kQuery,
+  headroom_weights weights = {.size = sizeof(headroom_weights),
+                              .query = &kQuery,
                               .key = &kKey,
                               .value = &kValue,
                               .output = &kOutput,
@@ -66,6 +67,10 @@ static void check_result(const headroom_options* options) {
   expect(y[1] == -7.0F && y[2] == -7.0F, "nothing is written between rows");
 
   expect_refused(headroom_forward(layer, kX, 0, y, 3), HEADROOM_INVALID_ARGUMENT, "stride");
+  expect_refused(headroom_forward(layer, kX, INT64_MAX / 3, y, 3), HEADROOM_INVALID_ARGUMENT,
+                 "x has row stride");
+  expect_refused(headroom_forward(layer, kX, 1, y, (int64_t)1 << 62), HEADROOM_INVALID_ARGUMENT,
+                 "y has row stride");
   expect_refused(headroom_forward(layer, NULL, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "x");
   expect_refused(headroom_forward(NULL, kX, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "layer");
   expect_refused(headroom_forward(layer, y, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "overlaps");
@@ -135,11 +140,72 @@ static void check_refusals(const headroom_options* good) {
   options.formulation = "spilt";
   expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "split");
   options = *good;
+  options.threads = 1000000;
+  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "4096");
+  options = *good;
   options.isa = "avx1024";
   expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "avx2");
   options = *good;
   options.backend = strcmp(good->backend, "tbb") == 0 ? "onednn" : "tbb";
   expect_refused(create(&shape, &weights, &options), HEADROOM_UNAVAILABLE, "headroom::");
+}
+
+/* Programs made with an older or a newer header, whose structs are smaller or larger. */
+static void check_sizes(const headroom_options* good) {
+  struct {
+    headroom_options known;
+    int64_t later[2];
+  } newer;
+  headroom_shape shape = small_shape();
+  headroom_weights weights = small_weights();
+  headroom_attention* layer = NULL;
+
+  memset(&newer, 1, sizeof newer);
+  headroom_init_options(&newer.known, sizeof newer);
+  expect(newer.known.size == sizeof newer && newer.later[1] == 0, "all of a newer struct is set");
+  newer.known.backend = good->backend;
+  expect(headroom_create(&shape, &weights, &newer.known, &layer) == HEADROOM_OK,
+         "what is zero needs not be known");
+  headroom_destroy(layer);
+  newer.later[1] = 1;
+  expect_refused(create(&shape, &weights, &newer.known), HEADROOM_INVALID_ARGUMENT,
+                 "options.size is");
+
+  memset(&shape, 1, sizeof shape);
+  headroom_init_shape(&shape, offsetof(headroom_shape, dropout_seed));
+  expect(shape.size == offsetof(headroom_shape, dropout_seed) && shape.heads == 1 &&
+             shape.dropout_seed == 0x0101010101010101,
+         "nothing is written behind an older struct");
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape.size is 72");
+  shape = small_shape();
+  shape.size = SIZE_MAX;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape.size is");
+  shape = small_shape();
+  weights.size = 0;
+  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "weights.size is 0");
+}
+
+/* A text that is cut ends with a whole character, wherever the cut falls. */
+static void check_long_texts(const headroom_options* good) {
+  const headroom_shape shape = small_shape();
+  const headroom_weights weights = small_weights();
+  char name[4000];
+  size_t shift;
+  for (shift = 0; shift < 3; ++shift) {
+    headroom_options options = *good;
+    const char* text = headroom_error_text();
+    size_t length;
+    size_t i;
+    memset(name, 0, sizeof name);
+    memset(name, 'a', shift);
+    for (i = shift; i + 4 < sizeof name; i += 3) memcpy(name + i, "\xE2\x82\xAC", 3); /* euro */
+    options.isa = name;
+    expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "instruction");
+    text = headroom_error_text();
+    length = strlen(text);
+    expect(length > 1000 && length < 1024, "a long text is cut");
+    expect(memcmp(text + length - 3, "\xE2\x82\xAC", 3) == 0, "after a whole character");
+  }
 }
 
 int main(int count, char** arguments) {
@@ -155,6 +221,8 @@ int main(int count, char** arguments) {
   check_result(&options);
   check_choice(&options);
   check_refusals(&options);
+  check_sizes(&options);
+  check_long_texts(&options);
   options.backend = "auto"; /* has this backend alone to choose */
   check_result(&options);
   options.backend = arguments[1];

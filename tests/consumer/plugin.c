@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void (*default_shape_function)(headroom_shape*);
+typedef void (*init_shape_function)(headroom_shape*, size_t);
 typedef headroom_status (*create_function)(const headroom_shape*, const headroom_weights*,
                                            const headroom_options*, headroom_attention**);
 typedef void (*destroy_function)(headroom_attention*);
@@ -19,12 +19,13 @@ static int find(void* library, const char* name, void* function) {
 
 int main(int count, char** arguments) {
   static const float kOne = 1.0F;
-  const headroom_weights weights = {&kOne, &kOne, &kOne, NULL, NULL, NULL, NULL, NULL};
-  default_shape_function default_shape;
+  const headroom_weights weights = {sizeof weights, &kOne, &kOne, &kOne, NULL,
+                                    NULL,           NULL,  NULL,  NULL};
+  init_shape_function init_shape;
   create_function create;
   destroy_function destroy;
   headroom_shape shape;
-  headroom_options options = {NULL, NULL, NULL, NULL, 0};
+  headroom_options options = {sizeof options, NULL, NULL, NULL, NULL, 0};
   headroom_attention* layer = NULL;
   headroom_status before;
   headroom_status after;
@@ -32,12 +33,12 @@ int main(int count, char** arguments) {
   if (count != 4) return 2;
 
   core = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-  if (core == NULL || !find(core, "headroom_default_shape", &default_shape) ||
+  if (core == NULL || !find(core, "headroom_init_shape", &init_shape) ||
       !find(core, "headroom_create", &create) || !find(core, "headroom_destroy", &destroy)) {
     printf("%s\n", dlerror());
     return 1;
   }
-  default_shape(&shape);
+  init_shape(&shape, sizeof shape);
   shape.tokens = shape.d_in = shape.d_out = 1;
   options.backend = arguments[3];
   before = create(&shape, &weights, &options, &layer);

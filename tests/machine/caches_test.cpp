@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "machine/topology.hpp"
+#include "machine/processor.hpp"
 
 namespace headroom::machine {
 namespace {

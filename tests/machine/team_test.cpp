@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "machine/no_resource.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom::machine {
 namespace {
@@ -30,7 +30,7 @@ std::string refusal(int threads, const ThreadStarter& start) {
   try {
     const Team team(
         threads, [](int) {}, start);
-  } catch (const NoResource& error) {
+  } catch (const ResourceError& error) {
     return error.what();
   }
   return "";

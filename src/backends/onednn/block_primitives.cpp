@@ -19,6 +19,12 @@ memory::desc transposed(std::int64_t heads, std::int64_t rows, std::int64_t cols
   return {{heads, rows, cols}, memory::data_type::f32, memory::format_tag::acb};
 }
 
+template <class Primitive, class Plan>
+Primitive make(const Plan& plan) {
+  require_memory_for_code();
+  return Primitive(plan);
+}
+
 memory::desc scores_of(const BlockSize& size) {
   return row_major(size.heads, size.queries, size.keys);
 }
@@ -39,9 +45,9 @@ BlockPrimitives::BlockPrimitives(const Device& device, const BlockSize& size)
                                     queries_of(size), user_scratchpad())),
       softmax_plan_(describe_softmax(device.engine, scores_of(size), size.heads == 1 ? 1 : 2,
                                      user_scratchpad())),
-      score_(score_plan_),
-      context_(context_plan_),
-      softmax_(softmax_plan_),
+      score_(make<dnnl::matmul>(score_plan_)),
+      context_(make<dnnl::matmul>(context_plan_)),
+      softmax_(make<dnnl::softmax_forward>(softmax_plan_)),
       scratch_floats_(std::max({floats_of(score_plan_.scratchpad_desc()),
                                 floats_of(context_plan_.scratchpad_desc()),
                                 floats_of(softmax_plan_.scratchpad_desc())})) {}

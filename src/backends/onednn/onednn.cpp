@@ -20,10 +20,12 @@ class OnednnBackend final : public headroom::Backend {
   headroom::HeadLayout head_layout() const override { return headroom::HeadLayout::token_major; }
   std::unique_ptr<headroom::Projection> make_projection(
       const headroom::ProjectionSpec& spec) override {
-    return std::make_unique<onednn::OnednnProjection>(threads_, scratch_, spec);
+    return onednn::with_bad_alloc(
+        [&] { return std::make_unique<onednn::OnednnProjection>(threads_, scratch_, spec); });
   }
   std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Shape& shape) override {
-    return std::make_unique<onednn::OnednnAttention>(threads_, shape);
+    return onednn::with_bad_alloc(
+        [&] { return std::make_unique<onednn::OnednnAttention>(threads_, shape); });
   }
 
  private:
@@ -71,6 +73,7 @@ const headroom::BackendFacts& facts() {
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   onednn::limit_isa(config.isa);
+  onednn::start_threads(config.threads);
   return std::make_unique<OnednnBackend>(config.threads);
 }
 

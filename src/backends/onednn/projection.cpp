@@ -40,6 +40,7 @@ OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> s
   const memory::desc y({rows_, cols_}, kFloat, kRowMajor);
   const auto plan =
       describe_matmul(device_.engine, x, any, biased ? &bias : nullptr, y, user_scratchpad());
+  require_memory_for_code();
   matmul_ = dnnl::matmul(plan);
   provenance_ = plan.impl_info_str();
   pack_weights(spec, plan.weights_desc());
@@ -67,6 +68,7 @@ void OnednnProjection::pack_weights(const ProjectionSpec& spec, const memory::de
   }
   const memory::desc plain({depth_, cols_}, kFloat, memory::dims{whole.row_stride, 1});
   memory source(plain, device_.engine, const_cast<float*>(whole.data));
+  require_memory_for_code();
   dnnl::reorder(source, weights_).execute(device_.stream, source, weights_);
   device_.stream.wait();
 }

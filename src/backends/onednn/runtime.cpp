@@ -1,10 +1,15 @@
 #include "backends/onednn/runtime.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <new>
 #include <optional>
 
+#include "core/thread_probe.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::onednn {
@@ -47,6 +52,29 @@ void limit_isa(Isa isa) {
         "takes one level only; force the level in a fresh process",
         to_string(isa), to_string(*in_force)));
   }
+}
+
+void start_threads(int threads) {
+#ifdef HEADROOM_ONEDNN_OPENMP
+  thread_local int most = 1;  // OpenMP keeps threads for each thread that has entered a region
+  if (threads <= most) return;
+  require_threads("onednn", threads, threads - most);
+  std::atomic<int> here{0};
+#pragma omp parallel num_threads(threads)
+  ++here;  // an empty region might be left out
+  most = std::max(most, here.load());
+#else
+  static_cast<void>(threads);
+#endif
+}
+
+void require_memory_for_code() {
+  // A primitive has up to some 30 generated functions, and each is first given 256 KiB.
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  // Not from the heap, which keeps what is given back to it.
+  void* trial = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(trial, kBytes);
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <stdexcept>
 
 // Both are needed: a compiler may know OpenMP without having its header, as clang-tidy does.
@@ -54,6 +55,22 @@ class SharedScratch {
   std::array<AlignedBuffer, 3> buffers_;
 };
 
+/// To be called before a primitive is made: oneDNN writes its code through a null pointer where it
+/// gets no memory for it.
+/// @throws std::bad_alloc if there is less than a primitive can need.
+void require_memory_for_code();
+
+/// Runs `make`, whose errors for want of memory leave as std::bad_alloc.
+template <class Make>
+auto with_bad_alloc(const Make& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw;
+  }
+}
+
 /// Floats that hold a memory object of this kind.
 inline std::int64_t floats_of(const dnnl::memory::desc& desc) {
   return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
@@ -65,6 +82,7 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
              const std::array<dnnl_exec_arg_t, N>& arguments) {
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(N), arguments.data());
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   if (status != dnnl_success) {
     throw std::runtime_error("oneDNN refused to run a prepared primitive: dnnl_primitive_execute");
   }
@@ -91,6 +109,11 @@ class ThreadCount {
 #endif
 };
 
+/// Starts the threads that regions of the calling thread will use; OpenMP keeps them. It would end
+/// the process if the system refused one, so the system is asked first.
+/// @throws ResourceError if it refuses.
+void start_threads(int threads);
+
 /// Threads that so much work is worth, of those allowed. Where OpenMP's threads sleep between two
 /// regions, as they must beside other rivals, waking and joining them takes about 45 us, in which
 /// one thread does 2 to 5 MFLOP; so the work has to be several times that
@@ -107,16 +130,17 @@ inline int worthwhile_threads(int allowed, double flops) {
 template <class Task>
 void parallel_for(int threads, std::int64_t count, const Task& task) {
 #ifdef HEADROOM_ONEDNN_OPENMP
-  std::atomic<bool> failed{false};  // an exception must not leave a parallel region
+  std::exception_ptr failure;  // an exception must not leave a parallel region, so it is carried
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
   for (std::int64_t i = 0; i < count; ++i) {
     try {
       task(i, omp_get_thread_num());
     } catch (...) {
-      failed = true;
+#pragma omp critical(headroom_onednn_failure)
+      if (!failure) failure = std::current_exception();
     }
   }
-  if (failed) throw std::runtime_error("oneDNN refused to run a prepared primitive on a thread");
+  if (failure) std::rethrow_exception(failure);
 #else
   static_cast<void>(threads);
   for (std::int64_t i = 0; i < count; ++i) task(i, 0);

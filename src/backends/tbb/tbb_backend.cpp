@@ -2,22 +2,92 @@
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 #include <tbb/version.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
 #include "backends/backend.hpp"
 #include "backends/simd_backend.hpp"
+#include "core/thread_probe.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom {
 namespace {
+
+/// oneTBB gives no more workers than there are cores, and warns on standard error, unless it was
+/// told to. Once raised the limit stays: another layer may still need it. It is never lowered,
+/// which would bind the caller's own use of TBB.
+void allow_workers(int threads) {
+  static std::mutex mutex;
+  static std::unique_ptr<tbb::global_control> raised;
+  static int allowed = tbb::info::default_concurrency();
+  const std::lock_guard lock(mutex);
+  if (threads <= allowed) return;
+  constexpr auto kParallelism = tbb::global_control::max_allowed_parallelism;
+  auto wider = std::make_unique<tbb::global_control>(kParallelism, std::size_t(threads));
+  raised = std::move(wider);
+  allowed = threads;
+}
+
+/// The system is asked for threads only where no layer of the process had as many before.
+void require_workers(int threads) {
+  static std::mutex mutex;
+  static int most = 1;
+  const std::lock_guard lock(mutex);
+  require_threads("tbb", threads, threads - most);
+  most = std::max(most, threads);
+}
+
+/// Tasks that wait for each other, so that each takes a thread of its own.
+class Gathering {
+ public:
+  explicit Gathering(int wanted) : wanted_(wanted) {}
+
+  /// Returns when all are here, or when nobody has come for a while: oneTBB promises no worker, so
+  /// there may be fewer.
+  void join() {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kPatience{20};
+    int seen = ++here_;
+    Clock::time_point since = Clock::now();
+    while (!over_ && here_ < wanted_) {
+      if (const int now = here_; now != seen) {
+        seen = now;
+        since = Clock::now();
+      } else if (Clock::now() - since > kPatience) {
+        over_ = true;
+      }
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  int wanted_;
+  std::atomic<int> here_{0};
+  std::atomic<bool> over_{false};
+};
 
 /// An arena of exactly the wanted size, so that the allowed cores and the caller's own use of TBB
 /// cannot change how many threads work.
 class TbbExecutor final : public Executor {
  public:
-  explicit TbbExecutor(int threads) : threads_(threads), arena_(threads) { arena_.initialize(); }
+  explicit TbbExecutor(int threads) : threads_(threads), arena_(threads) {
+    require_workers(threads);
+    allow_workers(threads);
+    arena_.initialize();
+    start_workers();
+  }
 
   int slots() const override { return threads_; }
 
@@ -38,6 +108,23 @@ class TbbExecutor final : public Executor {
   }
 
  private:
+  // oneTBB starts workers when there is work for them; they stay. Started here, none has to be, and
+  // none can be refused, in the middle of `forward`.
+  void start_workers() const {
+    Gathering gathering(threads_);
+    auto task = [&](std::int64_t, int) { gathering.join(); };
+    try {
+      run(threads_, task);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw ResourceError(fmt::format(
+          "backend 'tbb' cannot start {} threads: oneTBB says '{}'; ask for fewer, or raise the "
+          "limit of processes (ulimit -u, a container's pids.max) or of memory",
+          threads_, error.what()));
+    }
+  }
+
   int threads_;
   mutable tbb::task_arena arena_;
 };

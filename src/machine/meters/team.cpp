@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "machine/no_resource.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom::machine {
 
@@ -22,7 +22,7 @@ Team::Team(int threads, Share share, const ThreadStarter& start)
     }
   } catch (const std::system_error& error) {
     end_started();
-    throw NoResource(fmt::format(
+    throw ResourceError(fmt::format(
         "cannot start thread {} of {}: {}; take fewer --threads, or raise the limit of processes "
         "(ulimit -u, or pids.max of the control group)",
         index + 1, threads, error.code().message()));

@@ -23,7 +23,7 @@ class Team {
   using Share = std::function<void(int)>;
 
   /// @param share what `run()` does
-  /// @throws NoResource if the system does not start all threads; none is left then.
+  /// @throws ResourceError if the system does not start all threads; none is left then.
   Team(int threads, Share share, const ThreadStarter& start = start_thread);
   ~Team();
   Team(const Team&) = delete;

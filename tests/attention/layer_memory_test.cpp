@@ -1,0 +1,71 @@
+// Too little memory is an error that a program can catch, at whatever step of the limit it runs
+// out.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "support/child.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // they need more addresses than any limit leaves
+#else
+constexpr bool kSanitized = false;
+#endif
+
+rlim_t address_space() {
+  long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%ld", &pages) != 1) pages = 0;
+  if (file != nullptr) std::fclose(file);
+  return static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+class LayerMemory : public LayerTest {};
+
+TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not run under such a limit";
+  Shape shape = plain_shape(256, 256, 4, 64);
+  shape.d_proj = 256;
+  const Layer layer = gaussian_layer(shape);
+  constexpr rlim_t kStep = 256 << 10;
+  constexpr rlim_t kSteps = 147;
+  int answered = 0;
+  int computed = 0;
+  std::string first_bad;
+  for (rlim_t step = 0; step < kSteps; ++step) {
+    const std::string found = in_child([&]() -> std::string {
+      Matrix y(shape.rows(), shape.output_width());
+      const rlim_t limit = address_space() + step * kStep;
+      const rlimit small{limit, limit};
+      if (setrlimit(RLIMIT_AS, &small) != 0) return "cannot limit";
+      try {
+        Attention attention(shape, layer.weights, GetParam().options(2));
+        attention.forward(layer.x.view(), y.view());
+        return "computed";
+      } catch (const std::bad_alloc&) {
+        return "refused";
+      } catch (const ResourceError&) {
+        return "refused";
+      }
+    });
+    computed += found == "computed" ? 1 : 0;
+    const bool good = found == "computed" || found == "refused";
+    answered += good ? 1 : 0;
+    if (!good && first_bad.empty()) first_bad = std::to_string(step) + ": " + found;
+  }
+  EXPECT_EQ(answered, static_cast<int>(kSteps)) << "first wrong at step " << first_bad;
+  EXPECT_GT(computed, 0) << "the largest limit should suffice";
+  EXPECT_LT(computed, static_cast<int>(kSteps)) << "the smallest should not";
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, LayerMemory, testing::ValuesIn(backend_cases()), case_name);
+
+}  // namespace
+}  // namespace headroom::test
