@@ -100,7 +100,7 @@ int exit_code_of(const measure::SweepOutcome& outcome) {
 void print_plan(const measure::PreparedSweep& sweep) {
   plan::Limits limits;
   limits.memory_bytes = sweep.settings.memory_limit;
-  if (!sweep.settings.budget) limits.cell_seconds = plan::kCellLimitSeconds;
+  limits.cell_seconds = sweep.settings.timing.cell_limit;
   for (const std::string& warning : sweep.plan.warnings) complain("warning", warning);
   out().write(show::plan_table(sweep.plan, sweep.settings.timing, plan::Estimator(), limits));
 }

@@ -199,7 +199,8 @@ bool GroupMeasurement::check(Ready& ready) {
   result.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
   estimator_.observe(group_.shape, result.cell, forward);
   ready.forward = forward;
-  ready.repetitions = plan::affordable_repetitions(settings_.timing.repetitions, forward);
+  const double spent = result.costs->setup_seconds + total(first.phases);
+  ready.repetitions = settings_.timing.affordable_repetitions(forward, spent);
   return true;
 }
 

@@ -41,10 +41,9 @@ class Runner {
       progress_.tick();
       return stop_signal() != 0;
     };
+    measure_.limits.cell_seconds = settings.timing.cell_limit;
     if (settings.budget) {
       measure_.seconds_left = [this] { return *settings_.budget - seconds_since(start_); };
-    } else {
-      measure_.limits.cell_seconds = plan::kCellLimitSeconds;
     }
   }
 

@@ -46,6 +46,7 @@ SweepSettings settings_of(const SweepRequest& request) {
   if (request.min_time) settings.timing.min_time = *request.min_time;
   settings.seed = request.seed;
   settings.budget = request.budget;
+  if (!request.budget) settings.timing.cell_limit = plan::kCellLimitSeconds;
   settings.timeout = request.timeout;
   settings.memory_limit = machine::usable_memory(request.max_memory);
   set_surroundings(request, settings.timing);

@@ -43,10 +43,17 @@ double TimingPlan::sample_seconds(double forward_seconds) const {
   return beside + (cold ? forward_seconds : std::max(min_time, forward_seconds));
 }
 
-int affordable_repetitions(int asked, double forward_seconds) {
-  if (forward_seconds <= 1) return asked;
-  const int fewer = static_cast<int>(std::min(asked / forward_seconds, 1e6));
-  return std::min(asked, std::max(kMinRepetitions, fewer));
+int TimingPlan::affordable_repetitions(double forward_seconds, double spent) const {
+  int affordable = repetitions;
+  if (forward_seconds > 1) {
+    const int fewer = static_cast<int>(std::min(repetitions / forward_seconds, 1e6));
+    affordable = std::min(affordable, std::max(kMinRepetitions, fewer));
+  }
+  if (cell_limit) {
+    const double room = std::max(0.0, *cell_limit - spent) / sample_seconds(forward_seconds);
+    affordable = std::min(affordable, std::max(1, static_cast<int>(std::min(room, 1e6))));
+  }
+  return affordable;
 }
 
 std::string Estimator::key(const Cell& cell) {
@@ -76,8 +83,8 @@ double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const Timin
   const double forward = forward_seconds(shape, cell);
   const double setup = setup_seconds(shape, cell);
   const double check = forward + (forward < kShortPass ? kPhaseRuns * forward : 0);
-  const int repetitions = affordable_repetitions(plan.repetitions, forward);
-  return setup + check + repetitions * plan.sample_seconds(forward);
+  const double before = setup + check;
+  return before + plan.affordable_repetitions(forward, before) * plan.sample_seconds(forward);
 }
 
 CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,

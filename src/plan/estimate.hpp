@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "headroom/shape.hpp"
@@ -32,8 +33,15 @@ struct TimingPlan {
   bool cold = false;       ///< caches are emptied before each sample
   double beside = 0;       ///< seconds spent beside each sample, on the control and on the caches
 
+  std::optional<double> cell_limit;  ///< seconds that a cell may take in all
+
   /// Seconds of one sample and of what stands beside it.
   double sample_seconds(double forward_seconds) const;
+
+  /// Samples of a cell with passes of `forward_seconds`: fewer than asked for where a pass takes
+  /// more than a second, and as few as one where more would exceed the limit.
+  /// @param spent seconds that the cell has taken before its first sample
+  int affordable_repetitions(double forward_seconds, double spent) const;
 };
 
 /// Seconds that the control takes before and after a sample.
@@ -44,11 +52,9 @@ inline constexpr int kPhaseRuns = 5;
 /// Seconds up to which a pass is short, and the fastest rival of a shape is timed twice.
 inline constexpr double kShortPass = 0.2;
 
-/// At least this many samples, whatever a cell takes: with fewer it could not be told from others.
+/// At least this many samples where the limit of a cell allows them: with fewer a cell cannot be
+/// distinguished from others.
 inline constexpr int kMinRepetitions = static_cast<int>(statistics::kLeastSamples);
-
-/// Cells of more than a second a pass get fewer repetitions than asked for.
-int affordable_repetitions(int asked, double forward_seconds);
 
 /// FLOPs that checking one shape may cost; larger shapes have only some of their rows checked.
 inline constexpr double kCheckFlops = 3e9;

@@ -43,10 +43,13 @@ std::string line_of(const Row& row) {
   }
   const std::string peak =
       result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
-  return fmt::format("{}  {:>9} {:>5.1f}%  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
-                     format_seconds(result.time.median), half_width_percent(result.time),
-                     result.gflops, peak, speed_up(row.baseline), speed_up(row.wrapper),
-                     result.error->nrmse, reference::kNrmseLimit);
+  const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
+  const std::string interval =
+      has_interval ? fmt::format("{:.1f}%", half_width_percent(result.time)) : "-";
+  return fmt::format("{}  {:>9} {:>6}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+                     format_seconds(result.time.median), interval, result.gflops, peak,
+                     speed_up(row.baseline), speed_up(row.wrapper), result.error->nrmse,
+                     reference::kNrmseLimit);
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {

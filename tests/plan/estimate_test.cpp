@@ -89,10 +89,21 @@ TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
 }
 
 TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
-  EXPECT_EQ(affordable_repetitions(9, 0.01), 9);
-  EXPECT_EQ(affordable_repetitions(9, 1.5), 6);
-  EXPECT_EQ(affordable_repetitions(9, 1e9), kMinRepetitions);
-  EXPECT_EQ(affordable_repetitions(1, 1e9), 1) << "never more than asked for";
+  TimingPlan plan;
+  EXPECT_EQ(plan.affordable_repetitions(0.01, 0), 9);
+  EXPECT_EQ(plan.affordable_repetitions(1.5, 0), 6);
+  EXPECT_EQ(plan.affordable_repetitions(1e9, 0), kMinRepetitions);
+  plan.repetitions = 1;
+  EXPECT_EQ(plan.affordable_repetitions(1e9, 0), 1) << "never more than asked for";
+}
+
+TEST(Estimate, TheLimitOfACellLeavesItOneSampleAtLeast) {
+  TimingPlan plan;
+  plan.cell_limit = 60;
+  EXPECT_EQ(plan.affordable_repetitions(0.01, 10), 9);
+  EXPECT_EQ(plan.affordable_repetitions(13, 15), 3);
+  EXPECT_EQ(plan.affordable_repetitions(13, 59), 1);
+  EXPECT_EQ(plan.affordable_repetitions(100, 0), 1);
 }
 
 TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
