@@ -33,7 +33,7 @@ class CliShard : public Cli {
 
 TEST_F(CliShard, ThreeOfThreeAreTheWhole) {
   expect(std::string(kSweep) + "whole", 0, {});
-  expect("$headroom merge part1 part2 part3 --out merged", 0, {"21 cells of 3 folders"});
+  expect("$headroom merge part1 part2 part3 --out merged", 0, {"21 cells from 3 folders"});
   EXPECT_EQ(ids("merged"), ids("whole"));
   EXPECT_EQ(ids("merged").size(), 21u);
   // What was merged is a sweep like any other.
