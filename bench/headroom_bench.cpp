@@ -1,5 +1,5 @@
-// The cells of a sweep as a plain Google Benchmark program: every --benchmark_* flag works, and a
-// benchmark's name is the cell's id. Each layer is checked before it is timed.
+// The cells of a sweep as a plain Google Benchmark program: every --benchmark_* flag works, and
+// each benchmark is named after its cell. Each layer is checked before it is timed.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -33,8 +33,8 @@ using namespace headroom;
 
 constexpr std::uint64_t kSeed = 1;
 
-// Google Benchmark calls a benchmark anew for each repetition and each search for a number of
-// iterations. The last shape's inputs and the last checked layer are kept between those calls.
+// Google Benchmark calls a benchmark again for each repetition and while it searches for the number
+// of iterations. The inputs of the last shape and the last checked layer are kept between calls.
 class Kept {
  public:
   struct Layer {
@@ -45,7 +45,7 @@ class Kept {
 
   Layer& layer(const Shape& shape, const plan::Cell& cell) {
     if (layer_id_ == cell.id) return layer_;
-    layer_ = {};  // its memory may be needed
+    layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
     prepare_problem(shape);
     layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
@@ -98,7 +98,7 @@ void benchmark_cell(benchmark::State& state, const Shape& shape, const plan::Cel
     return;
   }
   if (plan::cell_bytes(shape, cell) > limit) {
-    machine::skip_with_reason(state, fmt::format("needs {} beside its inputs; {} are left",
+    machine::skip_with_reason(state, fmt::format("needs {} in addition to its inputs; {} are left",
                                                  format_bytes(plan::cell_bytes(shape, cell)),
                                                  format_bytes(std::max<std::int64_t>(0, limit))));
     return;

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What the scripts share; sourced, never run.
+# Shared by the scripts; sourced, never run.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 script_name="$(basename "$0")"
 
-# Progress goes to standard error, so that standard output belongs to the program that is run.
+# Progress goes to standard error, so that standard output belongs to the program being run.
 say() { printf '%s: %s\n' "$script_name" "$*" >&2; }
 
 fail() {
@@ -20,11 +20,11 @@ build_preset() {
   shift
   say "configuring $preset in $folder"
   (cd "$root" && cmake --preset "$preset") >&2 ||
-    fail "cmake could not configure $folder; its reason stands above. If the checkout was moved" \
+    fail "cmake could not configure $folder; the reason is above. If the checkout was moved" \
       "or copied, remove $folder and run this again."
-  say "building (the first time takes minutes, later ones build what changed)"
+  say "building (takes minutes the first time; later only what changed)"
   (cd "$root" && cmake --build --preset "$preset" --target "$@") >&2 ||
-    fail "the build failed; the first error above says where. To start afresh remove $folder."
+    fail "the build failed; the first error above says where. To start afresh, remove $folder."
 }
 
 # build_release <targets...>: configures and builds Release into build/

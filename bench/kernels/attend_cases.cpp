@@ -22,7 +22,7 @@ struct Case {
 
 constexpr std::int64_t kTokens[] = {1, 16, 64, 256, 512, 1024, 2048, 4096, 8192};
 constexpr std::int64_t kHeadDims[] = {16, 32, 64, 80, 128};
-// Enough heads for short sequences to be worth timing and for two threads to share.
+// Enough heads to make short sequences worth timing and to occupy two threads.
 std::int64_t heads_for(std::int64_t tokens) { return tokens <= 512 ? 12 : tokens <= 2048 ? 4 : 2; }
 
 Shape shape_of(const Case& c) {
@@ -34,8 +34,8 @@ Shape shape_of(const Case& c) {
   return shape;
 }
 
-// Query, key and value of the whole layer with identity weights are its input, so the oracle of the
-// layer is an oracle of attention: q = k = v = x.
+// With identity weights, query, key and value of the layer equal its input (q = k = v = x), so the
+// oracle of the layer is an oracle of attention.
 Matrix identity(std::int64_t size) {
   Matrix m(size, size);
   for (std::int64_t i = 0; i < size; ++i) m.view().row(i)[i] = 1;
@@ -50,7 +50,7 @@ bool correct(const Shape& shape, const Matrix& x, const Matrix& y) {
   return reference::compare(expected, y.view(), reference::Data::standard).passed;
 }
 
-// The values in the layout that the backend asks for.
+// The values in the layout that the backend requires.
 Matrix in_layout(HeadLayout layout, const Shape& shape, const Matrix& x) {
   if (layout == HeadLayout::token_major) return x;
   Matrix heads(x.rows, x.cols);

@@ -1,4 +1,4 @@
-// What attention does to every score: 2^x alone, and the softmax of one tile, in the first cache.
+// What attention does to every score: 2^x alone, and the softmax of one tile, in the L1 cache.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ Prepared prepare_exp2(Isa isa) {
   return {run, ""};
 }
 
-// Later runs take the weights of the run before for scores: other numbers, the same work.
+// Later runs use the weights of the previous run as scores: different numbers, but the same work.
 Prepared prepare_softmax(Isa isa) {
   const simd::KernelTable& kernels = simd::kernel_table(isa);
   const auto rows = static_cast<std::size_t>(kernels.tile_rows);
@@ -75,7 +75,8 @@ Prepared prepare_softmax(Isa isa) {
   return {run, ""};
 }
 
-// Counted as one multiply-add a value; the inverse of its share is what a value costs in them.
+// Counted as one multiply-add per value; the inverse of its share is the cost per value in
+// multiply-adds.
 Row row_of(std::string name, Isa isa, std::int64_t values, std::function<Prepared()> prepare) {
   Row row;
   row.name = std::move(name);

@@ -1,8 +1,8 @@
-// Each kernel alone, beside its limit measured in the same run. Names are
+// Times each kernel alone, beside its limit measured in the same run. Names are
 // `project/<backend>/<isa>/t<threads>/M<rows>_N<columns>_K<depth>` and
-// `attend/<backend>/<isa>/t<threads>/T<tokens>_D<head_dim>_H<heads>[_nomask]`; choose with
-// --benchmark_filter. No row is timed before its result was checked. Compare rows by their
-// peak_share: it is taken against multiply-adds timed right before and after the row's own loop.
+// `attend/<backend>/<isa>/t<threads>/T<tokens>_D<head_dim>_H<heads>[_nomask]`; select rows with
+// --benchmark_filter. Every result is checked before its row is timed. Compare rows by their
+// peak_share, which is relative to multiply-adds timed right before and after the row's own loop.
 
 #include <benchmark/benchmark.h>
 

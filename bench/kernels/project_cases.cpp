@@ -18,8 +18,8 @@ struct Product {
   std::int64_t rows, cols, depth;
 };
 
-// A call that does next to nothing, one head of a wrapper, square layers of the models, all of
-// query, key and value at once.
+// A call that does almost nothing, one head of a wrapper, square layers of the models, and query,
+// key and value in one product.
 constexpr Product kProducts[] = {
     {1, 64, 16},         {16, 64, 16},       {1, 64, 768},      {16, 64, 768},
     {128, 64, 768},      {1024, 64, 768},    {1, 768, 768},     {16, 768, 768},
@@ -38,9 +38,9 @@ Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
   return gaussian_input(shape, seed);
 }
 
-// Compares some elements with a double sum. A chain of `depth` roundings errs by up to about
-// sqrt(depth) units of roundoff of the terms' magnitude (Higham and Mary, "A new approach to
-// probabilistic rounding error analysis", 2019); one term gone wrong errs by thousands of them.
+// Compares some elements with a sum in double precision. The error of a chain of `depth` roundings
+// is up to about sqrt(depth) units of roundoff of the terms' magnitude (Higham and Mary, "A new
+// approach to probabilistic rounding error analysis", 2019); one wrong term gives thousands.
 bool correct(const Product& p, const Matrix& x, const Matrix& w, const Matrix& y) {
   const double limit = 0x1p-24 * std::sqrt(static_cast<double>(p.depth));
   for (std::int64_t i = 0; i < 64; ++i) {
@@ -84,7 +84,7 @@ Prepared prepare(const Contestant& who, const Product& p) {
   };
   run();
   const bool right = correct(p, problem->x, problem->w, problem->y);
-  problem->w = Matrix();  // packed by now, and as large
+  problem->w = Matrix();  // already packed, and just as large
   return {run, right ? "" : "wrong result"};
 }
 
@@ -94,7 +94,7 @@ Row row_of(const Contestant& who, const Product& p) {
   row.isa = who.isa;
   row.threads = who.threads;
   row.flops = 2.0 * static_cast<double>(p.rows * p.cols * p.depth);
-  // Few rows are bound by reading the weights, once, where these exceed the caches.
+  // With few rows, and weights larger than the caches, reading the weights once is the limit.
   const double weights = 4.0 * static_cast<double>(p.cols * p.depth);
   if (p.rows <= 16 && weights >= 64e6) row.bytes = weights;
   row.prepare = [who, p] { return prepare(who, p); };

@@ -40,7 +40,7 @@ machine::ReadMeter& read_meter(int threads) {
   return meters.try_emplace(threads, threads, buffer.bytes, kernel).first->second;
 }
 
-// The rows prepared last. A few, so that contestants can be interleaved at random; not all, because
+// How many prepared rows are kept: enough to interleave contestants at random, but not all, because
 // the largest weights take 600 MB.
 constexpr std::size_t kKept = 8;
 
@@ -77,9 +77,9 @@ std::function<double()> bandwidth_of(const Row& row) {
   return [&row] { return machine::best_of_bursts(read_meter(row.threads)); };
 }
 
-// Every available backend with every level and thread count that changes anything for it. One that
-// fixes its level at first use in a process appears on the highest only, or on the one that
-// HEADROOM_ISA names.
+// Every available backend with every level and thread count that makes a difference to it. A
+// backend that fixes its level at first use in a process appears only with the highest, or with the
+// one that HEADROOM_ISA names.
 std::vector<Contestant> contestants() {
   const Isa highest = select_isa(std::nullopt);
   std::vector<Contestant> all;
@@ -95,7 +95,7 @@ std::vector<Contestant> contestants() {
   return all;
 }
 
-// Loops that are not tuned do some 5 GFLOP/s; a row of more work than this would take minutes.
+// Plain loops reach about 5 GFLOP/s; a row with more work than this would take minutes.
 constexpr double kMostFlopsForPlainLoops = 2e9;
 constexpr double kLeastTunedGflops = 20;
 

@@ -1,4 +1,4 @@
-// What a row of headroom-kernels is, and how it is timed beside the limit of the hardware.
+// The rows of headroom-kernels, each timed beside the limit of the hardware.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace headroom::bench {
 
-/// One kernel under test: who computes it, on which level, with how many threads.
+/// What computes a kernel: a backend, its level and its number of threads.
 struct Contestant {
   std::string backend;
   Isa isa = Isa::sse42;
@@ -20,10 +20,10 @@ struct Contestant {
   std::string id() const;
 };
 
-/// Threads to measure with: one, and all that this process may use.
+/// Thread counts to measure: one, and all that this process may use.
 std::vector<int> thread_counts();
 
-/// A kernel that is set up and ran once with the right result.
+/// A kernel that is set up, and has run once to check its result.
 struct Prepared {
   std::function<void()> run;
   std::string refusal;  ///< why it must not be timed, or empty
@@ -34,17 +34,17 @@ struct Row {
   std::string name;
   Isa isa = Isa::sse42;
   int threads = 1;
-  double flops = 0;  ///< of one run; gives `gflops` and `peak_share`, unless 0
-  double bytes = 0;  ///< that one run must read from memory; gives `read_share`, unless 0
+  double flops = 0;  ///< per run; gives `gflops` and `peak_share`, unless 0
+  double bytes = 0;  ///< read from memory per run; gives `read_share`, unless 0
   std::function<Prepared()> prepare;
 };
 
-/// Registers the row. It is prepared when it is first reached and then kept for its repetitions.
-/// Each repetition takes its limits immediately before and after its own loop, because the clock of
-/// a shared machine drifts by more than kernels differ: shares are ratios within some 100 ms.
+/// Registers the row. It is prepared when it first runs and then kept for its repetitions. Each
+/// repetition measures its limits immediately before and after its own loop, because the clock of a
+/// shared machine drifts by more than kernels differ. So shares are ratios within about 100 ms.
 void add_row(Row row);
 
-/// A row for every contestant, but none where plain loops would take minutes.
+/// Adds one row per contestant, except where plain loops would take minutes.
 void add_rows(const std::function<Row(const Contestant&)>& row_of);
 
 /// Adds the rows of the limits themselves.

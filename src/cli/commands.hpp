@@ -1,4 +1,4 @@
-// The subcommands. Each adds itself to the program and returns what runs if it was chosen.
+// The subcommands. Each adds itself to the program and returns the function to run if chosen.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,13 +8,13 @@
 
 namespace headroom::cli {
 
-/// A subcommand and what it does; the result is an exit code.
+/// A subcommand and its function, which returns an exit code.
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
 };
 
-/// @param limits_of gives the kernels that the limits are measured with; may be null.
+/// @param limits_of returns the kernels that measure the hardware's limits; may be null.
 Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_verify(CLI::App& app);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);

@@ -36,21 +36,21 @@ int run(const CompareOptions& options) {
   if (!options.fail_on_regression) return kDone;
   if (comparison.regressions() > 0) return kCheckFailed;
   if (comparison.compared() > 0) return kDone;
-  complain("error", "no cell has a time on both sides: nothing was compared, so nothing passed");
+  complain("error", "nothing was compared, because no cell has a time in both folders");
   return kCheckFailed;
 }
 
 }  // namespace
 
 Command add_compare(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("compare", "tell two results folders apart, cell by cell");
+  CLI::App* command = app.add_subcommand("compare", "compare two results folders cell by cell");
   const auto options = std::make_shared<CompareOptions>();
   command->add_option("BASE", options->base, "folder of the results to compare with")->required();
   command->add_option("NEW", options->next, "folder of the results to judge")->required();
   command->add_option("--threshold", options->threshold,
                       "smallest difference that matters (default 3%)");
   command->add_flag("--fail-on-regression", options->fail_on_regression,
-                    "exit with 1 if a cell is slower, or broke");
+                    "exit with 1 if a cell became slower or broke");
   command->add_flag("--json", options->json, "print JSON");
   return {command, [options] { return run(*options); }};
 }

@@ -24,7 +24,7 @@ int run(const ExportOptions& options) {
   const std::size_t left_out = show::cells_without_time(folder);
   if (format != show::ExportFormat::csv && left_out > 0) {
     complain("warning",
-             fmt::format("{} of {} cells have no time and are left out; --to csv has them all",
+             fmt::format("{} of {} cells have no time and are left out; --to csv includes them",
                          left_out, folder.results.size()));
   }
   const std::string text = show::export_results(folder, format);
@@ -39,7 +39,7 @@ int run(const ExportOptions& options) {
 }  // namespace
 
 Command add_export(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("export", "results in the formats of other tools");
+  CLI::App* command = app.add_subcommand("export", "write results in the formats of other tools");
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("DIR", options->folder, "folder of the results")->required();
   command

@@ -87,7 +87,7 @@ void print_backends(const ordered_json& info) {
   }
 }
 
-// The file that auto will go by, as far as it can be said without a shape.
+// The file that auto will use, as far as this is known without a shape.
 ordered_json tuning_json() {
   const std::string path = environment("HEADROOM_TUNING");
   if (path.empty()) return nullptr;
@@ -105,12 +105,12 @@ ordered_json tuning_json() {
 
 void print_tuning(const ordered_json& tuning) {
   if (tuning.is_null()) {
-    out().print("auto           goes by its rule; HEADROOM_TUNING names no tuning file\n");
+    out().print("auto           uses its rule; HEADROOM_TUNING names no tuning file\n");
   } else if (tuning["problem"].is_null()) {
-    out().print("auto           goes by {}, shapes: {}\n", tuning["path"].get<std::string>(),
+    out().print("auto           uses {}, shapes: {}\n", tuning["path"].get<std::string>(),
                 tuning["shapes"].get<std::size_t>());
   } else {
-    out().print("auto           goes by its rule; {} is not used: {}\n",
+    out().print("auto           uses its rule; {} is not used: {}\n",
                 tuning["path"].get<std::string>(), tuning["problem"].get<std::string>());
   }
 }
@@ -151,11 +151,11 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
 }  // namespace
 
 Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of) {
-  CLI::App* command = app.add_subcommand("info", "what this machine and this program have");
+  CLI::App* command = app.add_subcommand("info", "show what this machine and this program offer");
   const auto options = std::make_shared<InfoOptions>();
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--measure", options->measure,
-                    "measure the FMA peak and the read bandwidth (some seconds)");
+                    "measure the FMA peak and the read bandwidth (takes some seconds)");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

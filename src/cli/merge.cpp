@@ -22,11 +22,11 @@ int run(const MergeOptions& options) {
   for (const std::string& note : merged.notes) complain("note", note);
   if (merged.cells < merged.planned) {
     complain("warning",
-             fmt::format("{} of {} cells are missing; measure them with the whole "
-                         "sweep's arguments and --resume --out {}",
+             fmt::format("{} of {} cells are missing; measure them with the arguments of the "
+                         "whole sweep and --resume --out {}",
                          merged.planned - merged.cells, merged.planned, options.out_folder));
   }
-  out().print("{} cells of {} folders; results in {}\n", merged.cells, options.folders.size(),
+  out().print("{} cells from {} folders; results in {}\n", merged.cells, options.folders.size(),
               options.out_folder);
   return kDone;
 }
@@ -38,7 +38,7 @@ Command add_merge(CLI::App& app) {
   const auto options = std::make_shared<MergeOptions>();
   command->add_option("DIR", options->folders, "folders that headroom sweep --shard wrote")
       ->required();
-  command->add_option("--out", options->out_folder, "folder for the whole")->required();
+  command->add_option("--out", options->out_folder, "folder for the merged results")->required();
   return {command, [options] { return run(*options); }};
 }
 

@@ -1,4 +1,4 @@
-// Standard output that may go away: a closed pipe must not cost a result.
+// Standard output that may be closed early, which must not lose a result.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 namespace headroom::cli {
 
-/// Remembers the first error of its stream instead of throwing it at whoever prints.
+/// Remembers the first error of its stream instead of throwing where something is printed.
 class Output {
  public:
   explicit Output(std::FILE* stream) : stream_(stream) {}
@@ -21,7 +21,7 @@ class Output {
     write(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// Sends what is buffered. @return 0, or the error number of the first failure.
+  /// Flushes the buffer. @return 0, or the error number of the first failure.
   int flush();
 
  private:
@@ -29,10 +29,10 @@ class Output {
   int error_ = 0;
 };
 
-/// Results.
+/// Standard output, for results only.
 Output& out();
 
-/// One line on standard error, with the program's name before it.
+/// Prints one line to standard error, beginning with the program's name.
 void complain(std::string_view kind, std::string_view message);
 
 }  // namespace headroom::cli

@@ -86,7 +86,8 @@ int pick_from(const PickOptions& options, const pick::Filters& filters) {
   }
   const std::string elsewhere = pick::other_machine(folder);
   if (!elsewhere.empty()) {
-    complain("warning", elsewhere + "; the choice holds there, and auto refuses its file here");
+    complain("warning",
+             elsewhere + "; the choice is valid there, and auto will not use its file here");
   }
   write(options, pick::pick(folder, shapes, filters));
   return kDone;
@@ -124,19 +125,19 @@ int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
 
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command =
-      app.add_subcommand("pick", "which backend and formulation to link for these shapes");
+      app.add_subcommand("pick", "choose the backend and formulation to link for these shapes");
   const auto options = std::make_shared<PickOptions>();
   plan::add_axes_options(*command, options->axes);
   command->add_option("--from", options->from,
-                      "folder of results to pick from (default: measure now)");
+                      "results folder to pick from (default: measure now)");
   command->add_option("--emit", options->emit,
                       "text (default), cmake (a file to include) or json (a tuning file)");
   command->add_option("--output", options->output, "file to write (default: standard output)");
   command->add_option("--without", options->without, "backends not to pick, separated by commas");
   command->add_option("--max-packed-bytes", options->max_packed_bytes,
-                      "packed weights at most, such as 64MiB");
+                      "maximum size of packed weights, such as 64MiB");
   command->add_option("--budget", options->budget,
-                      "time to measure, such as 90s (default: 90s for each shape)");
+                      "time for measuring, such as 90s (default: 90s per shape)");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

@@ -26,8 +26,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// What to do about words that the parser could not place: a mistyped command or option has a
-// nearest valid one.
+// Suggests the nearest valid command or option, which the parser's own messages do not.
 std::string hint(const CLI::App& app, const std::vector<Command>& commands, int count,
                  char** arguments) {
   std::vector<std::string> names;
@@ -49,7 +48,7 @@ std::string hint(const CLI::App& app, const std::vector<Command>& commands, int 
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || name == "--") continue;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      // The whole list would fill the screen; --help shows it in order.
+      // The whole list would fill the screen, and --help shows it in order.
       const std::string nearest = suggest(name, known);
       const std::size_t end = nearest.find("? ");
       return fmt::format("unknown option '{}'; {}see --help for all", name,
@@ -88,7 +87,7 @@ int run_chosen(const std::vector<Command>& commands) {
   } catch (const ResourceError& error) {
     return failed(error.what(), kNoResource);
   } catch (const std::bad_alloc&) {
-    return failed("memory ran out; take smaller sizes or --max-memory", kNoResource);
+    return failed("out of memory; use smaller sizes or set --max-memory", kNoResource);
   } catch (const std::exception& error) {
     return failed(error.what(), kCheckFailed);
   }
@@ -113,10 +112,10 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
     return report_usage(app, commands, error, count, arguments);
   }
   const int code = run_chosen(commands);
-  // A reader that has gone is no fault of this run; a disk that is full is.
+  // A reader that exits early is not an error; a full disk is.
   const int error = out().flush();
   if (error == 0 || error == EPIPE) return code;
-  complain("error", fmt::format("cannot write standard output: {}; send it elsewhere",
+  complain("error", fmt::format("cannot write to standard output: {}; redirect it elsewhere",
                                 std::strerror(error)));
   return code == kDone ? static_cast<int>(kNoResource) : code;
 }

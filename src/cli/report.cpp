@@ -30,7 +30,7 @@ int run(const ReportOptions& options) {
 
 Command add_report(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("report", "a results folder as a page, with pictures and tables");
+      app.add_subcommand("report", "turn a results folder into a page with charts and tables");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("DIR", options->folder, "folder of the results")->required();
   command->add_option("--out", options->out_folder,

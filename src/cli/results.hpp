@@ -1,4 +1,4 @@
-// Results folders that a command was given.
+// Reads the results folders that a command was given.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace headroom::cli {
 
-/// Reads the folder and complains of what had to be dropped.
+/// Reads the folder and reports what had to be dropped.
 /// @throws as `record::read_results_folder`.
 record::ResultsFolder read_results(const std::filesystem::path& path);
 

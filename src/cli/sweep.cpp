@@ -36,7 +36,7 @@ int parse_repetitions(const std::string& text) {
   const std::int64_t count = parse_number("--repetitions", text);
   if (count > kMaxRepetitions) {
     throw InvalidArgument(
-        fmt::format("--repetitions: {} is too many; allowed is up to {}", count, kMaxRepetitions));
+        fmt::format("--repetitions: {} is too many; the limit is {}", count, kMaxRepetitions));
   }
   return static_cast<int>(count);
 }
@@ -130,24 +130,24 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_option("--out", options->out_folder,
                       "folder for the results (default headroom-results)");
   command->add_flag("--resume", options->resume,
-                    "measure only what --out lacks; cells that crashed are tried again, those "
-                    "that are ok, unsupported, skipped or failed are done");
+                    "measure only the cells missing in --out; crashed cells are tried again, those "
+                    "that are ok, unsupported, skipped or failed are not");
   command->add_option("--shard", options->shard,
                       "measure part I of N, such as 1/8; headroom merge joins the parts");
-  command->add_flag("--dry-run", options->dry_run, "only print cells, memory and estimated time");
+  command->add_flag("--dry-run", options->dry_run,
+                    "print the cells with their memory and estimated time, and measure nothing");
   command->add_option("--budget", options->budget,
                       "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");
   command->add_option("--max-memory", options->max_memory,
-                      "memory to use at most, such as 16GiB (default: what the machine has left)");
-  command->add_option("--repetitions", options->repetitions, "samples a cell (default 9)");
-  command->add_option("--min-time", options->min_time,
-                      "seconds that a sample lasts at least (default 0.05)");
+                      "maximum memory to use, such as 16GiB (default: what the machine has free)");
+  command->add_option("--repetitions", options->repetitions, "samples per cell (default 9)");
+  command->add_option("--min-time", options->min_time, "minimum seconds per sample (default 0.05)");
   command->add_option("--cache", options->cache,
-                      "warm: passes follow each other; cold: caches are emptied before each pass "
+                      "warm: passes run back to back; cold: caches are emptied before each pass "
                       "(default warm)");
   command->add_option("--timeout", options->timeout,
-                      "end a process that gives no sign for this long (default: 5m and ten times "
-                      "what its cells should take)");
+                      "end a process that sends no message for this long (default: 5m plus ten "
+                      "times what its cells should take)");
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));

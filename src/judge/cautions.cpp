@@ -10,14 +10,14 @@
 namespace headroom::judge {
 namespace {
 
-// A machine at rest shows less; one that another program keeps a core of busy shows 1.
+// An idle machine has a lower load; another program that keeps one core busy raises it to 1.
 constexpr double kMostLoad = 0.7;
 constexpr double kMostStolen = 0.01;
-// Above these, differences that users care about drown.
+// Above these, noise hides the differences that users care about.
 constexpr double kMostDrift = 0.1;
 constexpr double kMostNoise = 0.1;
 
-// How far the control moved from cell to cell, in the thread count where it moved most.
+// How far the control moved from cell to cell, for the thread count with the largest change.
 double drift(const std::vector<record::CellResult>& results) {
   double widest = 0;
   for (const ControlDrift& drift : control_drift(results)) {
@@ -32,18 +32,19 @@ std::vector<std::string> cautions_before(const machine::Conditions& now, bool re
   std::vector<std::string> cautions;
   if (!release_build) {
     cautions.emplace_back(
-        "this program is not a Release build, so its times say nothing; build it with cmake "
+        "this program is not a Release build, so its times are meaningless; build it with cmake "
         "--preset release");
   }
   if (now.load && *now.load > kMostLoad) {
-    cautions.push_back(fmt::format(
-        "the load of the last minute is {:.1f}: something else runs here, or did until now; wait "
-        "until it is below {}",
-        *now.load, kMostLoad));
+    cautions.push_back(
+        fmt::format("the load over the last minute is {:.1f}: something else is or was running on "
+                    "this machine; "
+                    "wait until it is below {}",
+                    *now.load, kMostLoad));
   }
   if (now.governor && *now.governor != "performance") {
     cautions.push_back(
-        fmt::format("the frequency governor is '{}', so that the clock follows the load; set it "
+        fmt::format("the frequency governor is '{}', so the clock follows the load; change it "
                     "with: cpupower frequency-set --governor performance",
                     *now.governor));
   }
@@ -55,20 +56,20 @@ std::vector<std::string> cautions_after(const std::vector<record::CellResult>& r
   std::vector<std::string> cautions;
   if (stolen > kMostStolen) {
     cautions.push_back(
-        fmt::format("the hypervisor gave {:.1f} % of the processors' time to other machines; "
-                    "measure again on a quieter host, or on one of your own",
+        fmt::format("the hypervisor gave {:.1f} % of the processor time to other machines; "
+                    "measure again on a quieter or dedicated host",
                     100 * stolen));
   }
   if (const double moved = drift(results); moved > kMostDrift) {
-    cautions.push_back(
-        fmt::format("the machine's own speed moved by {:.0f} % between cells: compare cells of one "
-                    "shape, or two runs with headroom compare, but no times across shapes",
-                    100 * moved));
+    cautions.push_back(fmt::format(
+        "the machine's own speed varied by {:.0f} % between cells: compare cells of one "
+        "shape, or two runs with headroom compare, but not times across shapes",
+        100 * moved));
   }
   const std::optional<NoiseFloor> noise = noise_floor(results);
   if (noise && noise->floor > kMostNoise) {
     cautions.push_back(
-        fmt::format("equal layers differed by up to {:.0f} %: smaller differences are noise; take "
+        fmt::format("equal layers differed by up to {:.0f} %: smaller differences are noise; use "
                     "more --repetitions or a longer --min-time on a quieter machine",
                     100 * noise->floor));
   }

@@ -1,4 +1,4 @@
-// What spoils a measurement, said once, with what to do about it.
+// Conditions that spoil a measurement, each with what to do about it.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace headroom::judge {
 
-/// Of the machine as it is before the first cell, and of this program.
+/// About this program, and about the machine before the first cell.
 std::vector<std::string> cautions_before(const machine::Conditions& now, bool release_build);
 
-/// Of what was seen while the cells were measured.
-/// @param stolen share of the processors' time that went to other machines; 0 if unknown
+/// About what was observed while the cells were measured.
+/// @param stolen share of processor time that went to other machines; 0 if unknown
 std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
                                         double stolen);
 

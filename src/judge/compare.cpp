@@ -39,7 +39,7 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
   }
   if (common == 0) {
     throw InvalidArgument(
-        fmt::format("{} and {} have no cell in common, for example {} is only in "
+        fmt::format("{} and {} have no cell in common; for example, {} is only in "
                     "the first; measure both with the same axes",
                     base.path.string(), next.path.string(), cells.front().id()));
   }
@@ -62,7 +62,7 @@ void compare_times(FolderComparison& comparison, const CompareSettings& settings
   comparisons.run(comparison.noise_floor, settings);
 }
 
-// One warning for all cells of which `wrong` has something to say, with the first as the example.
+// One warning for all cells that `wrong` objects to, with the first as the example.
 template <class Wrong>
 void warn_of_cells(FolderComparison& comparison, const char* what, Wrong wrong) {
   std::size_t count = 0;
@@ -82,23 +82,23 @@ void warn(FolderComparison& comparison) {
   const nlohmann::ordered_json& next = comparison.next->environment;
   comparison.warnings = environment_differences(base, next);
   const double margin = std::max(comparison.threshold, comparison.noise_floor);
-  // A machine that was slower as a whole is already in the control readings.
+  // The control readings already account for a machine that was slower as a whole.
   const bool steady = comparison.by_control() == comparison.compared();
   for (std::string& warning : steady
                                   ? std::vector<std::string>{}
                                   : peak_differences(base, next, std::max(margin, kSteadyPeak))) {
     comparison.warnings.push_back(std::move(warning));
   }
-  warn_of_cells(comparison, "ran with another instruction set", [](const ComparedCell& cell) {
+  warn_of_cells(comparison, "ran with a different instruction set", [](const ComparedCell& cell) {
     const bool differs = cell.difference && cell.base->isa != cell.next->isa;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->isa, cell.next->isa) : "";
   });
-  warn_of_cells(comparison, "ran with another number of threads", [](const ComparedCell& cell) {
+  warn_of_cells(comparison, "ran with a different number of threads", [](const ComparedCell& cell) {
     const bool differs = cell.difference && cell.base->threads != cell.next->threads;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
                    : "";
   });
-  warn_of_cells(comparison, "had too few samples to be told apart; take more --repetitions",
+  warn_of_cells(comparison, "had too few samples to be distinguished; use more --repetitions",
                 [](const ComparedCell& cell) {
                   return cell.difference && !cell.difference->enough
                              ? fmt::format("{} in BASE, {} in NEW", cell.base->time.samples.size(),
@@ -155,7 +155,7 @@ double recorded_noise_floor(const record::ResultsFolder& folder) {
   }
   if (!floor.is_number() || !(floor.get<double>() >= 0)) {
     throw FileError(
-        fmt::format("{}: noise.floor is no number of 0 and above; remove it or measure again",
+        fmt::format("{}: noise.floor is not a number of at least 0; remove it or measure again",
                     (folder.path / "environment.json").string()));
   }
   return floor.get<double>();

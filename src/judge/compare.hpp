@@ -1,4 +1,4 @@
-// Two results folders, cell by cell: what became faster, slower, or broke.
+// Compares two results folders cell by cell: what became faster or slower, or broke.
 #pragma once
 
 #include <cstddef>
@@ -17,40 +17,40 @@ struct ComparedCell {
   const record::CellResult* base = nullptr;  ///< null: only the new folder has it
   const record::CellResult* next = nullptr;  ///< null: only the base has it
   std::optional<Difference> difference;      ///< if both have a time
-  bool by_control = false;  ///< the difference is of samples divided by their control readings
-  double raw_ratio = 1;     ///< of the medians as they were timed
+  bool by_control = false;  ///< the difference is of samples corrected by their control readings
+  double raw_ratio = 1;     ///< of the medians as timed
 
   const std::string& id() const { return base != nullptr ? base->cell.id : next->cell.id; }
 
-  /// Slower, or failed, crashed or unsupported where the base was not. A cell that was skipped, or
-  /// is missing, is none: it may have been left out on purpose.
+  /// Whether the cell is slower, or newly failed, crashed or unsupported. A cell that was skipped
+  /// or is missing does not count: it may have been left out on purpose.
   bool regression() const;
 };
 
-/// Refers to both folders, which have to outlive it.
+/// Refers to both folders, which must outlive it.
 struct FolderComparison {
   const record::ResultsFolder* base = nullptr;
   const record::ResultsFolder* next = nullptr;
-  std::vector<ComparedCell> cells;    ///< in the order of the base, then those that are new
-  std::vector<std::string> warnings;  ///< what else differs, which may be what the times show
+  std::vector<ComparedCell> cells;    ///< in the order of the base, then the new ones
+  std::vector<std::string> warnings;  ///< other differences, which may explain the times
   double threshold = 0;
-  double noise_floor = 0;  ///< the larger one of both folders; 0: neither recorded one
+  double noise_floor = 0;  ///< the larger of both folders; 0: neither recorded one
 
-  std::size_t by_control() const;  ///< cells compared by samples divided by their control
+  std::size_t by_control() const;  ///< cells compared by samples corrected by their control
 
   std::size_t count(Verdict verdict) const;
   std::size_t compared() const;  ///< cells with a time on both sides
   std::size_t regressions() const;
 };
 
-/// @throws InvalidArgument if no cell is in both folders; FileError for a noise floor that is none.
+/// @throws InvalidArgument if no cell is in both folders; FileError for an invalid noise floor.
 FolderComparison compare_folders(const record::ResultsFolder& base,
                                  const record::ResultsFolder& next,
                                  const CompareSettings& settings);
 
-/// `noise.floor` of an environment: the ratio less 1 by which equal programs were seen to differ
-/// on that machine. Where that is missing, the one of the cells that were timed twice; 0 if there
-/// are none. @throws FileError for anything but a number >= 0.
+/// `noise.floor` of an environment: the ratio minus 1 by which equal programs were observed to
+/// differ on that machine. If it is missing, the noise floor of the cells that were timed twice; 0
+/// if there are none. @throws FileError for anything but a number >= 0.
 double recorded_noise_floor(const record::ResultsFolder& folder);
 
 }  // namespace headroom::judge

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What can change a time without a change of the program.
+// Anything that can change a time although the program is the same.
 constexpr Field kCompared[] = {
     {"/processor/name", "processor"},
     {"/processor/architecture", "architecture"},
@@ -32,14 +32,14 @@ constexpr Field kCompared[] = {
     {"/conditions/huge_pages", "huge pages"},
     {"/conditions/openmp_wait_policy", "OpenMP wait policy"},
     {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
-    {"/sweep/min_time_s", "seconds a sample"},
+    {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/cache", "cache state"},
     {"/sweep/seed", "seed"},
 };
 
 std::string sentence(const FieldDifference& difference) {
-  return fmt::format("the {} is not the same: {} in BASE, {} in NEW", difference.name,
-                     difference.first, difference.second);
+  return fmt::format("different {}: {} in BASE, {} in NEW", difference.name, difference.first,
+                     difference.second);
 }
 
 // The library behind each backend, by the backend's name.
@@ -65,7 +65,7 @@ std::vector<std::string> environment_differences(const ordered_json& base,
   const auto of_next = libraries(next);
   for (const auto& [backend, library] : libraries(base)) {
     const auto match = of_next.find(backend);
-    // Where it is missing, so are its cells, which is said already.
+    // If it is missing, so are its cells, which is already reported.
     if (match == of_next.end() || match->second == library) continue;
     differences.push_back(
         sentence({"library of " + backend, shown(library), shown(match->second)}));
@@ -88,8 +88,8 @@ std::vector<std::string> peak_differences(const ordered_json& base, const ordere
     const auto b = other.get<double>();
     if (!(a > 0 && b > 0) || std::max(a / b, b / a) <= 1 + margin) continue;
     differences.push_back(fmt::format(
-        "the FMA peak of the machine with threads = {} was {:.1f} GFLOP/s in BASE and {:.1f} in "
-        "NEW: not only the program may have changed; measure both again, in turn",
+        "the machine's FMA peak with threads = {} was {:.1f} GFLOP/s in BASE and {:.1f} in NEW: "
+        "the program may not be all that changed; measure both again in alternation",
         threads, a, b));
   }
   return differences;

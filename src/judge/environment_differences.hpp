@@ -1,4 +1,4 @@
-// What else differs between two runs, which may be what their times show.
+// Other differences between two runs, which may explain their times.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,13 +7,13 @@
 
 namespace headroom::judge {
 
-/// What the machines, builds and settings behind two results folders have that is not the same. The
-/// revision of the source is not among it: that it differs is why one compares.
+/// How the machines, builds and settings behind two results folders differ. The source revision is
+/// left out: it differs in most comparisons, and that is their purpose.
 std::vector<std::string> environment_differences(const nlohmann::ordered_json& base,
                                                  const nlohmann::ordered_json& next);
 
-/// The FMA peaks measured beside the cells, where they differ by more than `margin` (a ratio less
-/// 1): then the machine itself was not the same.
+/// The FMA peaks that differ by more than `margin` (a ratio minus 1), which means that the machine
+/// itself changed.
 std::vector<std::string> peak_differences(const nlohmann::ordered_json& base,
                                           const nlohmann::ordered_json& next, double margin);
 

@@ -16,16 +16,15 @@ bool same_control(const record::CellResult& a, const record::CellResult& b) {
 }
 
 std::string beyond_peak(const record::CellResult& result) {
-  // A peak taken once a run may be off by what the clock drifts; one taken beside each sample, by
-  // what its own readings scatter.
+  // A peak measured once per run may be off by the drift of the clock; one measured beside each
+  // sample, by the scatter of its own readings.
   constexpr double kLeastMargin = 0.05;
   const double margin =
       std::max(kLeastMargin, result.control ? statistics::scatter(result.control->gflops) : 0.0);
   if (!result.peak_fraction || *result.peak_fraction <= 1 + margin) return "";
   return fmt::format(
-      "impossible time: {:.0f} % of the FMA rate measured beside it, where {:.0f} % are allowed "
-      "for "
-      "noise; measure again on a quieter machine, or mend the clock",
+      "impossible time: {:.0f} % of the FMA rate measured beside it; noise explains at most "
+      "{:.0f} %; measure again on a quieter machine, or check its clock",
       100 * *result.peak_fraction, 100 * (1 + margin));
 }
 

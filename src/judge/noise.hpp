@@ -1,4 +1,4 @@
-// What the machine did beside the program: the control kernel, and one layer timed twice.
+// The noise of the machine, from the control kernel and from one layer timed twice.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace headroom::judge {
 
-/// Whether the two were measured against the same control, so that `steadied` ones compare.
+/// Whether both have the same control, so that their `steadied` samples can be compared.
 bool same_control(const record::CellResult& a, const record::CellResult& b);
 
-/// Why a time cannot be: it is above 100 % of the FMA rate taken beside it, by more than that rate
-/// itself scatters. Empty if all is well.
+/// Why a time is impossible: its rate exceeds the FMA rate measured beside it by more than the
+/// scatter of that rate. Empty if it does not.
 std::string beyond_peak(const record::CellResult& result);
 
 struct NoiseFloor {
-  double floor = 0;       ///< 95th percentile of |ratio - 1|; for few shapes the largest
-  std::size_t count = 0;  ///< shapes that had a layer timed twice
+  double floor = 0;       ///< 95th percentile of |ratio - 1|; with few shapes the largest
+  std::size_t count = 0;  ///< shapes with a layer timed twice
 };
 
 /// From the A/A pairs among the results; nothing if there are none.
 std::optional<NoiseFloor> noise_floor(const std::vector<record::CellResult>& results);
 
-/// How far the control moved over a sweep, on one number of threads; shares of its median.
+/// How far the control varied over a sweep with one number of threads, as shares of its median.
 struct ControlDrift {
   int threads = 1;
   double gflops = 0;   ///< median over the cells
   double between = 0;  ///< from the slowest cell to the fastest
-  double within = 0;   ///< median over the cells of how far the readings beside one scatter
+  double within = 0;   ///< median over the cells of the scatter of the readings beside one cell
 };
 
 /// By number of threads; empty without a control.

@@ -1,4 +1,4 @@
-// Cells held against each other: pairs of any kind, and the rivals of a shape from the fastest on.
+// Compares cells: pairs of any kind, and the rivals of a shape in order of speed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace headroom::judge {
 
-/// Two cells with a time each.
+/// Two cells that both have a time.
 struct CellPair {
   const record::CellResult* base = nullptr;
   const record::CellResult* next = nullptr;
@@ -18,24 +18,24 @@ struct CellPair {
 
 struct CellDifference {
   Difference difference;    ///< next / base
-  bool by_control = false;  ///< of samples divided by their control readings
-  double raw_ratio = 1;     ///< of the medians as they were timed
+  bool by_control = false;  ///< of samples corrected by their control readings
+  double raw_ratio = 1;     ///< of the medians as timed
 };
 
-/// What the samples of each pair say, the p-values corrected for all pairs together. Where both
-/// cells were measured against the same control, the samples are divided by its readings first.
+/// Compares the samples of each pair, with p-values corrected for all pairs together. If both cells
+/// have the same control, the samples are corrected by its readings first.
 /// @param noise_floor see `SamplePair`
 std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
                                           const CompareSettings& settings = {});
 
-/// Pairs that are compared all at once, since the correction for many tests is for everything that
-/// one table or report claims.
+/// Collects pairs and compares them all at once, because the correction for multiple tests must
+/// cover everything that one table or report claims.
 class Comparisons {
  public:
   using Answer = std::function<void(const CellDifference&)>;
 
-  /// Asks how `cell` stands against `baseline`; `run` answers. Nothing is asked without a baseline,
-  /// of a cell against itself, or of one without a time.
+  /// Requests the comparison of `cell` with `baseline`; `run` passes the result to `answer`. Does
+  /// nothing if there is no baseline, if both are the same cell, or if `cell` has no time.
   void add(const record::CellResult* baseline, const record::CellResult& cell, Answer answer);
 
   /// @param noise_floor see `SamplePair`
@@ -48,27 +48,27 @@ class Comparisons {
   std::vector<Answer> answers_;
 };
 
-/// What a speed-up over the baseline is taken against: the cell of that backend with the same
+/// The cell that a speed-up over the baseline refers to: that of the baseline backend with the same
 /// formulation. Null if it has no time. @param rivals the cells of one shape
 const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
                                       const record::CellResult& cell);
 
-/// What split weights are held against: the `wrapper` cell of the same backend and threads.
-/// Likewise.
+/// The cell that a speed-up over `wrapper` refers to: the `wrapper` cell with the same backend and
+/// threads. Null if it has no time. @param rivals the cells of one shape
 const record::CellResult* wrapper_of(const std::vector<const record::CellResult*>& rivals,
                                      const record::CellResult& cell);
 
-/// A cell beside the fastest of its shape.
+/// A cell compared with the fastest of its shape.
 struct Ranked {
   const record::CellResult* result = nullptr;
   Difference to_best;  ///< time / time of the fastest; for the fastest itself a ratio of 1, `same`
 
-  /// Whether noise alone may have put it behind the fastest, or it differs by less than matters.
+  /// Whether it may be slower only because of noise, or the difference is too small to matter.
   bool tied() const { return to_best.verdict != Verdict::slower; }
 };
 
-/// Of each shape, the cells that have a time, the smallest median first; shapes in the order of
-/// their first cell. The p-values are corrected for all cells of all shapes together.
+/// For each shape the cells with a time, smallest median first; shapes in the order of their first
+/// cell. The p-values are corrected for all cells of all shapes together.
 std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult*>& results,
                                       double noise_floor, const CompareSettings& settings = {});
 

@@ -21,8 +21,7 @@ Difference measure_difference(const SamplePair& pair, const CompareSettings& set
 }
 
 Verdict judge(const Difference& difference) {
-  // Both bounds are the same change seen from either side, so that exchanging base and next turns
-  // faster into slower and nothing else.
+  // The bounds are reciprocal, so that exchanging base and next only swaps faster and slower.
   const double above = 1 + difference.margin;
   const double below = 1 / above;
   const statistics::Interval& ratio = difference.ci95;

@@ -1,5 +1,5 @@
-// Whether two lists of samples say different things. Every command that calls something faster or
-// slower asks here.
+// Whether two lists of samples differ. Every claim that something is faster or slower comes from
+// here.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ std::string_view to_string(Verdict verdict);
 struct SamplePair {
   std::vector<double> base;
   std::vector<double> next;
-  double noise_floor = 0;  ///< ratio less 1 by which equal programs are seen to differ; 0: unknown
+  double noise_floor = 0;  ///< ratio minus 1 by which equal programs may differ; 0: unknown
 };
 
 struct CompareSettings {
-  double threshold = 0.03;  ///< ratio less 1 below which a difference does not matter
+  double threshold = 0.03;  ///< ratio minus 1 below which a difference does not matter
   std::uint64_t seed = 1;
 };
 
@@ -31,7 +31,7 @@ struct Difference {
   double ratio = 1;           ///< of the medians, next / base; above 1 is slower
   statistics::Interval ci95;  ///< of the ratio
   double p = 1;               ///< Mann-Whitney
-  double corrected_p = 1;     ///< for all pairs that were asked about together
+  double corrected_p = 1;     ///< corrected for all pairs compared together
   double margin = 0;          ///< the larger of threshold and noise floor
   bool enough = false;        ///< whether both sides have `kLeastSamples`
   Verdict verdict = Verdict::not_distinguishable;
@@ -39,10 +39,10 @@ struct Difference {
 
 inline constexpr double kSignificance = 0.05;
 
-/// `slower` or `faster` takes both: a corrected p below `kSignificance`, and an interval of the
-/// ratio that lies wholly beyond the margin (above `1 + margin`, below `1 / (1 + margin)`). `same`
-/// is an interval wholly within it. Everything else, and fewer than `kLeastSamples` on a side, is
-/// not distinguishable.
+/// `slower` or `faster` requires both a corrected p below `kSignificance` and a confidence interval
+/// of the ratio entirely beyond the margin (above `1 + margin` or below `1 / (1 + margin)`). `same`
+/// requires an interval entirely within it. Everything else, and fewer than `kLeastSamples` on
+/// either side, is not distinguishable.
 /// @pre no sample list is empty, and all samples are above 0.
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings = {});

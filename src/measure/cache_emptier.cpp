@@ -19,9 +19,10 @@ machine::UncachedBuffer buffer_within(std::int64_t limit) {
 std::int64_t required_bytes(std::int64_t limit) {
   const machine::UncachedBuffer buffer = buffer_within(limit);
   if (buffer.bytes > 0) return buffer.bytes;
-  throw ResourceError(fmt::format(
-      "--cache cold: {}; it may take a quarter of --max-memory, and --cache warm needs none",
-      buffer.refusal));
+  throw ResourceError(
+      fmt::format("--cache cold: {}; the buffer may take a quarter of --max-memory, and --cache "
+                  "warm needs none",
+                  buffer.refusal));
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ std::int64_t CacheEmptier::bytes() const {
 }
 
 double seconds_to_empty_caches() {
-  constexpr double kReadBytesPerSecond = 1e10;  // of a whole machine, at the least
+  constexpr double kReadBytesPerSecond = 1e10;  // a low value for a whole machine
   return static_cast<double>(buffer_within(std::numeric_limits<std::int64_t>::max()).bytes) /
          kReadBytesPerSecond;
 }

@@ -9,13 +9,13 @@
 namespace headroom::measure {
 
 /// @param limit bytes of memory that may be used in all
-/// @throws ResourceError if nothing that memory allows is larger than all caches together.
+/// @throws ResourceError if memory does not allow a buffer larger than all caches together.
 void require_emptiable_caches(std::int64_t limit);
 
-/// Empties the caches of all allowed cores by reading something larger.
+/// Empties the caches of all allowed cores by reading a larger buffer.
 class CacheEmptier {
  public:
-  /// @param limit bytes of memory that may be used in all; a quarter is taken at most
+  /// @param limit bytes of memory that may be used in all; at most a quarter is taken
   /// @throws ResourceError like require_emptiable_caches.
   void prepare(machine::ReadKernel kernel, std::int64_t limit);
   /// @pre prepared.
@@ -27,7 +27,7 @@ class CacheEmptier {
   std::unique_ptr<machine::ReadMeter> meter_;
 };
 
-/// Seconds that emptying takes, roughly.
+/// Approximate seconds that emptying takes.
 double seconds_to_empty_caches();
 
 }  // namespace headroom::measure

@@ -10,8 +10,8 @@
 namespace headroom::measure {
 namespace {
 
-// Queries and keys of unit variance give logits of unit variance; 36 times that reaches 100 among
-// a few hundred scores.
+// Queries and keys of unit variance give logits of unit variance. Scaled by 36, the largest of a
+// few hundred reach 100.
 constexpr float kAdversarialScale = 6;
 
 void scale(Matrix& matrix) {
@@ -27,7 +27,7 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
     scale(problem.weights.query);
     scale(problem.weights.key);
   }
-  // numerics.md: dropout goes by the element bound, whatever the values.
+  // numerics.md: the element bound applies to dropout, whatever the values.
   if (shape.dropout > 0) problem.data = reference::Data::adversarial;
   problem.expected =
       reference::attention(shape, problem.weights, problem.x.view(),

@@ -1,4 +1,4 @@
-// Every result is held against the oracle before anything is said about it.
+// Every result is checked against the oracle before anything is said about it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace headroom::measure {
 
-/// Inputs of a shape and what a layer should make of them.
+/// The inputs of a shape and the result expected from a layer.
 struct Problem {
   Shape shape;
   SplitWeights weights;
@@ -25,9 +25,9 @@ struct Problem {
   }
 };
 
-/// Draws weights and input from the seed and computes the expected result of as many rows as
+/// Draws weights and input from the seed and computes the expected result for as many rows as
 /// `max_flops` allows. Adversarial data has query and key weights scaled so that logits reach
-/// about 100, where a softmax that is careless with its maximum overflows. Its limits are those of
+/// about 100, where a softmax that does not subtract the maximum overflows. The limits are those of
 /// numerics.md: the element bound for adversarial data and for every shape with dropout.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops);
@@ -37,8 +37,8 @@ struct Checked {
   PhaseTimes phases;
 };
 
-/// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
-/// nothing, or not everything, cannot pass with what a rival left there.
+/// Runs the layer once and compares. `y` is filled with NaN first, so that a backend that does not
+/// write every value cannot pass with values that a rival left there.
 Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y);
 
 }  // namespace headroom::measure

@@ -9,11 +9,11 @@
 
 namespace headroom::measure {
 
-/// The control kernel on any number of threads, started when first asked for.
+/// The control kernel on any number of threads. Threads are started at the first request.
 class ControlMeters {
  public:
   explicit ControlMeters(machine::FmaKernel kernel) : kernel_(kernel) {}
-  /// @return GFLOP/s just now, or nothing to call without a kernel.
+  /// @return a function that measures the current GFLOP/s; empty if there is no kernel.
   std::function<double()> reader(int threads);
 
  private:

@@ -40,7 +40,7 @@ class GroupMeasurement {
   void run();
 
  private:
-  // A layer that passed its check and waits for the stopwatch.
+  // A layer that passed its check and waits to be timed.
   struct Ready {
     record::CellResult result;
     std::unique_ptr<Attention> attention;
@@ -119,7 +119,7 @@ bool GroupMeasurement::prepare_problem() {
   } catch (const std::bad_alloc&) {
     for (const plan::Cell* cell : candidates_) {
       finish(blank_result(group_, *cell, settings_.timing, estimator_), record::Status::skipped,
-             "no memory for the weights and the expected result");
+             "not enough memory for the weights and the expected result");
     }
     return false;
   }
@@ -129,7 +129,7 @@ void GroupMeasurement::measure(const plan::Cell& cell) {
   const std::int64_t needed = plan::cell_bytes(group_.shape, cell);
   if (!batch_.empty() && held_bytes_ + needed > settings_.limits.memory_bytes) time_batch();
   if (stopped()) return;
-  // Earlier rivals may have taken longer than estimated, so the limits are asked once more.
+  // Earlier rivals may have taken longer than estimated, so the limits are checked again.
   if (!admitted(cell)) return;
   events_.started(kCheckPrefix + cell.id);
   Ready ready;
@@ -143,13 +143,13 @@ void GroupMeasurement::measure(const plan::Cell& cell) {
   } catch (const Unavailable& error) {
     problem = {record::Status::unsupported, error.what()};
   } catch (const std::bad_alloc&) {
-    problem = {record::Status::crashed, "memory ran out, although its estimate fits"};
+    problem = {record::Status::crashed, "out of memory, although its estimate fits"};
   } catch (const std::exception& error) {
     problem = {record::Status::failed, fmt::format("ended with an error: {}", error.what())};
   }
   if (problem.first == record::Status::crashed && !batch_.empty()) {
-    // Those that wait for the stopwatch hold what this one needs, if only while it packs. Once
-    // more, after they are timed and gone.
+    // The layers that wait to be timed hold memory that this one needs, perhaps only while it
+    // packs. Try again once they are timed and freed.
     ready = {};
     time_batch();
     measure(cell);
@@ -170,7 +170,7 @@ void GroupMeasurement::prepare(Ready& ready) {
   batch_.push_back(std::move(ready));
 }
 
-// The check, the phases and how long a pass takes.
+// Checks the result, then measures the phases and estimates the time per pass.
 bool GroupMeasurement::check(Ready& ready) {
   const Checked first = run_and_compare(*ready.attention, problem_, y_.view());
   record::CellResult& result = ready.result;
@@ -185,7 +185,7 @@ bool GroupMeasurement::check(Ready& ready) {
   std::vector<double> output{first.phases.output};
   double forward = total(first.phases);
   if (forward < plan::kShortPass) {
-    // The first pass found cold caches and fresh memory; it says nothing about the others.
+    // The first pass had cold caches and fresh memory, so it does not represent the others.
     qkv.clear(), attend.clear(), output.clear();
     for (int run = 0; run < plan::kPhaseRuns; ++run) {
       PhaseTimes times;
@@ -219,8 +219,8 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   return task;
 }
 
-// The fastest rival of a shape is the cheapest to time twice. None where even that takes long, or
-// where one of the shape was already.
+// The fastest rival of a shape is the cheapest to time twice. No rival is chosen if even that one
+// takes long, or if the shape already has its twin.
 std::size_t GroupMeasurement::rival_for_noise() const {
   const auto fastest =
       std::min_element(batch_.begin(), batch_.end(),
@@ -242,7 +242,7 @@ void GroupMeasurement::time_batch() {
         const bool again = index == batch_.size();
         const std::size_t rival = again ? twice : index;
         (again ? batch_[rival].second : batch_[rival].first) = samples;
-        // Its line is written once; the rival that is timed twice waits for its second half.
+        // A result is recorded once, so the rival that is timed twice waits for its second half.
         if (rival != twice) timed(batch_[rival]);
       },
       settings_.stopped);

@@ -17,13 +17,13 @@ namespace headroom::measure {
 struct MeasureSettings {
   plan::TimingPlan timing;
   std::uint64_t seed = 1;
-  plan::Limits limits;                   ///< of memory for everything a group holds at once
-  std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty for no budget
-  std::function<bool()> stopped;         ///< asked often; true drops what is not finished
+  plan::Limits limits;                   ///< memory is for everything a group holds at once
+  std::function<double()> seconds_left;  ///< of the whole sweep's budget; empty without one
+  std::function<bool()> stopped;         ///< called often; true drops what is not finished
   std::optional<double> timeout;         ///< see `SweepSettings::timeout`
   record::Peaks peaks;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
-  machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold
+  machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches
 };
 
 struct MeasureEvents {
@@ -31,15 +31,15 @@ struct MeasureEvents {
   std::function<void(const record::CellResult& result)> finished;
 };
 
-/// `started` says this and the cell's id while that cell alone is at work.
+/// `started` passes this and the cell's id while only that cell is running.
 inline constexpr const char* kCheckPrefix = "check ";
 
-/// Each cell of the group ends in exactly one `finished`, unless `stopped` says so before.
-/// Rivals that fit in memory together are timed in one run with their repetitions in random order.
+/// Each cell of the group ends in exactly one `finished`, unless `stopped` returns true before.
+/// Rivals that fit in memory together are timed in one run, with their repetitions in random order.
 void measure_group(const plan::Group& group, const MeasureSettings& settings,
                    plan::Estimator& estimator, const MeasureEvents& events);
 
-/// A result that says no more than which cell it is and what it would cost.
+/// A result that holds only the cell and its estimate.
 record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
                                 const plan::TimingPlan& timing, const plan::Estimator& estimator);
 

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kAlone =
-    "timed alone: a process died while the rivals of this shape took turns";
+    "timed alone: a process died while the rivals of this shape were interleaved";
 
 class IsolatedGroup {
  public:
@@ -36,7 +36,7 @@ class IsolatedGroup {
 
  private:
   std::optional<WorkerEnd> run_in_worker(const plan::Group& group) {
-    // A copy: what is left changes with every event.
+    // A copy, because `left_` changes with every event.
     const plan::Group cells = group;
     return run_worker(
         cells, settings_, estimator_,
@@ -44,7 +44,7 @@ class IsolatedGroup {
          [this] { return settings_.stopped && settings_.stopped(); }, timeout_for(cells)});
   }
 
-  // Estimates are off by a factor of two where a backend is new, by more on a busy machine.
+  // Estimates are off by a factor of two for a new backend, and by more on a busy machine.
   double timeout_for(const plan::Group& group) const {
     constexpr double kPatience = 300;
     constexpr double kFactor = 10;
@@ -62,7 +62,7 @@ class IsolatedGroup {
       const std::optional<WorkerEnd> end = run_in_worker({left_.shape, {cell}});
       if (!end) return;
       if (find(cell.id) != nullptr) {
-        crash(cell, end->complete ? "sent no result that can be read" : end->reason);
+        crash(cell, end->complete ? "sent no readable result" : end->reason);
       }
     }
   }
@@ -73,7 +73,7 @@ class IsolatedGroup {
     return match == left_.cells.end() ? nullptr : &*match;
   }
 
-  // The cell that was on its own when the worker died, or nothing if there were several.
+  // The cell that was running alone when the worker died, or null if there were several.
   const plan::Cell* find_culprit(const WorkerEnd& end) const {
     if (end.complete || !end.last_start.starts_with(kCheckPrefix)) return nullptr;
     return find(end.last_start.substr(std::string(kCheckPrefix).size()));
@@ -85,13 +85,13 @@ class IsolatedGroup {
       record::CellResult result = record::from_json(line);
       const plan::Cell* cell = find(result.cell.id);
       if (cell == nullptr) return;
-      // What a line does not hold.
+      // A line does not hold these.
       result.shape = left_.shape;
       result.cell.order = cell->order;
       result.cell.isa = cell->isa;
       finish(result, line);
     } catch (const ordered_json::exception&) {
-      // A backend that overwrites memory may send anything; its cell stays without a result.
+      // A backend that overwrites memory may send anything; its cell gets no result.
     } catch (const InvalidArgument&) {
     }
   }
@@ -104,7 +104,7 @@ class IsolatedGroup {
   }
 
   void finish(const record::CellResult& result, const ordered_json& line) {
-    // The worker learned how long a pass takes, and took that with it.
+    // What the worker's estimator learned about times is lost with its process.
     if (result.status == record::Status::ok) {
       estimator_.observe(left_.shape, result.cell, result.time.median);
     }

@@ -11,14 +11,14 @@ namespace headroom::measure {
 
 struct IsolatedEvents {
   std::function<void(const std::string& what)> started;
-  /// @param line as it is to stand in `results.jsonl`.
+  /// @param line to be written to `results.jsonl`.
   std::function<void(const record::CellResult& result, const nlohmann::ordered_json& line)>
       finished;
 };
 
 /// As `measure_group`, but a cell that ends its process is `crashed` with the reason, and the
-/// others go on in a new process. If the process died while several rivals took turns, each of
-/// those runs again in a process of its own: then the one that dies is the culprit.
+/// others continue in a new process. If the process died while several rivals were interleaved,
+/// each of them runs again in its own process, so that the one that dies is known.
 void measure_group_isolated(const plan::Group& group, const MeasureSettings& settings,
                             plan::Estimator& estimator, const IsolatedEvents& events);
 

@@ -10,7 +10,7 @@ namespace headroom::measure {
 namespace {
 
 constexpr std::chrono::milliseconds kRedraw{200};
-// Narrow enough for a terminal of 100 columns; a live line that wraps cannot be taken back.
+// Fits a terminal of 100 columns; a live line that wraps cannot be cleared.
 constexpr std::size_t kLiveWidth = 98;
 constexpr const char* kClearLine = "\r\x1b[K";
 

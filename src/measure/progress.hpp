@@ -1,4 +1,4 @@
-// What a sweep says while it runs, on standard error.
+// What a sweep prints on standard error while it runs.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace headroom::measure {
 
-/// One live line on a terminal; elsewhere a plain line for each finished cell.
+/// One live line on a terminal; elsewhere one plain line per finished cell.
 class Progress {
  public:
   Progress(std::FILE* stream, bool terminal, std::size_t cells);
@@ -20,9 +20,9 @@ class Progress {
 
   void started(const std::string& what);
   void finished(const record::CellResult& result);
-  /// Takes over a new estimate of the time left.
+  /// Sets a new estimate of the time left.
   void set_seconds_left(double seconds);
-  /// Redraws the live line if it is a while since the last time.
+  /// Redraws the live line if the last time is long enough ago.
   void tick();
 
  private:

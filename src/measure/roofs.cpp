@@ -18,7 +18,7 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
       machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
     peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
-    if (to_read == 0) continue;  // no roof where nothing is larger than the caches
+    if (to_read == 0) continue;  // no buffer can exceed the caches, so there is no roof to measure
     peaks.read_gbs[count] = machine::measure_read_bandwidth(count, to_read, kernels.read);
   }
   return peaks;

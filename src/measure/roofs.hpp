@@ -13,7 +13,7 @@ namespace headroom::measure {
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of);
 
-/// Likewise for every number of threads that the plan uses.
+/// The same for every number of threads that the plan uses.
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of);
 
 }  // namespace headroom::measure

@@ -32,7 +32,7 @@ class Runner {
     measure_.timing = settings.timing;
     measure_.seed = settings.seed;
     measure_.limits.memory_bytes = settings.memory_limit;
-    measure_.limits.more_memory = "raise --max-memory if there is more";
+    measure_.limits.more_memory = "raise --max-memory if there is more memory";
     measure_.peaks = peaks;
     measure_.timeout = settings.timeout;
     measure_.control = settings.control;
@@ -84,15 +84,15 @@ class Runner {
     return seconds;
   }
 
-  // The rivals of a shape take turns and are done at nearly the same time, so that how many of them
-  // are done says little.
+  // The rivals of a shape are interleaved and finish at nearly the same time, so the number of
+  // finished ones says little.
   void update_seconds_left() {
     const double group = seconds_of_group(plan_.groups[group_]) * pace();
     const double left = std::max(0.0, group - seconds_since(group_start_));
     progress_.set_seconds_left(later_groups_ * pace() + left);
   }
 
-  // What the finished shapes took over what the model, with all it has learnt, says of them.
+  // The time that the finished shapes took, over what the estimator as it is now says for them.
   double pace() const { return modelled_ > 0 && taken_ > 0 ? taken_ / modelled_ : 1; }
 
   const plan::Plan& plan_;
@@ -104,8 +104,8 @@ class Runner {
   Clock::time_point start_ = Clock::now();
   Clock::time_point group_start_ = start_;
   std::size_t group_ = 0;
-  double later_groups_ = 0;  // summed once a group: a long sweep has many
-  double taken_ = 0;         // seconds of the groups that are done
+  double later_groups_ = 0;  // summed once per group, because a long sweep has many
+  double taken_ = 0;         // seconds for the finished groups
   double modelled_ = 0;
   std::vector<record::CellResult> results_;
 };

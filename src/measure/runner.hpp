@@ -1,4 +1,4 @@
-// Runs a plan from the first group to the last and writes the results down as they come.
+// Runs a plan from the first group to the last and records each result as it arrives.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct SweepSettings {
   std::uint64_t seed = 1;
   std::int64_t memory_limit = 0;
   std::optional<double> budget;  ///< seconds for the whole sweep
-  /// Seconds without a sign from the process that measures, after which it is taken for hung and
-  /// ended. Without a value it is five minutes and ten times what the cells should take.
+  /// Seconds without a message after which the measuring process is considered hung and is ended.
+  /// The default is five minutes plus ten times what the cells should take.
   std::optional<double> timeout;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
-  machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold
+  machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches
 };
 
-/// Measures every cell. Stops early when a signal asks for it; finished cells are in the journal.
+/// Measures every cell. A signal stops it early; finished cells are in the journal.
 std::vector<record::CellResult> run_plan(const plan::Plan& plan, const SweepSettings& settings,
                                          const record::Peaks& peaks, record::Journal& journal,
                                          Progress& progress);

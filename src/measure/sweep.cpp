@@ -26,16 +26,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// With what each sample will be surrounded.
+// Sets what runs beside each sample.
 void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
   timing.cold = request.cache == plan::CacheState::cold;
   if (request.limits_of != nullptr) timing.beside = plan::kControlSeconds;
   if (!timing.cold) return;
   if (request.limits_of == nullptr) {
     throw Unavailable(
-        "--cache cold empties the caches with a SIMD kernel, and this build has none; build it "
-        "with "
-        "the SIMD kernels, or measure with --cache warm");
+        "--cache cold empties the caches with a SIMD kernel, and this build has none; build with "
+        "SIMD kernels or measure with --cache warm");
   }
   timing.beside += seconds_to_empty_caches();
 }
@@ -62,7 +61,7 @@ std::vector<std::string> warnings_of(const plan::Plan& plan) {
   return warnings;
 }
 
-// What was kept and what is new, each shape in one piece.
+// Joins kept and new results, and keeps the cells of each shape together.
 void join(std::vector<record::CellResult>& results, std::vector<record::CellResult> kept) {
   std::map<std::string, std::size_t> places;
   results.insert(results.begin(), std::make_move_iterator(kept.begin()),

@@ -23,22 +23,22 @@
 
 namespace headroom::measure {
 
-/// What a sweep was asked for. A value that is not given takes its default.
+/// What the user asked for. A value that is not given takes its default.
 struct SweepRequest {
   plan::Axes axes;
   bool allow_many = false;  ///< more than `plan::kMaxCells`
   std::optional<plan::Shard> shard;
   std::optional<int> repetitions;
-  std::optional<double> min_time;  ///< seconds of a sample
+  std::optional<double> min_time;  ///< seconds per sample
   std::optional<double> budget;    ///< seconds for everything
   std::optional<double> timeout;   ///< see `SweepSettings::timeout`
   std::optional<std::int64_t> max_memory;
   std::uint64_t seed = 1;
   plan::CacheState cache = plan::CacheState::warm;
-  machine::LimitKernelsOf limits_of = nullptr;  ///< null where this build has no kernels
+  machine::LimitKernelsOf limits_of = nullptr;  ///< null if this build has no kernels
 };
 
-/// A plan with the settings that it is measured with, and what it takes to recognise it.
+/// A plan with its settings, and the identity by which `--resume` and `merge` recognise it.
 struct PreparedSweep {
   plan::Plan plan;
   SweepSettings settings;
@@ -46,22 +46,22 @@ struct PreparedSweep {
   int repetitions_asked = 0;
   machine::LimitKernelsOf limits_of = nullptr;
 
-  /// What `environment.json` says of it, without the peaks, which take a while to measure.
+  /// What `environment.json` says about it, without the peaks, which take a while to measure.
   nlohmann::ordered_json environment(const std::vector<std::string>& warnings) const;
 };
 
 /// Writes nothing and measures nothing.
-/// @throws as `plan::expand`; Unavailable for cold caches where this build has no kernels.
+/// @throws as `plan::expand`; Unavailable for cold caches if this build has no kernels.
 PreparedSweep prepare_sweep(const SweepRequest& request);
 
 struct SweepOutcome {
-  std::vector<record::CellResult> results;  ///< each shape in one piece, resumed cells included
+  std::vector<record::CellResult> results;  ///< grouped by shape, including resumed cells
   std::size_t cells = 0;                    ///< of the whole plan
   record::Peaks peaks;
-  std::vector<std::string> cautions;  ///< what was seen that spoils times
+  std::vector<std::string> cautions;  ///< observations that put the times in doubt
 };
 
-/// Where a sweep writes, and whom it tells.
+/// Where a sweep writes its results and its messages.
 struct SweepTarget {
   std::filesystem::path folder;
   bool resume = false;
@@ -69,7 +69,7 @@ struct SweepTarget {
   std::function<void(const std::string& note)> note;
 };
 
-/// Measures what the folder lacks, each cell journalled as it finishes. Installs signal handlers.
+/// Measures the missing cells and records each as it finishes. Installs signal handlers.
 /// @throws ResourceError if the folder cannot be written; InvalidArgument if it holds another
 /// sweep.
 SweepOutcome run_sweep(PreparedSweep sweep, const SweepTarget& target);

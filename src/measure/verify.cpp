@@ -31,7 +31,7 @@ Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int6
   return shape;
 }
 
-// Each line is here for what it alone reaches.
+// Each case covers something that no other case does.
 std::vector<VerifyCase> own_cases() {
   std::vector<VerifyCase> cases;
   const auto add = [&](Shape shape, auto change, Data data = Data::standard) {
@@ -81,9 +81,9 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
     check.reason = error.what();
   } catch (const std::bad_alloc&) {
     check.status = record::Status::skipped;
-    check.reason = "memory ran out";
+    check.reason = "out of memory";
   } catch (const ResourceError&) {
-    throw;  // no finding about the backend
+    throw;  // says nothing about the backend
   } catch (const std::exception& error) {
     check.status = record::Status::failed;
     check.reason = fmt::format("ended with an error: {}", error.what());
@@ -104,7 +104,7 @@ void count(const VerifyCheck& check, VerifyCounts& counts) {
 }  // namespace
 
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
-  // Expanded in any case, so that a wrong axis is an error here as everywhere.
+  // Expanded even if unused, so that an invalid axis is an error here as in every command.
   const plan::Plan plan = plan::expand(axes, options);
   std::vector<VerifyCase> cases;
   if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
@@ -167,7 +167,7 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
       check.isa = cell.isa ? std::string(to_string(*cell.isa)) : "";
       check.data = each.data;
       check.rows = each.shape.rows();
-      // Nothing is timed, so that the seconds of the estimate do not matter.
+      // Nothing is timed, so the seconds of the estimate do not matter.
       const plan::CellEstimate estimate = estimator.estimate(each.shape, cell, {});
       check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
       if (!check.reason.empty()) {

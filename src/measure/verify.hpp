@@ -1,4 +1,4 @@
-// Holds every backend, formulation and instruction set against the oracle. Nothing is timed.
+// Checks every backend, formulation and instruction set against the oracle. Nothing is timed.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@
 
 namespace headroom::measure {
 
-/// A shape and what data it is tried with.
+/// A shape and the data it is checked with.
 struct VerifyCase {
   Shape shape;
   reference::Data data = reference::Data::standard;
 };
 
-/// One check that was made, or why it was not.
+/// The outcome of one check, or why it was not made.
 struct VerifyCheck {
   std::string id;   ///< of the cell
-  std::string isa;  ///< level that was forced; empty for backends without levels
+  std::string isa;  ///< the forced level; empty for backends without levels
   reference::Data data = reference::Data::standard;
   record::Status status = record::Status::ok;
   std::string reason;
@@ -40,15 +40,15 @@ struct VerifyCounts {
   std::size_t skipped = 0;
 };
 
-/// Where no sizes are given (or the quick preset is): small shapes that differ in everything a
-/// kernel may get wrong, and a few with adversarial data. Else the shapes of the axes.
+/// Without sizes, or with the quick preset: small shapes that differ in everything a kernel may get
+/// wrong, some with adversarial data. Otherwise the shapes of the axes.
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
 
-/// The rivals that each case is tried with: for backends with levels one for every level here,
-/// unless a level is forced. Those that fix their level once per process are tried with one.
+/// The rivals that each case is checked with. A backend with levels has one rival per available
+/// level, unless a level is forced. A backend that fixes its level once per process has one.
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
-/// Makes all checks and hands each to `done`.
+/// Makes all checks and passes each to `done`.
 VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
                     std::uint64_t seed, std::int64_t memory_limit,
                     const std::function<void(const VerifyCheck&)>& done,

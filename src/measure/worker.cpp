@@ -32,8 +32,8 @@ std::string describe_end(int status) {
     return fmt::format("ended the process with exit code {}", WEXITSTATUS(status));
   }
   const int number = WTERMSIG(status);
-  const char* meaning =
-      number == SIGKILL ? "killed, probably because memory ran out" : strsignal(number);
+  const char* meaning = number == SIGKILL ? "killed, probably because the machine was out of memory"
+                                          : strsignal(number);
   return fmt::format("died of {} ({})", signal_name(number), meaning);
 }
 
@@ -78,9 +78,9 @@ class Worker {
 
  private:
   [[noreturn]] static void fail() {
-    throw ResourceError(fmt::format(
-        "cannot start a process to measure in: {}; raise the limit of processes (ulimit -u)",
-        std::strerror(errno)));
+    throw ResourceError(
+        fmt::format("cannot start a worker process: {}; raise the process limit (ulimit -u)",
+                    std::strerror(errno)));
   }
 
   pid_t process_ = 0;
@@ -93,7 +93,7 @@ class Conversation {
 
   enum class End { closed, stopped, silent };
 
-  // Takes messages until no more can come or should be waited for.
+  // Takes messages until the worker closes the socket, is stopped, or is silent for too long.
   End listen() {
     for (Clock::time_point heard = Clock::now();;) {
       if (events_.stopped()) return End::stopped;
@@ -132,7 +132,7 @@ class Conversation {
       events_.started(text);
     } else if (kind == kFinishedMessage) {
       events_.finished(text);
-      // A worker that is gone meanwhile needs no answer.
+      // A failure is ignored: a worker that has died needs no answer.
       send_all(worker_.socket(), "+");
     } else if (kind == kErrorMessage) {
       error = text;
@@ -155,7 +155,7 @@ std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSetti
   WorkerEnd end;
   end.last_start = conversation.last_start;
   if (how == Conversation::End::silent) {
-    end.reason = fmt::format("hung: gave no sign for {} and was ended; --timeout sets how long",
+    end.reason = fmt::format("hung: no message for {}, so it was ended; --timeout sets the limit",
                              format_wait(events.timeout));
     return end;
   }

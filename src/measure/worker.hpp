@@ -1,4 +1,4 @@
-// A process that measures the cells of one group, so that a cell that dies takes nobody along.
+// A process that measures the cells of one group, so that a crash does not end the sweep.
 #pragma once
 
 #include <sys/types.h>
@@ -11,28 +11,28 @@
 
 namespace headroom::measure {
 
-/// How a worker came to its end.
+/// How a worker ended.
 struct WorkerEnd {
-  bool complete = false;   ///< it measured what it was given to the end
-  std::string reason;      ///< else: what it died of, such as "died of SIGSEGV (...)"
+  bool complete = false;   ///< it measured the whole group
+  std::string reason;      ///< otherwise why it ended, such as "died of SIGSEGV (...)"
   std::string last_start;  ///< the last `started` that it sent
 };
 
 /// What the parent does with a worker's events.
 struct WorkerEvents {
   std::function<void(const std::string& what)> started;
-  /// A line of `results.jsonl`. The worker waits until this returns: writing it to the disk must
-  /// not disturb the next rival on the stopwatch.
+  /// A line of `results.jsonl`. The worker waits until this returns, because writing to disk must
+  /// not disturb the timing of the next rival.
   std::function<void(const std::string& line)> finished;
-  /// Asked several times a second; true ends the worker at once.
+  /// Called several times per second; true ends the worker at once.
   std::function<bool()> stopped;
   double timeout = 0;  ///< seconds without a message after which the worker is ended as hung
 };
 
-/// Runs `measure_group` in a forked process and returns when that has ended; it ends with this
-/// process and with this call, however they end. Nothing for a worker that was stopped.
-/// To be called while this process has no other thread: a fork takes along only the calling one.
-/// @throws ResourceError if no process can be made; what the events throw.
+/// Runs `measure_group` in a forked process and returns when that has ended. The worker never
+/// outlives this process or this call. Returns nothing for a worker that was stopped.
+/// @pre this process has no other thread, because a fork copies only the calling one.
+/// @throws ResourceError if no process can be created; what the events throw.
 std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSettings& settings,
                                     plan::Estimator& estimator, const WorkerEvents& events);
 

@@ -22,20 +22,20 @@ namespace {
 
 constexpr int kWorkerFailed = 70;
 
-// A worker whose parent is gone has nobody to report to.
+// A worker without its parent would measure for nothing.
 void die_with(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kWorkerFailed);
 }
 
-// Ctrl-C reaches every process of a terminal; the parent alone decides what it means.
+// Ctrl-C reaches every process of a terminal; only the parent handles it.
 void leave_signals_to_parent() {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
 }
 
-// Where memory runs out for the whole machine, the kernel is to take the worker and not the parent,
-// nor anybody else's process.
+// If the whole machine is out of memory, the kernel should kill the worker rather than the parent
+// or an unrelated process.
 void volunteer_for_oom_killer() {
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -43,10 +43,10 @@ void volunteer_for_oom_killer() {
   close(file);
 }
 
-// What the group may hold, beside what the program has already. The margin is for the stacks of
-// threads, the libraries' own tables and the code that they generate; it keeps the limit away from
-// cells that stay within their estimate. RLIMIT_DATA and not RLIMIT_AS: address space that is only
-// reserved, as allocators do for every thread, costs nothing.
+// Limits what the group may hold in addition to what the program has already. The margin covers
+// thread stacks, the libraries' own tables and the code that they generate, so that cells within
+// their estimate never reach the limit. RLIMIT_DATA rather than RLIMIT_AS: address space that is
+// only reserved, as allocators do for every thread, costs nothing.
 void limit_memory(std::int64_t bytes) {
   constexpr std::int64_t kMargin = std::int64_t{1} << 30;
   const auto status = machine::read_text("/proc/self/status");
@@ -106,7 +106,7 @@ void be_worker(int socket, pid_t parent, const plan::Group& group, const Measure
   try {
     measure_and_report(socket, group, settings, estimator);
   } catch (const std::bad_alloc&) {
-    send_all(socket, std::string(1, kErrorMessage) + "memory ran out\n");
+    send_all(socket, std::string(1, kErrorMessage) + "out of memory\n");
     _exit(kWorkerFailed);
   } catch (const std::exception& error) {
     std::string what = error.what();
@@ -114,7 +114,7 @@ void be_worker(int socket, pid_t parent, const plan::Group& group, const Measure
     send_all(socket, std::string(1, kErrorMessage) + "ended with an error: " + what + "\n");
     _exit(kWorkerFailed);
   }
-  // Not exit(): what the parent has not yet written to its streams is the parent's to write.
+  // Not exit(), which would flush output that the parent still has in its buffers.
   _exit(0);
 }
 

@@ -1,4 +1,4 @@
-// The inside of a worker process.
+// What runs inside a worker process.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,12 @@
 
 namespace headroom::measure {
 
-/// Messages are lines; their first letter says what they are.
+/// Messages are lines; the first letter is the kind of message.
 inline constexpr char kStartedMessage = 'S';
 inline constexpr char kFinishedMessage = 'F';  ///< answered with one byte
 inline constexpr char kErrorMessage = 'E';     ///< an exception that ended the worker
 
-/// Sends all of it. @return whether the other side is still there.
+/// Sends the whole text. @return whether the other side is still connected.
 bool send_all(int socket, std::string_view text);
 
 /// Measures the group, reports over `socket`, and ends the process.

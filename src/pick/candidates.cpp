@@ -28,7 +28,7 @@ bool allowed(const std::vector<T>& values, const T& value) {
   return values.empty() || contains(values, value);
 }
 
-// The option that keeps a result out, or nothing.
+// The option that excludes a result; empty if none does.
 std::string kept_out_by(const CellResult& result, const Filters& filters) {
   const plan::Cell& cell = result.cell;
   if (!allowed(filters.backends, cell.backend)) return "--backend";
@@ -62,24 +62,24 @@ std::vector<Shape> shapes_of(const record::ResultsFolder& folder) {
     if (names.size() < kMost) names.push_back(shape.id());
   }
   throw InvalidArgument(fmt::format(
-      "{} has no results for {}; nearest {}: {}; name one of them or leave --from out",
+      "{} has no results for {}; nearest {}: {}; choose one of them or omit --from",
       folder.path.string(), wanted.id(), names.size() == 1 ? "is" : "are", fmt::join(names, ", ")));
 }
 
 std::string text_of(const std::map<std::string, int>& kept_out) {
   std::string text;
   for (const auto& [option, count] : kept_out) {
-    text += fmt::format("{}{} {}", text.empty() ? "kept out by " : ", by ", option, count);
+    text += fmt::format("{}{} {}", text.empty() ? "excluded by " : ", by ", option, count);
   }
   return text;
 }
 
-// No candidate at all: who is to blame decides about the exit code.
+// There is no candidate. The cause decides the exit code.
 [[noreturn]] void fail_empty(const Shape& shape, const std::vector<const CellResult*>& without_time,
                              const std::map<std::string, int>& kept_out) {
   if (without_time.empty()) {
     throw InvalidArgument(
-        fmt::format("no candidate for {} is left: {}; allow more", shape.id(), text_of(kept_out)));
+        fmt::format("no candidate for {} remains: {}; allow more", shape.id(), text_of(kept_out)));
   }
   const auto severity = [](const CellResult* result) {
     if (record::is_broken(result->status)) return 2;
@@ -89,7 +89,7 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
       without_time.begin(), without_time.end(),
       [&](const CellResult* a, const CellResult* b) { return severity(a) < severity(b); });
   std::string message =
-      fmt::format("no candidate for {} has a time: {} {} ({}); {} without one in all", shape.id(),
+      fmt::format("no candidate for {} has a time: {} {} ({}); {} have none", shape.id(),
                   told.cell.id, to_string(told.status), told.reason, without_time.size());
   if (!kept_out.empty()) message += "; " + text_of(kept_out);
   if (severity(&told) == 2) throw std::runtime_error(message);
@@ -104,7 +104,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
   std::map<std::string, int> kept_out;
   bool any = false;
   for (const CellResult* result : in_order(folder)) {
-    // What auto ran stands there under its own name as well.
+    // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
     any = true;
     const std::string option = kept_out_by(*result, filters);

@@ -1,4 +1,4 @@
-// The results that a choice is made among.
+// The results to choose from.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,26 @@ struct Filters {
   std::vector<std::string> backends = {};
   std::vector<std::string> without = {};
   std::vector<Formulation> formulations = {};
-  std::vector<int> threads = {};  ///< of threaded backends; one thread alone is always allowed
-  std::string isa = {};           ///< of backends that have several
+  std::vector<int> threads = {};  ///< for threaded backends; one thread is always allowed
+  std::string isa = {};           ///< for backends with several levels
   std::optional<std::int64_t> max_packed_bytes = std::nullopt;
 };
 
 /// A measured way to compute a shape.
 struct Candidate {
   const record::CellResult* result = nullptr;
-  judge::Difference to_fastest;  ///< its time over the fastest one's
-  bool tied = false;             ///< cannot be told apart from the fastest
+  judge::Difference to_fastest;  ///< its time over that of the fastest
+  bool tied = false;             ///< cannot be distinguished from the fastest
 };
 
 struct ShapePick {
   Shape shape;
-  std::vector<Candidate> candidates;  ///< by median, the fastest first; at least one
-  std::size_t chosen = 0;             ///< of all that are tied, the one that is lightest to link
+  std::vector<Candidate> candidates;  ///< by median, fastest first; at least one
+  std::size_t chosen = 0;             ///< the tied candidate with the smallest link cost
   std::vector<std::string> left_out;  ///< cells without a time, with the reason
 };
 
-/// For each shape its cells with a time that the filters allow, in no order, and the others.
+/// For each shape the cells with a time that the filters allow, in no order, and those without one.
 /// @throws as `pick`.
 std::vector<ShapePick> collect(const record::ResultsFolder& folder,
                                const std::vector<Shape>& shapes, const Filters& filters);

@@ -8,7 +8,7 @@
 namespace headroom::pick {
 namespace {
 
-// A processor's name or a path could hold anything; in a comment only a line's end would end it.
+// A processor's name or a path may contain anything, but only a newline would end the comment.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\r') c = ' ';
@@ -28,7 +28,7 @@ std::string to_cmake(const Pick& pick) {
                     best.cell.backend, format_seconds(best.time.median));
   }
   return fmt::format(
-      R"(# Written by headroom {version} pick; write it anew where the shapes or the machine change.
+      R"(# Written by headroom {version} pick; create it again if the shapes or the machine change.
 # Measured on {machine}.
 {shapes}# {reason}.
 #
@@ -39,7 +39,7 @@ set(HEADROOM_PICK_BACKEND "{backend}")
 set(HEADROOM_PICK_FORMULATION "{formulation}")
 set(HEADROOM_PICK_THREADS {threads})
 
-if(NOT TARGET headroom::{backend})  # it is there if headroom is a part of the project
+if(NOT TARGET headroom::{backend})  # it exists if headroom is part of the project
   find_package(headroom REQUIRED COMPONENTS {backend})
 endif()
 if(NOT TARGET headroom_pick)

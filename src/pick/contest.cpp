@@ -24,10 +24,10 @@
 namespace headroom::pick {
 namespace {
 
-// For each shape; the answer is promised within two minutes, and reading takes part of it.
+// Per shape. The manual promises an answer within two minutes, and set-up takes part of them.
 constexpr double kBudgetSeconds = 90;
 
-// Takes the hopeless cells out of a plan. @return their backends, for a note
+// Removes the hopeless cells from a plan. @return their backends, for a note
 std::vector<std::string> drop_hopeless(plan::Plan& plan) {
   const plan::Estimator estimator;
   std::set<std::string> dropped;
@@ -57,7 +57,7 @@ plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
   for (plan::Group& group : plan.groups) {
     if (group.shape.rows() == 0) {
       throw InvalidArgument(fmt::format(
-          "{} has nothing to compute; give at least one token and one sequence", group.shape.id()));
+          "{} has nothing to compute; use at least one token and one sequence", group.shape.id()));
     }
     std::erase_if(group.cells, [&](const plan::Cell& cell) {
       return std::find(filters.without.begin(), filters.without.end(), cell.backend) !=
@@ -72,8 +72,8 @@ plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
   const std::vector<std::string> dropped = drop_hopeless(plan);
   if (!dropped.empty()) {
     plan.notes.push_back(
-        fmt::format("not timed where an estimate makes it {} times slower than the fastest or "
-                    "worse: {}; --backend all times everything",
+        fmt::format("not timed if estimated to be at least {} times slower than the fastest: {}; "
+                    "--backend all times everything",
                     kHopeless, fmt::join(dropped, ", ")));
   }
   return plan;
@@ -87,7 +87,7 @@ ScratchFolder::ScratchFolder() {
   std::string name = ((error ? "/tmp" : parent) / "headroom-pick-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
     throw ResourceError(
-        fmt::format("cannot make the folder {}: {}; set TMPDIR to a folder "
+        fmt::format("cannot create the folder {}: {}; set TMPDIR to a folder "
                     "that can be written",
                     name, std::strerror(errno)));
   }
@@ -114,8 +114,7 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
     contest.plan.warnings.push_back(std::move(caution));
   }
   measure::SweepSettings& settings = contest.settings;
-  // A core that others take for a while would make every threaded candidate look slow; the control
-  // tells.
+  // If others take a core for a while, every threaded candidate looks slow. The control shows that.
   if (limits_of != nullptr) {
     settings.control = limits_of(contest.plan.isa).fma;
     settings.timing.beside = plan::kControlSeconds;

@@ -1,4 +1,4 @@
-// The candidates of a pick, measured right away.
+// Measures the candidates of a pick.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +14,10 @@
 
 namespace headroom::pick {
 
-/// A folder below the system's one for temporary files, gone with the object.
+/// A temporary folder that is removed with the object.
 class ScratchFolder {
  public:
-  /// @throws ResourceError if it cannot be made.
+  /// @throws ResourceError if it cannot be created.
   ScratchFolder();
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
@@ -29,11 +29,11 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// A cell whose estimate is this many times that of the fastest rival is no candidate: the
-/// estimates are good to a factor of about two.
+/// A cell whose estimate exceeds that of the fastest rival by this factor is not a candidate.
+/// Estimates are accurate to a factor of about two.
 inline constexpr double kHopeless = 10;
 
-/// What is to be measured, with the notes and warnings that a user should see first.
+/// What will be measured, with notes and warnings for the user.
 struct Contest {
   plan::Plan plan;
   measure::SweepSettings settings;
@@ -42,8 +42,8 @@ struct Contest {
 };
 
 /// Every cell that could win and that the filters allow.
-/// @param budget seconds for everything; without a value 90 s for each shape
-/// @throws InvalidArgument without a shape, for one with nothing to compute, or where the filters
+/// @param budget seconds for everything; without a value 90 s per shape
+/// @throws InvalidArgument without a shape, for one with nothing to compute, or if the filters
 ///         leave nothing; as `plan::expand`.
 Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
                         std::optional<double> budget, machine::LimitKernelsOf limits_of);

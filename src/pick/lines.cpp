@@ -29,10 +29,10 @@ std::string reason(const Pick& pick) {
   const Configuration& choice = pick.choice();
   const Configuration& fastest = pick.configurations.front();
   const LinkCost& cost = pick.costs.at(choice.backend);
-  const char* everywhere = pick.shapes.size() == 1 ? "" : " in any shape";
+  const char* everywhere = pick.shapes.size() == 1 ? "" : " for any shape";
   if (pick.lighter_won()) {
     return fmt::format(
-        "{} cannot be told apart from {}{}, and is lighter to link: {} instead of {}",
+        "{} cannot be distinguished from {}{} and is lighter to link: {} instead of {}",
         choice.backend, fastest.backend, everywhere, to_text(cost),
         to_text(pick.costs.at(fastest.backend)));
   }
@@ -40,7 +40,7 @@ std::string reason(const Pick& pick) {
                                              : fmt::format("{} is the fastest over {} shapes",
                                                            choice.backend, pick.shapes.size());
   if (choice.missing > 0) {
-    text += fmt::format(", although it has no time in {} of them", choice.missing);
+    text += fmt::format(", although it has no time for {} of them", choice.missing);
   }
   std::string tied;
   for (const Configuration& other : pick.configurations) {
@@ -48,7 +48,7 @@ std::string reason(const Pick& pick) {
     tied += fmt::format("{}{}", tied.empty() ? "" : ", ", other.backend);
   }
   if (choice.tied && !tied.empty()) {
-    text += fmt::format("; {} cannot be told apart from it{}, but is no lighter to link", tied,
+    text += fmt::format("; {} cannot be distinguished from it{}, but is no lighter to link", tied,
                         everywhere);
   }
   return text;

@@ -1,4 +1,4 @@
-// The lines that put a choice into a user's project; every output quotes the same ones.
+// The lines that add a choice to a user's project; every output format quotes the same ones.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ std::vector<std::string> cpp_lines(const Configuration& choice);
 /// Such as `fused/tbb, 2 threads`.
 std::string to_text(const Configuration& choice);
 
-/// Why this one, in a sentence or two.
+/// Why this choice, in a sentence or two.
 std::string reason(const Pick& pick);
 
-/// What the machine was, such as `AMD EPYC (x86_64), 2 cores, avx2, 2026-01-31T12:00:00Z`.
+/// The machine and the time, such as `AMD EPYC (x86_64), 2 cores, avx2, 2026-01-31T12:00:00Z`.
 std::string measured_on(const record::ResultsFolder& folder);
 
 }  // namespace headroom::pick

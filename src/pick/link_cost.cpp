@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What every C++ program needs anyway.
+// Libraries that every C++ program needs anyway.
 bool is_run_time(std::string_view name) {
   constexpr std::array<std::string_view, 9> kNames{"libc.so",     "libm.so",       "libstdc++.so",
                                                    "libgcc_s.so", "libpthread.so", "libdl.so",
@@ -32,7 +32,7 @@ bool is_run_time(std::string_view name) {
                      [&](std::string_view known) { return name.starts_with(known); });
 }
 
-// Shared libraries of this process by file name, each with the names of those that it needs.
+// A shared library of this process, and the names of those that it needs.
 struct Loaded {
   fs::path path;
   std::vector<std::string> needs;
@@ -42,7 +42,7 @@ std::vector<std::string> needed_by(const link_map& object) {
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag != DT_STRTAB) continue;
-    // glibc relocates the address on most architectures and leaves it as an offset on others.
+    // On most architectures glibc relocates the address; on others it remains an offset.
     const auto address = entry->d_un.d_ptr;
     const auto start = address < object.l_addr ? address + object.l_addr : address;
     names = reinterpret_cast<const char*>(start);  // NOLINT(performance-no-int-to-ptr)
@@ -69,7 +69,7 @@ std::map<std::string, Loaded> loaded_libraries() {
   return all;
 }
 
-// The library whose name begins so, and all that come with it.
+// The libraries whose names begin with `root`, and all that they need.
 std::set<std::string> with_needs(const std::map<std::string, Loaded>& all, std::string_view root) {
   std::set<std::string> found;
   std::vector<std::string> todo;
@@ -86,7 +86,7 @@ std::set<std::string> with_needs(const std::map<std::string, Loaded>& all, std::
   return found;
 }
 
-// The Debian packages that own these files, from dpkg's lists; a path may stand there with or
+// The Debian packages that own these files, from dpkg's lists, which may name a path with or
 // without the leading /usr.
 std::vector<std::string> owners(std::set<std::string> files) {
   for (const std::string& file : std::set<std::string>(files)) {
@@ -148,7 +148,7 @@ bool lighter(const LinkCost& a, const LinkCost& b) {
 }
 
 std::string to_text(const LinkCost& cost) {
-  if (!cost.known) return "not known, as it is not part of this program";
+  if (!cost.known) return "unknown, because it is not part of this program";
   if (cost.packages.empty()) return "nothing";
   return fmt::format(
       "{} ({})", fmt::join(cost.packages, ", "),

@@ -9,20 +9,20 @@ namespace headroom::pick {
 
 struct LinkCost {
   std::string backend;
-  std::vector<std::string> libraries;       ///< shared ones that come with it, of this program
-  std::int64_t library_bytes = 0;           ///< of their files
-  std::vector<std::string> packages;        ///< Debian's, needed to run
-  std::vector<std::string> build_packages;  ///< Debian's, needed to build
-  bool known = true;  ///< else the backend is not part of this program, and the rest says nothing
-  bool measured = true;  ///< else the packages are those of Debian 12 and the bytes are unknown
+  std::vector<std::string> libraries;       ///< shared libraries that it brings into this program
+  std::int64_t library_bytes = 0;           ///< size of their files
+  std::vector<std::string> packages;        ///< Debian packages needed to run
+  std::vector<std::string> build_packages;  ///< Debian packages needed to build
+  bool known = true;  ///< otherwise the backend is not in this program and the rest is meaningless
+  bool measured = true;  ///< otherwise packages are those of Debian 12 and the size is unknown
 };
 
-/// The libraries that the backend's own library has brought into this process, whatever those need
-/// in turn included, without the C and C++ run-time libraries that every program has; and the
-/// packages that dpkg says they are from.
+/// The libraries that the backend's library has brought into this process, including what those
+/// need in turn but without the C and C++ run-time libraries that every program has. The packages
+/// are those that own the files according to dpkg.
 LinkCost link_cost(const std::string& backend);
 
-/// What is known before what is not; then fewer packages to run, then fewer bytes of shared
+/// Known costs come before unknown ones; then fewer packages to run, then fewer bytes of shared
 /// libraries, then fewer packages to build.
 bool lighter(const LinkCost& a, const LinkCost& b);
 

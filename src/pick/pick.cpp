@@ -20,8 +20,8 @@ namespace {
 using judge::Difference;
 using judge::Verdict;
 
-// `compare_samples` tells nothing apart with fewer than five samples a side. Here that would make
-// every slow backend as good as the fastest, so that the interval decides alone.
+// `compare_samples` distinguishes nothing with fewer than five samples per side. Here that would
+// tie every slow backend with the fastest, so only the interval decides.
 bool is_tied(const Difference& difference) {
   if (difference.enough) return difference.verdict != Verdict::slower;
   return difference.ci95.low <= 1 + difference.margin;
@@ -41,7 +41,7 @@ void rank(std::vector<ShapePick>& shapes, double noise_floor) {
   }
 }
 
-// The lightest of all that are tied; the fastest of its backend.
+// The lightest of the tied candidates, and the fastest of its backend.
 void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
   const auto cost = [&](std::size_t i) {
     return costs.at(shape.candidates[i].result->cell.backend);
@@ -51,13 +51,12 @@ void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
   }
 }
 
-// Adds a shape's candidate to what is known of its configuration. The loss is of the times as they
-// are, as the order of the candidates is: divided by their controls, one that is tied with the
-// fastest may come out below it.
+// Adds a shape's candidate to its configuration. The loss is of the times as measured, as is the
+// order of the candidates: corrected by the control, a tied candidate may be below the fastest.
 void add(Configuration& configuration, const ShapePick& shape, const Candidate& candidate) {
   const double fastest = shape.candidates.front().result->time.median;
   const double loss = candidate.result->time.median / fastest;
-  configuration.mean_loss *= loss;  // the product, until all shapes are in
+  configuration.mean_loss *= loss;  // the product, until all shapes are added
   configuration.tied = configuration.tied && candidate.tied;
   --configuration.missing;
   if (configuration.worst_shape.empty() || loss > configuration.worst_loss) {
@@ -97,8 +96,8 @@ std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shape
   return list;
 }
 
-// Of each backend only its best one stays, one that is tied everywhere before all; the best backend
-// first.
+// Keeps only the best configuration of each backend, where being tied for every shape counts most.
+// The best backend comes first.
 void keep_best(std::vector<Configuration>& configurations) {
   std::stable_sort(configurations.begin(), configurations.end(), [](const auto& a, const auto& b) {
     return std::make_tuple(a.missing, !a.tied, a.mean_loss) <
@@ -150,7 +149,7 @@ std::string other_machine(const record::ResultsFolder& folder) {
   const tuning::Machine there{text_at(folder.environment, "/processor/name"),
                               text_at(folder.environment, "/processor/architecture")};
   if (here == there) return "";
-  return fmt::format("{} was measured on '{}' ({}), and this is '{}' ({})", folder.path.string(),
+  return fmt::format("{} was measured on '{}' ({}), but this is '{}' ({})", folder.path.string(),
                      there.processor, there.architecture, here.processor, here.architecture);
 }
 

@@ -1,4 +1,4 @@
-// Which backend and formulation to use for one or several shapes, from measured results.
+// Chooses the backend and formulation for one or several shapes from measured results.
 #pragma once
 
 #include <cstddef>
@@ -21,34 +21,34 @@ struct Configuration {
   Formulation formulation = Formulation::split;
   int threads = 1;
   double mean_loss = 1;     ///< time over the fastest of each shape, geometric mean
-  double worst_loss = 1;    ///< likewise, the largest
-  std::string worst_shape;  ///< where that is
+  double worst_loss = 1;    ///< the largest of these ratios
+  std::string worst_shape;  ///< the shape with that ratio
   std::size_t missing = 0;  ///< shapes for which it has no time
-  bool tied = false;        ///< with the fastest, in every shape
+  bool tied = false;        ///< with the fastest, for every shape
 };
 
-/// Refers to the folder, which has to outlive it.
+/// Refers to the folder, which must outlive it.
 struct Pick {
   const record::ResultsFolder* folder = nullptr;
   std::vector<ShapePick> shapes;
   std::vector<Configuration> configurations;  ///< the best of each backend, best first
-  std::size_t chosen = 0;                     ///< of the configurations
+  std::size_t chosen = 0;                     ///< index into the configurations
   std::map<std::string, LinkCost> costs;      ///< by backend
-  double margin = 0;                          ///< ratio less 1 up to which times count as the same
+  double margin = 0;                          ///< ratio minus 1 up to which times count as the same
 
   const Configuration& choice() const { return configurations[chosen]; }
-  /// Whether a lighter backend was taken although another had the shorter median.
+  /// Whether a lighter backend was chosen although another had a shorter median.
   bool lighter_won() const { return chosen != 0; }
 };
 
 /// @param shapes to pick for; empty: all of the folder
 /// @throws InvalidArgument for a shape that the folder does not have, naming the nearest ones, and
-///         where the filters leave nothing. Where no cell has a time: std::runtime_error if one
-///         failed or crashed, Unavailable if all are unsupported, else ResourceError.
+///         if the filters leave nothing. If no cell has a time: std::runtime_error if one failed or
+///         crashed, Unavailable if all are unsupported, otherwise ResourceError.
 Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
           const Filters& filters);
 
-/// Where the results are from another machine than this one, what differs; else empty.
+/// What differs if the results are from another machine; empty if they are from this one.
 std::string other_machine(const record::ResultsFolder& folder);
 
 /// For people.

@@ -17,7 +17,7 @@ void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) 
 
 std::string verdict(const Candidate& candidate, bool fastest) {
   if (fastest) return "fastest";
-  return candidate.tied ? "not told apart" : "slower";
+  return candidate.tied ? "not distinguishable" : "slower";
 }
 
 std::string slower(const Candidate& candidate, bool fastest) {
@@ -43,9 +43,9 @@ void add_shape(std::string& text, const ShapePick& shape) {
   for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
 }
 
-// What the one choice costs where it is not the best.
+// Shows what using one configuration for all shapes costs where it is not the best.
 void add_configurations(std::string& text, const Pick& pick) {
-  add(text, "\none backend for all {} shapes, times the fastest of each shape\n",
+  add(text, "\none backend for all {} shapes, time over the fastest of each shape\n",
       pick.shapes.size());
   add(text, "  {:<26}  {:>14}  {:>7}  {}\n", "", "geometric mean", "worst", "where");
   for (std::size_t i = 0; i < pick.configurations.size(); ++i) {
@@ -53,8 +53,9 @@ void add_configurations(std::string& text, const Pick& pick) {
     add(text, "{} {:<26}  {:>14.2f}  {:>7.2f}  {}{}\n", i == pick.chosen ? "*" : " ",
         to_text(configuration), configuration.mean_loss, configuration.worst_loss,
         configuration.worst_shape,
-        configuration.missing == 0 ? ""
-                                   : fmt::format(" (no time in {} shapes)", configuration.missing));
+        configuration.missing == 0
+            ? ""
+            : fmt::format(" (no time for {} shapes)", configuration.missing));
   }
 }
 

@@ -11,16 +11,16 @@ std::string reason_to_skip(const Shape& shape, const Cell& cell, const CellEstim
   if (!cell.skip_reason.empty()) return cell.skip_reason;
   if (shape.rows() == 0) return "batch times tokens is 0: nothing to compute";
   if (estimate.bytes > limits.memory_bytes) {
-    return fmt::format("needs about {}, and {} may be used{}{}", format_bytes(estimate.bytes),
+    return fmt::format("needs about {}, but only {} may be used{}{}", format_bytes(estimate.bytes),
                        format_bytes(limits.memory_bytes), limits.more_memory.empty() ? "" : "; ",
                        limits.more_memory);
   }
   if (limits.cell_seconds && estimate.seconds > *limits.cell_seconds) {
-    return fmt::format("would take about {}, and a cell may take {}; a --budget lifts this limit",
+    return fmt::format("would take about {}, but a cell may take {}; --budget lifts this limit",
                        format_wait(estimate.seconds), format_wait(*limits.cell_seconds));
   }
   if (limits.budget_seconds && estimate.seconds > *limits.budget_seconds) {
-    return fmt::format("would take about {}, which is more than is left of --budget",
+    return fmt::format("would take about {}, more than what is left of --budget",
                        format_wait(estimate.seconds));
   }
   return "";

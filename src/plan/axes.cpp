@@ -16,19 +16,19 @@ void add_axes_options(CLI::App& app, Axes& axes) {
     return app.add_option(name, value, help)->group("Axes")->type_name("");
   };
   add("--heads", axes.heads, "heads H" + numbers);
-  add("--tokens", axes.tokens, "tokens T of a sequence" + numbers);
+  add("--tokens", axes.tokens, "tokens T per sequence" + numbers);
   add("--batch", axes.batch, "sequences B (default 1)" + numbers);
   CLI::Option* d_model = add("--d-model", axes.d_model, "total width of all heads" + numbers);
-  add("--head-dim", axes.head_dim, "width of one head (default 64 where only --heads is given)")
+  add("--head-dim", axes.head_dim, "width of one head (default 64 if only --heads is given)")
       ->excludes(d_model);
   add("--d-in", axes.d_in, "width of the input (default: the model's width)");
   add("--threads", axes.threads, "threads (default: every allowed core)" + numbers);
   add("--backend", axes.backend,
-      "backends, separated by commas, or all (default); auto is one more rival");
+      "backends, separated by commas, or all (default); auto adds one more rival");
   add("--formulation", axes.formulation, "wrapper, split, fused or all (default)");
   add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512 or neon");
   app.add_flag("--no-causal", axes.no_causal, "every token attends to every token")->group("Axes");
-  app.add_flag("--qkv-bias", axes.qkv_bias, "query, key and value projections add a bias")
+  app.add_flag("--qkv-bias", axes.qkv_bias, "add a bias to the query, key and value projections")
       ->group("Axes");
   app.add_flag("--no-out-proj", axes.no_out_proj, "leave the output projection out")->group("Axes");
   add("--dropout", axes.dropout, "probability that an attention weight is dropped (default 0)");

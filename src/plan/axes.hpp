@@ -1,16 +1,16 @@
-// The axes of a sweep as they are given on the command line, the same on every command.
+// The axes of a sweep as given on the command line, the same for every command.
 #pragma once
 
 #include <optional>
 #include <string>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
 }
 
 namespace headroom::plan {
 
-/// Texts as typed; an axis that was not given is empty and takes its default in `expand`.
+/// Text as typed. An axis that was not given is empty; `expand` gives it its default.
 struct Axes {
   std::optional<std::string> heads, tokens, batch, d_model, head_dim, d_in, threads;
   std::optional<std::string> backend, formulation, isa, dropout, model, preset;

@@ -34,7 +34,7 @@ void skip_dearest(Plan& plan, const TimingPlan& timing, double budget, const Est
     candidate.cell->skip_reason = fmt::format("would take about {}, and the whole budget is {}",
                                               format_wait(candidate.seconds), format_wait(budget));
     total -= candidate.seconds;
-    // Without its last cell a shape needs no expected result either.
+    // A shape without cells needs no expected result either.
     if (--kept[candidate.group] == 0) {
       total -= estimator.group_seconds(*candidate.group, timing);
     }

@@ -1,4 +1,4 @@
-// How long a plan takes, and how it is made to fit.
+// How long a plan takes, and how it is made to fit a budget.
 #pragma once
 
 #include "plan/admission.hpp"
@@ -7,17 +7,17 @@
 
 namespace headroom::plan {
 
-/// Seconds of the cells of one shape that these limits let through, with what they share; 0 if
+/// Seconds for the cells of one shape that these limits admit, including what they share; 0 if
 /// there are none.
 double seconds_of(const Group& group, const TimingPlan& timing, const Estimator& estimator,
                   const Limits& limits);
 
-/// Likewise for all shapes.
+/// The same for all shapes.
 double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,
                     const Limits& limits = {});
 
-/// Makes the plan fit a budget: first with fewer repetitions, then by marking the dearest cells as
-/// skipped, with their estimate.
+/// Makes the plan fit a budget: first by lowering the repetitions, then by marking the most
+/// expensive cells as skipped, with their estimate.
 /// @param budget seconds for everything
 void fit_budget(Plan& plan, TimingPlan& timing, double budget, const Estimator& estimator);
 

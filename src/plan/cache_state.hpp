@@ -1,4 +1,4 @@
-// Warm or cold caches: what a layer finds when its pass begins.
+// Whether the caches are warm or cold when a pass begins.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace headroom::plan {
 
-/// `warm`: passes follow each other, as in a program that does nothing else. `cold`: each pass
-/// finds weights, input and workspace in memory alone, as after other work.
+/// `warm`: passes run back to back, as in a program that does nothing else. `cold`: weights, input
+/// and workspace are in memory only when a pass begins, as after other work.
 enum class CacheState { warm, cold };
 
 std::string_view to_string(CacheState state);

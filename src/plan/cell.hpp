@@ -17,12 +17,12 @@ struct Cell {
   std::string id;  ///< such as `split/tbb/f32/t2/B1_T1024_D768_H12`
   Formulation formulation = Formulation::split;
   std::string backend;
-  std::string chosen;  ///< what `auto` is going to run; empty for every named backend
+  std::string chosen;  ///< the backend that `auto` will run; empty for every named backend
   int threads = 1;
-  std::size_t order = 0;              ///< place among the rivals of its shape
+  std::size_t order = 0;              ///< position among the rivals of its shape
   std::optional<Isa> isa;             ///< only if forced
   std::vector<std::string> warnings;  ///< recorded with the result
-  std::string skip_reason;            ///< decided before the sweep: not to be run
+  std::string skip_reason;            ///< if set before the sweep, the cell is not run
 
   AttentionOptions options() const { return {backend, formulation, threads, isa}; }
   /// The backend that does the arithmetic.
@@ -39,7 +39,7 @@ struct Plan {
   std::vector<Group> groups;
   std::vector<std::string> notes;     ///< such as duplicates that were dropped
   std::vector<std::string> warnings;  ///< such as more threads than cores
-  Isa isa = Isa::sse42;               ///< the level in force, which peaks are measured for
+  Isa isa = Isa::sse42;               ///< the level in use, for which peaks are measured
 
   std::size_t cell_count() const;
 };

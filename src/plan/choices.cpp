@@ -29,7 +29,7 @@ std::vector<std::string> split_names(std::string_view option, std::string_view t
     names.emplace_back(text.substr(start, comma - start));
     if (names.back().empty()) {
       throw InvalidArgument(fmt::format(
-          "{}: '{}' has an empty place; give names separated by commas, or all", option, text));
+          "{}: '{}' contains an empty name; give names separated by commas, or all", option, text));
     }
     start = comma + 1;
   }
@@ -65,7 +65,7 @@ std::vector<Formulation> parse_formulations(const std::optional<std::string>& te
 
 std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text) {
   if (!text) {
-    select_isa();  // a wrong HEADROOM_ISA must be an error before anything is measured
+    select_isa();  // an invalid HEADROOM_ISA must be an error before anything is measured
     return std::nullopt;
   }
   const std::optional<Isa> isa = parse_isa(*text);
@@ -83,7 +83,7 @@ std::vector<int> parse_threads(const std::optional<std::string>& text) {
   for (const std::int64_t count : parse_numbers("--threads", *text)) {
     if (count > kMaxThreads) {
       throw InvalidArgument(
-          fmt::format("--threads: {} is too many; allowed is up to {}, and this "
+          fmt::format("--threads: {} is too many; the limit is {}, and this "
                       "process may use {} cores",
                       count, kMaxThreads, allowed_cores()));
     }

@@ -1,4 +1,4 @@
-// The axes that choose who computes: backends, formulations, instruction set, threads.
+// The axes that choose how a shape is computed: backends, formulations, instruction set, threads.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace headroom::plan {
 
-/// Names separated by commas. @throws InvalidArgument for an empty one.
+/// Splits names separated by commas. @throws InvalidArgument for an empty name.
 std::vector<std::string> split_names(std::string_view option, std::string_view text);
 
 struct BackendChoice {

@@ -126,7 +126,7 @@ void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
 }
 
 void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
-  // With fewer weights it is the making of threads and primitives that takes the time.
+  // With fewer weights, creating threads and primitives dominates the time.
   constexpr double kLeastBytes = 1 << 24;
   const auto bytes = static_cast<double>(shape.bytes().weights);
   if (bytes >= kLeastBytes) learn(setup_, cell.backend, seconds * kPackBytesPerSecond / bytes);

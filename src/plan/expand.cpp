@@ -55,7 +55,7 @@ void warn_of_threads(const std::vector<int>& threads, Plan& plan) {
   if (most > allowed_cores()) {
     plan.warnings.push_back(
         fmt::format("--threads {} is more than the {} cores this process may use; times will "
-                    "suffer, and the results say so",
+                    "suffer, and the results carry a warning",
                     most, allowed_cores()));
   }
 }

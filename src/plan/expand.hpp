@@ -17,15 +17,15 @@ struct ExpandOptions {
 };
 
 inline constexpr std::size_t kMaxCells = 100'000;
-/// Even where more cells are allowed: the list alone must not use up the memory.
+/// The limit even if more cells are allowed: the list alone must not exhaust memory.
 inline constexpr std::size_t kMaxShapes = 10'000'000;
 
-/// @throws InvalidArgument for wrong numbers, names or combinations; Unavailable for a backend or
-///         an instruction set that was named and is not here.
+/// @throws InvalidArgument for invalid numbers, names or combinations; Unavailable for a named
+///         backend or instruction set that is not available.
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
-/// The shapes of the axes alone, each once; who computes them is not looked at.
-/// @param notes takes such as what was repeated
+/// Only the shapes of the axes, each once.
+/// @param notes receives notes, such as what was repeated
 /// @throws InvalidArgument as `expand`, and for more than `most` shapes.
 std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size_t most,
                                  std::vector<std::string>& notes);

@@ -17,11 +17,11 @@ struct Model {
   std::int64_t head_dim;
 };
 
-// Widths of Radford et al. 2019 (GPT-2) and of Brown et al. 2020, table 2.1 (GPT-3). Two rows of
-// that table do not multiply out, and are read as follows:
-//  - GPT-3 XL: 24 heads of 128 are 3072 wide, but the model is 2048 wide; so the heads take 2048
-//    in and the output projection brings 3072 back to 2048.
-//  - GPT-3 13B: the table says 5140; 40 heads of 128 are 5120, which is taken.
+// Widths from Radford et al. 2019 (GPT-2) and Brown et al. 2020, table 2.1 (GPT-3). Two rows of
+// that table are inconsistent and are read as follows:
+//  - GPT-3 XL: 24 heads of 128 are 3072 wide, but the model is 2048 wide. So the heads take 2048
+//    as input, and the output projection maps 3072 back to 2048.
+//  - GPT-3 13B: the table says 5140, but 40 heads of 128 are 5120. We use 5120.
 constexpr Model kModels[] = {
     {"gpt2", 768, 12, 64},        {"gpt2-medium", 1024, 16, 64}, {"gpt2-large", 1280, 20, 64},
     {"gpt2-xl", 1600, 25, 64},    {"gpt3-small", 768, 12, 64},   {"gpt3-medium", 1024, 16, 64},
@@ -47,9 +47,9 @@ void add_tokens(std::vector<ShapeSeed>& seeds) {
   seeds.push_back({768, 12, 64, true, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}});
 }
 
-// About two minutes on two cores with every backend, `naive` included, so that set-up, build and
-// sweep of a fresh clone end within six: GPT-2's layer short and longer, one head to 96 heads, and
-// the widest layer for a single token, where memory is the limit.
+// Takes about two minutes on two cores with every backend, including `naive`, so that set-up, build
+// and sweep of a fresh clone take less than six. It covers GPT-2's layer with few and more tokens,
+// one head to 96 heads, and the widest layer for a single token, where memory is the limit.
 void add_quick(std::vector<ShapeSeed>& seeds) {
   seeds.push_back({768, 12, 64, true, {1, 128}});
   seeds.push_back({64, 1, 64, false, {64}});

@@ -1,4 +1,4 @@
-// Shapes that people know by name, and the presets made of them.
+// Shapes with well-known names, and the presets made of them.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace headroom::plan {
 
-/// Sizes that axes given on the command line then override.
+/// Sizes before the axes given on the command line override them.
 struct ShapeSeed {
   std::int64_t d_model = 0;  ///< width of the layer's input and of its output projection
   std::int64_t heads = 0;
   std::int64_t head_dim = 0;
-  bool keeps_width = true;  ///< another `--heads` keeps the width (else it keeps `head_dim`)
+  bool keeps_width = true;  ///< `--heads` keeps the total width; otherwise it keeps `head_dim`
   std::vector<std::int64_t> tokens;
 };
 
-/// @throws InvalidArgument for an unknown name, with the nearest one.
+/// @throws InvalidArgument for an unknown name; the message suggests the nearest one.
 ShapeSeed model_shape(std::string_view name);
 
 /// @param names of presets, separated by commas.
-/// @throws InvalidArgument for an unknown name, with the nearest one.
+/// @throws InvalidArgument for an unknown name; the message suggests the nearest one.
 std::vector<ShapeSeed> preset_shapes(std::string_view names);
 
 const std::vector<std::string>& model_names();

@@ -18,8 +18,8 @@ const Numbers kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
 
 [[noreturn]] void fail_too_many(const char* what, std::size_t most) {
-  throw InvalidArgument(fmt::format("these axes make more than {} {}; shorten a list{}", most, what,
-                                    most == kMaxCells ? " or give --yes" : ""));
+  throw InvalidArgument(fmt::format("these axes give more than {} {}; shorten a list{}", most, what,
+                                    most == kMaxCells ? " or add --yes" : ""));
 }
 
 // The values of an axis, each once; a single 0 stands for "not given".
@@ -62,9 +62,9 @@ double parse_dropout(const Axes& axes) {
   if (!axes.dropout) return 0;
   const double dropout = parse_real("--dropout", *axes.dropout);
   if (!(dropout >= 0 && dropout < 1)) {
-    throw InvalidArgument(fmt::format(
-        "--dropout: '{}' is not a probability for dropping; allowed is 0 up to but not including 1",
-        *axes.dropout));
+    throw InvalidArgument(
+        fmt::format("--dropout: '{}' is not a valid probability; give at least 0 and less than 1",
+                    *axes.dropout));
   }
   return dropout;
 }
@@ -94,7 +94,7 @@ Shape make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   const bool as_model = given.d_model == 0 && given.head_dim == 0 && seed_width;
   shape.d_out = given.d_model > 0 ? given.d_model : width;
   shape.d_in = given.d_in > 0 ? given.d_in : (as_model ? seed.d_model : shape.d_out);
-  // The projection leads back to the width of the input, so that the result can be added to it.
+  // The projection maps back to the width of the input, so that the result can be added to it.
   shape.d_proj = axes.no_out_proj ? 0 : shape.d_in;
   shape.causal = !axes.no_causal;
   shape.qkv_bias = axes.qkv_bias;
@@ -167,10 +167,10 @@ std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size
       }
     }
   }
-  // Shapes of a preset may coincide once an axis overrides them; that is no news to anyone.
+  // Shapes of a preset often coincide once an axis overrides them; no note is needed.
   if (set.repeated() > 0 && !axes.preset) {
     notes.push_back(
-        fmt::format("{} shapes are the same as another; each is measured once", set.repeated()));
+        fmt::format("{} duplicate shapes dropped; each is measured once", set.repeated()));
   }
   return set.shapes();
 }

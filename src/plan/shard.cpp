@@ -13,14 +13,14 @@ namespace headroom::plan {
 Shard parse_shard(const std::string& option, const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw InvalidArgument(fmt::format(
-        "{}: '{}' is no part of a sweep; allowed is I/N such as 1/8, with I from 1 to N", option,
-        text));
+    throw InvalidArgument(
+        fmt::format("{}: '{}' is not a part of a sweep; give I/N such as 1/8, with I from 1 to N",
+                    option, text));
   }
   const Shard shard{parse_number(option, text.substr(0, slash)),
                     parse_number(option, text.substr(slash + 1))};
   if (shard.index > shard.count) {
-    throw InvalidArgument(fmt::format("{}: there is no part {} of {}; allowed is 1 to {}", option,
+    throw InvalidArgument(fmt::format("{}: there is no part {} of {}; give 1 to {}", option,
                                       shard.index, shard.count, shard.count));
   }
   return shard;

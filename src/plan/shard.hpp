@@ -17,8 +17,8 @@ struct Shard {
 /// @param text such as `3/8`. @throws InvalidArgument for anything else.
 Shard parse_shard(const std::string& option, const std::string& text);
 
-/// Keeps every `count`-th shape, beginning with the `index`-th: neighbours are alike in cost, so
-/// that each part gets its share of the dear ones. All rivals of a shape stay together.
+/// Keeps every `count`-th shape, beginning with the `index`-th. Neighbours cost about the same, so
+/// each part gets its share of the expensive ones. All rivals of a shape stay together.
 void keep_shard(Plan& plan, const Shard& shard);
 
 }  // namespace headroom::plan

@@ -1,4 +1,4 @@
-// How the programs end; see docs/commands.md.
+// Exit codes of the programs; see docs/commands.md.
 #pragma once
 
 #include "core/regular_file.hpp"

@@ -1,4 +1,4 @@
-// A short text that differs where what it was made from differs.
+// A short text that identifies its input.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// FNV-1a of 64 bits: it has to tell things apart, not to withstand anybody.
+/// 64-bit FNV-1a: it needs to distinguish inputs, not to resist attacks.
 class Fingerprint {
  public:
   void add(std::string_view text) {
@@ -20,7 +20,7 @@ class Fingerprint {
   std::uint64_t hash_ = 14695981039346656037U;
 };
 
-/// Of the file that this program was started from; `"unknown"` where that cannot be read.
+/// Fingerprint of this program's executable file; `"unknown"` if that cannot be read.
 std::string fingerprint_of_program();
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Where two recorded environments differ, value by value.
+// The differences between two recorded environments, value by value.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,10 @@
 
 namespace headroom {
 
-/// A value of an environment that is compared.
+/// A value to compare.
 struct Field {
   const char* place;  ///< a JSON pointer such as `/build/compiler`
-  const char* name;   ///< as people call it
+  const char* name;   ///< as shown to people
 };
 
 /// Both values of a field, as text.
@@ -19,13 +19,13 @@ struct FieldDifference {
   std::string name, first, second;
 };
 
-/// In the order of the fields; a value that is missing equals null alone.
+/// In the order of the fields; a missing value equals only null.
 std::vector<FieldDifference> differing_fields(const nlohmann::ordered_json& first,
                                               const nlohmann::ordered_json& second,
                                               std::span<const Field> fields);
 
-/// A value as it stands in a message: text in quotes, anything long cut short.
-/// @param missing what stands for null
+/// A value as shown in a message: text in quotes, long values truncated.
+/// @param missing shown for null
 std::string shown(const nlohmann::ordered_json& value, const char* missing = "not recorded");
 
 }  // namespace headroom

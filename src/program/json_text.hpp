@@ -1,4 +1,4 @@
-// What every room asks of JSON that it wrote, or was given.
+// Reading values from JSON and writing it as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,15 +6,15 @@
 
 namespace headroom {
 
-/// The text of a value. What is not UTF-8 (a processor's name, say, or an error's text) is
-/// replaced: it must not end a sweep.
-/// @param indent spaces a level; -1 puts all on one line
+/// The text of a value. Invalid UTF-8, such as in a processor's name or an error's text, is
+/// replaced, because it must not end a sweep.
+/// @param indent spaces per level; -1 puts everything on one line
 std::string to_text(const nlohmann::ordered_json& json, int indent = -1);
 
-/// The value at a JSON pointer such as `/build/compiler`, or null where there is none.
+/// The value at a JSON pointer such as `/build/compiler`, or null if there is none.
 const nlohmann::ordered_json& value_at(const nlohmann::ordered_json& json, const char* place);
 
-/// Likewise for text; `otherwise` where there is none.
+/// The text at a JSON pointer, or `otherwise` if there is none.
 std::string text_at(const nlohmann::ordered_json& json, const char* place,
                     const char* otherwise = "unknown");
 

@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
-constexpr const char* kGrammar = "allowed are lists and ranges such as 1,2,8 or 1-8+1 or 1-64*2";
+constexpr const char* kGrammar = "give a list or range such as 1,2,8 or 1-8+1 or 1-64*2";
 
 [[noreturn]] void fail(std::string_view option, std::string_view found, const std::string& why) {
   throw InvalidArgument(fmt::format("{}: '{}' {}", option, found, why));
@@ -26,13 +26,12 @@ std::int64_t take_number(std::string_view option, std::string_view whole, std::s
   std::int64_t value = 0;
   if (text.empty() || text.front() < '0' || text.front() > '9') {
     fail(option, whole,
-         fmt::format("is not a whole number above 0 or a list of them; {}", kGrammar));
+         fmt::format("is not a positive whole number or a list of them; {}", kGrammar));
   }
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    fail(
-        option, whole,
-        fmt::format("is too large; allowed is up to {}", std::numeric_limits<std::int64_t>::max()));
+    fail(option, whole,
+         fmt::format("is too large; the limit is {}", std::numeric_limits<std::int64_t>::max()));
   }
   text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
   return value;
@@ -41,7 +40,7 @@ std::int64_t take_number(std::string_view option, std::string_view whole, std::s
 void check_least(std::string_view option, std::string_view whole, std::int64_t value,
                  std::int64_t least) {
   if (value < least)
-    fail(option, whole, fmt::format("has {}; allowed is {} and above", value, least));
+    fail(option, whole, fmt::format("contains {}; the smallest value is {}", value, least));
 }
 
 struct Range {
@@ -60,8 +59,8 @@ void check_range(std::string_view option, std::string_view item, const Range& ra
   const bool adds = range.operation == '+';
   if (range.step < (adds ? 1 : 2) || (!adds && range.first == 0)) {
     fail(option, item,
-         "never ends; allowed are steps of 1 and above (1-8+1) and factors of 2 and "
-         "above from 1 on (1-64*2)");
+         "never ends; a step must be at least 1 (1-8+1), a factor at least 2 and its start at "
+         "least 1 (1-64*2)");
   }
 }
 
@@ -70,7 +69,7 @@ void append_range(std::string_view option, std::string_view item, const Range& r
   check_range(option, item, range);
   for (std::int64_t value = range.first; value <= range.last;) {
     if (values.size() >= kMaxValues) {
-      fail(option, item, fmt::format("has more than {} numbers; take a larger step", kMaxValues));
+      fail(option, item, fmt::format("has more than {} numbers; use a larger step", kMaxValues));
     }
     values.push_back(value);
     const bool overflow = range.operation == '+'
@@ -121,8 +120,7 @@ double parse_with_unit(std::string_view option, std::string_view text,
       if (name == unit) return value * factor;
     }
   }
-  fail(option, text,
-       fmt::format("is not understood; allowed are amounts above 0 such as {}", examples));
+  fail(option, text, fmt::format("is not understood; give a positive amount such as {}", examples));
 }
 
 }  // namespace
@@ -133,7 +131,7 @@ std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_vie
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
     const std::string_view item = text.substr(start, comma - start);
-    if (item.empty()) fail(option, text, fmt::format("has an empty place; {}", kGrammar));
+    if (item.empty()) fail(option, text, fmt::format("contains an empty item; {}", kGrammar));
     append_item(option, item, least, values);
     start = comma + 1;
   }
@@ -143,7 +141,7 @@ std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_vie
 std::int64_t parse_number(std::string_view option, std::string_view text, std::int64_t least) {
   std::string_view rest = text;
   const std::int64_t value = take_number(option, text, rest);
-  if (!rest.empty()) fail(option, text, "is not one whole number");
+  if (!rest.empty()) fail(option, text, "is not a single whole number");
   check_least(option, text, value, least);
   return value;
 }
@@ -170,7 +168,7 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text) {
                                                                         {"GB", 1e9},
                                                                         {"TB", 1e12}}};
   const double bytes = parse_with_unit(option, text, kUnits, "16GiB, 512MiB or 16GB");
-  if (bytes >= 0x1p63) fail(option, text, "is too large; allowed is below 2^63 bytes");
+  if (bytes >= 0x1p63) fail(option, text, "is too large; it must be below 2^63 bytes");
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -187,7 +185,7 @@ double parse_percent(std::string_view option, std::string_view text) {
   const bool understood = error == std::errc() && stop + 1 == end && *stop == '%' &&
                           !std::signbit(value) && value <= 100;
   if (!understood) {
-    fail(option, text, "is no percentage; allowed is 0% up to 100%, such as 3% or 0.5%");
+    fail(option, text, "is not a percentage; give 0% to 100%, such as 3% or 0.5%");
   }
   return value / 100;
 }

@@ -1,4 +1,4 @@
-// Numbers as people write them on a command line.
+// Parsing and formatting of numbers as people write them on a command line.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// A list of numbers and ranges: `1,2,8`, `1-8+1` (from 1 to 8 in steps of 1), `1-64*2` (each the
-/// double of the one before).
+/// A list of numbers and ranges: `1,2,8`, `1-8+1` (from 1 to 8 in steps of 1), `1-64*2` (from 1 to
+/// 64, doubling).
 /// @param option named in errors, such as `"--heads"`.
 /// @param least the smallest number allowed.
 /// @throws InvalidArgument for anything else, for numbers of 2^63 and above, and for ranges that
@@ -30,7 +30,7 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text);
 /// Seconds: `90s`, `10m`, `1.5h`; a bare number is seconds.
 double parse_duration(std::string_view option, std::string_view text);
 
-/// A share: `3%` is 0.03. Allowed is 0% up to 100%, always with the sign.
+/// A share from 0% to 100%: `3%` is 0.03. The percent sign is required.
 double parse_percent(std::string_view option, std::string_view text);
 
 /// Such as `1 thread`, `2 threads`.

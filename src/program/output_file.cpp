@@ -14,10 +14,10 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   errno = 0;
   std::ofstream file(path, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();  // what is still in the buffer may not fit on the disk either
+  file.close();  // flushes the rest, which may fail as well
   if (!file) {
     throw ResourceError(
-        fmt::format("cannot write {}: {}; check the folder and its space, or name another file",
+        fmt::format("cannot write {}: {}; check the folder and its free space or name another file",
                     path.string(), std::strerror(errno)));
   }
 }

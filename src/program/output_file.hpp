@@ -1,4 +1,4 @@
-// Files that a user names; reading them is `core/regular_file.hpp`'s.
+// Writes files that a user names; `core/regular_file.hpp` reads them.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Makes or replaces the file.
-/// @throws ResourceError that names the path if it cannot be written to the end.
+/// Creates or replaces the file.
+/// @throws ResourceError naming the path if it cannot be written completely.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 void open_standard_files() {
   for (int number = 0; number <= 2; ++number) {
     if (fcntl(number, F_GETFD) != -1) continue;
-    // open() takes the lowest free number, which is this one.
+    // open() returns the lowest free descriptor, which is this one.
     if (open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY) < 0) return;
   }
 }
@@ -27,7 +27,7 @@ void restart_with_passive_openmp(char** arguments) {
   if (is_set(kPolicy) || is_set("GOMP_SPINCOUNT") || is_set("KMP_BLOCKTIME")) return;
   if (setenv(kPolicy, "passive", 1) != 0 || setenv(kMark, "1", 1) != 0) return;
   execv("/proc/self/exe", arguments);
-  unsetenv(kPolicy);  // not started anew: the record must not claim what did not take effect
+  unsetenv(kPolicy);  // the restart failed, and the record must not claim what had no effect
   unsetenv(kMark);
 }
 

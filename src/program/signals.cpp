@@ -25,7 +25,7 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A file that reaches its largest size is an error of the write, which says where it happened.
+  // Exceeding the file size limit becomes an error of the write, which names the file.
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

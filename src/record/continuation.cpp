@@ -21,19 +21,19 @@ void refuse_another_sweep(const ResultsFolder& folder, const nlohmann::ordered_j
                                                 "this run", Shards::must_match);
   if (differences.empty()) return;
   throw InvalidArgument(fmt::format(
-      "--resume: {} was measured otherwise: {}; repeat what it was measured with or choose a new "
+      "--resume: {} was measured differently: {}; use the same settings again or choose a new "
       "folder with --out",
       folder.path.string(), fmt::join(differences, "; ")));
 }
 
-// Nothing was finished, and a sweep that was killed early had no time to describe itself.
+// No cell was finished, and the sweep was killed before it wrote its environment.
 bool nothing_to_continue(const fs::path& folder) {
   std::error_code error;
   return !fs::exists(folder / "environment.json", error) &&
          fs::file_size(folder / "results.jsonl", error) == 0;
 }
 
-// @return ids of cells to be tried again
+// @return ids of the cells to try again
 std::set<std::string> drop_crashed_and_torn(const ResultsFolder& folder, Journal& journal) {
   std::string text;
   std::set<std::string> again;
@@ -76,10 +76,10 @@ Continuation continue_sweep(plan::Plan& plan, const nlohmann::ordered_json& envi
   }
   std::erase_if(plan.groups, [](const plan::Group& group) { return group.cells.empty(); });
   const std::size_t kept = continuation.kept.size();
-  std::string note = fmt::format("{} {} done already; {} to go", kept,
+  std::string note = fmt::format("{} {} already done; {} to go", kept,
                                  kept == 1 ? "cell is" : "cells are", plan.cell_count());
   if (!again.empty()) {
-    note += fmt::format(", {} of them crashed before and {} tried again", again.size(),
+    note += fmt::format(", {} of which crashed before and {} tried again", again.size(),
                         again.size() == 1 ? "is" : "are");
   }
   continuation.notes.push_back(std::move(note));

@@ -1,4 +1,4 @@
-// Takes up a sweep that ended early.
+// Continues a sweep that ended early.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,17 +12,16 @@
 namespace headroom::record {
 
 struct Continuation {
-  bool found = false;  ///< the folder had an environment; else the sweep starts anew
+  bool found = false;  ///< the folder had an environment; otherwise the sweep starts afresh
   nlohmann::ordered_json environment;  ///< as recorded
-  std::vector<CellResult> kept;        ///< done before, with their places in the plan
+  std::vector<CellResult> kept;        ///< done before, with their positions in the plan
   std::vector<std::string> notes;
 };
 
-/// Drops the cells of `plan` that the folder has. Cells that crashed are taken out of the folder
-/// and stay in the plan: what killed them may have come from outside. A torn last line goes as
-/// well.
+/// Removes from `plan` the cells that the folder has. Crashed cells are removed from the folder and
+/// stay in the plan: the cause may have been external. A torn last line is removed as well.
 /// @param environment what this run would record
-/// @throws InvalidArgument that names what differs, before anything is changed; FileError for
+/// @throws InvalidArgument naming what differs, before anything is changed; FileError for
 ///         lines that cannot be read.
 Continuation continue_sweep(plan::Plan& plan, const nlohmann::ordered_json& environment,
                             Journal& journal);

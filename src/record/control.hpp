@@ -6,29 +6,29 @@
 
 namespace headroom::record {
 
-/// Multiply-adds taken right before and after each sample, on as many threads. Whole runs on a
-/// shared machine shift against each other while the samples of one stay close together; the
-/// control shifts with them.
+/// The rate of multiply-adds right before and after each sample, on as many threads. On a shared
+/// machine whole runs drift apart while the samples of one run stay close together. The control
+/// drifts with them.
 struct Control {
   std::string isa;  ///< of the control kernel, which need not be the cell's
   int threads = 1;
-  std::vector<double> gflops;  ///< one a sample
+  std::vector<double> gflops;  ///< one per sample
 };
 
 /// The same layer timed a second time, interleaved with the first (A/A).
 struct Again {
-  double ratio = 1;  ///< of the medians, second / first, each divided by its control
+  double ratio = 1;  ///< of the medians, second / first, each corrected by its control
   std::vector<double> samples;
-  std::vector<double> control;  ///< GFLOP/s, one a sample; empty without a control
+  std::vector<double> control;  ///< GFLOP/s, one per sample; empty without a control
 };
 
-/// Samples in operations that the control would have done meanwhile (1e9), which is what repeats
-/// from run to run. The times as they are if the control has not a reading for each.
+/// Samples in units of the operations that the control would have done in that time (1e9). These
+/// repeat from run to run. Without one reading per sample the times are returned unchanged.
 std::vector<double> steadied(const std::vector<double>& seconds,
                              const std::vector<double>& control);
 
-/// The share of the multiply-add rate taken beside each sample; its median over the samples.
-/// @pre a reading for each sample.
+/// The median, over the samples, of the share of the multiply-add rate measured beside each.
+/// @pre one reading per sample.
 double share_of_control(double flops, const std::vector<double>& seconds,
                         const std::vector<double>& control);
 

@@ -91,7 +91,7 @@ ordered_json by_threads(const std::map<int, double>& values) {
 
 std::string source_revision() {
   const std::string revision = HEADROOM_GIT_REVISION;
-  // Sources that are not those of a commit: then only the program itself tells two of them apart.
+  // The sources are not those of a commit, so only the program itself can identify them.
   const bool exact = revision != "unknown" && !revision.ends_with("-dirty");
   static const std::string program = exact ? "" : fingerprint_of_program();
   return exact ? revision : fmt::format("{}+{}", revision, program);

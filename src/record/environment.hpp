@@ -17,13 +17,13 @@ struct Peaks {
   std::map<int, double> read_gbs;    ///< by number of threads
 };
 
-/// Everything but the peaks and the run's own settings.
+/// Everything except the peaks and the run's own settings.
 nlohmann::ordered_json describe_environment(Isa isa);
 
 nlohmann::ordered_json to_json(const Peaks& peaks);
 
-/// Version of the source that this program was built from, such as `"1a2b3c4"`. Where that is no
-/// commit, the program's own fingerprint stands behind it: `"1a2b3c4-dirty+90ab12cd34ef5678"`.
+/// Version of the source that this program was built from, such as `"1a2b3c4"`. If that is not a
+/// commit, the program's own fingerprint is appended: `"1a2b3c4-dirty+90ab12cd34ef5678"`.
 std::string source_revision();
 
 bool is_release_build();

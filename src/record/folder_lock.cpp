@@ -25,7 +25,7 @@ std::string holder_of(int file) {
   if (fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0) {
     return fmt::format("process {}", lock.l_pid);
   }
-  // Another machine's process, seen through a shared file system: only its own note names it.
+  // The process runs on another machine with a shared file system; only its own note names it.
   char note[64] = {};
   const ssize_t count = pread(file, note, sizeof note - 1, 0);
   return count > 0 ? fmt::format("process {}", std::string(note, strcspn(note, "\n")))
@@ -34,7 +34,7 @@ std::string holder_of(int file) {
 
 }  // namespace
 
-// fcntl and not flock: this lock names its holder, and a worker process does not inherit it.
+// fcntl rather than flock: this lock names its holder, and a worker process does not inherit it.
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "sweep.lock";
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -56,7 +56,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
                                     path.string(), std::strerror(error)));
   }
   const std::string note = fmt::format("{}\n", getpid());
-  // For people alone; a full disk is found out by the first result.
+  // For people only, so a full disk is no error here; the first result will report it.
   if (ftruncate(file_, 0) == 0) (void)!pwrite(file_, note.data(), note.size(), 0);
 }
 

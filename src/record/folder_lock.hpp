@@ -1,16 +1,16 @@
-// One writer at a time for a results folder.
+// Allows one writer at a time per results folder.
 #pragma once
 
 #include <filesystem>
 
 namespace headroom::record {
 
-/// Holds `sweep.lock` in the folder, in which the process id stands for people to see. The kernel
-/// takes the lock back when the process ends, however it ends: a dead process never blocks. The
-/// file stays; a lock on a file that another process removed would guard nothing.
+/// Holds a lock on `sweep.lock` in the folder, which contains the process id for people to read.
+/// The kernel releases the lock however the process ends, so a dead process never blocks. The file
+/// stays: a lock on a file that another process removed would protect nothing.
 class FolderLock {
  public:
-  /// @throws ResourceError that names the process that holds it, or why there is no lock.
+  /// @throws ResourceError naming the process that holds the lock, or why locking failed.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -31,7 +31,7 @@ constexpr Field kCompared[] = {
     {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
     {"/sweep/seed", "seed"},
     {"/sweep/repetitions_asked", "repetitions"},
-    {"/sweep/min_time_s", "seconds a sample"},
+    {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/budget_s", "budget"},
     {"/sweep/cache", "cache state"},
 };
@@ -41,7 +41,7 @@ constexpr Field kShard[] = {{"/sweep/identity/shard", "shard"}};
 constexpr const char* kFingerprint = "/sweep/identity/fingerprint";
 constexpr const char* kAxes = "/sweep/identity/axes";
 
-// The axes that were typed differently; the cells alone decide whether that matters.
+// Names the axes that were typed differently. Whether that matters is decided by the cells alone.
 std::string axes_difference(const ordered_json& first, const std::string& first_name,
                             const ordered_json& second, const std::string& second_name) {
   const ordered_json& a = value_at(first, kAxes);

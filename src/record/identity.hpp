@@ -12,7 +12,7 @@
 
 namespace headroom::record {
 
-/// What is recorded of the whole plan, before a shard of it is taken.
+/// What is recorded about the whole plan, before it is reduced to a shard.
 struct SweepIdentity {
   plan::Axes axes;
   std::size_t cells = 0;
@@ -25,8 +25,8 @@ nlohmann::ordered_json to_json(const SweepIdentity& identity);
 
 enum class Shards { must_match, may_differ };
 
-/// Why the results of two environments must not stand in one folder, each with both values; empty
-/// if they may. What varies from hour to hour (load, frequency, peaks) is not among it.
+/// Why the results of two environments must not share a folder, each reason with both values; empty
+/// if they may. What varies from hour to hour (load, frequency, peaks) is not compared.
 std::vector<std::string> identity_differences(const nlohmann::ordered_json& first,
                                               const std::string& first_name,
                                               const nlohmann::ordered_json& second,

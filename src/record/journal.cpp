@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
       fmt::format("cannot {} {}: {}; {}", doing, path.string(), std::strerror(error), next));
 }
 
-// All of it, or the error that stopped it.
+// @return 0 once everything is written, otherwise the error
 int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -53,7 +53,7 @@ fs::path make_folder(const fs::path& folder) {
   return folder;
 }
 
-// Written beside and renamed: there is no moment at which half of it stands there.
+// Writes a new file and renames it, so that a half-written file is never visible.
 void replace_file(const fs::path& folder, const std::string& name, std::string_view text) {
   const fs::path fresh = folder / (name + ".new");
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -81,7 +81,7 @@ void Journal::open_results(int flags) {
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0644);
   if (file_ < 0 && errno == EEXIST) {
     throw ResourceError(fmt::format(
-        "{} holds results already, and they are never overwritten; go on with --resume or {}",
+        "{} already holds results, which are never overwritten; continue with --resume or {}",
         folder_.string(), kNextFolder));
   }
   if (file_ < 0) fail("write", path, errno, kNextFolder);
@@ -112,7 +112,7 @@ void Journal::append(const nlohmann::ordered_json& line) {
   }
   const bool taken_back = ::ftruncate(file_, length_) == 0;
   fail("write", folder_ / "results.jsonl", error,
-       taken_back ? "the cells before are kept; free some space and start again"
+       taken_back ? "the cells before it are kept; free some space and start again"
                   : "the last line may be torn; free some space and start again");
 }
 

@@ -1,4 +1,4 @@
-// The results folder: what was measured stays, whatever happens next.
+// Writes the results folder. A measured cell is kept, whatever happens next.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace headroom::record {
 
-/// Writes `environment.json` and `results.jsonl`, a line a cell, synced as it is written.
+/// Writes `environment.json` and `results.jsonl`: one line per cell, synced as it is written.
 class Journal {
  public:
   enum class Start { fresh, go_on };
 
-  /// Makes the folder and an empty `results.jsonl`; `go_on` takes those that are there already.
-  /// @throws ResourceError if that fails, another process writes the folder, or a fresh one holds
-  ///         results already.
+  /// Creates the folder and an empty `results.jsonl`; `go_on` accepts existing ones.
+  /// @throws ResourceError if that fails, if another process writes the folder, or if results
+  ///         exist and `start` is `fresh`.
   explicit Journal(const std::filesystem::path& folder, Start start = Start::fresh);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// Replaces all lines at once: a reader, or a crash, finds the old ones or the new ones.
-  /// @throws ResourceError if that fails; the old ones stay.
+  /// Replaces all lines at once: a reader sees the old lines or the new ones, even after a crash.
+  /// @throws ResourceError if that fails; the old lines stay.
   void replace(std::string_view lines);
 
-  /// Likewise. @throws ResourceError if it cannot be written.
+  /// Replaces the environment in the same way. @throws ResourceError if it cannot be written.
   void write_environment(const nlohmann::ordered_json& environment);
 
-  /// @throws ResourceError if the line cannot be written and synced; half a line is taken back, so
+  /// @throws ResourceError if the line cannot be written and synced; a partial line is removed, so
   ///         that the file stays readable.
   void append(const nlohmann::ordered_json& line);
 

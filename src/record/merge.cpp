@@ -24,8 +24,8 @@ void refuse_another_part(const ResultsFolder& first, const ResultsFolder& next) 
                            next.path.string(), Shards::may_differ);
   if (differences.empty()) return;
   throw InvalidArgument(
-      fmt::format("{} and {} are not parts of one sweep: {}; merge what one program measured with "
-                  "the same arguments on machines of one kind",
+      fmt::format("{} and {} are not parts of one sweep: {}; merge only folders that one program "
+                  "measured with the same arguments on machines of one kind",
                   first.path.string(), next.path.string(), fmt::join(differences, "; ")));
 }
 
@@ -46,7 +46,7 @@ std::string join_lines(const std::vector<ResultsFolder>& folders, Merged& merged
   return text;
 }
 
-// The first folder's, as the environment of the whole, and what was the part's own of each.
+// The first folder's environment stands for the whole; `merged_from` keeps what is each part's own.
 ordered_json join_environments(const std::vector<ResultsFolder>& folders) {
   const ordered_json::json_pointer shard("/sweep/identity/shard");
   ordered_json environment = folders.front().environment;

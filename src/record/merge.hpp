@@ -15,8 +15,8 @@ struct Merged {
 };
 
 /// Writes a folder with the lines of all `folders`, unchanged.
-/// @throws InvalidArgument naming the difference if they are not parts of one sweep, or the cell
-///         that two of them have: which number counts must not depend on the order of arguments.
+/// @throws InvalidArgument naming the difference if they are not parts of one sweep, or naming a
+///         cell that two of them have: the result must not depend on the order of arguments.
 ///         FileError for folders that cannot be read, ResourceError for one that cannot be written.
 Merged merge_folders(const std::vector<std::filesystem::path>& folders,
                      const std::filesystem::path& out);

@@ -1,5 +1,5 @@
-// A line of results.jsonl back into a CellResult. A file may come from anywhere: no value is
-// believed before it was looked at.
+// Reads a line of results.jsonl into a CellResult. A file may come from anywhere, so every value is
+// checked before it is used.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ Control read_control(const JsonFields& fields, std::size_t samples) {
   control.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
   control.gflops = fields.positives("gflops");
   if (control.gflops.size() != samples) {
-    fields.fail("gflops", fmt::format("a reading for each of {} samples", samples));
+    fields.fail("gflops", fmt::format("one reading per sample, {} in all", samples));
   }
   return control;
 }
@@ -132,13 +132,13 @@ void read_status(const JsonFields& line, CellResult& result) {
   if (!status) line.fail("status", "ok, unsupported, skipped, failed or crashed");
   result.status = *status;
   if (result.status == Status::ok) {
-    if (line.has_value("reason")) line.fail("reason", "null where the status is ok");
+    if (line.has_value("reason")) line.fail("reason", "null if the status is ok");
     return;
   }
   result.reason = line.text("reason");
   if (result.reason.empty()) line.fail("reason", "why the cell has no time");
   for (const char* key : {"time_s", "gflops"}) {
-    if (line.has(key)) line.fail(key, "nothing where the status is not ok");
+    if (line.has(key)) line.fail(key, "nothing unless the status is ok");
   }
 }
 
@@ -154,7 +154,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
     if (line.has_value("again")) result.again = read_again(line.object("again"));
     result.phases = read_phases(line.object("phases_s"));
   }
-  // A number without its check is none: an `ok` line must have all of it.
+  // A number without its check is worthless: an `ok` line must have all of these.
   if (ok || line.has("setup_s")) result.costs = read_costs(line);
   if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {

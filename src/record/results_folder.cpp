@@ -36,26 +36,26 @@ void check_folder(const fs::path& path) {
   }
   for (const char* name : {"environment.json", "results.jsonl"}) {
     if (!fs::exists(fs::status(path / name, error))) {
-      throw FileError(fmt::format("{} holds no {}; {}", path.string(), name, kNext));
+      throw FileError(fmt::format("{} contains no {}; {}", path.string(), name, kNext));
     }
   }
 }
 
 ordered_json read_environment(const fs::path& path) {
   const std::string text = read_regular_file(path, kMaxEnvironmentBytes);
-  constexpr const char* kNext = "take it from a copy of the folder or measure again";
+  constexpr const char* kNext = "restore it from a copy of the folder or measure again";
   ordered_json environment;
   try {
     environment = ordered_json::parse(text);
   } catch (const ordered_json::parse_error& error) {
-    throw FileError(fmt::format("{}, byte {} of {}: no JSON; {}", path.string(),
+    throw FileError(fmt::format("{}, byte {} of {}: not valid JSON; {}", path.string(),
                                 error.byte == 0 ? 0 : error.byte - 1, text.size(), kNext));
   } catch (const ordered_json::exception&) {
     throw FileError(fmt::format("{}: a number is too large; {}", path.string(), kNext));
   }
   const auto schema = environment.is_object() ? environment.find("schema") : environment.end();
   if (!environment.is_object() || schema == environment.end() || *schema != kEnvironmentSchema) {
-    throw FileError(fmt::format("{}: no environment of schema {}; {}", path.string(),
+    throw FileError(fmt::format("{}: not an environment of schema {}; {}", path.string(),
                                 kEnvironmentSchema, kNext));
   }
   return environment;
@@ -70,11 +70,11 @@ struct Line {
 [[noreturn]] void fail(const fs::path& path, const Line& line, std::size_t byte,
                        const std::string& found) {
   throw FileError(fmt::format(
-      "{}:{} (byte {}): {}; remove the line, take it from a copy of the folder or measure again",
+      "{}:{} (byte {}): {}; remove the line, restore it from a copy of the folder or measure again",
       path.string(), line.number, line.offset + byte, found));
 }
 
-// Collects the results of a file, line by line.
+// Keeps the byte offset beside the line number, so that an error can name both.
 class LineReader {
  public:
   LineReader(const fs::path& file, ResultsFolder& folder) : file_(file), folder_(folder) {}
@@ -97,7 +97,7 @@ class LineReader {
 
  private:
   void note_torn(const Line& line, const char* why) {
-    folder_.notes.push_back(fmt::format("{}:{} (byte {}): the last line is torn, {}; it is dropped",
+    folder_.notes.push_back(fmt::format("{}:{} (byte {}): the last line is torn: {}; it is dropped",
                                         file_.string(), line.number, line.offset, why));
   }
 
@@ -107,8 +107,8 @@ class LineReader {
     try {
       json = ordered_json::parse(line.text);
     } catch (const ordered_json::parse_error& error) {
-      if (!last) fail(file_, line, error.byte == 0 ? 0 : error.byte - 1, "no JSON");
-      note_torn(line, "it is no JSON");
+      if (!last) fail(file_, line, error.byte == 0 ? 0 : error.byte - 1, "not valid JSON");
+      note_torn(line, "it is not valid JSON");
       return false;
     } catch (const ordered_json::exception&) {
       fail(file_, line, 0, "a number is too large");
@@ -128,7 +128,7 @@ class LineReader {
       folder_.lines.emplace_back(line.text);
       return;
     }
-    folder_.notes.push_back(fmt::format("{}:{}: {} stands there twice; the later line counts",
+    folder_.notes.push_back(fmt::format("{}:{}: {} occurs twice; the later line counts",
                                         file_.string(), line.number, result.cell.id));
     folder_.results[place->second] = std::move(result);
     folder_.lines[place->second] = line.text;
@@ -139,7 +139,7 @@ class LineReader {
   std::map<std::string, std::size_t> places_;
 };
 
-// Names of the backends in the order in which the program that measured them had them.
+// The backends by name, in the order that the measuring program had them in.
 std::map<std::string, std::size_t> backend_places(const ordered_json& environment) {
   std::map<std::string, std::size_t> places;
   const auto backends = environment.find("backends");
@@ -153,7 +153,8 @@ std::map<std::string, std::size_t> backend_places(const ordered_json& environmen
   return places;
 }
 
-// The lines stand as the cells finished, which is random; people look for the order of the axes.
+// The lines are in the order in which cells finished, which is random. People expect that of the
+// axes.
 void fill_in_order(ResultsFolder& folder) {
   const std::map<std::string, std::size_t> places = backend_places(folder.environment);
   const auto key = [&](const CellResult& result) {
@@ -178,8 +179,8 @@ ResultsFolder read_results_folder(const fs::path& path, Empty empty) {
   const fs::path file = path / "results.jsonl";
   LineReader(file, folder).read(read_regular_file(file, kMaxResultsBytes));
   if (folder.results.empty() && empty == Empty::refuse) {
-    throw FileError(fmt::format("{}: no finished cell in it{}; measure with headroom sweep",
-                                file.string(), folder.notes.empty() ? "" : " but a torn line"));
+    throw FileError(fmt::format("{}: holds no finished cell{}; measure with headroom sweep",
+                                file.string(), folder.notes.empty() ? "" : ", only a torn line"));
   }
   fill_in_order(folder);
   return folder;

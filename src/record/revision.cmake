@@ -1,4 +1,4 @@
-# Run at every build: writes the revision header anew only if the revision changed.
+# Run at every build; rewrites the revision header only if the revision changed.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git describe --always --dirty --abbrev=12
   WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE revision RESULT_VARIABLE failed

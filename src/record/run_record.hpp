@@ -1,4 +1,4 @@
-// What environment.json says of a run: written before the first cell, completed after the last.
+// What environment.json says about a run: written before the first cell, completed after the last.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,21 +13,21 @@
 
 namespace headroom::record {
 
-/// The run as a whole where the folder is fresh, an entry of its own under `resumed` where it goes
-/// on.
+/// In a fresh folder the run is the environment itself; a resumed run is an entry under `resumed`.
 class RunRecord {
  public:
-  /// @param journal has to outlive this object
+  /// @param journal must outlive this object
   RunRecord(Journal& journal, nlohmann::ordered_json environment, const Continuation& before);
 
-  /// Writes all that is known before the first cell. @throws ResourceError
+  /// Writes everything that is known before the first cell. @throws ResourceError
   void begin(const Peaks& peaks);
 
-  /// Share of the processors' time since `begin` that the hypervisor gave to other machines; empty
-  /// where the system does not tell.
+  /// Share of processor time since `begin` that the hypervisor gave to other machines; empty if the
+  /// system does not report it.
   std::optional<double> stolen_share() const;
 
-  /// Adds what the run went through. @throws ResourceError; then the record of `begin` stays.
+  /// Adds the conditions during the run and its cautions.
+  /// @throws ResourceError; then the record of `begin` stays.
   void finish(const std::vector<std::string>& cautions);
 
  private:

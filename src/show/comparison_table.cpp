@@ -25,7 +25,7 @@ std::string time_or_status(const record::CellResult* result) {
   return format_seconds(result->time.median);
 }
 
-// What there is to say of a cell that lacks a time somewhere.
+// The remark on a cell without a time on both sides.
 std::string remark(const judge::ComparedCell& cell) {
   if (cell.next == nullptr) return "only in BASE";
   if (cell.base == nullptr) return "only in NEW";
@@ -64,7 +64,7 @@ Left count_left(const judge::FolderComparison& comparison) {
   return left;
 }
 
-// That most cells moved together tells of the machine rather than of the program.
+// If most cells moved together, the machine changed rather than the program.
 double median_ratio(const judge::FolderComparison& comparison) {
   std::vector<double> ratios;
   for (const judge::ComparedCell& cell : comparison.cells) {
@@ -85,14 +85,14 @@ std::string summary(const judge::FolderComparison& comparison) {
                  left.without_time, left.only_base, left.only_next);
   if (comparison.by_control() > 0) {
     fmt::format_to(std::back_inserter(text),
-                   "{} of them by samples divided by the control beside them; raw is the ratio of "
-                   "the times as they were\n",
+                   "{} of them by samples corrected by their control; raw is the ratio of the "
+                   "times as measured\n",
                    comparison.by_control());
   }
   if (comparison.compared() > 0) {
     const double margin = std::max(comparison.threshold, comparison.noise_floor);
     fmt::format_to(std::back_inserter(text),
-                   "median NEW/BASE {:.3f}; faster and slower: the whole 95 % interval is beyond "
+                   "median NEW/BASE {:.3f}; faster and slower: the entire 95 % interval is beyond "
                    "{:.3g} %{}, and p < {} (Mann-Whitney, corrected for {} cells)\n",
                    median_ratio(comparison), 100 * margin,
                    comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",

@@ -8,7 +8,7 @@
 
 namespace headroom::show {
 
-/// For people: a row a cell, and a summary.
+/// For people: one row per cell, and a summary.
 std::string comparison_table(const judge::FolderComparison& comparison);
 
 /// For programs: schema `headroom.compare/1`.

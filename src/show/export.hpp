@@ -20,15 +20,16 @@ ExportFormat parse_export_format(std::string_view option, std::string_view name)
 
 std::string export_results(const record::ResultsFolder& folder, ExportFormat format);
 
-/// As `headroom-bench --benchmark_format=json` names and writes them, so that Google Benchmark's
-/// tools/compare.py reads either. Cells without a time are left out: a time of 0 would be a lie.
+/// The same names and fields as `headroom-bench --benchmark_format=json`, so that Google
+/// Benchmark's tools/compare.py reads both. Cells without a time are left out: a time of 0 would be
+/// false.
 std::string export_google_benchmark(const record::ResultsFolder& folder);
 
-/// A row a cell, whatever its status; an empty field is what was not measured.
+/// One row per cell, whatever its status; an empty field was not measured.
 std::string export_csv(const record::ResultsFolder& folder);
 
-/// `latency` in nanoseconds and `throughput` in floating-point operations a second, each with the
-/// bounds of the median's 95 % interval. Cells without a time are left out.
+/// `latency` in nanoseconds and `throughput` in floating-point operations per second, each with the
+/// bounds of the median's 95 % confidence interval. Cells without a time are left out.
 std::string export_bencher(const record::ResultsFolder& folder);
 
 /// Cells that `gbench` and `bmf` leave out.

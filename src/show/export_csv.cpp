@@ -5,7 +5,7 @@
 namespace headroom::show {
 namespace {
 
-// RFC 4180: quotes around what would end the field, and doubled within it.
+// RFC 4180: a field with special characters is quoted, and quotes within it are doubled.
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string field = "\"";
@@ -15,7 +15,7 @@ std::string quoted(const std::string& text) {
 
 std::string text(std::string_view value) { return std::string(value); }
 std::string flag(bool value) { return value ? "true" : "false"; }
-// The shortest digits that give the same number again.
+// The shortest text that reads back as the same number.
 std::string text(double value) { return fmt::format("{}", value); }
 std::string text(std::int64_t value) { return fmt::format("{}", value); }
 

@@ -1,5 +1,5 @@
-// The fields stand in the order of Google Benchmark's own reporter (version 1.7 and later). That
-// reporter itself describes the machine it runs on, which need not be the one that measured.
+// The fields are in the order of Google Benchmark's own reporter (version 1.7 and later). We cannot
+// use that reporter: it describes the machine it runs on, which need not be the one that measured.
 #include "judge/verdict.hpp"
 #include "program/json_text.hpp"
 #include "show/export.hpp"
@@ -28,7 +28,7 @@ ordered_json context_of(const record::ResultsFolder& folder) {
     const ordered_json value = value_at(environment, place);
     if (value.is_string()) context[key] = value;
   }
-  // Two statements that a reader of these files has no other way to learn.
+  // The file itself gives no other hint of these two facts.
   context["cpu_time"] = "not measured; repeats real_time";
   context["iterations"] = "not recorded; 1 stands for those of a repetition";
   return context;
@@ -36,7 +36,7 @@ ordered_json context_of(const record::ResultsFolder& folder) {
 
 ordered_json entry_of(const record::CellResult& result, std::size_t family,
                       const std::string& suffix) {
-  // headroom-bench measures wall-clock time, which Google Benchmark appends to the name.
+  // headroom-bench measures wall-clock time, and Google Benchmark then appends this to the name.
   const std::string run_name = result.cell.id + "/real_time";
   return {{"name", run_name + suffix},
           {"family_index", family},
@@ -87,7 +87,7 @@ void add_aggregates(const record::CellResult& result, std::size_t family, ordere
     add_time(entry, result, seconds);
     entries.push_back(std::move(entry));
   }
-  // Those of the other two have no rate: a deviation of times is no time of a pass.
+  // The other two have no rate, because a deviation is not the time of a pass.
   ordered_json spread = aggregate(result, family, "stddev");
   spread["real_time"] = spread["cpu_time"] = 1e9 * deviation;
   spread["time_unit"] = "ns";

@@ -18,10 +18,10 @@ std::string plan_table(const plan::Plan& plan, const plan::TimingPlan& timing,
       const bool skipped = !plan::reason_to_skip(group.shape, cell, estimate, limits).empty();
       fmt::format_to(std::back_inserter(text), "{:<48} {:>10} {:>10}{}\n", cell.id,
                      format_bytes(estimate.bytes), format_wait(estimate.seconds),
-                     skipped ? "  to be skipped" : "");
+                     skipped ? "  will be skipped" : "");
     }
   }
-  fmt::format_to(std::back_inserter(text), "{} cells of up to {} repetitions, about {}\n",
+  fmt::format_to(std::back_inserter(text), "{} cells with up to {} repetitions, about {}\n",
                  plan.cell_count(), timing.repetitions,
                  format_wait(plan::plan_seconds(plan, timing, estimator, limits)));
   return text;

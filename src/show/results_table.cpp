@@ -19,7 +19,7 @@ namespace {
 
 using Results = std::vector<const record::CellResult*>;
 
-// A cell and how it compares with its baselines, where it has them.
+// A cell and its comparisons with the baseline and with `wrapper`, if there are any.
 struct Row {
   const record::CellResult* result = nullptr;
   std::optional<judge::CellDifference> baseline, wrapper;
@@ -67,14 +67,14 @@ std::string name_of(const record::CellResult& result) {
                      headroom::to_string(result.cell.formulation), result.threads);
 }
 
-// No order is claimed among those that may owe their place to noise.
+// Claims no order among cells whose order may be noise.
 std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   std::vector<std::string> tied;
   for (const judge::Ranked& rival : rivals) {
     if (rival.tied()) tied.push_back(name_of(*rival.result));
   }
   if (tied.size() == 1) return fmt::format("  fastest: {}\n", tied.front());
-  return fmt::format("  fastest, not to be told apart: {}\n", fmt::join(tied, ", "));
+  return fmt::format("  fastest, not distinguishable: {}\n", fmt::join(tied, ", "));
 }
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
@@ -94,8 +94,7 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   return text;
 }
 
-// The cells of each shape. Interleaved ones finish in random order; people look for them in the
-// order of the axes.
+// Interleaved cells finish in random order, but people expect the order of the axes.
 std::vector<Results> by_shape(const std::vector<record::CellResult>& results) {
   std::vector<Results> shapes;
   for (const record::CellResult& result : results) {
@@ -140,8 +139,8 @@ std::string results_table(const std::vector<record::CellResult>& results) {
   }
   if (!fastest.empty()) {
     text +=
-        "\nn.d.: not distinguishable; same: the interval of the ratio is within 3 % or the noise "
-        "floor\n";
+        "\nn.d.: not distinguishable; same: the 95 % interval of the ratio is within 3 % or the "
+        "noise floor\n";
   }
   return text;
 }
@@ -151,7 +150,7 @@ std::string noise_lines(const std::vector<record::CellResult>& results) {
   for (const judge::ControlDrift& drift : judge::control_drift(results)) {
     fmt::format_to(std::back_inserter(text),
                    "control on {}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
-                   "by {:.1f} % within one\n",
+                   "by {:.1f} % within a cell\n",
                    counted(drift.threads, "thread"), drift.gflops, 100 * drift.between,
                    100 * drift.within);
   }

@@ -8,15 +8,15 @@
 namespace headroom::statistics {
 namespace {
 
-// Sum of the ranks of `a` among all values, ties sharing the mean of theirs, and the sum of
-// t^3 - t over all groups of t ties.
+// The rank sum of `a` among all values, where ties share their mean rank, and the sum of t^3 - t
+// over all groups of t ties.
 struct Ranks {
   double sum_of_a = 0;
   double tie_term = 0;
 };
 
 Ranks rank_together(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<std::pair<double, bool>> all;  // value, whether it is of a
+  std::vector<std::pair<double, bool>> all;  // value, whether it is from a
   all.reserve(a.size() + b.size());
   for (const double value : a) all.emplace_back(value, true);
   for (const double value : b) all.emplace_back(value, false);
@@ -35,8 +35,8 @@ Ranks rank_together(const std::vector<double>& a, const std::vector<double>& b) 
   return ranks;
 }
 
-// P(U <= u) from the number of arrangements with each U: the largest of all values is either one of
-// a, which beats all of b, or one of b, which beats none.
+// P(U <= u), from the number of arrangements for each U. The recurrence: the largest of all values
+// is either from a, and then exceeds all of b, or from b, and then adds nothing to U.
 double exact_tail(std::size_t a, std::size_t b, double u) {
   std::vector<std::vector<double>> counts(b + 1, std::vector<double>(a * b + 1));
   for (std::vector<double>& row : counts) row[0] = 1;
@@ -53,7 +53,7 @@ double exact_tail(std::size_t a, std::size_t b, double u) {
   return std::accumulate(all.begin(), last, 0.0) / std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-// The continuity correction of one half stands for the step of U.
+// U is discrete, hence the continuity correction of one half.
 double normal_p(double a, double b, double largest_u, double tie_term) {
   const double all = a + b;
   const double variance = a * b / 12 * (all + 1 - tie_term / (all * (all - 1)));

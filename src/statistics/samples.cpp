@@ -17,13 +17,13 @@ double at(const std::vector<double>& sorted, const Middle& middle) {
   return 0.5 * (sorted[middle.low] + sorted[middle.high]);
 }
 
-// The middles of samples drawn, with replacement, from `count` sorted values. They depend on the
-// count alone, so that many comparisons of as many samples share them.
+// The middles of samples drawn, with replacement, from `count` sorted values. They depend only on
+// the count, so comparisons with equal sample counts share them.
 std::vector<Middle> draw_middles(std::size_t count, std::mt19937_64& generator) {
   std::vector<std::size_t> drawn(count);
   std::vector<Middle> middles(kResamples);
   for (Middle& middle : middles) {
-    // Not std::uniform_int_distribution, whose values differ between standard libraries; the bias
+    // Not std::uniform_int_distribution, whose values differ between standard libraries. The bias
     // of the remainder is below 2^-50 here.
     for (std::size_t& rank : drawn) rank = generator() % count;
     const auto half = drawn.begin() + static_cast<std::ptrdiff_t>(count / 2);
@@ -44,7 +44,7 @@ Interval percentiles95(std::vector<double> values) {
   const auto low = values.begin() + tail;
   const auto high = values.end() - 1 - tail;
   std::nth_element(values.begin(), low, values.end());
-  const double lower = *low;  // what follows moves it
+  const double lower = *low;  // the next call reorders the values
   std::nth_element(low, high, values.end());
   return {lower, *high};
 }

@@ -1,4 +1,4 @@
-// What a handful of samples says: the middle, the spread, and an interval by resampling.
+// Statistics of a small set of samples: median, spread, and a bootstrap confidence interval.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ double median(std::vector<double> values);
 /// Arithmetic mean. @pre not empty.
 double mean(const std::vector<double>& values);
 
-/// Of a sample, with `n - 1` in the divisor; 0 for a single value. @pre not empty.
+/// Sample standard deviation, with the divisor `n - 1`; 0 for a single value. @pre not empty.
 double standard_deviation(const std::vector<double>& values);
 
 struct Interval {
@@ -21,25 +21,25 @@ struct Interval {
   double high = 0;
 };
 
-/// The interval that holds the median in 95 of 100 cases: the 2.5th and 97.5th percentile of the
-/// medians of many samples drawn, with replacement, from the given ones (percentile bootstrap).
-/// The same seed gives the same interval. A single value is its own interval. @pre not empty.
+/// The 95 % confidence interval of the median: the 2.5th and 97.5th percentiles of the medians of
+/// many samples drawn, with replacement, from the given ones (percentile bootstrap). The same seed
+/// gives the same interval. A single value is its own interval. @pre not empty.
 Interval bootstrap_median_ci95(const std::vector<double>& samples, std::uint64_t seed);
 
-/// Which of all values a share lies at or below, such as 0.9 for the 90th percentile. @pre not
-/// empty.
+/// The smallest value that at least this share of all values does not exceed, such as 0.9 for the
+/// 90th percentile. @pre not empty.
 double percentile(std::vector<double> values, double share);
 
-/// The range of a list without its outer tenths, over its median. @pre not empty, median not 0.
+/// The range between the 10th and 90th percentiles, over the median. @pre not empty, median not 0.
 double scatter(const std::vector<double>& values);
 
-/// Intervals of `median(next) / median(base)`, both drawn anew each time. Pairs with as many
-/// samples can share the draws.
+/// Bootstrap intervals of `median(next) / median(base)`, with both sides resampled. Pairs with
+/// equal sample counts can share the draws.
 class RatioBootstrap {
  public:
   RatioBootstrap(std::size_t base_count, std::size_t next_count, std::uint64_t seed);
 
-  /// @pre as many samples as given at construction, all of `base` above 0.
+  /// @pre the sample counts are those given at construction, and all of `base` is above 0.
   Interval ci95(const std::vector<double>& base, const std::vector<double>& next) const;
 
   /// Ranks of the two middle values of a sample; for an odd count the same one twice.
@@ -52,8 +52,8 @@ class RatioBootstrap {
   std::vector<Middle> base_, next_;
 };
 
-// Of five samples the whole range holds the median in 94 of 100 cases, of four in 88: with fewer
-// there is no interval of 95 %.
+// The whole range of five samples contains the median in 94 of 100 cases, that of four in 88. With
+// fewer than five there is no 95 % interval.
 inline constexpr std::size_t kLeastSamples = 5;
 
 }  // namespace headroom::statistics

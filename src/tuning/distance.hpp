@@ -1,4 +1,4 @@
-// How unlike two shapes are, as far as the choice of a backend goes.
+// How different two shapes are, as far as the choice of a backend is concerned.
 #pragma once
 
 #include "headroom/export.h"
@@ -6,11 +6,12 @@
 
 namespace headroom::tuning {
 
-/// In doublings: twice the tokens, or twice all widths, is 1 away. The root of the sum, over the
-/// sizes, of a weight times the squared difference of their binary logarithms: rows `B * T` 3/4 and
-/// tokens 1/4 (together one doubling); `d_in`, `d_out` and the width of the output 1/3 each; heads
-/// at equal width 1/4. A mask, or an output projection, that only one of the two has counts as one
-/// doubling, dropout as three, a bias of query, key and value as a tenth.
+/// In doublings: twice the tokens, or twice all widths, is a distance of 1. It is the square root
+/// of the sum, over the sizes, of a weight times the squared difference of their binary logarithms.
+/// The weights are 3/4 for rows `B * T` and 1/4 for tokens (together one doubling), 1/3 each for
+/// `d_in`, `d_out` and the output width, and 1/4 for heads at equal width. A mask or an output
+/// projection that only one of the two has counts as one doubling, dropout as three, and a bias of
+/// query, key and value as a tenth.
 HEADROOM_API double distance(const Shape& a, const Shape& b);
 
 }  // namespace headroom::tuning

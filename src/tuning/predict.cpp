@@ -53,8 +53,8 @@ std::vector<Neighbour> neighbours(const TuningFile& file, const Shape& shape) {
   return all;
 }
 
-// The sizes whose trend is followed, as doublings from the wanted shape; the 1 is for the value at
-// that shape itself.
+// The sizes used for regression, as doublings from the wanted shape. The leading 1 is the
+// intercept, which is the value at that shape.
 using Features = std::array<double, 4>;
 
 Features features(const Shape& shape, const Shape& wanted) {
@@ -66,7 +66,7 @@ Features features(const Shape& shape, const Shape& wanted) {
           doublings(shape.heads, wanted.heads)};
 }
 
-// Weighted least squares with a penalty on the slopes, by its normal equations.
+// Weighted least squares with a penalty on the slopes, solved by the normal equations.
 class LocalFit {
  public:
   void add(const Features& x, double y, double weight) {
@@ -76,8 +76,8 @@ class LocalFit {
     }
   }
 
-  // The value where all doublings are 0. The penalty makes the matrix positive definite, so that
-  // elimination from the last row up needs no pivots.
+  // The value where all doublings are 0. The penalty makes the matrix positive definite, so
+  // elimination from the last row up needs no pivoting.
   double value() {
     for (std::size_t i = 1; i < right_.size(); ++i) matrix_[i][i] += kPenalty * matrix_[0][0];
     for (std::size_t k = right_.size() - 1; k > 0; --k) {
@@ -91,15 +91,15 @@ class LocalFit {
   }
 
  private:
-  // In units of one neighbour a doubling away. Left out one by one, 22 shapes of two cores with
-  // AVX2 lost 1.4 % on average with 1, 2.2 % with 0.1, and 4.4 % without slopes.
+  // In units of one neighbour that is one doubling away. Leave-one-out over 22 shapes on two cores
+  // with AVX2 lost 1.4 % on average with 1, 2.2 % with 0.1, and 4.4 % without slopes.
   static constexpr double kPenalty = 1;
 
   std::array<Features, 4> matrix_{};
   Features right_{};
 };
 
-// What the candidate is expected to take at the wanted shape, over the fastest one: a logarithm.
+// The logarithm of the candidate's expected time at the wanted shape over that of the fastest.
 double expected_loss(const Candidate& candidate, const std::vector<Neighbour>& around,
                      const Request& request) {
   LocalFit fit;
@@ -112,7 +112,7 @@ double expected_loss(const Candidate& candidate, const std::vector<Neighbour>& a
     const auto best = std::min_element(
         rivals.begin(), rivals.end(),
         [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
-    // Over the nearest one's distance, so that no weight is too large or too small to count with.
+    // Distances are relative to the nearest, so that the weights stay in the range of a double.
     const double nearest = std::max(around.front().distance, kSameShape);
     const double distance = std::max(neighbour.distance, kSameShape);
     fit.add(features(neighbour.tuned->shape, request.shape), std::log(own->seconds / best->seconds),
@@ -121,12 +121,12 @@ double expected_loss(const Candidate& candidate, const std::vector<Neighbour>& a
   return fit.value();
 }
 
-// Times of another level say nothing about this one's.
+// Times of another level do not apply to this one.
 std::string other_isa(const TuningFile& file, const Request& request) {
   for (const TunedShape& tuned : file.shapes) {
     for (const Candidate& candidate : tuned.candidates) {
       if (candidate.isa != kOnlyIsa && candidate.isa != request.isa) {
-        return fmt::format("it was measured with {}, and this layer runs {}", candidate.isa,
+        return fmt::format("it was measured with {}, but this layer runs {}", candidate.isa,
                            request.isa);
       }
     }
@@ -136,10 +136,10 @@ std::string other_isa(const TuningFile& file, const Request& request) {
 
 std::string why_none(const std::vector<Candidate>& candidates, const Request& request) {
   if (candidates.empty()) {
-    return "it has no time of a backend in this program that could run this layer with as many "
+    return "it has no time for a backend in this program that can run this layer with that many "
            "threads";
   }
-  // A file of one thread's times knows nothing of what several would win.
+  // A file with times of one thread cannot tell what several would gain.
   const bool threads_usable =
       std::any_of(request.usable.begin(), request.usable.end(),
                   [&](const auto& backend) { return backend.second.threads == request.threads; });
@@ -162,7 +162,7 @@ Prediction predict(const TuningFile& file, const Request& request) {
   prediction.shapes = around.size();
   if (prediction.distance > kFarthest) {
     prediction.why_not =
-        fmt::format("its nearest shape {} is {:.1f} doublings away, and {} is the farthest",
+        fmt::format("its nearest shape {} is {:.1f} doublings away; the limit is {}",
                     prediction.nearest.id(), prediction.distance, kFarthest);
     return prediction;
   }

@@ -1,4 +1,4 @@
-// Which candidate of a tuning file a shape that is not in it will run fastest with.
+// Predicts which candidate of a tuning file is fastest for a shape that is not in it.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace headroom::tuning {
 
-/// A shape farther away than this says nothing: 4 doublings are a factor of 16 in the tokens.
+/// Shapes farther away than this are not used: 4 doublings are a factor of 16 in the tokens.
 inline constexpr double kFarthest = 4;
 
 struct Prediction {
   std::optional<Candidate> best;  ///< empty: the file does not apply
-  std::string why_not;            ///< then
+  std::string why_not;            ///< why it does not apply
   Shape nearest;
   double distance = 0;     ///< of the nearest, in doublings
-  std::size_t shapes = 0;  ///< that were asked
+  std::size_t shapes = 0;  ///< number of shapes used
 };
 
-/// Takes the candidate whose time, over the fastest one of the same shape, is expected to be the
-/// least: the logarithms of the shapes around are fitted by a line in the doublings of rows, width
-/// and heads (locally weighted regression: weights `1 / distance^4`, up to twice the distance of
-/// the nearest, slopes held back by a penalty). So a shape between two measured ones hears both,
-/// with the trend, and a shape that was measured itself hears nobody else. A candidate has to be
-/// measured at the nearest shape, with the wanted number of threads or with one where its backend
-/// has no more.
+/// Takes the candidate with the least expected time relative to the fastest of the same shape. The
+/// logarithm of that ratio is fitted linearly in the doublings of rows, width and heads. The fit is
+/// a locally weighted regression: weights `1 / distance^4`, shapes up to twice the distance of the
+/// nearest, and a penalty on the slopes. So both neighbours and their trend determine a shape
+/// between two measured ones, and a measured shape depends on itself alone. A candidate must be
+/// measured at the nearest shape, with the wanted number of threads, or with one if its backend is
+/// not threaded.
 HEADROOM_API Prediction predict(const TuningFile& file, const Request& request);
 
 }  // namespace headroom::tuning

@@ -1,4 +1,4 @@
-// What a choice is made for.
+// The layer that a choice is made for.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@ namespace headroom::tuning {
 
 /// A backend that could compute the layer.
 struct Usable {
-  int threads = 1;     ///< that it will run with: those of the request, or 1 where it has no more
-  int preference = 0;  ///< see `BackendFacts`
-  std::optional<double> threads_pay_from;  ///< likewise, FLOPs
+  int threads = 1;                         ///< as requested, or 1 if the backend is not threaded
+  int preference = 0;                      ///< see `BackendFacts`
+  std::optional<double> threads_pay_from;  ///< FLOPs; see `BackendFacts`
 };
 
 struct Request {
   Shape shape;
   int threads = 1;
-  std::string isa;                         ///< the level that kernels will run with
+  std::string isa;                         ///< the level that kernels run with
   std::optional<Formulation> formulation;  ///< empty: any
-  /// The backends that are here and take the shape, by name.
+  /// The available backends that support the shape, by name.
   std::map<std::string, Usable> usable;
 };
 

@@ -47,7 +47,7 @@ RuleChoice choose_by_rule(const Request& request) {
           : *std::min_element(request.usable.begin(), request.usable.end(), is_preferred);
   return {choice.first, request.formulation.value_or(Formulation::fused),
           fmt::format("by rule: {:.3g} MFLOP with {} thread{} allowed are {}worth several threads, "
-                      "and {} comes first among the backends of this program",
+                      "and {} ranks first among the backends of this program",
                       flops * 1e-6, request.threads, request.threads == 1 ? "" : "s",
                       threaded != nullptr ? "" : "not ", choice.first)};
 }

@@ -1,4 +1,4 @@
-// The choice where no measurement helps.
+// The choice if no measurement applies.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct RuleChoice {
   std::string reason;
 };
 
-/// The usable backend with the smallest preference; before it the first one that says that several
-/// threads pay for a layer of this many operations, if there is more than one thread.
-/// `fused`, the fewest products, unless the request names another formulation.
+/// With more than one thread, the most preferred backend for which several threads pay off at this
+/// number of FLOPs. Otherwise the most preferred usable backend; a smaller preference value comes
+/// first. `fused`, which has the fewest products, unless the request names another formulation.
 /// @throws Unavailable if none is usable.
 HEADROOM_API RuleChoice choose_by_rule(const Request& request);
 

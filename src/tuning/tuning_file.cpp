@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
 constexpr std::size_t kMaxShapes = 100'000;
 constexpr std::size_t kMaxCandidates = 1000;
-constexpr const char* kNext = "write it anew with headroom pick --emit json";
+constexpr const char* kNext = "create it again with headroom pick --emit json";
 
 Candidate read_candidate(const JsonFields& fields) {
   Candidate candidate;
@@ -67,11 +67,12 @@ TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text
   try {
     const ordered_json json = ordered_json::parse(text);
     if (!json.is_object() || !json.contains("schema") || json["schema"] != kSchema) {
-      fail(fmt::format("no tuning file of schema {}", kSchema));
+      fail(fmt::format("not a tuning file of schema {}", kSchema));
     }
     return read_fields(JsonFields(json, ""));
   } catch (const ordered_json::parse_error& error) {
-    fail(fmt::format("no JSON, byte {} of {}", error.byte == 0 ? 0 : error.byte - 1, text.size()));
+    fail(fmt::format("not valid JSON, byte {} of {}", error.byte == 0 ? 0 : error.byte - 1,
+                     text.size()));
   } catch (const ordered_json::exception&) {
     fail("a number is too large");
   } catch (const InvalidArgument& error) {
@@ -86,12 +87,12 @@ TuningFile read_tuning(const std::filesystem::path& path) {
 
 std::string stale_reason(const TuningFile& file) {
   if (major_and_minor(file.version) != major_and_minor(HEADROOM_VERSION)) {
-    return fmt::format("headroom {} measured it, and this is headroom {}", file.version,
+    return fmt::format("it was measured with headroom {}, but this is headroom {}", file.version,
                        HEADROOM_VERSION);
   }
   const Machine here = this_machine();
   if (file.machine == here) return "";
-  return fmt::format("it was measured on '{}' ({}), and this is '{}' ({})", file.machine.processor,
+  return fmt::format("it was measured on '{}' ({}), but this is '{}' ({})", file.machine.processor,
                      file.machine.architecture, here.processor, here.architecture);
 }
 

@@ -35,7 +35,7 @@ struct Candidate {
   Formulation formulation = Formulation::split;
   int threads = 1;
   std::string isa;     ///< level of the kernels, or `kOnlyIsa`
-  double seconds = 0;  ///< median of one forward pass
+  double seconds = 0;  ///< median per forward pass
 };
 
 struct TunedShape {
@@ -49,15 +49,15 @@ struct TuningFile {
   std::vector<TunedShape> shapes;  ///< at least one
 };
 
-/// Fields that it does not know are passed over.
-/// @throws FileError that names `path` and what is wrong in the text.
+/// Unknown fields are ignored.
+/// @throws FileError naming `path` and what is wrong in the text.
 HEADROOM_API TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text);
 
-/// @throws FileError likewise, or if the file cannot be read.
+/// @throws FileError as `parse_tuning`, or if the file cannot be read.
 HEADROOM_API TuningFile read_tuning(const std::filesystem::path& path);
 
-/// Why times of that version and machine say nothing here; empty if they do. Patch versions keep
-/// their speed.
+/// Why times of that version and machine do not apply here; empty if they do. Patch versions do not
+/// change the speed.
 HEADROOM_API std::string stale_reason(const TuningFile& file);
 
 }  // namespace headroom::tuning

@@ -101,7 +101,7 @@ TEST_F(LayerAuto, RefusesAFileThatSaysNothingHereAndWarnsOnce) {
   write("far.json",
         tuning_json({{tuned_shape(30'000), {candidate("naive", Formulation::split, 1)}}}).dump());
   const std::pair<const char*, const char*> cases[] = {{"elsewhere.json", "'Abacus'"},
-                                                       {"broken.json", "no JSON"},
+                                                       {"broken.json", "not valid JSON"},
                                                        {"far.json", "doublings"},
                                                        {"missing.json", "No such file"}};
   for (const auto& [name, part] : cases) {

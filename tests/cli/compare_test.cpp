@@ -97,7 +97,7 @@ TEST_F(CliCompare, WarnsWhereItIsSeenAndKeepsTheOutputClean) {
   expect("printf '{\"sch' >> slow/results.jsonl; true", 0, {});
   const test::Outcome outcome = run("$headroom compare base slow --json");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.errors.find("warning: the processor is not the same"), std::string::npos);
+  EXPECT_NE(outcome.errors.find("warning: different processor"), std::string::npos);
   EXPECT_NE(outcome.errors.find("note: slow/results.jsonl:3"), std::string::npos);
   const nlohmann::json json = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(json["summary"]["slower"], 1);

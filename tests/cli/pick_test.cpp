@@ -64,8 +64,8 @@ TEST_F(CliPick, WritesAFileForTheBackendAuto) {
   ASSERT_EQ(file.shapes.size(), 1U);
   EXPECT_EQ(file.shapes[0].candidates.size(), 2U);
   EXPECT_EQ(stale_reason(file), "");
-  expect("HEADROOM_TUNING=tuning.json $headroom info", 0, {"goes by tuning.json, shapes: 1"});
-  expect("HEADROOM_TUNING=nowhere $headroom info", 0, {"goes by its rule", "nowhere"});
+  expect("HEADROOM_TUNING=tuning.json $headroom info", 0, {"uses tuning.json, shapes: 1"});
+  expect("HEADROOM_TUNING=nowhere $headroom info", 0, {"uses its rule", "nowhere"});
 }
 
 TEST_F(CliPick, WritesAFileThatAProjectIncludes) {

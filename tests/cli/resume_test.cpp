@@ -87,7 +87,7 @@ TEST_F(CliResume, MeasuresWhatIsMissingAndDropsATornLine) {
   const std::string before = read_all(path_ / "results" / "results.jsonl");
   write("results/results.jsonl", before + "{\"schema\": \"headroom.ce");
   expect(std::string(kFaulty) + "--resume " + kMany, 0,
-         {"torn", "119 cells are done already; 1 to go", "120 of 120 cells"});
+         {"torn", "119 cells are already done; 1 to go", "120 of 120 cells"});
   expect_every_cell_once();
   EXPECT_TRUE(read_all(path_ / "results" / "results.jsonl").starts_with(before));
   expect(std::string(kFaulty) + "--resume " + kMany, 0, {"0 to go"});
@@ -99,7 +99,7 @@ TEST_F(CliResume, CrashedCellsAreTriedAgainAndStandThereOnce) {
                            "' sweep --backend naive,autovec,onednn --formulation split --heads 2 "
                            "--head-dim 4 --tokens 3 --repetitions 3 --min-time 0.001 --out results";
   expect(line, 1, {"1 ok", "1 failed, 1 crashed"});
-  expect(line + " --resume", 1, {"2 cells are done already; 1 to go, 1 of them crashed before"});
+  expect(line + " --resume", 1, {"2 cells are already done; 1 to go, 1 of which crashed before"});
   EXPECT_EQ(results().size(), 3u);
 }
 
@@ -109,7 +109,7 @@ TEST_F(CliResume, RefusesWhatWasMeasuredOtherwise) {
   expect(tiny + "0.001 --tokens 3", 0, {});
   const std::string results_before = read_all(path_ / "results" / "results.jsonl");
   expect(tiny + "0.001 --tokens 4 --resume", 2, {"--tokens", "'3'", "'4'"});
-  expect(tiny + "0.002 --tokens 3 --resume", 2, {"seconds a sample", "0.001", "0.002"});
+  expect(tiny + "0.002 --tokens 3 --resume", 2, {"seconds per sample", "0.001", "0.002"});
   expect(tiny + "0.001 --tokens 3 --seed 7 --resume", 2, {"seed is 1", "7 in this run"});
   expect(tiny + "0.001 --tokens 3 --shard 1/2 --resume", 2, {"shard"});
   const std::string environment = read_all(path_ / "results" / "environment.json");

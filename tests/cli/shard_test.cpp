@@ -33,7 +33,7 @@ class CliShard : public Cli {
 
 TEST_F(CliShard, ThreeOfThreeAreTheWhole) {
   expect(std::string(kSweep) + "whole", 0, {});
-  expect("$headroom merge part1 part2 part3 --out merged", 0, {"21 cells of 3 folders"});
+  expect("$headroom merge part1 part2 part3 --out merged", 0, {"21 cells from 3 folders"});
   EXPECT_EQ(ids("merged"), ids("whole"));
   EXPECT_EQ(ids("merged").size(), 21u);
   // What was merged is a sweep like any other.
@@ -42,7 +42,7 @@ TEST_F(CliShard, ThreeOfThreeAreTheWhole) {
 
 TEST_F(CliShard, AMissingPartIsSaidAndCanBeMeasured) {
   expect("$headroom merge part1 part3 --out merged", 0, {"6 of 21 cells are missing"});
-  expect(std::string(kSweep) + "merged --resume", 0, {"15 cells are done already; 6 to go"});
+  expect(std::string(kSweep) + "merged --resume", 0, {"15 cells are already done; 6 to go"});
   EXPECT_EQ(ids("merged").size(), 21u);
 }
 

@@ -143,7 +143,7 @@ TEST(CompareWarnings, NameWhatElseDiffers) {
       {"/processor/name", "processor"},     {"/allowed_cores", "allowed cores"},
       {"/isa", "instruction set"},          {"/build/flags", "compiler flags"},
       {"/build/build_type", "build type"},  {"/build/compiler", "compiler"},
-      {"/conditions/governor", "governor"}, {"/sweep/min_time_s", "seconds a sample"},
+      {"/conditions/governor", "governor"}, {"/sweep/min_time_s", "seconds per sample"},
       {"/backends/1/library", "autovec"}};
   for (const auto& [place, name] : changes) {
     ordered_json next = base;
@@ -187,9 +187,9 @@ TEST(CompareWarnings, NameCellsThatRanDifferently) {
   next.results[1].time.samples = {1, 2, 3};
   const std::vector<std::string> warnings = compare_folders(base, next, {}).warnings;
   EXPECT_EQ(warnings.size(), 3u);
-  EXPECT_TRUE(says(warnings, "another instruction set"));
+  EXPECT_TRUE(says(warnings, "a different instruction set"));
   EXPECT_TRUE(says(warnings, "avx2 in BASE, avx512 in NEW"));
-  EXPECT_TRUE(says(warnings, "another number of threads"));
+  EXPECT_TRUE(says(warnings, "a different number of threads"));
   EXPECT_TRUE(says(warnings, "too few samples"));
 }
 

@@ -85,7 +85,7 @@ TEST(Table, RanksNothingThatCannotBeToldApart) {
                                           timed("tbb", 1.1, 60, Formulation::wrapper)};
   for (std::size_t i = 0; i < results.size(); ++i) results[i].cell.order = i;
   const std::string table = show::results_table(results);
-  EXPECT_NE(table.find("fastest, not to be told apart: xsimd split (1), tbb split (1)"),
+  EXPECT_NE(table.find("fastest, not distinguishable: xsimd split (1), tbb split (1)"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("4.00x"), std::string::npos) << table;

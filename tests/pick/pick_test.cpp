@@ -111,7 +111,7 @@ TEST(Pick, TakesTheLighterOfTwoThatAreTied) {
   EXPECT_TRUE(found.lighter_won());
   EXPECT_EQ(found.shapes.front().candidates[found.shapes.front().chosen].result->cell.backend,
             "xsimd");
-  EXPECT_NE(reason(found).find("cannot be told apart from onednn"), std::string::npos);
+  EXPECT_NE(reason(found).find("cannot be distinguished from onednn"), std::string::npos);
   EXPECT_NE(reason(found).find("lighter"), std::string::npos);
 }
 

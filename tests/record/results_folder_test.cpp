@@ -214,7 +214,7 @@ TEST_F(ResultsFolders, OfACellThatStandsThereTwiceTheLaterLineCounts) {
 TEST_F(ResultsFolders, AnUnreadableLineIsNamed) {
   const std::string second = std::to_string(good_.find('\n') + 1);
   write_folder(good_.substr(0, good_.find('\n') + 1) + "{\"schema\": \n" + good_);
-  expect_bad(path_, {"results.jsonl:2 (byte ", "no JSON"});
+  expect_bad(path_, {"results.jsonl:2 (byte ", "not valid JSON"});
   write_folder(good_ + "\n" + good_);
   expect_bad(path_, {"results.jsonl:3 (byte " + std::to_string(good_.size())});
   write_folder(good_.substr(0, good_.find('\n') + 1) + "{\"schema\": \"other\"}\n");

@@ -82,7 +82,7 @@ TEST(TuningFile, HostileValuesAreRefusedByName) {
          "threads");
   expect(changed([](ordered_json& j) { j["shapes"][0]["candidates"][0]["formulation"] = "auto"; }),
          "formulation");
-  expect(error_of(std::string(100'000, '[')), "no JSON");
+  expect(error_of(std::string(100'000, '[')), "not valid JSON");
   std::string huge = sample().dump();
   huge.replace(huge.find("0.5"), 3, "1e999");
   expect(error_of(huge), "too large");
