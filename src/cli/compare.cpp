@@ -45,8 +45,8 @@ int run(const CompareOptions& options) {
 Command add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand("compare", "compare two results folders cell by cell");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("BASE", options->base, "folder of the results to compare with")->required();
-  command->add_option("NEW", options->next, "folder of the results to judge")->required();
+  command->add_option("BASE", options->base, "results folder to compare with")->required();
+  command->add_option("NEW", options->next, "results folder to judge")->required();
   command->add_option("--threshold", options->threshold,
                       "smallest difference that matters (default 3%)");
   command->add_flag("--fail-on-regression", options->fail_on_regression,

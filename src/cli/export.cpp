@@ -41,7 +41,7 @@ int run(const ExportOptions& options) {
 Command add_export(CLI::App& app) {
   CLI::App* command = app.add_subcommand("export", "write results in the formats of other tools");
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("DIR", options->folder, "folder of the results")->required();
+  command->add_option("DIR", options->folder, "results folder")->required();
   command
       ->add_option("--to", options->format,
                    "gbench (Google Benchmark's JSON), csv, or bmf (Bencher Metric Format)")

@@ -70,9 +70,10 @@ std::string or_unknown(const ordered_json& value) {
 }
 
 void print_conditions(const ordered_json& now) {
-  out().print("conditions     governor {}, turbo {}, load {}, huge pages {}, OpenMP waits {}\n",
-              or_unknown(now["governor"]), or_unknown(now["turbo"]), or_unknown(now["load"]),
-              or_unknown(now["huge_pages"]), or_unknown(now["openmp_wait_policy"]));
+  out().print(
+      "conditions     governor {}, turbo {}, load {}, huge pages {}, OpenMP wait policy {}\n",
+      or_unknown(now["governor"]), or_unknown(now["turbo"]), or_unknown(now["load"]),
+      or_unknown(now["huge_pages"]), or_unknown(now["openmp_wait_policy"]));
 }
 
 void print_backends(const ordered_json& info) {

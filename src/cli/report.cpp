@@ -32,7 +32,7 @@ Command add_report(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("report", "turn a results folder into a page with charts and tables");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("DIR", options->folder, "folder of the results")->required();
+  command->add_option("DIR", options->folder, "results folder")->required();
   command->add_option("--out", options->out_folder,
                       "folder for index.html, report.md and results.csv (default: DIR)");
   return {command, [options] { return run(*options); }};

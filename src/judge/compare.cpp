@@ -106,7 +106,7 @@ void warn(FolderComparison& comparison) {
                              : "";
                 });
   warn_of_cells(
-      comparison, "had a time in BASE and have none in NEW", [](const ComparedCell& cell) {
+      comparison, "had a time in BASE but have none in NEW", [](const ComparedCell& cell) {
         if (!is_timed(cell.base) || is_timed(cell.next)) return std::string();
         return cell.next == nullptr
                    ? "missing"

@@ -87,8 +87,8 @@ std::string to_text(const Pick& pick) {
     }
   }
   add(text, "\n{}\n", reason(pick));
-  add(text, "measured on {}; up to {:.3g} % counts as the same\n", measured_on(*pick.folder),
-      100 * pick.margin);
+  add(text, "measured on {}; differences up to {:.3g} % count as the same\n",
+      measured_on(*pick.folder), 100 * pick.margin);
   for (const ShapePick& shape : pick.shapes) add_shape(text, shape);
   if (pick.shapes.size() > 1) add_configurations(text, pick);
   add_costs(text, pick);

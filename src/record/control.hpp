@@ -6,9 +6,9 @@
 
 namespace headroom::record {
 
-/// The rate of multiply-adds right before and after each sample, on as many threads. On a shared
-/// machine whole runs drift apart while the samples of one run stay close together. The control
-/// drifts with them.
+/// The rate of multiply-adds right before and after each sample, on equally many threads. On a
+/// shared machine whole runs drift apart while the samples of one run stay close together. The
+/// control drifts with them.
 struct Control {
   std::string isa;  ///< of the control kernel, which need not be the cell's
   int threads = 1;

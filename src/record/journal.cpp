@@ -49,7 +49,7 @@ constexpr const char* kNextFolder = "choose another folder with --out";
 fs::path make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail("make the folder", folder, error.value(), kNextFolder);
+  if (error) fail("create the folder", folder, error.value(), kNextFolder);
   return folder;
 }
 

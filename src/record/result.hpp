@@ -50,7 +50,7 @@ struct CellResult {
 
   TimeSummary time;  ///< only for `ok`, as are the next five
   double gflops = 0;
-  std::optional<double> peak_fraction;  ///< of the FMA rate with as many threads
+  std::optional<double> peak_fraction;  ///< of the FMA rate on equally many threads
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape
   PhaseTimes phases;

@@ -30,7 +30,7 @@ ordered_json context_of(const record::ResultsFolder& folder) {
   }
   // The file itself gives no other hint of these two facts.
   context["cpu_time"] = "not measured; repeats real_time";
-  context["iterations"] = "not recorded; 1 stands for those of a repetition";
+  context["iterations"] = "not recorded; given as 1 per repetition";
   return context;
 }
 

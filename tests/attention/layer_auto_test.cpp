@@ -1,4 +1,4 @@
-// Backend `auto`: what it runs with, what it says about it, and that it is the same layer.
+// Backend `auto`: what it chooses, what it reports, and that the layer computes the same.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a forward pass may not do to the process around it: allocate, or change how floats behave.
+// A forward pass must not allocate or change floating-point behaviour.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void* counted_allocation(std::size_t size, std::size_t alignment) {
 }
 }  // namespace
 
-// All other forms of the standard library call one of these.
+// All other allocation functions of the standard library call one of these.
 void* operator new(std::size_t size) { return counted_allocation(size, alignof(std::max_align_t)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted_allocation(size, static_cast<std::size_t>(alignment));

@@ -1,4 +1,4 @@
-// Bad views are refused before y is touched; odd but valid memory works.
+// Invalid views are refused before y is touched; unusual but valid memory works.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,12 +21,13 @@ Shape small_shape() {
 
 class LayerFaults : public LayerTest {
  protected:
-  /// Expects `forward` to refuse the views with a message that holds `word`, y untouched.
+  /// Expects `forward` to refuse the views with a message that contains `word`, and y to be
+  /// untouched.
   void expect_refusal(const std::string& word,
                       const std::function<void(ConstMatrixView&, MatrixView&)>& spoil) {
     const Layer layer = gaussian_layer(small_shape());
     Attention attention(layer.shape, layer.weights, GetParam().options());
-    // Room, so that a view that is too large still points at memory of its own.
+    // Extra space, so that a view that is too large still points to its own memory.
     Matrix y(2 * layer.shape.rows(), 3 * layer.shape.output_width());
     std::fill(y.values.begin(), y.values.end(), kCanary);
     ConstMatrixView x = layer.x.view();
@@ -67,7 +68,7 @@ TEST_P(LayerFaults, StridesBelowTheWidthAreNamed) {
   expect_refusal("stride", [](ConstMatrixView&, MatrixView& y) { y.row_stride = -y.cols; });
 }
 
-// Their products with rows or with the size of a float wrap to something harmless-looking.
+// Their products with rows or with the size of a float overflow to plausible values.
 TEST_P(LayerFaults, StridesBeyondAnyMemoryAreNamed) {
   const std::int64_t two_to_61 = std::int64_t{1} << 61;
   for (const std::int64_t stride :
@@ -145,7 +146,7 @@ TEST_P(LayerFaults, ColumnsThatMeetInAnyRowAreNamed) {
   expect_refusal("overlap", columns(shape.d_in + 1, stride));  // its end meets the next row of x
   // The last row of x and the first of y, by one value.
   expect_refusal("overlap", columns((shape.rows() - 1) * stride + shape.d_in - 1, stride));
-  // Rows that drift apart meet sooner or later.
+  // Rows with different strides overlap sooner or later.
   expect_refusal("overlap", columns(shape.d_in, stride + 1));
 }
 

@@ -1,4 +1,4 @@
-// What must hold for attention whatever computes it, without any reference result.
+// Properties of attention that hold for every backend, without a reference result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,8 +59,8 @@ std::vector<double> values_of(const Layer& layer) {
 
 class LayerInvariants : public LayerTest {
  protected:
-  /// Rows of sequence 1 before token `j` and all of sequence 0 must not see what stands in token
-  /// `j` of sequence 1.
+  /// Rows of sequence 1 before token `j` and all of sequence 0 must not depend on token `j` of
+  /// sequence 1.
   void expect_hidden_from_earlier_rows(float planted) {
     Shape shape = small_shape();
     shape.batch = 2;

@@ -1,4 +1,4 @@
-// The environment variable that forces an instruction-set level, and every way to get it wrong.
+// The environment variable that forces an instruction-set level, and its invalid values.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ Layer small_layer() {
   return gaussian_layer(shape);
 }
 
-/// Sets HEADROOM_ISA for as long as it lives; tests may share a process.
+/// Sets HEADROOM_ISA during its lifetime, because tests may share a process.
 class ForcedIsa {
  public:
   explicit ForcedIsa(const std::string& name) {
@@ -44,7 +44,7 @@ std::vector<BackendInfo> backends_with_levels() {
   return found;
 }
 
-// ctest also runs this one in processes of their own with HEADROOM_ISA set to the lowest level.
+// ctest also runs this test in separate processes with HEADROOM_ISA set to the lowest level.
 TEST(EnvironmentIsa, EveryBackendObeysIt) {
   const char* forced = std::getenv("HEADROOM_ISA");
   const Isa expected =
@@ -67,7 +67,7 @@ TEST(EnvironmentIsa, EveryBackendObeysIt) {
 TEST(EnvironmentIsa, GivesTheBitsOfTheSameLevelAskedForByOption) {
   const Layer layer = small_layer();
   for (const BackendInfo& backend : backends_with_levels()) {
-    if (backend.name == "onednn") continue;  // takes one level a process
+    if (backend.name == "onednn") continue;  // supports one level per process
     for (const Isa isa : available_isas()) {
       LayerCase by_option{backend.name, Formulation::split, isa, {}};
       const LayerCase by_variable{backend.name, Formulation::split, std::nullopt, {}};

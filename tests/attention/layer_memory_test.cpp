@@ -1,5 +1,4 @@
-// Too little memory is an error that a program can catch, at whatever step of the limit it runs
-// out.
+// Running out of memory is an error that a program can catch, whatever the limit.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -14,7 +13,7 @@ namespace headroom::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // they need more addresses than any limit leaves
+constexpr bool kSanitized = true;  // sanitizers need more address space than any limit leaves
 #else
 constexpr bool kSanitized = false;
 #endif

@@ -61,7 +61,7 @@ TEST_P(LayerOracle, NumbersOfHeads) {
   }
 }
 
-// Block lengths in use are multiples or powers near these; a block's edge is where masks go wrong.
+// Block lengths in use are multiples or powers near these; masks fail most often at a block's edge.
 TEST_P(LayerOracle, TokensAroundTheBlocksOfTheKernels) {
   for (const std::int64_t block : {14, 32, 64, 128, 256}) {
     for (const std::int64_t tokens : {block - 1, block, block + 1}) {
@@ -130,8 +130,8 @@ TEST_P(LayerOracle, LargeLogitsStayWithinTheElementBound) {
   }
 }
 
-// Tokens come in pairs x, -x, so that values cancel in the sum over tokens; the faint remainder of
-// each pair is what is left of them.
+// Tokens come in pairs x, -x, so that values cancel in the sum over tokens; only the small
+// remainder of each pair is left.
 TEST_P(LayerOracle, CancellingValuesStayWithinTheElementBound) {
   Shape shape = plain_shape(64, 48, 3, 32);
   shape.d_proj = 40;

@@ -1,5 +1,5 @@
-// When backends start threads, and what they do where the system refuses them. Each case runs in a
-// process of its own, because the runtimes behind the backends keep their threads.
+// When backends start threads, and what they do if the system refuses them. Each case runs in its
+// own process, because the runtimes behind the backends keep their threads.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -46,7 +46,7 @@ TEST_P(LayerThreads, AreStartedWhileTheLayerIsMade) {
 }
 
 TEST_P(LayerThreads, ASystemThatRefusesThemIsAnError) {
-  if (getuid() != 0) GTEST_SKIP() << "needs root, to become a user with a limit of processes";
+  if (getuid() != 0) GTEST_SKIP() << "needs root, to switch to a user with a process limit";
   if (!find_backend(GetParam().backend).threaded) GTEST_SKIP() << "runs on one thread";
   const std::string found = in_child([&]() -> std::string {
     const Layer layer = large_layer();
@@ -63,7 +63,7 @@ TEST_P(LayerThreads, ASystemThatRefusesThemIsAnError) {
       const bool good = message.find("64 threads") != std::string::npos;
       if (!good) return message;
     }
-    // One thread needs nothing of the system.
+    // One thread needs nothing from the system.
     Attention alone(layer.shape, layer.weights, GetParam().options(1));
     alone.forward(layer.x.view(), y.view());
     return "";

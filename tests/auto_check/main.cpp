@@ -1,5 +1,5 @@
-// How far auto is from the best backend: reads results folders in which `auto` is one of the rivals
-// of each shape, prints a row a shape and counts. See scripts/auto-check.
+// Measures how far auto is from the best backend: reads results folders in which `auto` is one of
+// the rivals of each shape, and prints one row per shape and the counts. See scripts/auto-check.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string name_of(const CellResult& result) {
   return fmt::format("{}/{}", to_string(result.cell.formulation), result.cell.runs());
 }
 
-// @return whether auto is near enough.
+// @return whether auto is close enough to the best.
 bool print(const std::string& shape, const Rivals& rivals) {
   const judge::Difference difference = judge::compare_samples(
       {rivals.best->time.samples, rivals.automatic->time.samples, rivals.noise_floor});

@@ -1,4 +1,4 @@
-// What fails inside a parallel region of oneDNN's runtime leaves it as what it was.
+// An exception inside a parallel region of oneDNN's runtime leaves it with its type intact.
 #include <gtest/gtest.h>
 
 #include <new>

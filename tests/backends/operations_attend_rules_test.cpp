@@ -1,4 +1,4 @@
-// The rules of softmax, masks and dropout of numerics.md, held to by `attend` of every backend.
+// The rules of softmax, masks and dropout of numerics.md, checked for `attend` of every backend.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ using OperationAttendRules = OperationAttend;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// A NaN or Inf at token 20 of head 1: rows before it and other heads keep their bits, and every
-// row that sees it is told.
+// A NaN or Inf at token 20 of head 1: rows before it and other heads keep their bits, and it
+// reaches every row that sees it.
 TEST_P(OperationAttendRules, MaskedSpecialsDoNotLeak) {
   constexpr std::int64_t kToken = 20;
   const Shape shape = attention_shape(70, 24, 3);
@@ -108,7 +108,7 @@ TEST_P(OperationAttendRules, LargeLogitsMatchADoubleLoop) {
   }
 }
 
-// Far below the maximum is 0, not the smallest normal number: a huge value would show it.
+// A weight far below the maximum is 0, not the smallest normal number; huge values would show that.
 TEST_P(OperationAttendRules, WeightsFarBelowTheMaximumAreZero) {
   const Shape shape = attention_shape(40, 16, 1, 1, false);
   const AttendProblem values = make_problem(shape);

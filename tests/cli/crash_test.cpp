@@ -67,7 +67,7 @@ TEST_F(CliCrash, ABackendThatHangsIsEndedAndTheOthersKeepTheirTimes) {
 // Of the sweep's 64 MiB and the worker's margin of 1 GiB, two such layers take more.
 TEST_F(CliCrash, RivalsThatDoNotFitTogetherAreMeasuredOneAfterTheOther) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end a program that asks for more memory than there is";
+  GTEST_SKIP() << "sanitizers end a program that requests too much memory";
 #endif
   expect("HEADROOM_TEST_HELD_MIB=600 '" HEADROOM_FAULTY_PROGRAM
          "' sweep --backend tbb --heads 1 --head-dim 4 --tokens 3 --repetitions 3 "
@@ -89,7 +89,7 @@ pid_t child_of(pid_t parent) {
   return 0;
 }
 
-// A sweep whose only worker is at the stopwatch for seconds.
+// A sweep whose only worker spends seconds on timing.
 class CliWorker : public CliCrash {
  protected:
   void start(const std::string& min_time) {

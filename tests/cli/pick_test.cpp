@@ -133,7 +133,7 @@ TEST_F(CliPick, SweepsAutoAsOneMoreRival) {
   EXPECT_EQ((*chosen)["id"], "fused/auto/f32/t1/B1_T4_D16_H2");
   EXPECT_EQ((*chosen)["choice"]["backend"], "xsimd");
   EXPECT_EQ((*chosen)["choice"]["source"], "rule");
-  // What auto ran is no candidate of its own.
+  // The cell of auto is not a candidate.
   expect("$headroom pick --from by-rule", 0, {"/naive, 1 thread"});
   expect("$headroom pick --from by-rule --emit json --output tuning.json", 0, {});
   expect("HEADROOM_TUNING=tuning.json " + sweep + "--formulation split --out by-file", 0, {"2 ok"});

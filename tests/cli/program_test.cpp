@@ -1,4 +1,4 @@
-// The real program, run as a user runs it: exit codes, messages, what stays on the disk.
+// The real program, run as a user runs it: exit codes, messages, what stays on disk.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -173,7 +173,7 @@ TEST_F(Cli, CellsBeyondTheirMeansAreSkippedWithTheEstimate) {
 
 TEST_F(Cli, MoreThreadsThanCoresAreRecordedInEveryCell) {
   if (run("$headroom verify --backend tbb --heads 1 --tokens 1").code == 5) {
-    GTEST_SKIP() << "this build has no tbb, the backend with threads of its own";
+    GTEST_SKIP() << "this build has no tbb, the backend with its own threads";
   }
   const unsigned many = std::thread::hardware_concurrency() + 1;
   expect("$headroom sweep --backend tbb --threads " + std::to_string(many) + kTiny, 0,
@@ -218,7 +218,7 @@ TEST_F(Cli, AClosedOutputCostsNoResult) {
 
 class CliSignals : public Cli, public testing::WithParamInterface<int> {};
 
-// The sweep has quick cells first; it is stopped as soon as one of them is on the disk.
+// The sweep has quick cells first; it is stopped as soon as one of them is on disk.
 TEST_P(CliSignals, KeepWhatIsFinished) {
   const int number = GetParam();
   const std::string line =

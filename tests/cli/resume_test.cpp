@@ -26,7 +26,7 @@ constexpr std::size_t kManyCells = 120;
 
 class CliResume : public Cli {
  protected:
-  // In a process group of its own, so that nothing of a shell stands between.
+  // In its own process group, so that no shell is in between.
   pid_t start(const std::string& arguments) const {
     const std::string line =
         "cd '" + path_.string() + "' && exec " + kFaulty + arguments + " > /dev/null 2> killed.txt";
@@ -124,7 +124,7 @@ TEST_F(CliResume, RefusesWhatWasMeasuredOtherwise) {
 }
 
 TEST_F(CliResume, AFullDiskLeavesAFolderThatCanBeGoneOnWith) {
-  // The limit of a file's size, in KiB, fails a write in the same way.
+  // A file size limit, in KiB, makes a write fail in the same way.
   expect("ulimit -f 32; " + std::string(kFaulty) + kMany, 4, {"results.jsonl", "too large"});
   expect_readable();
   const std::size_t finished = results().size();
@@ -145,7 +145,7 @@ TEST_F(CliResume, ASecondWriterIsToldWhoHoldsTheFolder) {
   expect(std::string(kFaulty) + kMany, 4, {"process " + std::to_string(first)});
   kill(first, SIGKILL);
   waitpid(first, nullptr, 0);
-  // What the dead one left does not block; that it measured something else is another matter.
+  // The lock of the dead process does not block; its different sweep still does.
   expect(std::string(kFaulty) + "--resume " + kMany, 2, {"--tokens"});
 }
 

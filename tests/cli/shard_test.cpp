@@ -1,4 +1,4 @@
-// Parts of a sweep, measured apart and joined.
+// Parts of a sweep, measured separately and merged.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -36,7 +36,7 @@ TEST_F(CliShard, ThreeOfThreeAreTheWhole) {
   expect("$headroom merge part1 part2 part3 --out merged", 0, {"21 cells from 3 folders"});
   EXPECT_EQ(ids("merged"), ids("whole"));
   EXPECT_EQ(ids("merged").size(), 21u);
-  // What was merged is a sweep like any other.
+  // A merged sweep is like any other.
   expect(std::string(kSweep) + "merged --resume", 0, {"0 to go"});
 }
 

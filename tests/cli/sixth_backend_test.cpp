@@ -1,4 +1,4 @@
-// A backend that no line of src knows is found by every command.
+// Every command finds a backend that src does not know.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// `headroom verify` calls no right result wrong, whatever the options: every combination of them
-// with every backend. Formulations and instruction sets take turns, to keep it short.
+// `headroom verify` accepts every correct result: all combinations of options with every backend.
+// Formulations and instruction sets alternate, to keep it short.
 #include <algorithm>
 
 #include "headroom/headroom.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs_checks_test.sh <work folder> <headroom>: docs_test.sh finds what it is there to find. Each case
-# is a small tree with one fault; the finding has to name it.
+# docs_checks_test.sh <work folder> <headroom>: docs_test.sh finds what it should. Each case
+# is a small tree with one fault; the finding must name it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$1 headroom=$2

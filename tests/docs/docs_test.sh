@@ -6,7 +6,7 @@
 #   Every command of README.md and docs/ ends with the exit code that it should. The commands of a
 #   page run in their order in one folder, which has build/ and the reports that the page names. A sweep gets
 #   --dry-run. Comments above a block of code say otherwise:
-#     <!-- run -->                     run it as it stands
+#     <!-- run -->                     run it unchanged
 #     <!-- run with: OPTIONS -->       run it with these options, which replace its own
 #     <!-- exit: 1 -->                 the exit code, or several: <!-- exit: 0 1 -->
 #     <!-- not run: REASON -->

@@ -36,7 +36,7 @@ class FaultyAttention final : public HeadAttention {
   int passes_ = 0;
 };
 
-// What a layer is asked to hold; then it has no other fault.
+// The memory that a layer must hold; then it has no other fault.
 std::size_t held() {
   const char* mebibytes = std::getenv("HEADROOM_TEST_HELD_MIB");
   return mebibytes == nullptr ? 0 : std::strtoull(mebibytes, nullptr, 10) << 20;

@@ -1,9 +1,9 @@
-// How near right results come to the element bound, and how far beyond it wrong ones are: runs
-// random layers on every backend and plants every fault in them.
+// Measures how close correct results come to the element bound, and how far wrong ones exceed it:
+// runs random layers on every backend and plants every fault in them.
 //
 //   headroom-fit-bound [PROGRAMS, default 1400] [FOLDER]
 //
-// Into FOLDER go the layers and their bounds, for pytorch.py. Three minutes.
+// Writes the layers and their bounds to FOLDER, for pytorch.py. Takes three minutes.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -74,7 +74,7 @@ void write(std::ofstream& out, const std::vector<T>& values) {
             static_cast<std::streamsize>(values.size() * sizeof(T)));
 }
 
-// Every kept weight's factor, `B x H x T x T`, so that nobody else has to know the generator.
+// Every kept weight's factor, `B x H x T x T`, so that no other program needs the generator.
 std::vector<float> dropout_factors(const Shape& shape) {
   std::vector<float> factors;
   if (shape.dropout == 0) return factors;

@@ -1,4 +1,4 @@
-// Holds src/ against the table of rooms in CONTRIBUTING.md and the rules below it.
+// Checks src/ against the table of rooms in CONTRIBUTING.md and the rules below it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -63,7 +63,7 @@ TEST(Compare, JoinsCellsByTheirNames) {
   EXPECT_EQ(comparison.compared(), 3u);
   EXPECT_EQ(comparison.regressions(), 1u);
   EXPECT_TRUE(cell_of(comparison, "tbb").regression());
-  EXPECT_TRUE(says(comparison.warnings, "had a time in BASE and have none in NEW"));
+  EXPECT_TRUE(says(comparison.warnings, "had a time in BASE but have none in NEW"));
 }
 
 TEST(Compare, CorrectsForAllCellsTogether) {

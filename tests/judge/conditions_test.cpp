@@ -25,7 +25,7 @@ bool says(const std::vector<std::string>& cautions, const std::string& part) {
 
 TEST(Cautions, AQuietMachineHasNone) {
   machine::Conditions quiet;
-  EXPECT_TRUE(cautions_before(quiet, true).empty()) << "what cannot be read is no reason to warn";
+  EXPECT_TRUE(cautions_before(quiet, true).empty()) << "unreadable values must not cause warnings";
   quiet.load = 0.1;
   quiet.governor = "performance";
   EXPECT_TRUE(cautions_before(quiet, true).empty());
@@ -70,7 +70,7 @@ TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
 
 TEST(Conditions, ProcessorTimeGoesOn) {
   const auto before = machine::processor_time();
-  if (!before) GTEST_SKIP() << "this system does not tell its processors' time";
+  if (!before) GTEST_SKIP() << "this system does not report processor time";
   EXPECT_GE(before->stolen, 0);
   EXPECT_LE(before->stolen, before->all);
   EXPECT_GE(machine::processor_time()->all, before->all);

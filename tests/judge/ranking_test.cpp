@@ -33,7 +33,7 @@ TEST(Ranking, TheFastestComesFirstWithAllThatNoiseMayHavePutBehindIt) {
       without_time(sample_result("autovec"), record::Status::failed, "wrong")};
   const auto shapes = rank(pointers(results), 0);
   ASSERT_EQ(shapes.size(), 1u);
-  ASSERT_EQ(shapes[0].size(), 4u) << "what has no time has no place";
+  ASSERT_EQ(shapes[0].size(), 4u) << "cells without a time are not ranked";
   const char* order[] = {"tbb", "xsimd", "onednn", "naive"};
   const bool tied[] = {true, true, true, false};
   for (std::size_t i = 0; i < 4; ++i) {

@@ -95,7 +95,7 @@ TEST(Verdicts, AreWordsThatPeopleRead) {
   EXPECT_EQ(to_string(Verdict::not_distinguishable), "not distinguishable");
 }
 
-// The rates that users are promised, on noise whose true ratio is known: samples of 2 % noise.
+// The error rates that the manual promises, on samples with 2 % noise and a known true ratio.
 TEST(Verdicts, FalseAlarmsAreRareAndTenPercentIsFound) {
   std::mt19937_64 generator(5);
   std::normal_distribution<double> noise(1, 0.02);

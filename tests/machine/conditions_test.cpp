@@ -1,4 +1,4 @@
-// The state of made-up machines: what is read, and why what is not is not.
+// The state of made-up machines: what is read, and the reason for everything that is not.
 #include "machine/conditions.hpp"
 
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ TEST(Passes, UseTheTime) {
   EXPECT_GE(count_of(passes_within(0.5, 0)), 1) << "a pass too short for the timer";
 }
 
-// A machine that does 1000 in a second, and half of that when its budget of heat is spent.
+// A machine that does 1000 per second, and half of that once it is hot.
 TEST(Sustained, IsWhatWasDoneOverTheTimeItTook) {
   double now = 7;
   int bursts = 0;
@@ -73,7 +73,7 @@ TEST(Sustained, TheClockTellsHeatFromCompany) {
       << peak.why_not_held();
 }
 
-// Stands for multiply-adds: takes a microsecond and does a thousand operations an iteration.
+// Stands for multiply-adds: takes a microsecond and does a thousand operations per iteration.
 double slow_fma(std::int64_t iterations, float* sink) {
   std::this_thread::sleep_for(std::chrono::microseconds(iterations));
   *sink = 0;

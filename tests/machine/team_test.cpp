@@ -1,4 +1,4 @@
-// The thread team: every thread does its share, and one that cannot be started is an error.
+// The thread team: every thread does its share, and failing to start one is an error.
 #include "machine/meters/team.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace headroom::machine {
 namespace {
 
-// A team that waits for ever ends the test program instead of the patience of whoever runs it.
+// A team that waits forever ends the test program instead of hanging it.
 class Teams : public testing::Test {
  protected:
   void SetUp() override { alarm(60); }
@@ -116,7 +116,7 @@ TEST_F(Teams, AreRefusedUnderALimitOfProcesses) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "died of signal " << WTERMSIG(status)
-                                 << "; SIGALRM means that it waited for ever";
+                                 << "; SIGALRM means that it waited forever";
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "cannot become another user or limit its threads";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }

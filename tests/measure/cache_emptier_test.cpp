@@ -1,4 +1,4 @@
-// Cold caches: what empties them is larger than all of them, or the run is refused.
+// Cold caches: the buffer that empties them is larger than all of them, or the run is refused.
 #include "measure/cache_emptier.hpp"
 
 #include <gtest/gtest.h>

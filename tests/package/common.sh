@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests of the installed package share; sourced, never run.
+# Shared by the tests of the installed package; sourced, never run.
 # The environment brings CC, CXX, CMAKE, BUILD_TYPE and the FLAGS of the tree under test, because a
 # program has to be built like the library that it links.
 

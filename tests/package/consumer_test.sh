@@ -36,7 +36,7 @@ if command -v pkg-config >/dev/null; then
   done
 fi
 
-# What cannot be had is told with what to install.
+# A missing component is reported with what to install.
 refused() {
   local components=$1 message=$2
   local project="$work/refused-$languages"

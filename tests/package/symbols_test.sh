@@ -18,7 +18,7 @@ for library in "${libraries[@]}"; do
   if [[ "$name" == core ]]; then
     grep -q '^headroom_create$' <<<"$symbols" || fail "$library does not export headroom_create"
   else
-    # Whatever else a backend has is its own affair, but for the errors that it throws.
+    # A backend may have other symbols, but must export the errors that it throws.
     more=$(grep -vE "^(headroom_backend_$name$|$types)" <<<"$symbols" || true)
     [[ -z "$more" ]] || fail "$library exports more than its entry: $(c++filt <<<"$more")"
   fi

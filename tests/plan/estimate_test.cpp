@@ -50,7 +50,7 @@ TEST(Estimate, LearnsFromWhatWasSeen) {
   EXPECT_NEAR(estimator.forward_seconds(group.shape, group.cells[0]), 10 * before, before * 1e-9);
   EXPECT_DOUBLE_EQ(estimator.forward_seconds(group.shape, group.cells[1]),
                    Estimator().forward_seconds(group.shape, group.cells[1]))
-      << "another formulation has a correction of its own";
+      << "another formulation has its own correction";
 }
 
 TEST(Estimate, LearnsHowLongLayersTakeToMake) {
@@ -68,7 +68,7 @@ TEST(Estimate, LearnsHowLongLayersTakeToMake) {
   const double small = estimator.cell_seconds(narrow, cell, plan);
   estimator.observe_setup(narrow, cell, 1e6);
   EXPECT_EQ(estimator.cell_seconds(narrow, cell, plan), small)
-      << "a layer without weight to speak of says nothing about packing";
+      << "a layer with few weights says nothing about packing";
 }
 
 TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {

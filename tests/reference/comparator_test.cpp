@@ -1,4 +1,4 @@
-// Planted errors: each must be found, and named.
+// Planted errors: each must be found and named.
 #include "reference/comparator.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kBound = 1e-6;  // of every element where nothing else is said
+constexpr double kBound = 1e-6;  // for every element unless set otherwise
 
 // A result that equals the oracle's, to plant errors in.
 struct Pair {

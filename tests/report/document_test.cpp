@@ -1,4 +1,4 @@
-// What stands in a report's files: every value as text, whatever it holds.
+// The contents of a report's files: every value appears as text, whatever it contains.
 #include <gtest/gtest.h>
 #include <zlib.h>
 

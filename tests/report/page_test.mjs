@@ -1,6 +1,6 @@
 // The page of a report in a real browser, from disk and without a network: nothing goes wrong, every
 // chart is drawn, the controls change the charts, and nothing is wider than the screen.
-// Usage: node report_page_test.mjs HEADROOM FOLDER. Ends with 77 and a reason where it cannot run.
+// Usage: node report_page_test.mjs HEADROOM FOLDER. Exits with 77 and a reason if it cannot run.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs page_test.mjs where there is a node. Usage: page_test.sh HEADROOM FOLDER
+# Runs page_test.mjs if Node.js is available. Usage: page_test.sh HEADROOM FOLDER
 set -euo pipefail
 if ! command -v node >/dev/null; then
   echo "skipped: no node on PATH"

@@ -1,4 +1,4 @@
-// A backend from outside the tree: no line of src knows it. Linked into headroom-sixth, whose
+// A backend from outside the tree, unknown to src. Linked into headroom-sixth, whose
 // commands must treat it like any other. It computes with the loops of the baseline.
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
-// The xsimd backend in the place of `naive`, made slower on purpose by HEADROOM_TEST_SLOWDOWN per
-// cent. Linked into headroom-slowed, whose slowdown `headroom compare` must find.
+// The xsimd backend in the place of `naive`, made slower on purpose by HEADROOM_TEST_SLOWDOWN
+// percent. Linked into headroom-slowed, whose slowdown `headroom compare` must find.
 #include <chrono>
 #include <cstdlib>
 #include <memory>

@@ -1,5 +1,5 @@
-// The statistics of comparisons against published values. Where none are in print, those of
-// scipy 1.17.1 stand here, with the call that gives them.
+// The statistics of comparisons against published values. Where none are published, values of
+// scipy 1.17.1 are used, with the call that gives them.
 #include "statistics/rank_test.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ RankTest test_with_u(int a, int b, int u) {
 
 // Critical values of U for a two-sided test at 0.05, sizes 5 to 12 against 5 to 20: table K of
 // Siegel, Nonparametric Statistics for the Behavioral Sciences (1956), which textbooks reprint.
-// The largest U that is significant stands in the table, so the next one must not be.
+// The table lists the largest significant U, so the next one must not be significant.
 TEST(MannWhitney, HasTheCriticalValuesOfTheTextbooks) {
   constexpr int kCritical[8][16] = {
       {2, 3, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 17, 18, 19, 20},

@@ -105,7 +105,7 @@ TEST(RatioInterval, CoversTheTrueRatioAboutAsOftenAsItSays) {
     if (interval.low <= 1.2 && 1.2 <= interval.high) ++covered;
   }
   EXPECT_GE(covered, kTrials * 90 / 100);
-  EXPECT_LE(covered, kTrials * 99 / 100) << "an interval this wide says nothing";
+  EXPECT_LE(covered, kTrials * 99 / 100) << "the interval is too wide";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Work in a process of its own: for limits that cannot be taken back, and for what may end it.
+// Runs work in its own process: for limits that cannot be undone, and for work that may crash.
 #pragma once
 
 #include <sys/wait.h>

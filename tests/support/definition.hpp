@@ -1,5 +1,5 @@
-// The layer as it is defined, once more, in long double and one element at a time: what the oracle
-// itself is held against.
+// The layer as it is defined, once more, in long double and one element at a time: the oracle
+// itself is checked against this.
 #pragma once
 
 #include <cmath>

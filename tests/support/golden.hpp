@@ -1,4 +1,4 @@
-// The textbook examples in data/attention_examples.json, as layers that any attention can be held
+// The textbook examples in data/attention_examples.json, as layers to check any attention
 // against.
 #pragma once
 

@@ -17,7 +17,7 @@ std::vector<Isa> isas_of_this_family() {
 #endif
 }
 
-/// The levels at which a backend is tested. oneDNN reads its own level once a process, so only the
+/// The levels at which a backend is tested. oneDNN reads its level once per process, so only the
 /// default can be tried in this one.
 std::vector<std::optional<Isa>> levels_of(const BackendInfo& backend) {
   if (!backend.uses_isa || backend.name == "onednn") return {std::nullopt};

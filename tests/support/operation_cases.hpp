@@ -22,8 +22,8 @@ struct OperationCase {
 
 std::ostream& operator<<(std::ostream& out, const OperationCase& operation_case);
 
-/// Highest level first: oneDNN takes one level in a process, so that is the one it runs with
-/// where tests share a process.
+/// Highest level first: oneDNN supports one level per process, so it runs with this one if
+/// tests share a process.
 std::vector<OperationCase> operation_cases();
 
 /// Such as `xsimd_avx512`.

@@ -1,5 +1,5 @@
-// Layers that are computed wrongly on purpose, in double, apart from the oracle: every one of them
-// must be told from a right one.
+// Layers that are computed wrongly on purpose, in double, apart from the oracle: each must
+// be distinguished from a correct one.
 #pragma once
 
 #include <string_view>
@@ -29,7 +29,7 @@ enum class Fault {
 
 std::string_view to_string(Fault fault);
 
-/// The faults that can show in a shape, `none` excepted.
+/// The faults that can show in a shape, except `none`.
 std::vector<Fault> faults_of(const Shape& shape);
 
 Matrix planted(const Shape& shape, const SplitWeights& weights, const Matrix& x, Fault fault);

@@ -82,7 +82,7 @@ inline std::string lines_of(const std::vector<record::CellResult>& results) {
   return text;
 }
 
-/// A results folder on the disk.
+/// A results folder on disk.
 inline void write_sample_folder(const std::filesystem::path& folder,
                                 const std::vector<record::CellResult>& results,
                                 const nlohmann::ordered_json& environment = sample_environment()) {

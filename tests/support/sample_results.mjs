@@ -9,7 +9,7 @@ const backends = [["naive", [1], 2], ["autovec", [1], 12], ["xsimd", [1], 70], [
 const formulations = { wrapper: 0.7, split: 1, fused: 1.01 };
 const kPeak = { 1: 100, 2: 195 };
 
-// The same values every time, a few per cent apart.
+// The same values every time, a few percent apart.
 const wobble = (seed, i) => 1 + 0.02 * Math.sin(12.9898 * seed + 78.233 * i);
 
 export const sampleShapes = (count) => Array.from({ length: count }, (_, i) => ({

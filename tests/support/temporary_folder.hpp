@@ -1,4 +1,4 @@
-// A folder of its own for each test, gone afterwards.
+// A separate folder per test, removed afterwards.
 #pragma once
 
 #include <gtest/gtest.h>
