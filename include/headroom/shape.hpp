@@ -54,9 +54,8 @@ struct HEADROOM_API Shape {
   bool operator==(const Shape&) const = default;
 
   /// @throws InvalidArgument naming the field, if a size is out of range, `d_out` is not a multiple
-  /// of
-  ///         `heads` (the message names the nearest widths that are), `dropout` is not in [0, 1),
-  ///         or a product of sizes does not fit in 63 bits.
+  ///         of `heads` (the message names the nearest widths that are), `dropout` is not in
+  ///         [0, 1), or a product of sizes does not fit in 63 bits.
   void validate() const;
 
   /// @pre the shape is valid.
