@@ -130,8 +130,7 @@ inline int worthwhile_threads(int allowed, double flops) {
 template <class Task>
 void parallel_for(int threads, std::int64_t count, const Task& task) {
 #ifdef HEADROOM_ONEDNN_OPENMP
-  std::exception_ptr
-      failure;  // an exception must not leave a parallel region, so it is rethrown after it
+  std::exception_ptr failure;  // rethrown after the parallel region, which it must not leave
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
   for (std::int64_t i = 0; i < count; ++i) {
     try {

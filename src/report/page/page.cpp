@@ -58,8 +58,7 @@ std::string subtitle(const record::ResultsFolder& folder) {
 constexpr const char* kNoCharts =
     "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not installed when "
     "headroom was built. Every table is here. To get the charts, run <code>scripts/setup</code> "
-    "with "
-    "network access, build again, and repeat <code>headroom report</code>.</p>\n";
+    "with network access, build again, and repeat <code>headroom report</code>.</p>\n";
 
 }  // namespace
 
