@@ -1,4 +1,4 @@
-# Finds what the project builds on. Each backend's library is optional: AUTO takes it if found.
+# Finds the project's dependencies. Each backend's library is optional: AUTO uses it if found.
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -15,14 +15,14 @@ function(headroom_decide_backend backend package found)
       message(FATAL_ERROR "headroom: HEADROOM_WITH_${backend} is ON, but its library was not "
         "found; on Debian install ${package}")
     else()
-      message(STATUS "headroom: backend ${backend} is left out; to have it install ${package}")
+      message(STATUS "headroom: backend ${backend} is left out; to get it, install ${package}")
     endif()
   endif()
   set(HEADROOM_HAVE_${backend} ${have} PARENT_SCOPE)
 endfunction()
 
-# The xsimd target of 8.1 links a library that Debian does not install (xtl), so only its headers
-# are taken, into a target of our own.
+# The xsimd target of 8.1 links a library that Debian does not install (xtl), so our own target uses
+# only its headers.
 find_path(HEADROOM_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp)
 mark_as_advanced(HEADROOM_XSIMD_INCLUDE_DIR)
 headroom_decide_backend(XSIMD libxsimd-dev "${HEADROOM_XSIMD_INCLUDE_DIR}")
@@ -39,7 +39,7 @@ if(HEADROOM_HAVE_TBB AND NOT HEADROOM_HAVE_XSIMD)
     "set HEADROOM_WITH_TBB=OFF")
 endif()
 
-# Debian's dnnl package asks for OpenCL, so its own search may fail although dnnl is there.
+# Debian's dnnl package needs OpenCL, so its own search may fail although dnnl is installed.
 find_package(dnnl CONFIG QUIET)
 set(onednn_packages "libdnnl-dev ocl-icd-opencl-dev")
 set(onednn_found ${dnnl_FOUND})

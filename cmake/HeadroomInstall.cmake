@@ -8,7 +8,7 @@ set(HEADROOM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/headroom)
 get_property(HEADROOM_INSTALLED_LIBRARIES GLOBAL PROPERTY HEADROOM_PUBLIC_LIBRARIES)
 get_property(HEADROOM_INSTALLED_BACKENDS GLOBAL PROPERTY HEADROOM_BACKENDS)
 if(HEADROOM_HAVE_XSIMD AND NOT BUILD_SHARED_LIBS)
-  # Archives do not contain what they link.
+  # Archives do not contain the libraries that they link.
   list(APPEND HEADROOM_INSTALLED_LIBRARIES simd simd_backend)
 endif()
 
@@ -20,7 +20,7 @@ foreach(library IN LISTS HEADROOM_INSTALLED_LIBRARIES)
   install(TARGETS headroom_${library} EXPORT headroom-${library}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT dev
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-  # Libraries find each other wherever the prefix is moved to.
+  # Libraries find each other wherever the prefix is moved.
   set_target_properties(headroom_${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(EXPORT headroom-${library} DESTINATION ${HEADROOM_INSTALL_CMAKEDIR}
     NAMESPACE headroom:: FILE headroom-${library}.cmake COMPONENT dev)
@@ -35,7 +35,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/headroom COMPONENT dev)
 
-# What the package says of each backend: what to install to build it, and what archives of it are
+# What the package states about each backend: what to install to build it, and what its archives are
 # linked with.
 include(${PROJECT_SOURCE_DIR}/src/backends/backends.cmake)
 set(headroom_backend_facts "set(headroom_known_components ${HEADROOM_KNOWN_BACKENDS})\n")

@@ -9,7 +9,7 @@ else()
     "allowed are x86-64 and aarch64")
 endif()
 
-# Single features instead of -march levels: exactly what machine/isa.cpp tests for, no more.
+# Single features instead of -march levels: exactly those that machine/isa.cpp tests for.
 set(HEADROOM_ISA_FLAGS_sse42 -msse4.2)
 set(HEADROOM_ISA_FLAGS_avx2 -mavx2 -mfma -mtune=haswell)
 set(HEADROOM_ISA_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma
@@ -19,7 +19,7 @@ set(HEADROOM_ISA_FLAGS_neon "")
 # headroom_add_isa_sources(<target> <source> [flags...])
 # Adds to <target> the objects of <source>, compiled once per level with HEADROOM_ISA_<LEVEL> and
 # HEADROOM_ISA_NAMESPACE defined. All code of such a file must live in that namespace: an inline
-# function shared with other files could be kept in its widest copy and crash lesser machines.
+# function shared with other files could be kept in its widest copy and crash older machines.
 # Never built for link-time optimisation, for the same reason.
 function(headroom_add_isa_sources target source)
   foreach(isa IN LISTS HEADROOM_ISAS)

@@ -1,4 +1,4 @@
-# Debian packages, one a backend, so that nobody installs a library that he does not link:
+# Debian packages, one per backend, so that nobody installs a library that they do not link:
 #   cmake --preset deb && cmake --build --preset deb && cpack --config build-deb/CPackConfig.cmake
 
 set(version "(= ${PROJECT_VERSION})")
@@ -12,7 +12,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE OFF)
-# Depend on what the files really need; our own libraries are found in the build folder.
+# Depend on what the files need; our own libraries are found in the build folder.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)

@@ -1,7 +1,7 @@
-# headroom-<library>.pc for every public library. Archives come with all that they are linked with;
-# shared libraries know it themselves.
+# headroom-<library>.pc for every public library. Archives list all that they are linked with;
+# shared libraries record it themselves.
 
-# The prefix is found from the file's own place, so that an installed tree can be moved.
+# The prefix is relative to the file itself, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 set(pc_prefix "\${pcfiledir}/${pc_prefix}")
@@ -13,7 +13,7 @@ foreach(library IN LISTS libraries)
   set(pc_libs "-L\${libdir} -lheadroom-${library}")
   if(NOT library STREQUAL "core")
     set(pc_requires "headroom-core = ${PROJECT_VERSION}")
-    # As in headroom_add_backend. One word, because pkg-config may drop words that come twice.
+    # As in headroom_add_backend. One word, because pkg-config may drop repeated words.
     if(BUILD_SHARED_LIBS)
       set(pc_libs "-L\${libdir} -Wl,--push-state,--no-as-needed,-lheadroom-${library},--pop-state")
     else()

@@ -1,4 +1,4 @@
-# One place for what every library and program of the project is compiled with.
+# The compile settings of every library and program of the project.
 
 # headroom_configure(<target>): language level, include root, warnings.
 function(headroom_configure target)
@@ -18,14 +18,14 @@ function(headroom_configure target)
 endfunction()
 
 # headroom_add_library(<name> <sources...>): a library of the house, headroom_<name>, alias
-# headroom::<name>. Always an archive: what is not a user's to link needs no ABI.
+# headroom::<name>. Always an archive: a library that users do not link needs no ABI.
 function(headroom_add_library name)
   add_library(headroom_${name} STATIC ${ARGN})
   headroom_name_library(${name})
 endfunction()
 
 # headroom_add_public_library(<name> <sources...>): likewise, but one that users link: an archive
-# or, with BUILD_SHARED_LIBS, a shared library that lets out nothing but the public interface.
+# or, with BUILD_SHARED_LIBS, a shared library that exports only the public interface.
 function(headroom_add_public_library name)
   add_library(headroom_${name} ${ARGN})
   headroom_name_library(${name})
@@ -55,7 +55,7 @@ function(headroom_add_backend name)
   headroom_add_public_library(${name} ${ARGN})
   target_link_libraries(headroom_${name} PUBLIC headroom::core)
   if(BUILD_SHARED_LIBS)
-    # Distributions let the linker drop libraries that no symbol is taken from.
+    # By default many distributions let the linker drop libraries without a used symbol.
     set(library $<TARGET_FILE:$<TARGET_NAME:headroom_${name}>>)
     target_link_options(headroom_${name}
       INTERFACE "LINKER:--push-state,--no-as-needed,${library},--pop-state"
@@ -68,8 +68,8 @@ endfunction()
 
 # headroom_describe_backend(<name> [DEBIAN <packages...>] [CMAKE_PACKAGES <packages...>]
 #   [PKG_CONFIG <packages...>] [ARCHIVE_LIBS <flags>] [PACKAGED_WITH <backend>])
-# What a backend needs, said by its own folder whether it is built or not: the Debian packages that
-# build it; what an archive of it is linked with, as CMake packages and for pkg-config; and the
+# What a backend needs, stated in its own folder whether it is built or not: the Debian packages that
+# build it; what its archive is linked with, as CMake packages and for pkg-config; and the
 # backend whose Debian package holds it too.
 function(headroom_describe_backend name)
   cmake_parse_arguments(arg "" "ARCHIVE_LIBS;PACKAGED_WITH" "DEBIAN;CMAKE_PACKAGES;PKG_CONFIG"

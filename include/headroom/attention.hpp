@@ -23,19 +23,20 @@ namespace headroom {
 /// runtimes behind the backends fail in ways of their own.
 inline constexpr int kMaxThreads = 4096;
 
-/// Choices that change who computes the layer, never what is computed.
+/// Choices of who computes the layer. They never change what is computed.
 struct AttentionOptions {
-  std::string backend = std::string(kDefaultBackend);  ///< a name of `backends()`, or `"auto"`
-  /// Empty: `split`, or chosen as well where the backend is `"auto"`.
+  std::string backend = std::string(kDefaultBackend);  ///< a name from `backends()`, or `"auto"`
+  /// Empty: `split`; with backend `"auto"` it is chosen as well.
   std::optional<Formulation> formulation = std::nullopt;
-  /// 0: every core this process may use; else 1 to `kMaxThreads`. Of no effect on one-thread
+  /// 0: every core this process may use; else 1 to `kMaxThreads`. Ignored by single-threaded
   /// backends.
   int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
-  /// What `"auto"` asks: a file of `headroom pick --emit json`. Empty: the one that the environment
-  /// variable `HEADROOM_TUNING` names, if it is set and not empty.
+  /// The tuning file for `"auto"`, as `headroom pick --emit json` writes it. Empty: the file that
+  /// the environment variable `HEADROOM_TUNING` names, if it is set and not empty.
   std::string tuning_file = {};
-  /// Told why a tuning file is not used, during construction. The library itself prints nothing.
+  /// Called during construction with the reason why a tuning file is not used. The library itself
+  /// prints nothing.
   std::function<void(const std::string& warning)> on_warning = {};
 };
 
@@ -43,30 +44,30 @@ struct AttentionOptions {
 struct Choice {
   enum class Source {
     caller,       ///< the options name the backend
-    tuning_file,  ///< measured times of like shapes
+    tuning_file,  ///< measured times of similar shapes
     rule,         ///< there is no tuning file, or it says nothing about this layer
   };
   std::string backend;
   Formulation formulation = Formulation::split;
   Source source = Source::caller;
-  std::string reason;   ///< for people, in one line
+  std::string reason;   ///< one line for people
   std::string warning;  ///< why a tuning file was not used; empty otherwise
 };
 
 /// `"caller"`, `"tuning file"` or `"rule"`.
 HEADROOM_API std::string_view to_string(Choice::Source source);
 
-/// What a layer of these options will run with. A backend that the options name is only held to
-/// what it can do. For `"auto"`:
+/// What a layer with these options will run with. A backend that the options name is only checked
+/// for what it can do. For `"auto"`:
 ///
-/// 1. The tuning file, if there is one: the candidate that is fastest around the nearest measured
-///    shape. Nearness counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
-///    A file that is missing, broken, of another processor, version (up to the minor one) or
-///    instruction set, without times for as many threads, or without a shape within 4 doublings is
-///    not used, and `Choice::warning` says why.
-/// 2. Else a rule: among the backends that are linked into this program and take the shape, the one
-///    that the project prefers; but a threaded one where more than one thread is allowed and the
-///    layer has work enough (for `tbb` 3 MFLOP). Its formulation is `fused`.
+/// 1. The tuning file, if there is one: the candidate that is fastest near the closest measured
+///    shape. Distance counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
+///    A file is not used if it is missing or broken, if it is for another processor, version (up to
+///    the minor one) or instruction set, or if it has no times for this number of threads or no
+///    shape within 4 doublings. `Choice::warning` then says why.
+/// 2. Otherwise a rule: of the backends that are linked into this program and take the shape, the
+///    one that the project prefers; or a threaded one if more than one thread is allowed and the
+///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads, or a name that no backend
 /// has;
@@ -75,14 +76,14 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///         shape.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
-/// Wall-clock seconds of the parts of one forward pass.
+/// Wall-clock seconds of each part of one forward pass.
 struct PhaseTimes {
   double qkv = 0;
   double attend = 0;
   double output = 0;
 };
 
-/// What making and keeping a layer costs, and who does its work.
+/// What it costs to make and keep a layer, and who does its work.
 struct AttentionCosts {
   double setup_seconds = 0;          ///< packing and preparing, in the constructor
   std::int64_t packed_bytes = 0;     ///< the backend's own copy of the weights
@@ -106,11 +107,11 @@ class HEADROOM_API Attention {
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
 
-  /// Computes `y` from `x`. Allocates nothing and starts no thread, but for what the libraries
-  /// behind two backends do: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their
-  /// own bookkeeping; their threads are started by the constructor, but OpenMP keeps them apart for
-  /// each calling thread, so `onednn` starts some again when another thread calls, or when
-  /// operations of the layer are worth different numbers of them.
+  /// Computes `y` from `x`. Allocates nothing and starts no thread, except for the libraries
+  /// behind two backends: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their own
+  /// bookkeeping. The constructor starts their threads, but OpenMP keeps separate threads per
+  /// calling thread. So `onednn` starts new ones when another thread calls, or when operations of
+  /// the layer use different numbers of threads.
   /// @param x `B * T` rows of `d_in`, any alignment.
   /// @param y `B * T` rows of `output_width()`, any alignment, not overlapping `x`.
   /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
@@ -118,7 +119,7 @@ class HEADROOM_API Attention {
   ///         more than 2^56 bytes, or the views overlap.
   void forward(ConstMatrixView x, MatrixView y);
 
-  /// The same, and the time of each part.
+  /// The same; also reports the time of each part.
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
 
   const Shape& shape() const;
@@ -133,7 +134,8 @@ class HEADROOM_API Attention {
   std::unique_ptr<Plan> plan_;
 };
 
-/// A layer by the name of its backend, or `"auto"`. @throws as the constructor of `Attention`.
+/// Makes a layer by the name of its backend, or `"auto"`. @throws as the constructor of
+/// `Attention`.
 HEADROOM_API Attention make_attention(std::string_view backend, const Shape& shape,
                                       const SplitWeights& weights, AttentionOptions options = {});
 

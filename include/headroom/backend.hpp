@@ -13,7 +13,7 @@ namespace headroom {
 /// The backend of a layer whose options name none.
 inline constexpr std::string_view kDefaultBackend = "xsimd";
 
-/// A row of the registry, in the order in which backends are listed everywhere.
+/// One row of the registry. Backends are listed in this order everywhere.
 struct BackendInfo {
   std::string name;         ///< such as `"xsimd"`
   std::string description;  ///< one line for people
@@ -24,11 +24,11 @@ struct BackendInfo {
   bool uses_isa = false;  ///< obeys a forced instruction-set level
 };
 
-/// Every backend the project knows, linked into this program or not, and every other one that this
-/// program was linked with.
+/// Every backend that the project knows, linked into this program or not, and any other that this
+/// program is linked with.
 HEADROOM_API std::vector<BackendInfo> backends();
 
-/// @throws InvalidArgument for a name that no backend has, naming the nearest;
+/// @throws InvalidArgument for a name that no backend has, suggesting the nearest;
 ///         Unavailable if it is not linked into this program or cannot run here.
 HEADROOM_API BackendInfo find_backend(std::string_view name);
 

@@ -14,7 +14,7 @@ namespace headroom {
 HEADROOM_API std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                      std::array<std::uint32_t, 2> key);
 
-/// Attention weights of one layer that are kept, and by how much those are scaled.
+/// Which attention weights of one layer are kept, and the factor that scales them.
 /// Weight `(row, column)` of head `h` in sequence `b` takes lane `column % 4` of the block whose
 /// low 64-bit counter is `column / 4` and whose high one is `(b * heads + h) * tokens + row`.
 struct HEADROOM_API DropoutPattern {

@@ -1,6 +1,6 @@
 /// @file
-/// Errors that leave the public door. Every message says what was wrong, where, what was found,
-/// what is allowed and what to do next.
+/// Errors of the public interface. Every message says what was wrong, where, what was found, what
+/// is allowed and what to do next.
 #pragma once
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ class HEADROOM_API InvalidArgument : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A backend or an instruction set that this program or this machine does not have.
+/// A backend or instruction set that this program or machine does not have.
 class HEADROOM_API Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,8 +28,8 @@ class HEADROOM_API Unsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Threads, a disk or a lock that are needed and that the system refuses. Memory that runs out is
-/// std::bad_alloc.
+/// The system refuses threads, disk space or a lock. Running out of memory is std::bad_alloc
+/// instead.
 class HEADROOM_API ResourceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

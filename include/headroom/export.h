@@ -1,5 +1,5 @@
 /** @file
- * What leaves the shared libraries. Everything else is hidden in them.
+ * Marks what the shared libraries export. Everything else is hidden.
  */
 #ifndef HEADROOM_EXPORT_H
 #define HEADROOM_EXPORT_H

@@ -1,5 +1,5 @@
 /// @file
-/// How a layer is arranged, and the name that leaves its backend open.
+/// How a layer is arranged, and the backend name that leaves the choice open.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ HEADROOM_API std::string_view to_string(Formulation formulation);
 /// Inverse of `to_string`; empty for an unknown name.
 HEADROOM_API std::optional<Formulation> parse_formulation(std::string_view name);
 
-/// The name that leaves the choice of a backend to `choose_backend`.
+/// The backend name that leaves the choice to `choose_backend`.
 inline constexpr std::string_view kAuto = "auto";
 
 }  // namespace headroom

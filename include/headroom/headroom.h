@@ -1,14 +1,14 @@
 /** @file
  * The library for C, and for every language that can call C.
  *
- * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` for each head, heads
+ * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` per head, heads
  * merged, then an optional output projection. All values are float32, all matrices row-major.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
- * Structs begin with their own size, so that a program goes on working with a library whose structs
- * have grown since: fields that it does not know keep their defaults. Fields are only ever added,
- * at the end. A library that is older than the program takes fields that it does not know only if
- * all their bytes are zero.
+ * Structs begin with their own size, so a program keeps working with a newer library whose structs
+ * have grown: fields that the program does not know keep their defaults. Fields are only ever added
+ * at the end. A library older than the program accepts fields that it does not know only if all
+ * their bytes are zero.
  *
  * No C++ exception leaves the library. Backends are linked as for C++: see docs/link.md.
  */
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/** What became of a call. */
+/** The result of a call. */
 typedef enum headroom_status {
   HEADROOM_OK = 0,
   HEADROOM_INVALID_ARGUMENT = 1, /**< an argument breaks its rule; nothing was done */
@@ -40,7 +40,7 @@ typedef enum headroom_status {
 typedef struct headroom_shape {
   size_t size;           /**< of this struct */
   int64_t batch;         /**< B, independent sequences; 1 */
-  int64_t tokens;        /**< T, tokens of a sequence; 0 */
+  int64_t tokens;        /**< T, tokens per sequence; 0 */
   int64_t d_in;          /**< width of the input; 0, must be set */
   int64_t d_out;         /**< width of all heads together, a multiple of `heads`; 0, must be set */
   int64_t heads;         /**< H; 1 */
@@ -53,7 +53,7 @@ typedef struct headroom_shape {
 
 /**
  * Weights, read by `headroom_create` only. A product is `y = x W + b`, so a matrix is the transpose
- * of what PyTorch's `nn.Linear` keeps. Head `h` owns columns `h * head_dim` to `(h + 1) *
+ * of what PyTorch's `nn.Linear` stores. Head `h` owns columns `h * head_dim` to `(h + 1) *
  * head_dim`.
  */
 typedef struct headroom_weights {
@@ -68,7 +68,7 @@ typedef struct headroom_weights {
   const float* output_bias; /**< `d_proj` values, or NULL without an output projection */
 } headroom_weights;
 
-/** Who computes the layer; never what is computed. Begin with `headroom_default_options`. */
+/** Who computes the layer, never what is computed. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
   size_t size;             /**< of this struct */
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
@@ -82,14 +82,14 @@ typedef struct headroom_options {
 typedef struct headroom_attention headroom_attention;
 
 /**
- * What the next three functions call: writes size and defaults into a struct of `size` bytes, as
- * the caller knows it. For programs that open the library at run time. NULL is ignored.
+ * Called by the next three functions: writes size and defaults into a struct of `size` bytes, as
+ * the caller knows it. For programs that load the library at run time. NULL is ignored.
  */
 HEADROOM_API void headroom_init_shape(headroom_shape* shape, size_t size);
 HEADROOM_API void headroom_init_weights(headroom_weights* weights, size_t size);
 HEADROOM_API void headroom_init_options(headroom_options* options, size_t size);
 
-/** Writes the size, and the values named last beside the fields of `headroom_shape`. */
+/** Writes the size and the default that ends the comment on each field of `headroom_shape`. */
 static inline void headroom_default_shape(headroom_shape* shape) {
   headroom_init_shape(shape, sizeof(headroom_shape));
 }
@@ -99,14 +99,14 @@ static inline void headroom_default_weights(headroom_weights* weights) {
   headroom_init_weights(weights, sizeof(headroom_weights));
 }
 
-/** Writes the size and the defaults, which zeros behind the size stand for too. */
+/** Writes the size and the defaults. Zeros after the size mean the defaults, too. */
 static inline void headroom_default_options(headroom_options* options) {
   headroom_init_options(options, sizeof(headroom_options));
 }
 
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
- * While it works it holds one more copy of them.
+ * During the call it holds one more copy of them.
  *
  * @param shape, weights must not be NULL.
  * @param options NULL for the defaults.
@@ -118,39 +118,38 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_attention** layer);
 
 /**
- * Computes `y` from `x`. Allocates nothing, but for the bookkeeping of oneTBB (`tbb`) and oneDNN
- * (`onednn`). Different layers may run at the same time; one layer
- * runs one call at a time.
+ * Computes `y` from `x`. Allocates nothing, except for the bookkeeping of oneTBB (`tbb`) and oneDNN
+ * (`onednn`). Different layers may run at the same time; a single layer runs one call at a time.
  *
  * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
- * @param x_stride elements (not bytes) from row to row, at least `d_in`.
+ * @param x_stride elements (not bytes) between row starts, at least `d_in`.
  * @param y `batch * tokens` rows of `d_proj` values, or of `d_out` without an output projection;
  *        must not overlap `x`; not touched if HEADROOM_INVALID_ARGUMENT is returned.
- * @param y_stride elements from row to row, at least the width of a row.
+ * @param y_stride elements between row starts, at least the width of a row.
  */
 HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const float* x,
                                               int64_t x_stride, float* y, int64_t y_stride);
 
-/** The backend that computes the layer, such as "tbb". The text is the layer's; NULL for NULL. */
+/** The backend that computes the layer, such as "tbb". Owned by the layer; NULL for NULL. */
 HEADROOM_API const char* headroom_chosen_backend(const headroom_attention* layer);
 
-/** Why that backend, in one line, and why a tuning file was not used, if so. Likewise. */
+/** Why this backend, in one line; also why a tuning file was not used, if so. Likewise. */
 HEADROOM_API const char* headroom_choice_reason(const headroom_attention* layer);
 
 /** Frees a layer. NULL is ignored. The layer must not be in use. */
 HEADROOM_API void headroom_destroy(headroom_attention* layer);
 
 /**
- * What was wrong with the last call of this thread that failed: what, where, what was found and
- * what is allowed, in UTF-8, cut at a whole character if it is very long. Empty if none has failed.
- * Owned by the library; it holds until the next call of this thread that fails.
+ * The error of this thread's last failed call: what, where, what was found and what is allowed, in
+ * UTF-8, cut at a whole character if it is very long. Empty if no call has failed. Owned by the
+ * library, valid until the next call of this thread that fails.
  */
 HEADROOM_API const char* headroom_error_text(void);
 
-/** Such as "HEADROOM_UNAVAILABLE"; "unknown status" for a value that is none. Never freed. */
+/** Such as "HEADROOM_UNAVAILABLE"; "unknown status" for any other value. Never freed. */
 HEADROOM_API const char* headroom_status_name(headroom_status status);
 
-/** The version of the library that runs, such as HEADROOM_VERSION of the header. Never freed. */
+/** The version of the loaded library, in the form of HEADROOM_VERSION. Never freed. */
 HEADROOM_API const char* headroom_version(void);
 
 #ifdef __cplusplus

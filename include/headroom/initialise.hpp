@@ -12,7 +12,7 @@
 namespace headroom {
 
 /// Weights drawn from a Gaussian with standard deviation `1 / sqrt(rows of the matrix)`, so that
-/// projections of a unit Gaussian are again close to unit variance. Biases are drawn with standard
+/// projections of a unit Gaussian again have close to unit variance. Biases are drawn with standard
 /// deviation 0.1.
 HEADROOM_API SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed);
 
@@ -20,7 +20,7 @@ HEADROOM_API SplitWeights gaussian_weights(const Shape& shape, std::uint64_t see
 HEADROOM_API Matrix gaussian_input(const Shape& shape, std::uint64_t seed);
 
 /// The draw of `torch.manual_seed(seed)` followed by `nn.Linear` for query, key, value and then
-/// the output projection: uniform in +-1/sqrt(rows), from the 24 low bits of a 32-bit Mersenne
+/// the output projection: uniform in +-1/sqrt(rows), from the low 24 bits of a 32-bit Mersenne
 /// Twister's draws, weight before bias, each matrix in `nn.Linear`'s transposed order.
 /// Query, key and value have biases if `shape.qkv_bias`; the output projection always has one.
 HEADROOM_API SplitWeights linear_weights(const Shape& shape, std::uint32_t seed);

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// One binary holds every level of its processor family.
+/// One binary contains every level of its processor family.
 enum class Isa {
   sse42,   ///< x86-64 with SSE4.2
   avx2,    ///< AVX2 and FMA
@@ -32,7 +32,7 @@ HEADROOM_API std::vector<Isa> available_isas();
 /// The level to use: `requested` if given, else the environment variable `HEADROOM_ISA` if it is
 /// set and not empty, else the highest available.
 /// @throws Unavailable if the requested level or the variable names one that is unknown or that
-///         this machine does not have; there is no silent fallback.
+///         this machine lacks; there is no silent fallback.
 HEADROOM_API Isa select_isa(std::optional<Isa> requested = std::nullopt);
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
 /// @file
-/// The shape of one multi-head attention layer and everything that follows from it by arithmetic.
+/// The shape of one multi-head attention layer and all that can be computed from it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@ namespace headroom {
 /// Element type of activations and weights.
 enum class Dtype { f32 };
 
-/// Floating-point operations of one forward pass, counted as speed.md defines them: a
-/// multiplication and an addition are two operations, and only the products that the mask leaves
-/// are counted.
+/// Floating-point operations of one forward pass: a multiplication and an addition count as two,
+/// and masked products do not count.
 struct FlopCount {
   double qkv = 0;        ///< `2 * B * T * d_in * 3 * d_out`
   double attention = 0;  ///< `4 * B * T * T * d_out`, causal `2 * B * T * (T + 1) * d_out`
@@ -34,7 +33,7 @@ struct ByteCount {
 /// each head, heads merged, then an optional output projection.
 struct HEADROOM_API Shape {
   std::int64_t batch = 1;          ///< B, independent sequences
-  std::int64_t tokens = 0;         ///< T, tokens of a sequence
+  std::int64_t tokens = 0;         ///< T, tokens per sequence
   std::int64_t d_in = 0;           ///< width of the input
   std::int64_t d_out = 0;          ///< total width of all heads; a multiple of `heads`
   std::int64_t heads = 1;          ///< H
@@ -54,9 +53,9 @@ struct HEADROOM_API Shape {
 
   bool operator==(const Shape&) const = default;
 
-  /// @throws InvalidArgument naming the field, if a size is out of range, `d_out` is no multiple of
-  ///         `heads` (the message names the nearest widths that are), `dropout` is not in [0, 1),
-  ///         or a product of sizes does not fit in 63 bits.
+  /// @throws InvalidArgument naming the field, if a size is out of range, `d_out` is not a multiple
+  ///         of `heads` (the message names the nearest widths that are), `dropout` is not in
+  ///         [0, 1), or a product of sizes does not fit in 63 bits.
   void validate() const;
 
   /// @pre the shape is valid.

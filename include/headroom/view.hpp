@@ -1,5 +1,5 @@
 /// @file
-/// Non-owning views of row-major float matrices. The caller owns what they point at.
+/// Non-owning views of row-major float matrices. The caller owns the data.
 #pragma once
 
 #include <cstdint>

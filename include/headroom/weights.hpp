@@ -1,5 +1,5 @@
 /// @file
-/// Weights of a layer in the two arrangements that the project compares, and the way between them.
+/// Weights of a layer in the two arrangements that the project compares, and conversions.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct HeadWeights {
   std::vector<float> query_bias, key_bias, value_bias;  ///< `head_dim`, or empty
 };
 
-/// H heads with matrices of their own, and the shared output projection.
+/// H heads, each with its own matrices, and the shared output projection.
 struct PerHeadWeights {
   std::vector<HeadWeights> heads;
   Matrix output;                   ///< `d_out x d_proj`, or empty

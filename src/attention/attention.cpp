@@ -34,8 +34,8 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
   return resolved;
 }
 
-// Where query, key and value lie between the two operations: 3 H blocks, one a head. `whole` is
-// only valid where they form one view.
+// Where query, key and value lie between the two operations: 3 H blocks, each of one head. `whole`
+// is only valid where they form one view.
 struct HeadBlocks {
   BlockedView whole;
   std::array<BlockedView, 3> parts;
@@ -47,7 +47,7 @@ struct HeadBlocks {
   }
 };
 
-// Token-major matrices stay apart, each without gaps, unless one product writes all three.
+// Token-major matrices are separate, each without gaps, unless one product writes all three.
 HeadBlocks head_blocks(HeadLayout layout, bool one_product, const Shape& shape, float* data) {
   const std::int64_t rows = shape.rows();
   const std::int64_t heads = shape.heads;

@@ -1,4 +1,4 @@
-// Backend `auto`: from a tuning file, or by rule.
+// Backend `auto`: chosen from a tuning file or by rule.
 #include "attention/choice.hpp"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ int wanted_threads(const AttentionOptions& options) {
 
 namespace {
 
-// Held to all that the layer would be held to, so that a program can ask before it makes weights.
+// Checks all that the layer would check, so that a program can ask before it makes weights.
 Choice choose_named(const Shape& shape, const AttentionOptions& options) {
   wanted_threads(options);
   const BackendEntry& entry = backend_entry(options.backend);

@@ -54,7 +54,7 @@ std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& 
     return plan.back().spec;
   };
   switch (formulation) {
-    case Formulation::wrapper:  // head by head, as the textbook's list of heads runs
+    case Formulation::wrapper:  // head by head, like the textbook's list of heads
       for (std::int64_t h = 0; h < heads; ++h) {
         for (std::int64_t m = 0; m < 3; ++m) {
           append(start(m * heads + h, 1), qkv[static_cast<std::size_t>(m)], h * shape.head_dim(),

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = sizeof(float);
 
-// No processor that we know lets a program use more of its addresses (x86-64 with five levels of
-// page tables). A pointer below that plus a span below it cannot wrap either.
+// The largest user address space of any processor we know (x86-64 with five levels of page tables).
+// A pointer below that plus a span below it cannot wrap either.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // @pre the stride is not below the width.
@@ -48,7 +48,7 @@ void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t
   }
 }
 
-// Bytes, so that views at odd addresses are compared exactly, too.
+// In bytes, so that views at odd addresses are compared exactly, too.
 struct Span {
   explicit Span(const ConstMatrixView& view)
       : begin(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data))),
@@ -70,8 +70,7 @@ bool rows_meet(const Span& x, const Span& y, std::int64_t rows) {
   return std::max(first, 1 - rows) <= std::min(last, rows - 1);
 }
 
-// Views of different strides meet somewhere in nearly every case in which their spans do, so the
-// spans decide.
+// Views with different strides nearly always overlap if their spans do, so the spans decide.
 void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
   if (x.rows == 0) return;
   const Span of_x(x);

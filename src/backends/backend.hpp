@@ -1,4 +1,4 @@
-// The contract that every backend fulfils: it prepares the two operations of a layer.
+// The contract of every backend: it prepares the two operations of a layer.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Projection {
 struct ProjectionSpec {
   std::int64_t rows = 0;                 ///< rows of x at every call, `B * T`
   std::vector<ConstMatrixView> weights;  ///< each `d_in x width`
-  std::vector<const float*> biases;      ///< one a matrix, or empty for no bias
+  std::vector<const float*> biases;      ///< one per matrix, or empty for no bias
   std::int64_t block_cols = 0;           ///< block width of the destination
 };
 
@@ -46,7 +46,7 @@ struct ProjectionSpec {
 class HeadAttention {
  public:
   virtual ~HeadAttention() = default;
-  /// @param q, k, v `B * T` rows, a block a head; @param out likewise. No overlap.
+  /// @param q, k, v `B * T` rows, one block per head; @param out likewise. No overlap.
   virtual void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
                    const BlockedView& out) = 0;
   virtual OperationCosts costs() const = 0;
@@ -70,31 +70,31 @@ struct BackendConfig {
   Isa isa = Isa::sse42;
 };
 
-/// What the rest of the program goes by before a backend has been measured. Rates are round figures
+/// What the rest of the program assumes before a backend has been measured. Rates are round figures
 /// of one core of a server processor with 256-bit vectors or wider; a factor of two is fine,
 /// because the first cells of a sweep correct them. The defaults are those of plain loops.
 struct BackendFacts {
   double gflops = 1.5;         ///< of wide products on one thread
-  double narrow_share = 1;     ///< share of that rate that products as narrow as one head reach
+  double narrow_share = 1;     ///< share of that rate for products as narrow as one head
   double call_seconds = 1e-6;  ///< overhead of one projection
-  /// Bytes that `attend` needs beside query, key, value and context; null for none.
+  /// Bytes that `attend` needs besides query, key, value and context; null for none.
   double (*attend_bytes)(const Shape& shape) = nullptr;
 
-  /// Where nothing was measured, the usable backend with the smallest one is chosen.
+  /// Where nothing was measured, the usable backend with the smallest value is chosen.
   int preference = 100;
-  /// FLOPs of a layer from which on this backend on several threads comes before all others; empty
-  /// where it never does.
+  /// From this many FLOPs per layer on, this backend on several threads comes before all others;
+  /// empty if it never does.
   std::optional<double> threads_pay_from = std::nullopt;
-  /// Its level is fixed at first use, so that a process cannot try several.
+  /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
   // What linking it costs. Packages are Debian's.
-  std::string library = {};                      ///< begins the name of its shared library, if any
+  std::string library = {};                      ///< prefix of its shared library's name, if any
   std::vector<std::string> build_packages = {};  ///< needed to build
   std::vector<std::string> packages = {};        ///< of Debian 12, needed to run
 };
 
-/// Which contract a backend was compiled for; every change of this header takes the next number.
+/// The contract that a backend was compiled for; every change of this header increments it.
 inline constexpr int kBackendInterface = 2;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
@@ -106,15 +106,15 @@ struct BackendEntry {
   std::unique_ptr<Backend> (*make)(const BackendConfig& config);
 };
 
-/// Makes a backend known to the program. Called once for each, while it is loaded. One that the
-/// project does not know is listed behind those that it does; one of another interface is listed as
-/// not available.
+/// Makes a backend known to the program. Called once per backend, while it is loaded. One that
+/// the project does not know is listed after those that it does; one with another interface version
+/// is listed as not available.
 /// @param interface the `kBackendInterface` that it was compiled with
 HEADROOM_API void register_backend(const char* name, int interface,
                                    const BackendEntry& entry) noexcept;
 
 /// Defines a backend's entry, and registers it before the program's own global objects are made.
-/// The name with C linkage is what a program asks the linker for, to get it out of an archive.
+/// A program names the symbol with C linkage to make the linker take it from an archive.
 #define HEADROOM_DEFINE_BACKEND(name)                                                        \
   extern "C" HEADROOM_API const headroom::BackendEntry headroom_backend_##name;              \
   [[gnu::constructor(101)]] static void register_backend_##name() {                          \
@@ -129,7 +129,7 @@ HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
 /// The facts of a backend; the defaults for one that is not part of this program.
 HEADROOM_API const BackendFacts& backend_facts(std::string_view name) noexcept;
 
-/// The backend that speed-ups are taken against: the definition as it reads.
+/// The baseline of speed-ups: loops that follow the definition.
 HEADROOM_API std::string_view baseline_backend() noexcept;
 
 }  // namespace headroom

@@ -25,9 +25,9 @@ struct Row {
 
 constexpr std::size_t kMostRows = 64;
 
-// The known backends in their order, then others as they come. Rows are there before any code of
-// the program runs, because backends register while they are loaded, in any order, and a plugin may
-// bring one later.
+// The known backends in their order, then others as they register. Rows exist before any code of
+// the program runs, because backends register while they are loaded, in any order; a plugin may add
+// one later.
 constinit std::array<Row, kMostRows> rows;
 
 std::string_view name_of(std::size_t place) {
@@ -67,7 +67,7 @@ std::optional<std::size_t> place_of(std::string_view name) {
   return std::nullopt;
 }
 
-// The row of a name that registers, a new one if need be; null if all are taken.
+// The row for a name that registers, a new one if necessary; null if all are taken.
 Row* claim_row(const char* name) {
   if (const auto place = place_of(name)) return &rows[*place];
   for (std::size_t place = kKnownBackends.size(); place < kMostRows; ++place) {

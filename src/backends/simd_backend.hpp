@@ -1,5 +1,5 @@
-// The two backend operations on SIMD kernels, for whatever executor a backend brings. This is all
-// that separates xsimd from tbb.
+// The two backend operations on SIMD kernels, for any executor. The executor is the only difference
+// between xsimd and tbb.
 #pragma once
 
 #include <memory>

@@ -29,12 +29,12 @@ namespace {
 
 using headroom::InvalidArgument;
 
-// A fixed array, so that telling an error cannot fail itself.
+// A fixed array, so that reporting an error cannot fail.
 thread_local std::array<char, 1024> error_text{};
 
 headroom_status fail(headroom_status status, std::string_view text) noexcept {
   std::size_t length = std::min(text.size(), error_text.size() - 1);
-  if (length < text.size()) {  // not in the middle of a character of UTF-8
+  if (length < text.size()) {  // not in the middle of a UTF-8 character
     while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
   }
   text.copy(error_text.data(), length);
@@ -42,7 +42,7 @@ headroom_status fail(headroom_status status, std::string_view text) noexcept {
   return status;
 }
 
-/// Runs `work` and turns what it throws into a status and a text.
+/// Runs `work` and turns any exception into a status and a text.
 template <class Work>
 headroom_status guarded(const Work& work) noexcept {
   try {
@@ -71,14 +71,14 @@ void require(Pointer pointer, std::string_view function, std::string_view name) 
   throw InvalidArgument(fmt::format("{}: {} is NULL; give it a valid address", function, name));
 }
 
-// The sizes of the first structs that told theirs; a struct was never smaller.
+// The sizes of the structs in the first version that had sizes; no struct was ever smaller.
 constexpr std::size_t kFirstShape = offsetof(headroom_shape, dropout_seed) + sizeof(uint64_t);
 constexpr std::size_t kFirstWeights = offsetof(headroom_weights, output_bias) + sizeof(float*);
 constexpr std::size_t kFirstOptions = offsetof(headroom_options, threads) + sizeof(int32_t);
-// Far more than any struct will have: a size above it was never set.
+// Far larger than any struct: a size above it was never initialised.
 constexpr std::size_t kLargestStruct = 4096;
 
-/// Writes as many bytes of the defaults as the caller's struct has.
+/// Writes the defaults, as far as the caller's struct goes.
 template <class Struct>
 void write_defaults(Struct* to, std::size_t size, Struct defaults) {
   if (to == nullptr || size < sizeof defaults.size) return;
@@ -88,8 +88,7 @@ void write_defaults(Struct* to, std::size_t size, Struct defaults) {
   std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
 }
 
-/// The caller's struct, as far as it goes, over the defaults. `first` is the least size it can
-/// have.
+/// The defaults, overwritten by the caller's struct as far as it goes. `first` is its least size.
 template <class Struct>
 Struct read_struct(const Struct& given, Struct defaults, std::size_t first, std::string_view name) {
   const std::size_t size = given.size;
@@ -164,7 +163,7 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
   return options;
 }
 
-/// `rows x cols` values that a weight has to have here, or none.
+/// Checks that a weight is given exactly where this shape needs its `rows x cols` values.
 std::vector<float> copy(const float* values, std::string_view name, std::int64_t rows,
                         std::int64_t cols) {
   const std::int64_t count = rows * cols;
@@ -233,7 +232,7 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
         options == nullptr ? default_options()
                            : read_struct(*options, default_options(), kFirstOptions, "options"));
     const headroom_weights given = read_struct(*weights, {}, kFirstWeights, "weights");
-    // Refused before the weights are copied, which may take long.
+    // Checked before the weights are copied, which may take long.
     if (chosen.backend != headroom::kAuto) headroom::find_backend(chosen.backend);
     headroom::Attention made(checked, weights_of(given, checked), chosen);
     std::string reason = made.choice().reason;

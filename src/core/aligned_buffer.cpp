@@ -12,7 +12,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Only the huge pages that lie wholly inside: the buffer never takes more memory than its size.
 void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  // Advice: where the system has no huge pages, nothing is lost but speed.
+  // Only a hint: without huge pages the program is slower, not wrong.
   ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }

@@ -12,8 +12,8 @@ namespace headroom {
 
 /// Uninitialised floats, 64-byte aligned. Not std::vector, because that would zero every page of a
 /// packed weight matrix before it is overwritten. Large buffers ask for huge pages: packed weights
-/// are streamed once a pass, and with small pages a virtual machine walks two page tables every
-/// 4 KiB of them.
+/// are streamed once per pass, and with small pages a virtual machine walks two page tables per
+/// 4 KiB.
 class HEADROOM_API AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;

@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// What a variable holds; empty if it is not set. A variable that is set to nothing counts as not
-/// set, everywhere: that is how a script takes one back for a single command.
+/// The value of a variable; empty if it is not set. A variable set to an empty string counts as not
+/// set everywhere, so that a script can unset one for a single command.
 inline std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;

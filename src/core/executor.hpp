@@ -1,4 +1,4 @@
-// Parallelism as a decorator: kernels split their work into tasks, a backend decides who runs them.
+// Parallelism: kernels split their work into tasks, and a backend decides who runs them.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class TaskRef {
   void (*call_)(const void*, std::int64_t, int);
 };
 
-/// Runs independent tasks. No task may depend on another, and no result may depend on which slot
-/// ran it: that is what keeps results equal to the bit for every thread count.
+/// Runs independent tasks. No task may depend on another, and no result on the slot that ran it, so
+/// that results are bit-identical for every thread count.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Tasks run at the same time at most; scratch memory is kept per slot.
+  /// The most tasks that run at the same time; scratch memory is kept per slot.
   virtual int slots() const = 0;
 
   /// Calls `task(i, slot)` for every `i` in `[0, count)`, with `slot` in `[0, slots())` used by one

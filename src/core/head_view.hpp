@@ -8,9 +8,9 @@ namespace headroom {
 
 /// `rows x (blocks * block_cols)` values whose columns come in blocks: column `c` of row `r` is at
 /// `data + r * row_stride + (c / block_cols) * block_stride + c % block_cols`.
-/// With one block this is a plain strided matrix. With a block a head it describes both layouts in
-/// use: token-major (row_stride = d_out, block_stride = head_dim) and head-major
-/// (row_stride = head_dim, block_stride = rows * head_dim).
+/// With one block this is a plain strided matrix. With one block per head it describes both layouts
+/// in use: token-major (row_stride = d_out, block_stride = head_dim) and head-major (row_stride =
+/// head_dim, block_stride = rows * head_dim).
 template <class T>
 struct BasicBlockedView {
   T* data = nullptr;
@@ -40,7 +40,7 @@ using ConstBlockedView = BasicBlockedView<const float>;
 /// How the rows of query, key and value lie in the workspace between the two operations.
 enum class HeadLayout {
   token_major,  ///< a token's heads side by side, as a plain product writes them
-  head_major,   ///< a head's tokens side by side, so that a wide row stride cannot thrash the L1
+  head_major,   ///< a head's tokens together, so that a wide row stride cannot thrash the L1
 };
 
 }  // namespace headroom

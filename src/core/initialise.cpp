@@ -34,7 +34,7 @@ enum class Stream : std::uint32_t {
 };
 
 // ln(u) for normal u > 0: u = m 2^e with m in [sqrt(1/2), sqrt(2)), ln(m) = 2 artanh((m-1)/(m+1)).
-// Without branches, here and below, because random data would mispredict every second one.
+// Branch-free, here and below, because random data would mispredict every second branch.
 double natural_log(double u) {
   const auto bits = std::bit_cast<std::int64_t>(u);
   const std::int64_t exponent = (bits - std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2)) >> 52;
@@ -47,7 +47,7 @@ double natural_log(double u) {
 }
 
 // 1 - z/d0 (1 - z/d1 (1 - ...)): each term of the sine's and cosine's series from the one before.
-// Multiplies by reciprocals, which the compiler knows; divisions would take half of all time.
+// Multiplies by reciprocals known at compile time; divisions would take half of the total time.
 template <std::size_t kTerms>
 double nested_series(double z, const double (&divisors)[kTerms]) {
   double sum = 1;
@@ -60,7 +60,7 @@ struct Direction {
   double sine;
 };
 
-// A point of the unit circle: two bits choose the quarter, the others the angle within +-pi/4 of
+// A point on the unit circle: two bits choose the quadrant, the others the angle within +-pi/4 of
 // its middle, where short Taylor series suffice.
 Direction direction(std::uint32_t draw) {
   constexpr double kQuarterDraws = 1 << 30;
@@ -143,8 +143,8 @@ std::vector<float> gaussian_bias(std::int64_t size, std::uint64_t seed, Stream s
 
 // ---- PyTorch's draws ------------------------------------------------------------------------
 
-// The 24 low bits of a draw as a fraction in [0, 1). Scaled in double and rounded to float once,
-// as PyTorch does on a CPU; in float alone some last digits differ.
+// The low 24 bits of a draw as a fraction in [0, 1). Scaled in double and rounded to float once,
+// as PyTorch does on a CPU; in float arithmetic some last digits differ.
 class TorchUniform {
  public:
   explicit TorchUniform(std::uint32_t seed) : engine_(seed) {}

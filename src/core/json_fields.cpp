@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What stands there, short enough for a message and without going into nested values.
+// A value, short enough for a message, without nested values.
 std::string excerpt(const ordered_json& value) {
   constexpr std::size_t kMost = 60;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";

@@ -1,5 +1,4 @@
-// An object of a JSON file that may come from anywhere: no value is believed before it was looked
-// at.
+// An object of a JSON file that may come from anywhere: no value is trusted before it is checked.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 
 namespace headroom {
 
-/// The fields of an object, and where in the file it stands. Everything throws InvalidArgument
-/// naming the field, what was found there and what is allowed. Refers to the object.
+/// The fields of an object, and its path in the file. All calls throw InvalidArgument naming the
+/// field, what was found there and what is allowed. Refers to the object.
 class HEADROOM_API JsonFields {
  public:
   /// @param path of the object in messages, such as `shape`; empty for the outermost one

@@ -30,7 +30,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest(std::string_view found, const std::vector<std::string>& allowed) {
   std::string hint;
-  std::size_t best = 1 + found.size() / 2;  // farther away than half the word is no hint
+  std::size_t best = 1 + found.size() / 2;  // more than half the word away is no help
   for (const std::string& name : allowed) {
     const std::size_t distance = edit_distance(found, name);
     if (distance < best) {

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// Such as `did you mean 'xsimd'? Allowed: naive, autovec, xsimd`. The nearest name is left out if
-/// none is near.
+/// Such as `did you mean 'xsimd'? Allowed: naive, autovec, xsimd`. The suggestion is left out if
+/// no name is near.
 HEADROOM_API std::string suggest(std::string_view found, const std::vector<std::string>& allowed);
 
 }  // namespace headroom

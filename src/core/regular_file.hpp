@@ -1,4 +1,4 @@
-// Files that a user names: they may be anything, or change while they are read.
+// Files that a user names. They may be anything, and may change while they are read.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class HEADROOM_API FileError : public std::runtime_error {
 };
 
 /// The whole file.
-/// @throws FileError that names the path if it is missing, unreadable, no regular file (a FIFO is
-///         refused, not waited for), or larger than `max_bytes`.
+/// @throws FileError that names the path if it is missing, unreadable, not a regular file (a FIFO
+///         is refused without waiting), or larger than `max_bytes`.
 HEADROOM_API std::string read_regular_file(const std::filesystem::path& path,
                                            std::int64_t max_bytes);
 

@@ -1,4 +1,4 @@
-// Whole parts of a size.
+// Integer rounding of sizes.
 #pragma once
 
 #include <cstdint>

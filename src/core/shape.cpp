@@ -40,8 +40,8 @@ void check_product(std::string_view names, std::initializer_list<std::int64_t> s
                   names, factors));
 }
 
-// A divisor of `width` among `first`, `first + step`, ...; 0 if none is near. The search is limited
-// because it serves a hint: a width near 2^60 must not keep the error waiting.
+// A divisor of `width` among `first`, `first + step`, ...; 0 if none is near. The search is bounded
+// because it only serves a hint: a width near 2^60 must not delay the error.
 std::int64_t near_divisor(std::int64_t width, std::int64_t first, std::int64_t step) {
   constexpr int kSearch = 1 << 20;
   std::int64_t candidate = first;

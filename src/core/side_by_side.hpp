@@ -1,4 +1,4 @@
-// Several matrices taken for one whose columns are theirs in turn.
+// Several matrices treated as one, their columns side by side.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace headroom {
 
-/// Columns of all parts together.
+/// Total columns of all parts.
 HEADROOM_API std::int64_t total_cols(const std::vector<ConstMatrixView>& parts);
 
-/// The whole as one matrix without gaps. @param parts matrices of equal depth, at least one
+/// All parts as one matrix without gaps. @param parts matrices of equal depth, at least one
 HEADROOM_API AlignedBuffer side_by_side(const std::vector<ConstMatrixView>& parts);
 
-/// The biases of the whole, with zeros up to `size`. @param biases one a part
+/// The biases of all parts, padded with zeros to `size`. @param biases one per part
 /// @pre `size` is at least `total_cols(parts)`.
 HEADROOM_API AlignedBuffer end_to_end(const std::vector<const float*>& biases,
                                       const std::vector<ConstMatrixView>& parts, std::int64_t size);

@@ -1,4 +1,4 @@
-// Whether the system lets this process have more threads, found out before a runtime needs them.
+// Checks whether the system grants more threads, before a runtime needs them.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// Starts so many threads that all are there at once, and ends them. The runtimes behind the
-/// backends cannot be asked: OpenMP ends the process when it is refused a thread, and oneTBB throws
-/// in the middle of its work.
-/// @param backend, wanted for the message: whose threads, and how many it needs together
+/// Starts that many threads at the same time, then ends them. The runtimes behind the backends
+/// cannot be asked: OpenMP ends the process when a thread is refused, and oneTBB throws in the
+/// middle of its work.
+/// @param backend, wanted for the message: who needs the threads, and how many in total
 /// @throws ResourceError if the system refuses one.
 HEADROOM_API void require_threads(std::string_view backend, int wanted, int more);
 

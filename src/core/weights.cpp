@@ -40,7 +40,7 @@ void check_bias(const Shape& shape, const std::string& name, const std::vector<f
                                     bias.size(), shape.id(), allowed, meaning));
 }
 
-// SplitWeights and HeadWeights name their members alike; `where` is "" or such as "head 3 ".
+// SplitWeights and HeadWeights use the same member names; `where` is "" or such as "head 3 ".
 template <class Weights>
 void check_qkv(const Shape& shape, const Weights& weights, std::int64_t cols,
                const std::string& where, std::string_view cols_name) {

@@ -17,15 +17,16 @@ UncachedBuffer uncached_buffer(const Processor& processor, std::int64_t max_byte
   constexpr std::int64_t kSmallest = std::int64_t{256} << 20;
   if (processor.last_level_total_bytes <= 0) {
     return {0,
-            "the system does not tell how large the caches of all cores are, so nothing is known "
-            "to be larger"};
+            "the system does not report the size of every core's caches, so no buffer is known to "
+            "be larger"};
   }
   const std::int64_t all = processor.all_caches_bytes();
   const std::int64_t least = all + all / 4;
   if (max_bytes < least) {
-    return {0, fmt::format("the caches hold {} together, to empty them {} have to be read, and a "
-                           "buffer of {} may be made; allow it more memory",
-                           mebibytes(all), mebibytes(least), mebibytes(max_bytes))};
+    return {0, fmt::format(
+                   "the caches hold {} in total; emptying them means reading {}, but the largest "
+                   "allowed buffer of {} is smaller; allow it more memory",
+                   mebibytes(all), mebibytes(least), mebibytes(max_bytes))};
   }
   const std::int64_t wanted = std::max(4 * processor.last_level_total_bytes, least);
   return {std::min(max_bytes, std::max(kSmallest, wanted)), ""};

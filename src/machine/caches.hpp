@@ -1,4 +1,4 @@
-// How much has to be read so that the caches hold nothing else.
+// How much must be read to empty the caches.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct UncachedBuffer {
   std::string refusal;     ///< empty if there is one
 };
 
-/// Four times the last level of all cores together, at least 256 MiB, or less where only less
-/// memory may be taken, but never less than 1.25 times the caches of all levels together: a cache
-/// that does not evict strictly by age keeps some of what was there.
+/// Four times the last level of all cores together, and at least 256 MiB. Less if memory is
+/// limited, but never below 1.25 times the caches of all levels together: a cache that does not
+/// evict strictly by age keeps some of its old lines.
 UncachedBuffer uncached_buffer(const Processor& processor, std::int64_t max_bytes);
 
 }  // namespace headroom::machine

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is wrong with a file whose text was not as expected.
+// Why a file's text was not as expected.
 std::string problem_with(const fs::path& path) {
   const bool readable = access(path.c_str(), R_OK) == 0;
   const std::string what = readable ? "does not say" : std::generic_category().message(errno);
@@ -27,7 +27,7 @@ std::string problem_with(const fs::path& path) {
 
 std::string not_available(const std::string& reason) { return "not available: " + reason; }
 
-// The loads of the last 1, 5 and 15 minutes stand first.
+// Begins with the loads of the last 1, 5 and 15 minutes.
 std::optional<double> load_of(const fs::path& file) {
   std::istringstream words(read_line(file).value_or(""));
   double load = 0;
@@ -75,8 +75,8 @@ Conditions current_conditions(const fs::path& root) {
 }
 
 std::optional<ProcessorTime> processor_time(const fs::path& root) {
-  // "cpu  user nice system idle iowait irq softirq steal guest guest_nice" (man 5 proc); the time
-  // of guests is in that of the user already.
+  // "cpu  user nice system idle iowait irq softirq steal guest guest_nice" (man 5 proc); guest
+  // time is already part of user time.
   constexpr std::size_t kSteal = 7;
   std::istringstream line(read_line(root / "proc/stat").value_or(""));
   std::string name;

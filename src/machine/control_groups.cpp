@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 void add_upwards(std::vector<ControlGroup>& groups, const fs::path& mount, const fs::path& group,
                  int version) {
-  // A process that was moved out of what its container sees: none of the groups there is above it.
+  // The process was moved outside its container's view: none of the groups there is above it.
   if (std::find(group.begin(), group.end(), "..") != group.end()) return;
   for (fs::path path = group.relative_path();; path = path.parent_path()) {
     groups.push_back({path.empty() ? mount : mount / path, version});

@@ -45,8 +45,8 @@ double quota_of(const ControlGroup& group) {
 }  // namespace
 
 int affinity_cores(const AffinityCall& call) {
-  // The system refuses a set with fewer places than it may have processors, and does not say how
-  // many that are.
+  // The system refuses a set that is smaller than its possible processors, and does not say how
+  // many those are.
   constexpr int kFirst = 1024;
   constexpr int kMost = 1 << 22;
   for (int places = kFirst; places <= kMost; places *= 2) {

@@ -56,8 +56,8 @@ std::optional<Isa> parse_isa(std::string_view name) {
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;
 #if defined(__x86_64__)
-  // The compiler's test covers the operating system's support for wide registers (xgetbv);
-  // xsimd 8.1's own detector does not.
+  // The compiler's test includes the operating system's support for wide registers (xgetbv); the
+  // detector of xsimd 8.1 does not.
   __builtin_cpu_init();
   if (__builtin_cpu_supports("sse4.2") != 0) isas.push_back(Isa::sse42);
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {

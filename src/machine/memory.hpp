@@ -13,13 +13,13 @@ struct MemoryLimit {
   std::string source;  ///< where the limit comes from, such as `"available memory"`
 };
 
-/// The smallest of what the machine has available and of what each control group above this
-/// process leaves. Pages of cached files count as free, because the kernel gives them up.
+/// The minimum of the machine's available memory and of what each control group above this process
+/// leaves. Pages of cached files count as free, because the kernel reclaims them.
 /// @param root stands for `/`, so that tests can lay out a machine of their own.
 MemoryLimit memory_limit(const std::filesystem::path& root = "/");
 
-/// Bytes that a command may use: that limit less a tenth for everything else, or `asked` if that is
-/// less.
+/// Bytes that a command may use: that limit minus a tenth for everything else, or `asked` if that
+/// is less.
 std::int64_t usable_memory(std::optional<std::int64_t> asked = std::nullopt);
 
 }  // namespace headroom::machine

@@ -11,9 +11,9 @@ namespace headroom::machine {
 
 struct Cache {
   std::string name;              ///< such as `"L2"`
-  std::int64_t bytes = 0;        ///< of the first of them
+  std::int64_t bytes = 0;        ///< of the first one
   int count = 0;                 ///< caches of this kind in the machine
-  std::int64_t total_bytes = 0;  ///< of all of them; they may differ in size
+  std::int64_t total_bytes = 0;  ///< sum over all, which may differ in size
 };
 
 struct Processor {
@@ -30,20 +30,20 @@ struct Processor {
   /// Bytes of the largest cache; 0 if unknown.
   std::int64_t last_level_bytes() const;
 
-  /// Bytes of the caches next to memory, all together: a processor may have several L3s, and some
-  /// of its cores none. 0 if that of any core is unknown.
+  /// Total bytes of the last-level caches: a processor may have several L3s, and some of its cores
+  /// none. 0 if that of any core is unknown.
   std::int64_t last_level_total_bytes = 0;
 
-  /// Bytes of the data caches of all levels together.
+  /// Total bytes of the data caches of all levels.
   std::int64_t all_caches_bytes() const;
 };
 
 Processor describe_processor();
 
-/// Fills in the cores and caches that a loaded topology tells of.
+/// Fills in the cores and caches of a loaded topology.
 void add_topology(hwloc_topology* topology, Processor& processor);
 
-/// Likewise of this machine; nothing where hwloc finds none.
+/// The same for this machine; fills in nothing where hwloc finds none.
 void add_topology_of_machine(Processor& processor);
 
 }  // namespace headroom::machine

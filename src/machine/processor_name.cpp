@@ -22,7 +22,7 @@ std::string cpuinfo_value(std::string_view key) {
 std::string processor_name() {
   std::string name = cpuinfo_value("model name");
   if (!name.empty()) return name;
-  // Arm kernels give numbers alone.
+  // Arm kernels report only numbers.
   const std::string implementer = cpuinfo_value("CPU implementer");
   if (implementer.empty()) return "unknown";
   return "implementer " + implementer + " part " + cpuinfo_value("CPU part");

@@ -1,4 +1,4 @@
-// Which processor this is, from what the kernel tells: no library needed.
+// The name of this processor as the kernel reports it; needs no library.
 #pragma once
 
 #include <string>

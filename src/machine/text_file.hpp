@@ -16,10 +16,10 @@ HEADROOM_API std::optional<std::string> read_text(const std::filesystem::path& p
 /// The first line without trailing blanks, or nothing.
 HEADROOM_API std::optional<std::string> read_line(const std::filesystem::path& path);
 
-/// The file's first word as a whole number; nothing if it is missing, `max`, or no number.
+/// The file's first word as a whole number; nothing if it is missing, `max`, or not a number.
 HEADROOM_API std::optional<std::int64_t> read_number(const std::filesystem::path& path);
 
-/// The number after `key` in lines such as `MemAvailable:  123 kB`, as it stands there.
+/// The number after `key` in lines such as `MemAvailable:  123 kB`, unscaled.
 HEADROOM_API std::optional<std::int64_t> number_after(const std::string& text,
                                                       const std::string& key);
 

@@ -46,8 +46,8 @@ void add_caches(hwloc_topology_t topology, Processor& processor) {
   }
 }
 
-// The cache of a core that is next to memory, whatever its level: on some processors the small
-// cores have no L3.
+// The last-level cache of a core, whatever its level: on some processors the small cores have no
+// L3.
 hwloc_obj_t last_cache(hwloc_obj_t unit) {
   hwloc_obj_t last = nullptr;
   for (hwloc_obj_t object = unit; object != nullptr; object = object->parent) {

@@ -20,7 +20,7 @@ struct Element {
   std::int64_t col = 0;
   double found = 0;
   double expected = 0;
-  double error = -1;  // below any real one, so that the first element counts as worst
+  double error = -1;  // below any real error, so that the first element counts as worst
   double bound_ratio = -1;
 
   std::string text() const {
@@ -29,8 +29,7 @@ struct Element {
   }
 };
 
-// No error over nothing is no error; an error over nothing is beyond any limit, and so is one over
-// what is no number.
+// 0 / 0 counts as no error. An error over 0 is beyond any limit, and so is one over NaN.
 double ratio(double error, double size) {
   if (error == 0) return 0;
   return size > 0 && std::isfinite(size) ? error / size : kInfinity;
@@ -42,13 +41,13 @@ bool numbers_of_one_kind(double found, double expected) {
   return std::isfinite(found);
 }
 
-// What is gathered in one pass over all elements.
+// Collected in one pass over all elements.
 struct Sums {
   double squared_error = 0;
   double squared_expected = 0;
   std::int64_t finite = 0;
   Element worst;        // largest error
-  Element worst_bound;  // largest error beside its own bound
+  Element worst_bound;  // largest error relative to its own bound
   Element other_kind;   // the first NaN or Inf that the oracle does not have, or the reverse
   std::int64_t other_kinds = 0;
 

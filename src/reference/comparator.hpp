@@ -1,4 +1,4 @@
-// Holds a result against the oracle's.
+// Compares a result with the oracle's.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace headroom::reference {
 /// Which limit of numerics.md applies.
 enum class Data {
   standard,     ///< Gaussian inputs: norm-wise limits
-  adversarial,  ///< large logits or cancelling values: a limit for each element
+  adversarial,  ///< large logits or cancelling values: a limit per element
 };
 
 inline constexpr double kNrmseLimit = 5e-6;
 inline constexpr double kMaxOverRmsLimit = 5e-5;
 
-/// Errors of a result, beside their limits, and the verdict.
+/// Errors of a result, their limits, and the verdict.
 struct Comparison {
   double nrmse = 0;         ///< `|o - r| / |r|`
   double max_over_rms = 0;  ///< `max |o - r| / rms(r)`

@@ -1,9 +1,9 @@
 // How far a result in float may be from the oracle's, element by element.
 //
-// Relative to |r| nothing can be said: outputs may cancel to zero. So the bound goes by the sizes
-// of what was added up. With u = 2^-24, eps = 2 u, and each rounding a random error of its own, a
-// sum of n products is off by about u sqrt(n) times the sum of their absolute values (Higham and
-// Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 2019).
+// No bound relative to |r| is possible: outputs may cancel to zero. So the bound follows the sizes
+// of the terms that were summed. With u = 2^-24, eps = 2 u, and each rounding a random error of its
+// own, a sum of n products is off by about u sqrt(n) times the sum of their absolute values (Higham
+// and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 2019).
 // Errors of separate sums add as the root of squares.
 //
 // 1. Projections: |dq| <= u sqrt(d_in) Qa with Qa = |x| |W_q| + |b_q|; for k and v likewise. It is
@@ -19,7 +19,7 @@
 //    |dp_j| / p_j = |sum_k p_k (exp(d_j) - exp(d_k))| / S
 //                <= ((1 - p_j) g_j + sum_{k != j} p_k g_k) exp(sum_k p_k t_k),  g = exp(t) - 1:
 //    to first order at most eps c1 L, and nothing for a weight that has no rival. It is never more
-//    than 1, which is what is left to say where float cannot tell the scores apart.
+//    than 1, which is all that holds where float cannot distinguish the scores.
 // 4. Besides, exp and the division round a few times, the sum of weights and P V are sums of n
 //    visible keys, and V has the error of 1:  eps c0 sum_j f_j p_j Va_j,  c0 = 4 + sqrt(d_in + 8
 //    n), f being dropout's factors. The 8 is fitted: weights and values that are all alike are
@@ -29,7 +29,7 @@
 // 6. The output projection: eps c2 (... |W_o| + |b_o|),  c2 = 4 + 2 sqrt(d_out), the
 //    2 because sums begin with b_o, beside which small terms vanish one after the other.
 //
-// All of it but |b_o| passes through |W_o|, so it is gathered as one weight for each Va_j. As long
+// All of it but |b_o| passes through |W_o|, so it is collected as one weight per Va_j. As long
 // as the t_j are small, the bound is at most that of numerics.md,
 // eps (P Va (c0 + c1 L) + c2 P Va) |W_o| + 2^-125 sum(Va) |W_o|; that one lets even a result of
 // zeros pass where inputs are 30-fold and wide, because Qa.Ka is some hundred times |q.k| there.
@@ -73,13 +73,13 @@ struct BoundFactors {
 /// @param visible keys that the row sees
 BoundFactors bound_factors(const Shape& shape, std::int64_t visible);
 
-/// What the softmax of one row and head is known by.
+/// The softmax of one row and head.
 struct Softmax {
   std::vector<double> distances;  ///< `s_j - max s`, at most 0
   std::vector<double> weights;    ///< `p_j`, before dropout
 };
 
-/// Makes `logits`, the `L_j`, into the weights of `Va_j` in the bound, in units of eps.
+/// Turns `logits`, the `L_j`, into the weights of `Va_j` in the bound, in units of eps.
 /// @param dropout the factors `f_j`; empty for none
 void weigh_bound(const BoundFactors& factors, const Softmax& softmax,
                  const std::vector<float>& dropout, std::vector<double>& logits);

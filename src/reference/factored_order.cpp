@@ -13,7 +13,7 @@ struct WeightedInput {
   double size_weight = 0;
 };
 
-/// What makes scores of inputs: W_k q and |W_k| Qa, q.b_k and Qa.|b_k|.
+/// What turns inputs into scores: W_k q and |W_k| Qa, q.b_k and Qa.|b_k|.
 struct Direction {
   Doubles values, sizes;
   double offset = 0;

@@ -1,4 +1,4 @@
-// What both orders of evaluation share.
+// Shared by both orders of evaluation.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Layer {
   }
 };
 
-/// Values, and the sums of the absolute values that they were made of.
+/// Values, and the sums of the absolute values of their terms.
 struct Sized {
   Doubles values, sizes;
 
@@ -71,7 +71,7 @@ inline void apply(const float* row, const Matrix& matrix, const std::vector<floa
 void weigh(const Layer& layer, std::int64_t row, std::int64_t head, Doubles& scores,
            Doubles& logits);
 
-/// q, k and v of all tokens first, as the definition reads; for consecutive rows of `expected`.
+/// q, k and v of all tokens first, like the definition; for consecutive rows of `expected`.
 class DirectOrder {
  public:
   /// Projects `count` tokens from `first` on.

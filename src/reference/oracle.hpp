@@ -10,12 +10,12 @@
 
 namespace headroom::reference {
 
-/// What the layer should give for some rows of `y`, and how near a result in float has to be.
+/// The expected values of some rows of `y`, and how close a result in float must be.
 struct Expected {
   std::vector<std::int64_t> rows;  ///< which of the `B * T` rows, ascending
   std::int64_t width = 0;          ///< columns of `y`
   std::vector<double> y;           ///< `rows x width`
-  std::vector<double> bound;       ///< how far each may be off in float, see element_bound.hpp
+  std::vector<double> bound;  ///< largest allowed error of each in float, see element_bound.hpp
 };
 
 /// Every row of the shape.

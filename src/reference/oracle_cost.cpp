@@ -7,7 +7,7 @@
 namespace headroom::reference {
 namespace {
 
-// Operations of either order; a few per cent of accuracy is enough to choose by.
+// Operations of either order; an error of a few per cent does not change the choice.
 struct Cost {
   double fixed = 0;
   double per_row = 0;
@@ -25,7 +25,7 @@ double mean_visible(const Shape& shape) {
   return shape.causal ? (tokens + 1) / 2 : tokens;
 }
 
-// A product and its size in one pass take about as long as one and a half products.
+// A product together with its size takes about as long as one and a half products.
 constexpr double kSizedProduct = 1.5;
 
 Cost direct_cost(const Shape& shape, double tokens) {
@@ -78,7 +78,7 @@ std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops) 
   const double affordable = std::max({kLeastRows, direct_cost(shape, total).rows_for(max_flops),
                                       factored_cost(shape).rows_for(max_flops)});
   if (affordable >= total) return all_rows(shape);
-  // Evenly spread, in a form that cannot overflow.
+  // Evenly spaced, in a form that cannot overflow.
   const auto steps = static_cast<std::int64_t>(affordable) - 1;
   const std::int64_t last = shape.rows() - 1;
   std::vector<std::int64_t> rows;

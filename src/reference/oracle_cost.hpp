@@ -1,4 +1,4 @@
-// What checking costs, and the choices that follow from it.
+// The cost of checking, and the choices that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace headroom::reference {
 
 /// Consecutive tokens, whole sequences, that the direct order projects together: several short
-/// sequences, so that not each of them starts threads of its own, but no more than one long one,
-/// so that memory stays O(T d_out).
+/// sequences, so that not each starts its own threads, but no more than one long one, so that
+/// memory stays O(T d_out).
 /// @pre the shape has tokens.
 std::int64_t group_tokens(const Shape& shape);
 
@@ -18,8 +18,8 @@ std::int64_t group_tokens(const Shape& shape);
 /// @pre the shape has tokens.
 bool direct_is_cheaper(const Shape& shape, const std::vector<std::int64_t>& rows);
 
-/// All rows if checking them costs at most `max_flops`; else as many as that allows, at least 4,
-/// spread over the sequence and always with the first and the last.
+/// All rows if checking them costs at most `max_flops`; otherwise as many as that allows, at least
+/// 4, spread over the sequence and including the first and the last.
 std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops);
 
 }  // namespace headroom::reference

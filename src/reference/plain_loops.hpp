@@ -1,4 +1,4 @@
-// What the oracle is made of: sums in double, in an order that depends on nothing but the sizes.
+// The loops of the oracle: sums in double, in an order that depends only on the sizes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace headroom::reference {
 
-/// What is summed: the products, or their sizes.
+/// What is summed: the products, or their absolute values.
 enum class Terms { signed_values, magnitudes };
 
 template <Terms kTerms, class A, class B>
@@ -30,7 +30,7 @@ struct Block {
   std::int64_t stride;
 };
 
-/// `out += row * matrix`. Four matrix rows at a time, so that a sum is loaded and stored once for
+/// `out += row * matrix`. Four matrix rows at a time, so that a sum is loaded and stored once per
 /// four products.
 template <Terms kTerms, class A, class B>
 void add_product(const A* row, const Block<B>& matrix, double* out) {
@@ -90,7 +90,7 @@ double dot(const A* a, const B* b, std::int64_t count) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// A dot product, and how large the errors of its factors may make it.
+/// A dot product, and how far the errors of its factors may change it.
 struct SizedDot {
   double value = 0;  ///< a.b
   double size = 0;   ///< a_size.|b| + |a|.b_size

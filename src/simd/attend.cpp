@@ -10,7 +10,7 @@
 namespace headroom::simd {
 namespace {
 
-// Tiles that share a block of keys and values while it is in the L2.
+// Tiles per task: they share a block of keys and values while it is in the L2.
 constexpr std::int64_t kTilesPerTask = 8;
 
 }  // namespace
@@ -26,8 +26,8 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& 
   values_per_head_ = round_up(head_dim, kernels.lanes) * shape.tokens;
   keys_ = AlignedBuffer(pairs * keys_per_head_);
   values_ = AlignedBuffer(pairs * values_per_head_);
-  // Padding keys are scored and then masked, padding columns of values are never stored; zeros
-  // keep both from being slow or undefined.
+  // Padding keys are scored and then masked; padding columns of values are never stored. Zeros
+  // avoid slow denormals and undefined values in both.
   std::fill_n(keys_.data(), keys_.size(), 0.0F);
   std::fill_n(values_.data(), values_.size(), 0.0F);
   tiles_ = divide_up(shape.tokens, kernels.tile_rows);
@@ -77,7 +77,7 @@ void StreamingAttention::run(const Executor& executor, const ConstBlockedView& q
   auto task = [&](std::int64_t index, int slot) {
     AttendTask part = common;
     const std::int64_t pair = index / tasks_per_head_;
-    // Later query rows see more keys: the largest tasks come first, so that none ends last alone.
+    // Later query rows see more keys. The largest tasks come first, to balance the load at the end.
     const std::int64_t block = tasks_per_head_ - 1 - index % tasks_per_head_;
     const std::int64_t first_row = pair / shape_.heads * shape_.tokens;
     const std::int64_t head = pair % shape_.heads;

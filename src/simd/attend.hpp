@@ -1,4 +1,4 @@
-// Streaming attention over an executor: packs every head's keys and values once, then takes blocks
+// Streaming attention over an executor: packs every head's keys and values once, then runs blocks
 // of query tiles as tasks.
 #pragma once
 
@@ -28,10 +28,10 @@ class StreamingAttention {
   const KernelTable* kernels_;
   Shape shape_;
   DropoutPattern dropout_;
-  std::int64_t panel_ = 0;            ///< keys, and columns of values, in a panel
+  std::int64_t panel_ = 0;            ///< keys, and columns of values, per panel
   std::int64_t keys_per_head_ = 0;    ///< floats
   std::int64_t values_per_head_ = 0;  ///< floats
-  std::int64_t tiles_ = 0;            ///< of a head's query rows
+  std::int64_t tiles_ = 0;            ///< over a head's query rows
   std::int64_t tiles_per_task_ = 0;
   std::int64_t tasks_per_head_ = 0;
   std::int64_t scratch_per_slot_ = 0;

@@ -1,5 +1,6 @@
-// What each instruction-set level offers, as plain functions behind a table. The kernels behind it
-// are compiled once a level; everything that includes this header is compiled for the base machine.
+// The kernels of each instruction-set level, as a table of plain functions. The kernels are
+// compiled once per level; everything that includes this header is compiled for the baseline
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@
 
 namespace headroom::simd {
 
-/// Depth of one packed chunk: broadcasts of a row tile's `x` values walk `kChunk` neighbours of
-/// each row before they move to the next chunk. 16 floats are one cache line, so that packing is a
-/// copy of whole lines and needs no transpose.
+/// Depth of one packed chunk: broadcasts of a row tile's `x` values read `kChunk` neighbours of
+/// each row before they move to the next chunk. 16 floats are one cache line, so packing copies
+/// whole lines and needs no transpose.
 inline constexpr std::int64_t kChunk = 16;
 
 /// Keys that streaming attention scores before it updates the running maximum and sum.
 inline constexpr std::int64_t kKeyBlock = 256;
 
-/// Rows are cut into `tiles` tiles whose heights differ by at most one: tile `i` starts here.
+/// First row of tile `i`, where `rows` are cut into `tiles` tiles that differ by at most one row.
 [[gnu::always_inline]] constexpr std::int64_t tile_begin(std::int64_t rows, std::int64_t tiles,
                                                          std::int64_t i) {
   return rows * i / tiles;
@@ -31,7 +32,7 @@ struct ProjectTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   std::int64_t depth = 0;                     ///< columns of x
-  std::int64_t stage_depth = 0;               ///< depth done at a time, whole chunks
+  std::int64_t stage_depth = 0;               ///< depth per stage, in whole chunks
   const float* panels = nullptr;              ///< the whole packed matrix, see packed_matrix.hpp
   const float* bias = nullptr;                ///< padded to whole vectors, or null
   std::int64_t cols = 0;                      ///< columns of the whole matrix
@@ -43,7 +44,7 @@ struct ProjectTask {
   float* scratch = nullptr;  ///< `project_scratch_floats`
 };
 
-/// Streaming attention of some query rows of one head against its packed keys and values.
+/// Streaming attention for some query rows of one head over its packed keys and values.
 struct AttendTask {
   const float* q = nullptr;  ///< row 0 of the head
   std::int64_t q_stride = 0;
@@ -62,11 +63,11 @@ struct AttendTask {
   float* scratch = nullptr;                 ///< `attend_scratch_floats`
 };
 
-/// The kernels of one level. Function pointers stand at the height of a whole block of work.
+/// The kernels of one level. One function pointer call covers a whole block of work.
 struct KernelTable {
   Isa isa;
   std::int64_t lanes;      ///< floats in a vector
-  std::int64_t tile_rows;  ///< most rows in a register tile; a panel is two vectors wide
+  std::int64_t tile_rows;  ///< rows of a full register tile; a panel is two vectors wide
 
   void (*project)(const ProjectTask& task);
   void (*attend)(const AttendTask& task);
@@ -80,9 +81,10 @@ struct KernelTable {
   /// lie in chunks (see kChunk) as the kernel keeps them, become weights that are not yet divided
   /// by their row's sum; the sums go to `sums`. The scores are taken times 1.
   void (*softmax_tile)(float* scores, float* sums);
-  /// Registers-only multiply-adds, for the peak. Returns the FLOPs done; `sink` keeps the result.
+  /// Multiply-adds in registers only, for the peak. Returns the FLOPs done; `sink` keeps the
+  /// result.
   double (*fma_chain)(std::int64_t iterations, float* sink);
-  /// Sum of `count` floats (whole vectors of them), for the bandwidth of reading.
+  /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
 };
 

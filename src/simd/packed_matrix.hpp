@@ -12,16 +12,16 @@
 
 namespace headroom::simd {
 
-/// A matrix cut into panels of two vectors' columns, each stored depth by depth, so that a product
-/// streams it in order. Columns beyond the last are zero up to a whole vector; if one vector holds
-/// the rest, the last panel is one vector wide. Panel `p` starts at `p * 2 * lanes * depth`.
+/// A matrix cut into panels of two vectors' columns, each stored row by row of the depth, so that a
+/// product streams it in order. Columns beyond the last are zero up to a whole vector; if one
+/// vector holds the rest, the last panel is one vector wide. Panel `p` starts at `p * 2 * lanes *
+/// depth`.
 class PackedMatrix {
  public:
-  /// @param parts matrices of equal depth that stand side by side
-  /// @param biases one a part, or empty
-  /// @param executor writes the panels as tasks in the order of a product's, because a page of
-  /// memory
-  ///        is placed near the core that writes it first
+  /// @param parts matrices of equal depth, side by side
+  /// @param biases one per part, or empty
+  /// @param executor writes the panels in the task order of a product, because a page of memory is
+  ///        placed near the core that writes it first
   PackedMatrix(const std::vector<ConstMatrixView>& parts, const std::vector<const float*>& biases,
                std::int64_t lanes, const Executor& executor);
 

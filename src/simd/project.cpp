@@ -13,19 +13,19 @@ namespace {
 // A task's packed rows (12 x 14 x 768 floats = 504 KiB) stay in the L2 beside the panels that
 // stream through it.
 constexpr std::int64_t kTilesPerTask = 12;
-// Packing a row costs about as much as 4 columns of its product, more where x comes from beyond the
-// L2, so a task takes many columns.
+// Packing a row costs about as much as 4 columns of its product, or more where x comes from beyond
+// the L2, so a task takes many columns.
 constexpr std::int64_t kColsPerTask = 1024;
-// Enough tasks that the last one to finish leaves the other slots idle for a small part only.
+// Enough tasks that the other slots idle only briefly while the last one finishes.
 constexpr std::int64_t kTasksPerSlot = 8;
 
-// Long stages, because a tile's partial sums go out and come back between two of them. A panel's
+// Long stages, because a tile's partial sums are stored and reloaded between two of them. A panel's
 // stage (2 vectors x 768 = 96 KiB on AVX-512) is read again for every row tile from the L2; shorter
 // stages whose panel would stay in the L1 were slower (reports/speed-journal.md).
 constexpr std::int64_t kStageDepth = 768;
 
 // The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
-// only cost it.
+// only add cost.
 std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
   const std::int64_t stages = tiles <= 1 ? 1 : divide_up(depth, kStageDepth);
   return round_up(divide_up(depth, stages), kChunk);
@@ -44,7 +44,8 @@ BlockedProduct::BlockedProduct(const KernelTable& kernels, PackedMatrix weights,
   if (slots > 1) {
     const std::int64_t wanted = divide_up(kTasksPerSlot * slots, row_tasks_);
     panel_tasks_ = std::max(panel_tasks_, std::min(wanted, panels));
-    // As many tasks for each slot: with 21 tasks for two, one would wait a twentieth of the time.
+    // Equal numbers of tasks per slot: with 21 tasks for two slots, one idles a twentieth of the
+    // time.
     const std::int64_t step = slots / std::gcd<std::int64_t, std::int64_t>(slots, panel_tasks_);
     row_tasks_ = std::min(round_up(row_tasks_, step), std::max<std::int64_t>(1, tiles_));
   }
@@ -70,7 +71,7 @@ void BlockedProduct::run(const Executor& executor, ConstMatrixView x, const Bloc
   common.y_stride = y.row_stride;
   common.block_cols = y.block_cols;
   common.block_stride = y.block_stride;
-  // Neighbouring tasks share their panels, so that these are read from memory once.
+  // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;
     const std::int64_t row_task = index % row_tasks_;

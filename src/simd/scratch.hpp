@@ -1,5 +1,5 @@
-// Sizes of the scratch memory that a kernel's task needs; known to those who allocate it and to the
-// kernels, which are compiled a level each (hence constexpr and always inlined, see
+// Sizes of the scratch memory that a kernel's task needs. Shared by the allocating code and the
+// kernels, which are compiled once per level (hence constexpr and always inlined, see
 // cmake/HeadroomIsa.cmake).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace headroom::simd {
 
-/// Floats of scratch for a projection task of so many tiles and panels: packed rows of one stage
+/// Floats of scratch for a projection task with these tiles and panels: packed rows of one stage
 /// of the depth, and partial sums between stages.
 [[gnu::always_inline]] constexpr std::int64_t project_scratch_floats(std::int64_t tile_rows,
                                                                      std::int64_t panel_cols,
@@ -19,8 +19,8 @@ namespace headroom::simd {
   return tiles * tile_rows * (stage_depth + panels * panel_cols);
 }
 
-/// Floats of scratch for an attention task of so many tiles: a tile's queries, its scores against
-/// a block of keys, the accumulated output of every tile, and its running maxima and sums.
+/// Floats of scratch for an attention task with this many tiles: a tile's queries, its scores
+/// against a block of keys, the accumulated output of every tile, and its running maxima and sums.
 [[gnu::always_inline]] constexpr std::int64_t attend_scratch_floats(std::int64_t tile_rows,
                                                                     std::int64_t lanes,
                                                                     std::int64_t head_dim,

@@ -126,7 +126,7 @@ TEST(UncachedBuffer, TakesWhatMemoryThereIsIfThatIsEnough) {
 TEST(UncachedBuffer, IsRefusedWithTheReasonWhereMemoryIsShort) {
   const UncachedBuffer buffer = uncached_buffer(four_last_levels(), 130 * kMiB);
   EXPECT_EQ(buffer.bytes, 0);
-  EXPECT_NE(buffer.refusal.find("144 MiB together"), std::string::npos) << buffer.refusal;
+  EXPECT_NE(buffer.refusal.find("144 MiB in total"), std::string::npos) << buffer.refusal;
   EXPECT_NE(buffer.refusal.find("buffer of 130 MiB"), std::string::npos) << buffer.refusal;
 }
 

@@ -1,4 +1,4 @@
-// Puts the page together: unpacks the data, draws the charts, keeps them in step with the controls.
+// Builds the page: unpacks the data, draws the charts, redraws them when a control changes.
 (() => {
   const make = headroom.element;
   const kNarrow = 640;
@@ -56,7 +56,7 @@
     };
   };
 
-  // Cells of a click go to the chart of raw samples.
+  // A click on a cell shows it in the chart of raw samples.
   const followClicks = (figures, selection, change) => {
     for (const figure of figures) {
       const chart = headroom.hasCharts &&
@@ -119,8 +119,8 @@
     document.documentElement.dataset.ready = "yes";
   }).catch((error) => {
     document.getElementById("charts").append(make("p", { class: "missing", role: "alert" },
-      "The charts could not be made: " + error + ". The tables of the verdict stand above; every cell is in " +
-      "results.csv beside this page. A browser of 2023 or later is needed."));
+      "The charts could not be drawn: " + error + ". The tables of the verdict are above; every cell is in " +
+      "results.csv beside this page. The charts need a browser from 2023 or later."));
     console.error(error);
   });
 })();

@@ -2,7 +2,7 @@
 headroom.chart = (() => {
   const format = headroom.format;
 
-  // 1, 2, 5, 10, ... or powers of ten alone where there are many decades; the axis ends on ticks.
+  // 1, 2, 5, 10, ... or only powers of ten where there are many decades; the axis ends on ticks.
   const logTicks = (values) => {
     const low = Math.min(...values);
     const high = Math.max(...values);
@@ -16,7 +16,7 @@ headroom.chart = (() => {
     return ticks.slice(first, (last < 0 ? ticks.length - 1 : last) + 1);
   };
 
-  // Of given places on a logarithmic axis those that do not crowd each other.
+  // The given ticks of a logarithmic axis, without those that crowd others.
   const thinned = (values, pixels) => {
     const decades = Math.log(values[values.length - 1] / values[0]) || 1;
     const gap = (26 / pixels) * decades;
@@ -58,7 +58,7 @@ headroom.chart = (() => {
     },
   });
 
-  // Names stand at the ends of the lines; on a narrow screen above the chart.
+  // Lines are named at their ends, or above the chart on a narrow screen.
   const legend = (view, names) => ({
     type: "scroll", top: 0, left: 0, itemWidth: view.narrow ? 18 : 26, itemHeight: 9, data: names,
     formatter: (name) => name.replace(/\/split$/, ""),
@@ -81,7 +81,7 @@ headroom.chart = (() => {
     };
   };
 
-  // Names at the ends of the lines, pushed apart where they would cover each other.
+  // Names at the ends of the lines, pushed apart where they would overlap.
   const endLabels = (view, lines, valueOf, more) => {
     const ends = [...lines].map(([name, line]) => ({ name, value: valueOf(line[line.length - 1]) }));
     const kStep = 15;
@@ -152,7 +152,7 @@ headroom.chart = (() => {
     ];
     if (cell.share !== undefined) rows.push(format.percent(cell.share) + " of the limit: " + cell.limit);
     if (cell.baseline) {
-      rows.push(format.times(cell.baseline.ratio) + " naive (" + format.interval(cell.baseline, format.times) +
+      rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
     }
     return tip(cell.backend + "/" + cell.formulation, rows);

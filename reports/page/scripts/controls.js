@@ -1,4 +1,4 @@
-// What the reader chooses: one set of controls for all charts.
+// One set of controls for all charts.
 headroom.controls = (model, selection, changed) => {
   const make = headroom.element;
   const { format, distinct } = headroom;
@@ -46,7 +46,7 @@ headroom.controls = (model, selection, changed) => {
   const versus = select("Split against wrapper of", "versus", () =>
     distinct(timed.filter((cell) => cell.wrapper), (cell) => cell.backend).map((name) => [name, name]), text);
 
-  // Another family has other heads and tokens, another shape other cells.
+  // Families differ in heads and tokens, shapes in cells, so the lists are filled again.
   const follow = (key) => {
     if (key === "family") {
       for (const name of ["tokens", "heads"]) {

@@ -1,10 +1,10 @@
-// The cells as the charts want them: the raw line, with what the program found out beside it.
+// The cells as the charts need them: the raw line and the findings of the program.
 headroom.read = (data) => {
   headroom.theme.order(data.backends);
   const versus = (item) =>
     item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
 
-  // Shapes whose heads and tokens vary while all else follows from them belong to one family.
+  // Shapes that differ only in heads and tokens belong to one family.
   const familyOf = (shape) => {
     const parts = ["heads of " + shape.head_dim];
     if (shape.batch !== 1) parts.push("batch " + shape.batch);
@@ -56,7 +56,7 @@ headroom.distinct = (items, key) => {
   return values.every((value) => typeof value === "number") ? values.sort((a, b) => a - b) : values;
 };
 
-// What is chosen before anybody chooses: the family, the tokens, the heads and the shape that say most.
+// The initial selection: the family, tokens, heads and shape with the most data.
 headroom.firstSelection = (model) => {
   const timed = model.timed;
   const most = (items, key, value) => {
@@ -91,8 +91,8 @@ headroom.firstSelection = (model) => {
   };
 };
 
-// The cells of the chosen backends, formulations and number of threads: of each backend those on
-// the most threads that the choice allows.
+// The cells of the selected backends and formulations, each on the most threads that the selection
+// allows.
 headroom.chosen = (model, selection, wanted) => {
   const open = model.timed.filter((cell) =>
     selection.backends.has(cell.backend) && selection.formulations.has(cell.formulation) &&
@@ -105,7 +105,7 @@ headroom.chosen = (model, selection, wanted) => {
   return open.filter((cell) => cell.threads === most.get(key(cell)));
 };
 
-// One list of cells for each line of a chart.
+// One list of cells per line of a chart.
 headroom.lines = (cells, x) => {
   const lines = new Map();
   for (const cell of cells) {

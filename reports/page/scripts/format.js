@@ -1,5 +1,5 @@
 "use strict";
-// Figures as people read them: three digits, the unit beside them.
+// Figures for people: three digits and a unit.
 const headroom = { charts: [] };
 
 headroom.format = {

@@ -1,4 +1,4 @@
-// Draws the charts as SVG under node and leaves them, as JSON, on standard output.
+// Draws the charts as SVG under node and writes them to standard output as JSON.
 (() => {
   const kWidth = 900;
 

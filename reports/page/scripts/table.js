@@ -1,4 +1,4 @@
-// Tables as elements: text goes in as text, whatever stands in it.
+// Tables as elements. Text is inserted as text, whatever it contains.
 headroom.element = (name, attributes, ...children) => {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {

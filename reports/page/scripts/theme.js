@@ -1,4 +1,4 @@
-// Colours that the colour-blind can tell apart (Okabe and Ito 2008), each with a symbol of its own.
+// Colours that colour-blind readers can distinguish (Okabe and Ito 2008), each with its own symbol.
 headroom.theme = (() => {
   const kLooks = [
     { light: "#6b7280", dark: "#9ca3af", symbol: "circle" },
@@ -25,7 +25,7 @@ headroom.theme = (() => {
     grid: "#252c34", phases: ["#2f78c4", "#8fbce6", "#5b646e"], phaseText: ["#fff", "#111", "#fff"],
     alarm: "#f0803c", better: [64, 146, 220], worse: [226, 128, 48], even: [42, 48, 56],
   };
-  // By place in the program's list, so that a backend looks alike in every report.
+  // By position in the program's list, so that a backend looks the same in every report.
   const places = new Map();
   const look = (backend) => {
     if (!places.has(backend)) places.set(backend, places.size);
@@ -38,12 +38,12 @@ headroom.theme = (() => {
     const base = dark ? kDark : kLight;
     return {
       ...base,
-      // Single quotes inside: the names stand in attributes of SVG files.
+      // Single quotes inside, because the names appear in attributes of SVG files.
       font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
       symbol: (backend) => look(backend).symbol,
       formulation: (name) => kFormulations[name] || kFormulations.split,
-      // Of a ratio: blue above 1, orange below, full strength at a factor of 4.
+      // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
       ratio(value) {
         const share = Math.min(1, Math.abs(Math.log2(value)) / 2);
         return mix(base.even, value > 1 ? base.better : base.worse, share);

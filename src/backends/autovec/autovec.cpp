@@ -1,4 +1,4 @@
-// What the compiler alone gives: the textbook loops at -O3, once per instruction set.
+// What the compiler achieves on its own: the textbook loops at -O3, once per instruction set.
 #include "backends/textbook/textbook_backend.hpp"
 #include "headroom/error.hpp"
 

@@ -1,4 +1,4 @@
-// Scalar means scalar: the textbook loops with vectorisation switched off.
+// Truly scalar: the textbook loops with vectorisation switched off.
 #include "backends/textbook/textbook_backend.hpp"
 
 namespace {

@@ -13,7 +13,7 @@ memory::desc row_major(std::int64_t heads, std::int64_t rows, std::int64_t cols)
   return {{heads, rows, cols}, memory::data_type::f32, memory::format_tag::abc};
 }
 
-// Keys lie as rows of head_dim; the product wants them as columns, which is a matter of naming.
+// Keys are stored as rows of head_dim; the product reads them as columns, which needs only a tag.
 memory::desc transposed(std::int64_t heads, std::int64_t rows, std::int64_t cols) {
   if (heads == 1) return {{rows, cols}, memory::data_type::f32, memory::format_tag::ba};
   return {{heads, rows, cols}, memory::data_type::f32, memory::format_tag::acb};

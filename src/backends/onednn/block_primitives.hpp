@@ -1,4 +1,4 @@
-// The three oneDNN primitives for one block of query rows of some heads, for one size.
+// The three oneDNN primitives for one block of query rows of one or more heads, for one size.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct BlockBuffers {
   float* scratch;
 };
 
-/// What one call of each primitive covers.
+/// The work of one call of each primitive.
 struct BlockSize {
   std::int64_t heads = 1;  ///< neighbours, whose keys and values lie one after the other
   std::int64_t queries = 0;

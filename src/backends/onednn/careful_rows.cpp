@@ -7,7 +7,7 @@ namespace headroom::onednn {
 
 bool all_finite(const float* values, std::int64_t count) {
   constexpr std::uint32_t kExponent = 0x7f800000u;  // all ones in NaN and Inf only
-  constexpr std::int64_t kChains = 16;              // or each value waits for the one before
+  constexpr std::int64_t kChains = 16;              // so that no value waits for the one before
   std::uint32_t special[kChains] = {};
   // Adding one to a full exponent carries into the sign bit; no branch, so this vectorises.
   const auto mark = [&](std::int64_t i, std::int64_t chain) {

@@ -1,5 +1,5 @@
-// Rows that NaN or Inf reach. The library's softmax and masked products may drop a NaN or spread
-// it, so such rows, rare as they are, are computed by plain loops that skip what is masked.
+// Rows that contain or see NaN or Inf. The library's softmax and masked products may drop or spread
+// a NaN, so these rare rows are computed by plain loops that skip what is masked.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t row
 /// True if no value is NaN or Inf.
 bool all_finite(const float* values, std::int64_t count);
 
-/// Query, key and value of one head of one sequence, as the caller gave them.
+/// Query, key and value of one head of one sequence, as given by the caller.
 struct HeadSource {
   const float* query;
   const float* keys;

@@ -1,11 +1,11 @@
-// Everything that oneDNN 2.x and 3.x spell differently. 3.0 removed operation descriptors.
+// All API differences between oneDNN 2.x and 3.x. Version 3.0 removed operation descriptors.
 #pragma once
 
 #include <dnnl.hpp>
 
 namespace headroom::onednn {
 
-/// The instruction-set limit that is none.
+/// The value that means no instruction-set limit.
 #if DNNL_VERSION_MAJOR >= 3
 inline constexpr dnnl::cpu_isa kNoIsaLimit = dnnl::cpu_isa::isa_default;
 #else
@@ -30,7 +30,7 @@ inline dnnl::matmul::primitive_desc describe_matmul(const dnnl::engine& engine,
 #endif
 }
 
-/// Softmax along `axis`, source and destination alike.
+/// Softmax along `axis`; source and destination have the same layout.
 inline dnnl::softmax_forward::primitive_desc describe_softmax(
     const dnnl::engine& engine, const dnnl::memory::desc& data, int axis,
     const dnnl::primitive_attr& attributes) {

@@ -7,9 +7,9 @@
 namespace headroom::onednn {
 namespace {
 
-// Many rows make long products, few rows waste little above the diagonal: a quarter of the sequence
-// balances the two. The scores of a block should stay within half of a 2 MiB L2, and those of all
-// threads within 64 MiB however long the sequence is.
+// More rows make longer products; fewer rows waste less above the diagonal. A quarter of the
+// sequence balances the two. The scores of a block should stay within half of a 2 MiB L2, and those
+// of all threads within 64 MiB however long the sequence is.
 std::int64_t choose_block_rows(std::int64_t tokens, int threads) {
   constexpr std::int64_t kCacheFloats = (1 << 20) / 4;
   constexpr std::int64_t kAllFloats = (std::int64_t{64} << 20) / 4;
@@ -19,8 +19,9 @@ std::int64_t choose_block_rows(std::int64_t tokens, int threads) {
   return std::min(rows, std::max<std::int64_t>(tokens, 1));
 }
 
-// Short sequences are mostly calls: a call covers as many heads as leave every thread a group and
-// whose scores fit in the cache; a divisor of all, so that one size serves every group.
+// Call overhead dominates short sequences, so one call covers several heads: as many as fit their
+// scores in the cache and leave every thread a group. A divisor of all heads, so that one size
+// serves every group.
 std::int64_t choose_group(const Shape& shape, std::int64_t blocks, int threads) {
   if (blocks != 1) return 1;
   constexpr std::int64_t kCacheFloats = (256 << 10) / 4;
@@ -52,8 +53,8 @@ OnednnAttention::OnednnAttention(int threads, const Shape& shape)
   make_slots();
 }
 
-// Causal blocks stop at their last row's own key, so each has a size of its own; without a mask
-// all blocks but perhaps the last are alike.
+// Causal blocks stop at their last row's own key, so each has its own size; without a mask all
+// blocks but perhaps the last are equal.
 void OnednnAttention::make_sizes() {
   for (std::int64_t block = 0; block < blocks_; ++block) {
     const std::int64_t first = block * block_rows_;
@@ -94,7 +95,7 @@ void OnednnAttention::run(const ConstBlockedView& q, const ConstBlockedView& k,
   const Views views{q, k, v, out};
   const ThreadCount count(threads_);
   parallel_for(threads_, heads_, [&](std::int64_t head, int) { pack_head(views, head); });
-  // Last blocks first: they see the most keys, and short tasks at the end keep all threads busy.
+  // Last blocks first: they see the most keys, and short tasks at the end balance the load.
   const std::int64_t groups = heads_ / group_;
   parallel_for(threads_, groups * blocks_, [&](std::int64_t task, int slot) {
     run_block(views, task % groups * group_, blocks_ - 1 - task / groups,
@@ -102,8 +103,8 @@ void OnednnAttention::run(const ConstBlockedView& q, const ConstBlockedView& k,
   });
 }
 
-// oneDNN's fast kernels want dense rows, so each head's keys and values are copied together; the
-// copy looks for NaN and Inf on its way.
+// oneDNN's fast kernels need dense rows, so each head's keys and values are copied together; the
+// copy also looks for NaN and Inf.
 void OnednnAttention::pack_head(const Views& views, std::int64_t head_index) {
   const std::int64_t first_row = head_index / shape_.heads * shape_.tokens;
   const std::int64_t head = head_index % shape_.heads;
@@ -156,7 +157,7 @@ void OnednnAttention::drop_block(const BlockPrimitives& size, std::int64_t head_
   }
 }
 
-// Rows of one head of the group, the careful ones computed anew, go to their place in the output.
+// Writes one head's rows to the output, after recomputing the careful ones.
 void OnednnAttention::finish_block(const Views& views, std::int64_t head_index,
                                    std::int64_t first_row, const BlockPrimitives& size,
                                    std::int64_t member, Slot& slot) const {
@@ -203,8 +204,8 @@ void OnednnAttention::drop(std::uint64_t row_index, std::int64_t keys, float* fa
   for (std::int64_t j = 0; j < keys; ++j) weights[j] *= factors[j];
 }
 
-// Overwrites the row's context. The scores of the whole block are used up by now, so their memory
-// serves as the row's.
+// Overwrites the row's context. The scores of the whole block are no longer needed, so their memory
+// serves as the row's scratch.
 void OnednnAttention::run_careful_row(const Views& views, std::int64_t head_index, std::int64_t row,
                                       Slot& slot, float* context) const {
   const std::int64_t first_row = head_index / shape_.heads * shape_.tokens;

@@ -1,4 +1,4 @@
-// Softmax attention out of oneDNN's matmul and softmax, a block of query rows at a time.
+// Softmax attention from oneDNN's matmul and softmax, one block of query rows at a time.
 #pragma once
 
 #include <optional>
@@ -24,11 +24,11 @@ class OnednnAttention final : public HeadAttention {
     ConstBlockedView q, k, v;
     BlockedView out;
   };
-  /// What one thread needs for any block. Threads get one each, so none waits for another.
+  /// The workspace of one thread, for any block.
   struct Slot {
     AlignedBuffer query, scores, context, scratch, factors;
     std::vector<unsigned char> careful;              ///< rows of the group that plain loops compute
-    std::vector<BlockPrimitives::Binding> bindings;  ///< one a member of `sizes_`
+    std::vector<BlockPrimitives::Binding> bindings;  ///< one per member of `sizes_`
   };
 
   void make_sizes();

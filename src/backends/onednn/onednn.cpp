@@ -1,4 +1,4 @@
-// The vendor's library: oneDNN's matmul over packed weights, its matmul and softmax for attention.
+// The vendor library: oneDNN's matmul over packed weights, its matmul and softmax for attention.
 #include <fmt/format.h>
 
 #include <dnnl.hpp>

@@ -18,8 +18,8 @@ bool is_dense(const BlockedView& y) {
 
 }  // namespace
 
-// oneDNN's fast kernels want x and Y without gaps between rows; for any other stride it falls back
-// to kernels that take twice as long. Copying the rows costs a few parts in a thousand, so views
+// oneDNN's fast kernels need x and Y without gaps between rows; for any other stride it falls back
+// to kernels that take twice as long. Copying the rows costs a few tenths of a per cent, so views
 // with gaps, such as a head's columns of a wider matrix, go through dense scratch memory.
 OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> scratch,
                                    const ProjectionSpec& spec)

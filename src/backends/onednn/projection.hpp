@@ -1,4 +1,4 @@
-// `Y = X W (+ b)` as one oneDNN matmul over weights in the layout the library asks for.
+// `Y = X W (+ b)` as one oneDNN matmul over weights in the layout that the library chooses.
 #pragma once
 
 #include <memory>

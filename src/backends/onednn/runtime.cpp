@@ -24,7 +24,7 @@ dnnl::cpu_isa library_level(Isa isa) {
     case Isa::avx512:
       return dnnl::cpu_isa::avx512_core;
     case Isa::neon:
-      break;  // the only level of its family, so never a limit
+      break;  // the only level of its family, so no limit is needed
   }
   return kNoIsaLimit;
 }
@@ -36,7 +36,7 @@ void limit_isa(Isa isa) {
   static std::optional<Isa> in_force;
   const std::lock_guard lock(mutex);
   if (!in_force) {
-    // The highest level is left unlimited: it may know more than our levels name.
+    // The highest level stays unlimited: the library may know newer extensions than our levels.
     const bool limited = isa != available_isas().back();
     if (limited && dnnl::set_max_cpu_isa(library_level(isa)) != dnnl::status::success) {
       throw Unavailable(fmt::format(
@@ -56,12 +56,12 @@ void limit_isa(Isa isa) {
 
 void start_threads(int threads) {
 #ifdef HEADROOM_ONEDNN_OPENMP
-  thread_local int most = 1;  // OpenMP keeps threads for each thread that has entered a region
+  thread_local int most = 1;  // OpenMP keeps separate threads per calling thread
   if (threads <= most) return;
   require_threads("onednn", threads, threads - most);
   std::atomic<int> here{0};
 #pragma omp parallel num_threads(threads)
-  ++here;  // an empty region might be left out
+  ++here;  // an empty region might be optimised away
   most = std::max(most, here.load());
 #else
   static_cast<void>(threads);
@@ -69,9 +69,9 @@ void start_threads(int threads) {
 }
 
 void require_memory_for_code() {
-  // A primitive has up to some 30 generated functions, and each is first given 256 KiB.
+  // A primitive has up to about 30 generated functions, and each first gets 256 KiB.
   constexpr std::size_t kBytes = std::size_t{8} << 20;
-  // Not from the heap, which keeps what is given back to it.
+  // Not from the heap, which does not return freed memory.
   void* trial = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (trial == MAP_FAILED) throw std::bad_alloc();
   ::munmap(trial, kBytes);

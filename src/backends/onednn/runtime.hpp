@@ -1,4 +1,4 @@
-// What the operations share: the library's engine, its threads, its scratch memory.
+// Shared by the operations: the library's engine, threads and scratch memory.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace headroom::onednn {
 
 /// Limits oneDNN to an instruction-set level, unless it is the machine's highest. The library
-/// takes such a limit once in a process, before its first use.
+/// accepts such a limit once per process, before its first use.
 /// @throws Unavailable if the library already runs with another level.
 void limit_isa(Isa isa);
 
@@ -32,7 +32,7 @@ struct Device {
   dnnl::stream stream{engine};
 };
 
-/// Attributes that make primitives use scratch memory of the caller, so that none is allocated
+/// Attributes that make primitives use the caller's scratch memory, so that they allocate none
 /// while they run.
 dnnl::primitive_attr user_scratchpad();
 
@@ -55,12 +55,12 @@ class SharedScratch {
   std::array<AlignedBuffer, 3> buffers_;
 };
 
-/// To be called before a primitive is made: oneDNN writes its code through a null pointer where it
+/// Call this before a primitive is made: oneDNN writes generated code through a null pointer if it
 /// gets no memory for it.
 /// @throws std::bad_alloc if there is less than a primitive can need.
 void require_memory_for_code();
 
-/// Runs `make`, whose errors for want of memory leave as std::bad_alloc.
+/// Runs `make`; its out-of-memory errors become std::bad_alloc.
 template <class Make>
 auto with_bad_alloc(const Make& make) {
   try {
@@ -88,8 +88,8 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
   }
 }
 
-/// Sets the OpenMP thread count of the calling thread, which oneDNN obeys both when it makes and
-/// when it runs a primitive, and sets it back at the end.
+/// Sets the OpenMP thread count of the calling thread, which oneDNN uses when it makes and when it
+/// runs a primitive, and restores it at the end.
 class ThreadCount {
  public:
 #ifdef HEADROOM_ONEDNN_OPENMP
@@ -109,14 +109,14 @@ class ThreadCount {
 #endif
 };
 
-/// Starts the threads that regions of the calling thread will use; OpenMP keeps them. It would end
-/// the process if the system refused one, so the system is asked first.
+/// Starts the threads that regions of the calling thread will use; OpenMP keeps them. OpenMP ends
+/// the process if the system refuses a thread, so this is checked first.
 /// @throws ResourceError if it refuses.
 void start_threads(int threads);
 
-/// Threads that so much work is worth, of those allowed. Where OpenMP's threads sleep between two
-/// regions, as they must beside other rivals, waking and joining them takes about 45 us, in which
-/// one thread does 2 to 5 MFLOP; so the work has to be several times that
+/// The number of threads that pays off for this work, of those allowed. OpenMP's threads sleep
+/// between two regions, as they must beside other rivals. Waking and joining them takes about 45
+/// us, in which one thread does 2 to 5 MFLOP, so the work has to be several times that
 /// (reports/speed-journal.md).
 inline int worthwhile_threads(int allowed, double flops) {
   constexpr double kFlopsPerThread = 7.5e6;
@@ -130,7 +130,7 @@ inline int worthwhile_threads(int allowed, double flops) {
 template <class Task>
 void parallel_for(int threads, std::int64_t count, const Task& task) {
 #ifdef HEADROOM_ONEDNN_OPENMP
-  std::exception_ptr failure;  // an exception must not leave a parallel region, so it is carried
+  std::exception_ptr failure;  // rethrown after the parallel region, which it must not leave
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
   for (std::int64_t i = 0; i < count; ++i) {
     try {

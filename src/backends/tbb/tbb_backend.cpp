@@ -25,9 +25,9 @@
 namespace headroom {
 namespace {
 
-/// oneTBB gives no more workers than there are cores, and warns on standard error, unless it was
-/// told to. Once raised the limit stays: another layer may still need it. It is never lowered,
-/// which would bind the caller's own use of TBB.
+/// By default oneTBB provides no more workers than there are cores, and warns on standard error if
+/// more are asked for. Once raised, the limit stays: another layer may still need it. It is never
+/// lowered, because that would restrict the caller's own use of TBB.
 void allow_workers(int threads) {
   static std::mutex mutex;
   static std::unique_ptr<tbb::global_control> raised;
@@ -40,7 +40,7 @@ void allow_workers(int threads) {
   allowed = threads;
 }
 
-/// The system is asked for threads only where no layer of the process had as many before.
+/// Probes the system for threads only if no layer of the process had as many before.
 void require_workers(int threads) {
   static std::mutex mutex;
   static int most = 1;
@@ -49,13 +49,13 @@ void require_workers(int threads) {
   most = std::max(most, threads);
 }
 
-/// Tasks that wait for each other, so that each takes a thread of its own.
+/// Tasks that wait for each other, so that each needs its own thread.
 class Gathering {
  public:
   explicit Gathering(int wanted) : wanted_(wanted) {}
 
-  /// Returns when all are here, or when nobody has come for a while: oneTBB promises no worker, so
-  /// there may be fewer.
+  /// Returns when all have arrived, or when none has arrived for a while: oneTBB guarantees no
+  /// worker, so there may be fewer.
   void join() {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds kPatience{20};
@@ -78,8 +78,8 @@ class Gathering {
   std::atomic<bool> over_{false};
 };
 
-/// An arena of exactly the wanted size, so that the allowed cores and the caller's own use of TBB
-/// cannot change how many threads work.
+/// An arena of exactly the requested size, so that neither the allowed cores nor the caller's own
+/// use of TBB can change the number of threads.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int threads) : threads_(threads), arena_(threads) {
@@ -92,7 +92,7 @@ class TbbExecutor final : public Executor {
   int slots() const override { return threads_; }
 
   void run(std::int64_t count, TaskRef task) const override {
-    if (count == 1) {  // not worth waking anyone
+    if (count == 1) {  // not worth waking a worker
       task(0, 0);
       return;
     }
@@ -108,8 +108,8 @@ class TbbExecutor final : public Executor {
   }
 
  private:
-  // oneTBB starts workers when there is work for them; they stay. Started here, none has to be, and
-  // none can be refused, in the middle of `forward`.
+  // oneTBB starts workers on demand and keeps them. Started here, none has to be started, and none
+  // can be refused, in the middle of `forward`.
   void start_workers() const {
     Gathering gathering(threads_);
     auto task = [&](std::int64_t, int) { gathering.join(); };
@@ -144,8 +144,8 @@ BackendInfo describe() {
 
 std::optional<std::string> declines(const Shape&) { return std::nullopt; }
 
-// Waking a second thread costs some ten microseconds, which one thread halves its time by from
-// about 2 MFLOP on; on two cores with AVX2 one and two threads met between 0.5 and 4 MFLOP.
+// Waking a second thread costs about ten microseconds, so it pays off from about 2 MFLOP on; on two
+// cores with AVX2 the break-even was between 0.5 and 4 MFLOP.
 constexpr double kThreadsPayFrom = 3e6;
 
 const BackendFacts& facts() {

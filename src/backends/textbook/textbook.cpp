@@ -10,8 +10,8 @@
 namespace headroom::textbook::HEADROOM_ISA_NAMESPACE {
 namespace {
 
-// Every column sums in the order of k, whatever stands beside it: that is why narrow and wide
-// matrices give the same bits.
+// Every column sums in the order of k, whatever its neighbours are, so narrow and wide matrices
+// give the same bits.
 void project(const ProjectArgs& a) {
   const std::int64_t cols = a.blocks * a.block_cols;
   for (std::int64_t r = 0; r < a.rows; ++r) {

@@ -2,7 +2,7 @@
 // vectorisation for `naive`, and once per instruction set for `autovec`.
 //
 // Only plain structs and C functions here: an inline function or template shared with other files
-// could be kept by the linker in its widest copy and crash lesser machines.
+// could be kept by the linker in its widest copy and crash older machines.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ProjectArgs {
   std::int64_t block_cols;
 };
 
-/// One head of one sequence. Rows of q, k, v and out have strides of their own.
+/// One head of one sequence. Rows of q, k, v and out have separate strides.
 struct HeadArgs {
   const float* q;
   const float* k;

@@ -1,6 +1,6 @@
-// The backend around the textbook loops, compiled for `naive` and for `autovec`, each time into a
-// namespace of its own, so that a program may link both. No extra instruction sets here, so it may
-// use the standard library.
+// The backend around the textbook loops, compiled for `naive` and for `autovec`, each in its own
+// namespace, so that a program may link both. No extra instruction sets here, so it may use the
+// standard library.
 #pragma once
 
 #include <memory>
@@ -72,7 +72,7 @@ class TextbookBackend final : public Backend {
 /// Declines only sequences whose `T x T` scores have no 64-bit size in bytes.
 std::optional<std::string> declines(const Shape& shape);
 
-/// Bytes of the scores of one head, which are kept on purpose.
+/// Bytes of one head's scores, which the textbook keeps in full.
 double score_bytes(const Shape& shape);
 
 }  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

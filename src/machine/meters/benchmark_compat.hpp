@@ -1,5 +1,5 @@
-// What differs between Google Benchmark 1.7.1 (Debian 12) and 1.9: asked of the types themselves,
-// because 1.7.1 has no version macro.
+// What differs between Google Benchmark 1.7.1 (Debian 12) and 1.9: detected from the types
+// themselves, because 1.7.1 has no version macro.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -18,8 +18,8 @@ bool was_skipped(const Run& run) {
   }
 }
 
-/// Ends a benchmark that cannot run here although nothing is wrong; older libraries know errors
-/// only.
+/// Ends a benchmark that cannot run here although nothing is wrong; older libraries know only
+/// errors.
 template <class State>
 void skip_with_reason(State& state, const std::string& reason) {
   if constexpr (requires { state.SkipWithMessage(reason.c_str()); }) {

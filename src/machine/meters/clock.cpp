@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kUsualGhz = 3;
 
-// The whole loop is assembly: no compiler may fold it, and one without optimisation adds nothing to
-// it. Counting down and jumping run beside the chain, as neither waits for a link.
+// The whole loop is assembly: no compiler can fold it, and an unoptimised build adds nothing to it.
+// The counter and the branch run in parallel with the chain, as neither waits for a link.
 #if defined(__x86_64__)
 #define HEADROOM_FOUR_LINKS       \
   "imull %[factor], %[value]\n\t" \

@@ -47,7 +47,7 @@ double best_median_seconds(const TimedTask& task, int rounds, const Stopped& sto
   return best;
 }
 
-// Iterations that keep one thread busy for a burst.
+// Iterations that keep one thread busy for one burst.
 std::int64_t iterations_of_burst(FmaKernel kernel) {
   float sink = 0;
   for (std::int64_t iterations = 1000;; iterations *= 2) {
@@ -98,7 +98,7 @@ ReadMeter::ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel)
         sums_[static_cast<std::size_t>(index) * kLine / 4] =
             kernel(values_.data() + index * share_, share_);
       }) {
-  // Memory lies near the core that writes it first.
+  // Memory is placed near the core that writes it first.
   team_.run([this](int index) { std::fill_n(values_.data() + index * share_, share_, 1.0F); });
 }
 

@@ -1,4 +1,4 @@
-// The limits of the hardware as measured, not as promised.
+// The limits of the hardware, as measured rather than as specified.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,19 @@ namespace headroom::machine {
 /// Fused multiply-adds in registers alone; returns the floating-point operations done.
 using FmaKernel = double (*)(std::int64_t iterations, float* sink);
 
-/// The sum of an array, as fast as it can be read.
+/// Sums an array as fast as it can be read.
 using ReadKernel = float (*)(const float* x, std::int64_t count);
 
-/// What the limits are measured with on one instruction-set level.
+/// The kernels that measure the limits on one instruction-set level.
 struct LimitKernels {
   FmaKernel fma = nullptr;
   ReadKernel read = nullptr;
 };
 using LimitKernelsOf = LimitKernels (*)(Isa isa);
 
-/// Seconds of one burst of multiply-adds: long beside the barrier of its threads, and short enough
-/// to be taken right beside what it is compared with, as the clock of a shared machine drifts.
+/// Seconds of one burst of multiply-adds: long compared with the barrier of its threads, and short
+/// enough to run right beside what it is compared with, because the clock of a shared machine
+/// drifts.
 inline constexpr double kBurstSeconds = 0.005;
 
 /// Bursts of multiply-adds on `threads` threads, of about `kBurstSeconds` each.
@@ -43,8 +44,8 @@ class FmaMeter {
   void run() { team_.run(); }
   /// Floating-point operations of the last burst.
   double flops() const;
-  /// The clock of the same threads. Right after a burst it is the clock of the burst, because cores
-  /// that slow down for wide instructions wait a while before they speed up again.
+  /// The clock of the same threads. Right after a burst it is the burst's clock, because cores that
+  /// slow down for wide instructions wait a while before they speed up again.
   /// @return GHz, the mean of the threads; nothing where `why_no_clock` says why.
   std::optional<double> clock_ghz();
 
@@ -60,7 +61,7 @@ class FmaMeter {
   Team team_;
 };
 
-/// Reading memory: every thread sums its share of a buffer, which it was also the first to write.
+/// Read bandwidth: every thread sums its share of a buffer, which it also wrote first.
 class ReadMeter {
  public:
   ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel);
@@ -75,13 +76,13 @@ class ReadMeter {
  private:
   std::int64_t share_;  // floats of one thread
   AlignedBuffer values_;
-  std::vector<float> sums_;  // a cache line a thread
+  std::vector<float> sums_;  // one cache line per thread
   Team team_;
 };
 
 inline constexpr int kBursts = 4;
 
-/// The best of `kBursts` of a meter: the first ones may share their cores with a runtime's threads
+/// The best of `kBursts` of a meter: the first ones may share their cores with threads of a runtime
 /// that still spin after their last task.
 template <class Meter>
 double best_of_bursts(Meter& meter) {
@@ -90,24 +91,24 @@ double best_of_bursts(Meter& meter) {
   return most;
 }
 
-/// Asked now and then; once true, a measurement ends as soon as it can. May be empty.
+/// Polled during a measurement; once true, it ends as soon as it can. May be empty.
 using Stopped = std::function<bool()>;
 
-/// The multiply-add rate of some threads together, and whether the machine holds it.
+/// The multiply-add rate of several threads together, and whether the machine sustains it.
 struct FmaPeak {
-  double gflops = 0;                ///< the limit: the best that a few tenths of a second gave
+  double gflops = 0;                ///< the limit: the best within a few tenths of a second
   std::optional<double> clock_ghz;  ///< right after that; empty where `why_no_clock` says why
   double sustained_gflops = 0;      ///< mean of `kSustainedSeconds` without a pause
   std::optional<double> sustained_clock_ghz;  ///< right after that
 
-  /// Whether the machine goes on at the rate of the limit. If not, the limit is one of bursts.
+  /// Whether the machine sustains the limit. If not, the limit holds for bursts only.
   bool held() const { return sustained_gflops >= kHeldShare * gflops; }
 
-  /// Empty if it is held. Else whether the clock fell, or did not, so that something else must have
-  /// taken the cores' time.
+  /// Empty if it is sustained. Otherwise says whether the clock fell; if it did not, something else
+  /// must have used the cores.
   std::string why_not_held() const;
 
-  /// Less than this is missing to a limit that is held: what a quiet machine scatters by.
+  /// A sustained rate is below the limit by less than this, the scatter of a quiet machine.
   static constexpr double kHeldShare = 0.95;
 };
 
@@ -121,8 +122,8 @@ FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped
 /// The limit alone. @return GFLOP/s of `threads` threads together.
 double measure_fma_peak(int threads, FmaKernel kernel);
 
-/// Bursts without a pause until the time is over. @return what they did per second.
-/// @param burst does some work and returns how much
+/// Runs bursts without a pause until the time is over. @return their work per second.
+/// @param burst does some work and returns the amount
 /// @param timer seconds since some moment
 double sustained_rate(const std::function<double()>& burst, double seconds,
                       const std::function<double()>& timer);
@@ -134,15 +135,15 @@ struct Passes {
   std::int64_t iterations = 0;
 };
 
-/// As many passes as fit the time, and one at least.
+/// As many passes as fit the time, at least one.
 Passes passes_within(double seconds, double pass_seconds);
 
-/// What the passes over a buffer may take in all, unless one takes longer. Writing it and a first
-/// pass come before.
+/// Total seconds for the passes over a buffer, unless one takes longer. Writing it and a first pass
+/// are extra.
 inline constexpr double kReadSeconds = 0.5;
 
-/// The limit of reading memory, found like that of multiply-adds.
-/// @param bytes of the buffer, `uncached_buffer` tells how many
+/// The read-bandwidth limit, measured like that of multiply-adds.
+/// @param bytes of the buffer, from `uncached_buffer`
 /// @return GB/s (1e9 bytes) of `threads` threads together; 0 if it was stopped.
 double measure_read_bandwidth(int threads, std::int64_t bytes, ReadKernel kernel,
                               const Stopped& stopped = {});

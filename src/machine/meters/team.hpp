@@ -1,4 +1,4 @@
-// Threads that do one share of a piece of work each, again and again.
+// Threads that each do one share of the work, again and again.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 
 namespace headroom::machine {
 
-/// Starts a thread. Tests put in one that fails, as a system does that is out of threads.
+/// Starts a thread. Tests replace it by one that fails, like a system that is out of threads.
 using ThreadStarter = std::function<std::jthread(std::function<void()>)>;
 
 std::jthread start_thread(std::function<void()> work);
 
-/// Threads that all do one share of the work and meet again. Made before the clock starts: starting
-/// a thread inside the timed part would be counted as slow arithmetic. Google Benchmark's own
+/// Threads that each do one share of the work and then synchronise. Made before the timer starts:
+/// starting a thread inside the timed part would count as slow arithmetic. Google Benchmark's own
 /// threads are not used because its versions differ in how they report the time of several.
 class Team {
  public:
@@ -23,7 +23,7 @@ class Team {
   using Share = std::function<void(int)>;
 
   /// @param share what `run()` does
-  /// @throws ResourceError if the system does not start all threads; none is left then.
+  /// @throws ResourceError if the system does not start all threads; none stays running.
   Team(int threads, Share share, const ThreadStarter& start = start_thread);
   ~Team();
   Team(const Team&) = delete;
@@ -31,12 +31,12 @@ class Team {
 
   int size() const { return threads_; }
   void run() { run(share_); }
-  /// Another piece of work on the same threads.
+  /// Runs other work on the same threads.
   void run(const Share& share);
 
  private:
   void work(int index);
-  // Frees the threads that wait for their first work, although some of them were never started.
+  // Releases the threads that wait for their first work, although some were never started.
   void end_started();
 
   int threads_;

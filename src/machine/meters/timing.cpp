@@ -8,7 +8,7 @@
 namespace headroom::machine {
 namespace {
 
-// Google Benchmark keeps its settings in globals; one call sets ours for the whole process.
+// Google Benchmark keeps its settings in globals, so one call sets ours for the whole process.
 void initialise_once() {
   static const bool done = [] {
     static std::string program = "headroom";
@@ -23,7 +23,7 @@ void initialise_once() {
 
 constexpr const char* kControl = "control";
 
-// Counters are how a benchmark hands a number to its reporter.
+// A benchmark passes numbers to its reporter as counters.
 void run_sample(benchmark::State& state, const TimedTask& task) {
   const double before = task.control ? task.control() : 0;
   if (task.before) task.before();
@@ -31,8 +31,8 @@ void run_sample(benchmark::State& state, const TimedTask& task) {
   if (task.control) state.counters[kControl] = 0.5 * (before + task.control());
 }
 
-// How a task is given up. Google Benchmark aborts the process if a benchmark is skipped in some of
-// its repetitions only, so one that has begun runs empty loops to its end.
+// Stops a task. Google Benchmark aborts the process if only some repetitions of a benchmark are
+// skipped, so one that has begun runs empty loops to its end.
 struct Drop {
   bool begun = false;
   bool dropped = false;

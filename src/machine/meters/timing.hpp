@@ -1,4 +1,4 @@
-// The stopwatch: every time that headroom reports is taken here, by Google Benchmark.
+// Every time that headroom reports is measured here, with Google Benchmark.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@ struct TimedTask {
   std::string name;
   std::function<void()> run;  ///< one iteration
   int repetitions = 9;        ///< samples to take
-  double min_time = 0.05;     ///< seconds a sample lasts at least; iterations follow from it
+  double min_time = 0.05;     ///< least seconds per sample; sets the iterations
 
-  /// Reads how fast the machine is just now; taken right before and right after each sample. May be
+  /// Reads the machine's current speed; called right before and right after each sample. May be
   /// empty.
   std::function<double()> control = {};
   /// Done before each sample, after the control, and not timed. May be empty.
   std::function<void()> before = {};
-  std::int64_t iterations = 0;  ///< of each sample, whatever they take; 0: as `min_time` has it
+  std::int64_t iterations = 0;  ///< per sample, however long they take; 0: from `min_time`
 };
 
-/// What the repetitions of a task gave.
+/// The samples of a task.
 struct TimedSamples {
   std::vector<double> seconds;  ///< wall-clock time of one iteration
   std::vector<double> control;  ///< mean of the readings around each; empty without a control
 };
 
-/// Called once a task, when its last repetition is done. Tasks that were stopped are left out.
+/// Called once per task, after its last repetition. Stopped tasks are left out.
 using OnTimed = std::function<void(std::size_t task, const TimedSamples& samples)>;
 
-/// Times all tasks, their repetitions in random order among each other, so that a slow moment of
-/// the machine does not fall on one rival alone.
+/// Times all tasks with their repetitions interleaved in random order, so that a slow moment of the
+/// machine does not hit a single rival.
 /// @param stopped asked before each iteration batch; once true, the rest is dropped. May be empty.
 void time_interleaved(const std::vector<TimedTask>& tasks, const OnTimed& done,
                       const std::function<bool()>& stopped = {});
 
-/// Version of the Google Benchmark headers, where they tell; else empty.
+/// Version of the Google Benchmark headers; empty where they do not say.
 std::string benchmark_library_version();
 
 }  // namespace headroom::machine

@@ -14,12 +14,12 @@ using judge::Verdict;
 using record::CellResult;
 using record::Status;
 
-// `auto` is one of the other backends under another name: it never wins, nor ties with itself.
+// `auto` is another backend under a second name, so it neither wins nor ties.
 bool competes(const CellResult& result) {
   return result.has_time() && result.cell.backend != "auto";
 }
 
-// Of all shapes together, before any is answered.
+// Comparisons of all shapes are collected first, because they are corrected together.
 void ask_all(ShapeFindings& shape, judge::Comparisons& comparisons, std::size_t& by_control) {
   std::vector<const CellResult*> rivals;
   for (const Contest& contest : shape.contests) rivals.push_back(contest.cell);
@@ -59,7 +59,7 @@ std::vector<ShapeFindings> findings_by_shape(const record::ResultsFolder& folder
   return shapes;
 }
 
-// The fastest contest among the backends that are wanted; null if none has a time.
+// The fastest contest among the wanted backends; null if none has a time.
 template <class Wanted>
 const Contest* fastest_where(const ShapeFindings& shape, Wanted wanted) {
   const Contest* best = nullptr;

@@ -1,4 +1,4 @@
-// What the cells of a results folder say against each other: all that a report may claim.
+// How the cells of a results folder compare: all that a report may claim.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace headroom::report {
 
-/// How a cell's time stands against a baseline's.
+/// How a cell's time compares with a baseline's.
 struct Versus {
   const record::CellResult* baseline = nullptr;
-  judge::Difference difference;  ///< of the cell's time to the baseline's; below 1 is faster
+  judge::Difference difference;  ///< cell's time over baseline's; below 1 is faster
 
   double speed_up() const { return 1 / difference.ratio; }
   statistics::Interval speed_up_ci95() const {
@@ -22,15 +22,14 @@ struct Versus {
   }
 };
 
-/// A cell with all that it was compared with. A comparison is missing where either has no time or
-/// where the baseline was not measured.
+/// A cell with its comparisons. A comparison is missing where either side has no time.
 struct Contest {
   const record::CellResult* cell = nullptr;
   std::optional<Versus> over_baseline;   ///< of the same shape and formulation
   std::optional<Versus> over_wrapper;    ///< of the same shape, backend and threads
   std::optional<Versus> behind_fastest;  ///< of the same shape; empty for the fastest itself
 
-  /// The fastest of its shape, or not told to be slower than it.
+  /// The fastest of its shape, or not shown to be slower than the fastest.
   bool leads() const;
 };
 
@@ -38,27 +37,27 @@ struct Contest {
 struct ShapeFindings {
   Shape shape;
   std::vector<Contest> contests;       ///< in the order of the axes, whatever their status
-  std::optional<std::size_t> fastest;  ///< place of the smallest median; empty without any time
+  std::optional<std::size_t> fastest;  ///< index of the smallest median; empty without any time
 
   const Contest* winner() const { return fastest ? &contests[*fastest] : nullptr; }
   /// Backends with a cell that leads, the fastest first.
   std::vector<std::string> leaders() const;
   /// Whether the backend is among them.
   bool leads(const std::string& backend) const;
-  /// The fastest cell of another backend than the winner's; null without one.
+  /// The fastest cell of any backend but the winner's; null without one.
   const Contest* runner_up() const;
   /// The backend's fastest cell; null if it has no time.
   const Contest* best_of(const std::string& backend) const;
 };
 
-/// Refers to the folder, which has to outlive it.
+/// Refers to the folder, which must outlive it.
 struct Findings {
   const record::ResultsFolder* folder = nullptr;
   std::vector<ShapeFindings> shapes;
   double noise_floor = 0;       ///< 0: unknown
-  double margin = 0;            ///< ratio less 1 below which nothing is told apart
-  std::size_t comparisons = 0;  ///< that were corrected for together
-  std::size_t by_control = 0;   ///< of these, by samples divided by the control beside them
+  double margin = 0;            ///< ratio - 1 below which nothing is faster or slower
+  std::size_t comparisons = 0;  ///< corrected together
+  std::size_t by_control = 0;   ///< of these, with samples divided by the control beside them
 };
 
 /// @throws FileError as `recorded_noise_floor`.
@@ -66,15 +65,15 @@ Findings find_out(const record::ResultsFolder& folder);
 
 /// The limit that the measured roofs set for a cell.
 struct Roof {
-  double gflops = 0;           ///< the lower one of both roofs at this shape
-  bool memory_bound = false;   ///< it is the one of memory
-  double fma_gflops = 0;       ///< measured multiply-add rate of as many threads
-  double read_gb_per_s = 0;    ///< measured read bandwidth of as many threads
-  double flops_per_byte = 0;   ///< against weights, input and output, each moved once
+  double gflops = 0;           ///< the lower of both roofs at this shape
+  bool memory_bound = false;   ///< the lower one is the memory roof
+  double fma_gflops = 0;       ///< measured multiply-add rate on the same threads
+  double read_gb_per_s = 0;    ///< measured read bandwidth on the same threads
+  double flops_per_byte = 0;   ///< weights, input and output, each moved once
   bool fits_in_cache = false;  ///< these bytes fit the last level, so memory need not bind
 };
 
-/// Empty where the peaks were not measured with as many threads.
+/// Empty where the peaks were not measured on this number of threads.
 std::optional<Roof> roof_of(const record::ResultsFolder& folder, const Shape& shape, int threads);
 
 }  // namespace headroom::report

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A measured rate by its number of threads; 0 where there is none.
+// The rate measured on `threads` threads; 0 where there is none.
 double rate(const ordered_json& environment, const char* place, int threads) {
   const ordered_json& rates = value_at(environment, place);
   const std::string key = std::to_string(threads);

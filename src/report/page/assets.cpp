@@ -1,7 +1,7 @@
 #include "report/page/assets.hpp"
 
-// The assembler reads the files as they are: a megabyte of script as a C++ literal would take the
-// compiler longer than the rest of this room.
+// The assembler includes the files directly: as a C++ literal, a megabyte of script would take
+// longer to compile than the rest of this room.
 #define HEADROOM_ASSET(name, path)                                                        \
   asm(".pushsection .rodata\n"                                                            \
       ".globl headroom_asset_" #name                                                      \

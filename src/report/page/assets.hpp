@@ -1,4 +1,4 @@
-// Files that were built into the program, so that a report can be made anywhere.
+// Files built into the program, so that a report can be made anywhere.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,7 @@
 
 namespace headroom::report {
 
-/// One HTML file that needs no other, and no network.
+/// One self-contained HTML file.
 /// @param data of `page_data`.
 std::string page(const Findings& findings, const Conclusion& conclusion, const std::string& data);
 
@@ -17,7 +17,7 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
 std::string markdown_report(const Findings& findings, const Conclusion& conclusion,
                             const Pictures& pictures);
 
-/// What begins a page, or a Markdown file, that this program wrote.
+/// Whether the text is a page or a Markdown file that this program wrote.
 bool written_by_headroom(std::string_view text);
 
 }  // namespace headroom::report

@@ -55,7 +55,7 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   return error;
 }
 
-// A program that stops reading has ended or will; how, its status says.
+// A program that stops reading has ended or soon will; its status says how.
 void send(int handle, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(handle, text.data(), text.size());

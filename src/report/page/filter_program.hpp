@@ -1,4 +1,4 @@
-// Another program that is given a text and answers with one.
+// Runs another program that reads a text and answers with one.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct FilterResult {
 };
 
 /// Sends `input` to the program's standard input and collects its standard output. Its standard
-/// error goes nowhere. The program has to read all of its input before it writes.
+/// error goes nowhere. The program must read all of its input before it writes.
 FilterResult filter_through(const std::string& program, const std::vector<std::string>& arguments,
                             std::string_view input);
 

@@ -41,11 +41,15 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
                                       text_at(folder.environment, "/time")));
   // No link to the page: a published folder may lack it, since it holds the chart library.
   text +=
-      " The page to explore them is `index.html` beside this file; where it is missing, `headroom "
-      "report` makes it from this folder. Every cell stands in [results.csv](results.csv).\n";
+      " The interactive page is `index.html` beside this file; if it is missing, run `headroom "
+      "report` on this folder. Every cell is in [results.csv](results.csv).\n";
   for (const Prose& remark : remarks(folder)) text += "\n> " + markdown(remark) + "\n";
   if (!conclusion.most_heads.rows.empty()) {
     text += section("The most heads", conclusion.most_heads);
+    text +=
+        "\nOne row per shape, with its fastest cell. **clear**: every other backend is slower by "
+        "more than the noise. **tied with**: these backends cannot be distinguished from it "
+        "(n.d.). ± is half the 95 % confidence interval of the time.\n";
   }
   text += pictures_text(pictures);
   text += section("Every shape", conclusion.every_shape);

@@ -17,7 +17,7 @@ namespace {
 
 using Places = std::map<std::string, std::string, std::less<>>;
 
-// One pass, so that a place within what was filled in stays as it is.
+// One pass, so that a placeholder inside a filled-in value stays as it is.
 std::string filled(std::string_view text, const Places& places) {
   std::string result;
   while (!text.empty()) {
@@ -56,9 +56,9 @@ std::string subtitle(const record::ResultsFolder& folder) {
 }
 
 constexpr const char* kNoCharts =
-    "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not there when headroom was "
-    "built. Every table is here. For the charts run <code>scripts/setup</code> with a network, "
-    "build again, and repeat <code>headroom report</code>.</p>\n";
+    "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not installed when "
+    "headroom was built. Every table is here. To get the charts, run <code>scripts/setup</code> "
+    "with network access, build again, and repeat <code>headroom report</code>.</p>\n";
 
 }  // namespace
 
@@ -76,9 +76,9 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"remarks", list(remarks(folder))},
       {"most_heads",
        table_or(conclusion.most_heads, "The fastest cell of each shape with the most heads",
-                "There is no shape with a time.")},
-      {"every_shape", table_or(conclusion.every_shape, "The fastest cell of every shape",
-                               "There is no shape with a time.")},
+                "No shape has a time.")},
+      {"every_shape",
+       table_or(conclusion.every_shape, "The fastest cell of every shape", "No shape has a time.")},
       {"machine", html(machine_facts(folder), "The machine")},
       {"backends", table_or(backend_rows(folder), "Backends", "No backends were recorded.")},
       {"method", html(method_facts(findings), "The method")},

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Six digits are more than any picture or table shows.
+// Six digits: more than any chart or table shows.
 double rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
@@ -49,7 +49,7 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   return json;
 }
 
-// In the order of the program that measured.
+// In the order that the measuring program lists them.
 ordered_json backend_names(const ordered_json& environment) {
   ordered_json names = ordered_json::array();
   const ordered_json& backends = value_at(environment, "/backends");

@@ -1,4 +1,4 @@
-// What the charts draw from: the raw lines, and beside them what only the program may say.
+// The data behind the charts: the raw lines, and the findings that only the program may state.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace headroom::report {
 
-/// JSON of schema `headroom.report/1`: `environment`, `results` (the text of `results.jsonl`, cell
-/// by cell), `order` (places of the cells in the order of the axes), `shapes` (the name of each
-/// cell's shape), `findings` (one a cell: its
-/// comparisons as `[ratio, low, high, verdict]`, flops for each byte, share of its limit), and
-/// `noise_floor` and `margin`.
+/// JSON of schema `headroom.report/1`: `environment`, `results` (the text of `results.jsonl`, one
+/// line per cell), `order` (places of the cells in the order of the axes), `shapes` (the name of
+/// each cell's shape), `findings` (one per cell: its comparisons as
+/// `[ratio, low, high, verdict]`, flops per byte, share of its limit), `noise_floor` and `margin`.
 std::string page_data(const Findings& findings);
 
-/// Deflated (RFC 1950) and in base 64, which no text of a file can break out of.
+/// Deflated (RFC 1950), then base 64, so that no text from a file can break out of the page.
 std::string packed(std::string_view text);
 
 }  // namespace headroom::report

@@ -11,7 +11,7 @@
 namespace headroom::report {
 namespace {
 
-// ECharts takes the object that it is given for a module's exports.
+// ECharts fills the object that it is given as a module's exports.
 std::string script_of(std::string_view data) {
   const Assets& parts = assets();
   return fmt::format(
@@ -27,8 +27,8 @@ Pictures without(const std::string& reason) { return {{}, reason}; }
 Pictures draw_pictures(std::string_view data) {
   if (assets().echarts.empty()) {
     return without(
-        "Apache ECharts was not there when headroom was built; run scripts/setup with "
-        "a network, build again, and repeat headroom report");
+        "Apache ECharts was not installed when headroom was built; run scripts/setup with "
+        "network access, build again, and repeat headroom report");
   }
   const FilterResult result = filter_through("node", {"-"}, script_of(data));
   if (!result.started) {
@@ -39,8 +39,8 @@ Pictures draw_pictures(std::string_view data) {
   }
   const auto answer = nlohmann::json::parse(result.output, nullptr, false);
   if (!result.reason.empty() || !answer.is_object()) {
-    return without(fmt::format("node drew nothing ({}); version 18 and above is known to do it",
-                               result.reason.empty() ? "its answer is no JSON" : result.reason));
+    return without(fmt::format("node drew nothing ({}); use version 18 or later",
+                               result.reason.empty() ? "its answer is not JSON" : result.reason));
   }
   if (answer.contains("error")) return without("node drew nothing: " + answer["error"].dump());
   Pictures pictures;

@@ -1,4 +1,4 @@
-// The charts of a report as SVG, drawn by the same definitions as on the page.
+// The charts of a report as SVG, drawn by the same code as on the page.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace headroom::report {
 struct Picture {
   std::string name;   ///< such as `"speed-up-by-heads"`
   std::string title;  ///< what it shows
-  std::string note;   ///< what was chosen for it, such as a shape
+  std::string note;   ///< its selection, such as a shape
   std::string svg;
 };
 
 struct Pictures {
-  std::vector<Picture> drawn;  ///< without those for which nothing was measured
+  std::vector<Picture> drawn;  ///< charts with nothing measured are left out
   std::string missing;         ///< why there are none, and what to do; empty if there are
 };
 

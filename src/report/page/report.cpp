@@ -27,7 +27,7 @@ void make_folder(const fs::path& path) {
   }
 }
 
-// Somebody's own page must not be lost to a folder that was named by mistake.
+// A folder named by mistake must not cost users a page of their own.
 void refuse_to_overwrite(const fs::path& path) {
   constexpr std::int64_t kLargest = std::int64_t{64} << 20;
   std::error_code error;
@@ -36,7 +36,7 @@ void refuse_to_overwrite(const fs::path& path) {
     return;
   }
   throw InvalidArgument(
-      fmt::format("{} is there and was not written by headroom report; move it or name another "
+      fmt::format("{} exists and was not written by headroom report; move it or name another "
                   "folder with --out",
                   path.string()));
 }

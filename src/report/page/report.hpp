@@ -14,10 +14,10 @@ struct WrittenReport {
   std::vector<std::string> warnings;  ///< such as pictures that could not be drawn
 };
 
-/// Writes `index.html`, `report.md`, `pictures/` and `results.csv`. Files of these names that
-/// headroom did not write are left alone.
+/// Writes `index.html`, `report.md`, `pictures/` and `results.csv`. Never overwrites a
+/// page or a Markdown file that headroom did not write.
 /// @throws FileError for results of more than one machine; ResourceError for a folder that cannot
-///         be written; InvalidArgument if a file of someone else is in the way.
+///         be written; InvalidArgument if such a file is in the way.
 WrittenReport write_report(const record::ResultsFolder& folder, const std::filesystem::path& out);
 
 }  // namespace headroom::report

@@ -35,8 +35,8 @@ Shapes with_most_heads(const Findings& findings) {
   return shapes;
 }
 
-// One where the recommended backend leads; of these the one with the most rivals, then the one with
-// the most work.
+// A shape where the recommended backend leads: the one with the most rivals, then the one with the
+// most work.
 const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) {
   const auto weight = [&](const ShapeFindings* shape) {
     return std::make_tuple(shape->leads(backend), timed_cells(*shape),
@@ -47,7 +47,7 @@ const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) 
       [&](const ShapeFindings* a, const ShapeFindings* b) { return weight(a) < weight(b); });
 }
 
-// The backend that leads in the most shapes; between equals the one that is nearer to the fastest.
+// The backend that leads in the most shapes; a tie goes to the one that is closer to the fastest.
 std::string recommended(const Shapes& shapes) {
   struct Standing {
     std::size_t leads = 0;
@@ -101,7 +101,8 @@ Conclusion conclude(const Findings& findings) {
   if (best == nullptr) best = focus.winner();
   const bool more = findings.shapes.size() > shapes.size();
   conclusion.sentences = {
-      paragraph({sureness_sentence(backend, shapes), focus_sentence(focus, *best)}),
+      paragraph({link_sentence(focus, *best), focus_sentence(focus, *best),
+                 sureness_sentence(backend, shapes)}),
       paragraph({limit_sentence(findings, *best->cell)}),
       paragraph({split_sentence(focus), more ? overall_sentence(findings) : Prose()})};
   std::erase_if(conclusion.sentences, [](const Prose& prose) { return prose.empty(); });

@@ -1,4 +1,4 @@
-// The verdict of a report: what to link, by how much, how sure that is, and what is left.
+// The verdict of a report: what to link, the speed-up, how clear that is, and what remains.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@ namespace headroom::report {
 
 struct Conclusion {
   Prose headline;                ///< such as "For 96 heads, link tbb."
-  std::vector<Prose> sentences;  ///< nothing that an interval does not support
+  std::vector<Prose> sentences;  ///< paragraphs; no claim without an interval
   Table most_heads;              ///< the shapes with the most heads; no rows without any time
-  Table every_shape;             ///< all of them
+  Table every_shape;             ///< all shapes with a time
 };
 
 Conclusion conclude(const Findings& findings);

@@ -1,4 +1,4 @@
-// What was measured on, how, and what is in doubt.
+// Which machine was measured, how, and what is in doubt.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace headroom::report {
 /// Processor, memory, instruction set, build, conditions and measured peaks.
 Table machine_facts(const record::ResultsFolder& folder);
 
-/// Backends with their libraries; those that were not there with the reason.
+/// Backends with their libraries; for a missing one, the reason.
 Table backend_rows(const record::ResultsFolder& folder);
 
-/// Threads, samples, counting of operations, baselines, and the rule by which cells are told apart.
+/// Threads, samples, how operations are counted, baselines, and the rule that distinguishes cells.
 Table method_facts(const Findings& findings);
 
 /// The noise floor, and how far the control moved for each number of threads.
@@ -24,13 +24,13 @@ Table noise_facts(const Findings& findings);
 /// Cells without a time, with the status and the reason.
 Table table_without_times(const record::ResultsFolder& folder);
 
-/// What a reader must know before the figures: dropped lines, missing cells, warnings of the sweep.
+/// What a reader must know before the figures: dropped lines, missing cells, the sweep's warnings.
 std::vector<Prose> remarks(const record::ResultsFolder& folder);
 
-/// The arguments that measure the same again; empty where the sweep did not record its axes.
+/// The command that repeats the sweep; empty where the sweep did not record its axes.
 std::string repeating_command(const nlohmann::ordered_json& environment);
 
-/// @throws FileError if the lines cannot be of one machine: its environment describes another.
+/// @throws FileError if a line cannot come from the machine that the environment describes.
 void check_one_machine(const record::ResultsFolder& folder);
 
 }  // namespace headroom::report

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Any value as people read it: text without quotes, a list with commas, null as `otherwise`.
+// Any value for people: text without quotes, a list with commas, null as `otherwise`.
 std::string said(const ordered_json& value, const std::string& otherwise = "not known") {
   if (value.is_null()) return otherwise;
   if (value.is_string()) return value.get<std::string>();
@@ -118,11 +118,12 @@ void check_one_machine(const record::ResultsFolder& folder) {
   if (!isa.is_string()) return;
   for (const record::CellResult& result : folder.results) {
     if (!result.control || result.control->isa == isa) continue;
-    throw FileError(fmt::format(
-        "{}: {} was measured beside a control of {}, and environment.json is of a machine or run "
-        "with {}; keep the results of each machine in a folder of their own",
-        (folder.path / "results.jsonl").string(), result.cell.id, result.control->isa,
-        isa.get<std::string>()));
+    throw FileError(
+        fmt::format("{}: {} was measured beside a control of {}, but environment.json describes a "
+                    "machine or run "
+                    "with {}; keep the results of each machine in a separate folder",
+                    (folder.path / "results.jsonl").string(), result.cell.id, result.control->isa,
+                    isa.get<std::string>()));
   }
 }
 

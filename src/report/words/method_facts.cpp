@@ -18,7 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 using record::CellResult;
 
-// Values come from a file; what a shell would read as more than one word is quoted.
+// Values come from a file; what a shell would split or expand is quoted.
 std::string shell_word(const std::string& text) {
   const auto harmless = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -44,10 +44,11 @@ std::string samples_text(const record::ResultsFolder& folder) {
   }
   if (most == 0) return "none";
   const ordered_json& min_time = value_at(folder.environment, "/sweep/min_time_s");
-  return fmt::format(
-      "{} a cell{}, the rivals of a shape in random order",
-      least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
-      min_time.is_number() ? fmt::format(", each of {:g} s at least", min_time.get<double>()) : "");
+  return fmt::format("{} per cell{}; the rivals of a shape run in random order",
+                     least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
+                     min_time.is_number()
+                         ? fmt::format(", each at least {:g} s long", min_time.get<double>())
+                         : "");
 }
 
 std::string caches_text(const record::ResultsFolder& folder) {
@@ -55,18 +56,19 @@ std::string caches_text(const record::ResultsFolder& folder) {
   for (const CellResult& result : folder.results) {
     cold += result.cache == plan::CacheState::cold ? 1 : 0;
   }
-  if (cold == 0) return "warm: passes follow each other, so that small layers stay in the caches";
+  if (cold == 0) return "warm: passes run back to back, so small layers stay in the caches";
   if (cold == folder.results.size()) return "cold: emptied before every pass";
   return "mixed: some cells were measured with emptied caches, others with warm ones";
 }
 
-std::string told_apart(const Findings& findings) {
+std::string distinguished(const Findings& findings) {
   return fmt::format(
-      "faster and slower take both: the whole 95 % bootstrap interval of the ratio of medians "
-      "beyond {:.1f} %{}, and p < {} (Mann-Whitney, corrected for all {} by Benjamini-Hochberg). "
-      "{} of them compare samples divided by the control beside them.",
+      "faster or slower requires both: the 95 % bootstrap confidence interval of the ratio of "
+      "medians lies wholly beyond {:.1f} %{}, and p < {} (Mann-Whitney, corrected over all {} by "
+      "Benjamini-Hochberg). In {} of them each sample is divided by the control beside it.",
       100 * findings.margin,
-      findings.noise_floor >= findings.margin ? " (the noise floor)" : " (the least that matters)",
+      findings.noise_floor >= findings.margin ? " (the noise floor)"
+                                              : " (the smallest difference that matters)",
       judge::kSignificance, counted(findings.comparisons, "comparison"), findings.by_control);
 }
 
@@ -99,21 +101,21 @@ Table method_facts(const Findings& findings) {
   add_threads(table, folder);
   add("samples", samples_text(folder));
   add("time",
-      "one forward pass; the median, with its 95 % bootstrap interval. Packing of weights "
-      "is apart, as set-up");
+      "one forward pass; the median, with its 95 % bootstrap confidence interval. Packing the "
+      "weights is reported separately, as set-up");
   add("caches", caches_text(folder));
   add("operations",
-      "a multiplication and an addition are two; only the products that the mask leaves: "
+      "a multiplication and an addition count as two; masked products do not count: "
       "2·B·T·d_in·3·d_out for query, key and value + 2·B·T·(T+1)·d_out for causal attention "
       "(4·B·T²·d_out without a mask) + 2·B·T·d_out·d_proj for the output");
   table.rows.push_back({{plain("baseline")},
                         {plain("speed-ups over "), code(std::string(baseline_backend())),
-                         plain(": scalar loops as the definition reads, of the same shape and "
+                         plain(": scalar loops that follow the definition, for the same shape and "
                                "formulation, on one thread")}});
-  add("told apart", told_apart(findings));
+  add("distinguished", distinguished(findings));
   add("check",
-      "every cell was held against a double-precision reference in the same run before "
-      "it was timed");
+      "every cell was checked against a double-precision reference in the same run, before it "
+      "was timed");
   const std::string command = repeating_command(folder.environment);
   if (command.empty()) {
     add("repeat it", "not known: the sweep did not record its arguments");
@@ -139,7 +141,7 @@ std::string repeating_command(const ordered_json& environment) {
     if (!value.is_number() || value.get<double>() == usual) return;
     command += fmt::format(" {} {:g}", option, value.get<double>());
   };
-  // What a sweep does unless it is told otherwise need not be said.
+  // Defaults of a sweep are left out.
   add("--repetitions", "/sweep/repetitions_asked", 9);
   add("--min-time", "/sweep/min_time_s", 0.05);
   add("--seed", "/sweep/seed", 1);
@@ -153,7 +155,7 @@ Table noise_facts(const Findings& findings) {
   const std::optional<judge::NoiseFloor> measured = judge::noise_floor(results);
   std::string floor = "not measured: no shape had a layer timed twice";
   if (measured) {
-    floor = fmt::format("{:.1f} % between one layer and itself, timed twice in {}",
+    floor = fmt::format("{:.1f} % between two timings of the same layer, in {}",
                         100 * measured->floor, counted(measured->count, "shape"));
   } else if (findings.noise_floor > 0) {
     floor = fmt::format("{:.1f} %, as recorded", 100 * findings.noise_floor);
@@ -163,7 +165,7 @@ Table noise_facts(const Findings& findings) {
     table.rows.push_back(
         {{plain(fmt::format("control on {}", counted(drift.threads, "thread")))},
          {plain(fmt::format(
-             "{:.1f} GFLOP/s, moved by {:.1f} % from cell to cell, by {:.1f} % within one",
+             "{:.1f} GFLOP/s, varied by {:.1f} % between cells and by {:.1f} % within a cell",
              drift.gflops, 100 * drift.between, 100 * drift.within))}});
   }
   return table;

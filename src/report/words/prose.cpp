@@ -10,7 +10,8 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// A code span ends at as many backticks as it began with, so it begins with one more than it holds.
+// A code span ends at as many backticks as it began with, so its fence is longer than any run
+// inside.
 std::string markdown_code(std::string_view text) {
   std::size_t longest = 0;
   std::size_t run = 0;
@@ -81,7 +82,7 @@ std::string html(const Prose& prose) {
 }
 
 std::string html(const Table& table, std::string_view caption) {
-  // Reachable by keyboard, because a narrow screen scrolls it.
+  // Focusable, so that a keyboard can scroll it on a narrow screen.
   std::string text = fmt::format(
       "<div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table>\n"
       "<caption>{0}</caption>\n<thead><tr>",

@@ -1,5 +1,5 @@
-// Sentences that are written once and set as HTML and as Markdown. Names in them come from files,
-// so that every piece is escaped where it is set.
+// Sentences that are written once and rendered as HTML and as Markdown. Names in them come from
+// files, so every piece is escaped when it is rendered.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Piece {
   std::string text;
 };
 
-/// A sentence or a paragraph; pieces are put together without spaces of their own.
+/// A sentence or a paragraph; pieces are joined without spaces.
 using Prose = std::vector<Piece>;
 
 Piece plain(std::string text);
@@ -25,7 +25,7 @@ Piece code(std::string text);
 struct Table {
   struct Column {
     std::string head;
-    bool number = false;  ///< aligned to the right
+    bool number = false;  ///< right-aligned
   };
   std::vector<Column> columns;
   std::vector<std::vector<Prose>> rows;
@@ -37,7 +37,7 @@ std::string escape_html(std::string_view text);
 std::string html(const Prose& prose);
 std::string html(const Table& table, std::string_view caption);
 
-/// In a table's cell or in running text; a line break becomes a space.
+/// For a table cell or running text; a line break becomes a space.
 std::string escape_markdown(std::string_view text);
 std::string markdown(const Prose& prose);
 std::string markdown(const Table& table);

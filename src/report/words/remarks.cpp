@@ -29,13 +29,13 @@ void add_missing(const record::ResultsFolder& folder, std::vector<Prose>& remark
   }
   if (found > cells) {
     remarks.push_back(
-        {plain(fmt::format("{} cells stand here where one sweep planned {}: lines "
-                           "of another run were added, perhaps of another machine.",
+        {plain(fmt::format("there are {} cells, but the sweep planned {}: lines of "
+                           "another run were added, perhaps from another machine.",
                            found, cells))});
   }
 }
 
-// Of a run and of those that continued it, or were merged into it.
+// From a run, and from the runs that continued it or were merged into it.
 void collect_warnings(const ordered_json& run, std::vector<std::string>& all) {
   const ordered_json& warnings = value_at(run, "/warnings");
   if (warnings.is_array()) {
@@ -50,7 +50,7 @@ void collect_warnings(const ordered_json& run, std::vector<std::string>& all) {
   }
 }
 
-// A sweep that was cut short could not record what it went through.
+// A sweep that was cut short could not record its own warnings, so they are derived again.
 void add_run_warnings(const record::ResultsFolder& folder, std::vector<Prose>& remarks) {
   std::vector<std::string> all;
   collect_warnings(folder.environment, all);

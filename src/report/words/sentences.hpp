@@ -12,23 +12,27 @@ namespace headroom::report {
 /// Shapes that have a time.
 using Shapes = std::vector<const ShapeFindings*>;
 
-/// How surely the backend is the one to link for these shapes. @pre at least one shape.
+/// What to link, which formulation to use, and the speed-up. Where `naive` has no time for the
+/// shape, the speed-up is over the backend that is furthest behind.
+Prose link_sentence(const ShapeFindings& focus, const Contest& best);
+
+/// How clearly the backend wins these shapes. @pre at least one shape.
 Prose sureness_sentence(const std::string& backend, const Shapes& shapes);
 
-/// What the cell takes, and how it stands against `naive` and the best of the other backends.
+/// How long a pass takes, and how that compares with the next backend and the other formulations.
 Prose focus_sentence(const ShapeFindings& focus, const Contest& best);
 
-/// How far the cell is from what the machine can do.
+/// How close the cell comes to the machine's limit.
 Prose limit_sentence(const Findings& findings, const record::CellResult& cell);
 
-/// What one matrix split into heads wins over one small matrix a head, backend by backend; empty
-/// where nothing was measured.
+/// The speed-up of one wide matrix over one small matrix per head, for each backend; empty where
+/// nothing was measured.
 Prose split_sentence(const ShapeFindings& focus);
 
-/// In how many shapes which backend wins.
+/// Which backend wins in how many shapes.
 Prose overall_sentence(const Findings& findings);
 
-/// How many cells have which status where none has a time.
+/// How many cells have which status, for a folder without any time.
 Prose without_times(const Findings& findings);
 
 }  // namespace headroom::report

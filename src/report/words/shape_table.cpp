@@ -20,7 +20,7 @@ Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
 Prose speed_up(const std::optional<Versus>& versus) {
   if (!versus) return {plain("-")};
   if (versus->difference.verdict == Verdict::not_distinguishable) {
-    return {plain("not told apart")};
+    return {plain("n.d.")};
   }
   return {plain(times(versus->speed_up()))};
 }
@@ -49,9 +49,9 @@ Prose sureness(const ShapeFindings& shape) {
   if (next == nullptr) return {plain("nothing to compare")};
   if (!next->behind_fastest->difference.enough) return {plain("unknown: too few samples")};
   std::vector<std::string> leaders = shape.leaders();
-  if (leaders.size() == 1) return {strong("sure")};
+  if (leaders.size() == 1) return {strong("clear")};
   leaders.erase(leaders.begin());
-  Prose prose{plain("level with ")};
+  Prose prose{plain("tied with ")};
   append(prose, listed(leaders));
   return prose;
 }
@@ -64,7 +64,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                    {"tokens", true},
                    {"width", true},
                    {"link", false},
-                   {"how sure", false},
+                   {"result", false},
                    {"threads", true},
                    {"time", true},
                    {"±", true},

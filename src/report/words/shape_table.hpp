@@ -1,4 +1,4 @@
-// Which backend to link for each shape, and how sure that is.
+// Which backend to link for each shape, and how clear that is.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace headroom::report {
 
-/// A row a shape. @pre each has a cell with a time.
+/// One row per shape. @pre each has a cell with a time.
 Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes);
 
 }  // namespace headroom::report

@@ -59,7 +59,7 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
   if (roof && roof->memory_bound && (cold || !roof->fits_in_cache)) {
     return Share{result.gflops / roof->gflops, true};
   }
-  // The rate beside each sample, not the one taken once: the clock drifts.
+  // The rate measured beside each sample, not the one measured once: the clock drifts.
   if (result.control) {
     return Share{record::share_of_control(result.shape.flops().total(), result.time.samples,
                                           result.control->gflops),

@@ -1,4 +1,4 @@
-// How cells, shapes and figures are called in a report, the same everywhere.
+// Names of cells, shapes and figures, the same everywhere in a report.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ std::string range(const statistics::Interval& interval);
 /// Backend and formulation, such as `"tbb/split"`.
 std::string name_of(const record::CellResult& result);
 
-/// Such as `"128 tokens, width 6144"`; a batch and heads of another width than usual follow.
+/// Such as `"128 tokens, width 6144"`; a batch above 1 and an unusual input width follow.
 std::string name_of(const Shape& shape);
 
 /// Names set as code, joined by commas and a last `and`.

@@ -14,7 +14,7 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 inline constexpr float kMinusInfinity = -__builtin_inff();
 
-/// What a tile of query rows carries from one block of keys to the next.
+/// The state that a tile of query rows carries from one block of keys to the next.
 struct TileState {
   std::int64_t row = 0;  ///< first query row
   std::int64_t rows = 0;
@@ -94,7 +94,7 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const TileState& tile,
 
 HEADROOM_INLINE float exp2_scalar(float x) { return exp2(Vec(x)).data[0]; }
 
-/// Takes the block's maxima into the running ones; sums and output so far shrink accordingly.
+/// Merges the block's maxima into the running ones and rescales sums and output accordingly.
 HEADROOM_INLINE void raise_maximum(const AttendTask& task, const TileState& tile,
                                    const float* block_max, std::int64_t cols) {
   for (std::int64_t r = 0; r < tile.rows; ++r) {
@@ -116,7 +116,7 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const TileState& tile,
                                  const KeyBlock& block, float* scores, float* factors) {
   const Vec scale(task.scale);
   for (int r = 0; r < MR; ++r) {
-    // Rows that have only seen -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
+    // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
     const float max = tile.max[r] == kMinusInfinity ? 0.0F : tile.max[r];
     const Vec shift(-max * task.scale);
     Vec sum = load(tile.sum + r * kLanes);
@@ -189,7 +189,7 @@ template <int MR>
   }
 }
 
-/// Output rows divided by their sums, written where the caller wants them.
+/// Divides output rows by their sums and writes them to the destination.
 HEADROOM_INLINE void finish_tile(const AttendTask& task, const TileState& tile) {
   const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
@@ -219,8 +219,8 @@ HEADROOM_INLINE TileState start_tile(const AttendTask& task, std::int64_t t, flo
   return tile;
 }
 
-/// Every tile of the task goes through a block of keys before the next block, so that the block's
-/// keys and values are read from the L2 for all but the first tile.
+/// All tiles of the task process a block of keys before the next block, so that all but the first
+/// tile read its keys and values from the L2.
 inline void attend(const AttendTask& task) {
   const std::int64_t depth = (task.head_dim + kChunk - 1) / kChunk * kChunk;
   const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;

@@ -8,13 +8,13 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 /// With n = round(x) and r = x - n in [-1/2, 1/2], 2^x = 2^(n-1) * (2 * 2^r). The second factor is
 /// a degree-6 polynomial, minimax in relative error (2.6e-9, far below half an ulp of 6e-8; degree
 /// 5 reaches only 4.3e-7). Adding a large number rounds x to n and leaves n + 126 in the low bits
-/// of the sum, which shifted into the exponent field are the first factor. For n = -126 that field
+/// of the sum; shifted into the exponent field they are the first factor. For n = -126 that field
 /// is 0, so results below 2^-125.5 are exactly 0: a clamp to the smallest normal, or a denormal,
 /// would make every later product many times slower. The other results are normal.
 ///
-/// The product passes a NaN on; adding n to the exponent bits instead would turn some into numbers.
+/// The product propagates NaN; adding n to the exponent bits instead would turn some into numbers.
 HEADROOM_INLINE Vec exp2(const Vec& unclamped) {
-  const Vec x = max_or_second(Vec(-126.0F), unclamped);  // in this order a NaN stays one
+  const Vec x = max_or_second(Vec(-126.0F), unclamped);  // this order keeps NaN
   constexpr float kRound = 12582912.0F + 126.0F;         // 1.5 * 2^23, so that the sum's ulp is 1
   const Vec rounded = x + Vec(kRound);
   const Vec r = x - (rounded - Vec(kRound));

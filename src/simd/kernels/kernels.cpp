@@ -1,4 +1,4 @@
-// The kernels of one instruction-set level; compiled once a level, see cmake/HeadroomIsa.cmake.
+// The kernels of one instruction-set level; compiled once per level, see cmake/HeadroomIsa.cmake.
 
 #include "simd/kernels/attend_kernel.hpp"
 #include "simd/kernels/pack_keys.hpp"
@@ -33,7 +33,7 @@ void softmax_tile(float* scores, float* sums) {
   for (int r = 0; r < kTileRows; ++r) sums[r] = sum_lanes(load(partial_sums + r * kLanes));
 }
 
-/// As many independent chains as the register tile keeps, so that the latency is hidden.
+/// As many independent chains as the register tile has, to hide the latency.
 double fma_chain(std::int64_t iterations, float* sink) {
   constexpr int kChains = 2 * kTileRows;
   Vec acc[kChains];
@@ -50,8 +50,8 @@ double fma_chain(std::int64_t iterations, float* sink) {
   return 2.0 * kChains * kLanes * static_cast<double>(iterations);
 }
 
-/// Eight independent chains, and the next lines asked for early: the processor's own prefetching
-/// stops at the end of every page.
+/// Eight independent chains with software prefetch, because the hardware prefetcher stops at page
+/// boundaries.
 float read_sum(const float* x, std::int64_t count) {
   constexpr int kChains = 8;
   constexpr std::int64_t kAhead = 1024;

@@ -1,4 +1,4 @@
-// Keys transposed into panels, so that a score is a chain over head_dim like any other product.
+// Transposes keys into panels, so that a score is a chain over head_dim like any other product.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// One step of a transpose in registers: exchanges the blocks of `D` lanes that stand off the
-/// diagonal of rows a and b, which are `D` rows apart. The compiler's shuffle, because xsimd 8.1
+/// One step of a transpose in registers: exchanges the off-diagonal blocks of `D` lanes of rows a
+/// and b, which are `D` rows apart. The compiler's shuffle, because xsimd 8.1
 /// has no transpose and its zip works within 128-bit lanes on some levels and across them on
 /// others.
 template <int D, int... I>

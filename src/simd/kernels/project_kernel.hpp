@@ -5,8 +5,8 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Vectors of the widest tile for so few rows: accumulators stay within the full tile's number, and
-/// few rows still have enough independent chains to hide the latency of a multiply-add.
+/// Width in vectors of the widest tile for few rows: no more accumulators than a full tile has, but
+/// enough independent chains to hide the latency of a multiply-add.
 template <int MR>
 inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 8
                                     : MR * 4 <= 2 * kTileRows ? 4
@@ -36,7 +36,7 @@ template <int NV>
 HEADROOM_INLINE Destination<NV> find_destination(const ProjectTask& task, const TileCall& call) {
   Destination<NV> to;
   to.whole = call.column + NV * kLanes <= task.cols;
-  std::int64_t block = call.column / task.block_cols;  // one division a tile: it takes long
+  std::int64_t block = call.column / task.block_cols;  // one division per tile, because it is slow
   std::int64_t inside = call.column - block * task.block_cols;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
@@ -72,8 +72,8 @@ template <int NV>
   }
 }
 
-// Every access to the accumulators has constant indices: one loop that is not unrolled, and the
-// compiler keeps them in memory all the time.
+// Every access to the accumulators has constant indices: a single loop that is not unrolled makes
+// the compiler keep them in memory throughout.
 template <int MR, int NV>
 HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* partial) {
 #pragma GCC unroll 16
@@ -97,7 +97,7 @@ HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
       for (int r = 0; r < MR; ++r) acc.v[r][v] = load(call.partial + (r * NV + v) * kLanes);
     }
   }
-  // A wide tile has few multiply-adds a load and would wait for its own questions.
+  // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
   accumulate<MR, NV, NV <= 2>(acc, call.a, call.b, call.panel_stride, call.depth);
   if (call.last) {
     const Destination<NV> to = find_destination<NV>(task, call);
@@ -166,9 +166,9 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, 
     pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride, rows, stage.depth,
               packed + (row - first_row) * padded);
   }
-  // A panel's stage stays in the nearest cache while the tiles of packed rows go by. Tiles of few
-  // rows take several panels at a time; all tiles of a task differ by at most one row, so they may
-  // differ in how many panels they take: each walks the panels on its own.
+  // A panel's stage stays in the nearest cache while the tiles of packed rows pass over it. Tiles
+  // of few rows take several panels at a time. The tiles of a task differ by at most one row, so
+  // they may take different numbers of panels: each walks the panels on its own.
   const std::int64_t group = 4;  // panels of the widest tile
   for (std::int64_t g = task.panel_begin; g < task.panel_end; g += group) {
     const std::int64_t end = g + group < task.panel_end ? g + group : task.panel_end;

@@ -1,7 +1,7 @@
 // The register tile that both operations are made of: MR rows of packed A times NV vectors of B.
 //
-// AVX-512 has two multiply-adds a cycle with a latency of 4, so at least 8 accumulators must be in
-// flight; 14 x 2 vectors keep 28. A depth step costs 14 broadcasts and 2 loads for 28
+// AVX-512 does two multiply-adds per cycle with a latency of 4, so at least 8 accumulators must be
+// in flight; 14 x 2 vectors keep 28. A depth step costs 14 broadcasts and 2 loads for 28
 // multiply-adds, 16 loads in 14 cycles with two load ports; using memory operands instead would
 // cost 28 loads.
 #pragma once
@@ -20,8 +20,8 @@ struct Accumulators {
 template <int NV>
 inline constexpr int kVectorsPerPanel = NV == 1 ? 1 : 2;
 
-/// Depth steps by which panels are asked for in advance: 8 KiB of a full AVX-512 panel, because the
-/// processor's own prefetching stops at every 4 KiB and then waits for memory.
+/// Prefetch distance of panels in depth steps: 8 KiB of a full AVX-512 panel, because the hardware
+/// prefetcher stops at every 4 KiB page and then waits for memory.
 inline constexpr int kPanelAhead = 64;
 /// Not into the L1, which the rows of the tile need.
 inline constexpr int kIntoL2 = 2;
@@ -46,11 +46,11 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
   }
 }
 
-/// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds: its bits
-/// depend neither on the tile that it falls in nor on where the depth is cut into stages.
+/// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds. Its bits
+/// depend neither on its tile nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of `kRow` values of one panel; further panels at `panel_stride`
-/// @tparam kAskAhead for panels that come from beyond the L2
+/// @tparam kAskAhead prefetch panels, for those that come from beyond the L2
 template <int MR, int NV, bool kAskAhead, int kRow = kVectorsPerPanel<NV>* kLanes>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride, std::int64_t depth) {
@@ -65,7 +65,7 @@ HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const
     depth_step<MR, NV, kAskAhead>(acc, a + k, b + k * kRow, panel_stride);
 }
 
-/// Floats of a row that packing asks for in advance.
+/// Prefetch distance of packing, in floats of a row.
 inline constexpr std::int64_t kPackAhead = 8 * kChunk;
 
 /// Copies `rows` rows of `depth` values into chunks of `rows x kChunk`; the last chunk's unused
@@ -77,7 +77,7 @@ HEADROOM_INLINE void pack_rows(const float* x, std::int64_t stride, std::int64_t
     for (std::int64_t r = 0; r < rows; ++r) {
       const float* from = x + r * stride + k;
       float* to = out + r * kChunk;
-      // The rows are too many streams for the processor to follow; past the end it does no harm.
+      // The rows are too many streams for the hardware prefetcher; past the end it is harmless.
       __builtin_prefetch(from + kPackAhead);
       if (width == kChunk) {
         for (int i = 0; i < kChunk; i += kLanes) store(to + i, load(from + i));

@@ -1,6 +1,6 @@
 // The vector of one instruction-set level, and what differs between xsimd versions.
 //
-// Included only by files compiled once a level, inside namespaces named after the level. Nothing
+// Included only by files compiled once per level, inside namespaces named after the level. Nothing
 // here may call inline functions of the standard library: see cmake/HeadroomIsa.cmake.
 #pragma once
 
@@ -28,8 +28,8 @@ using Arch = xsimd::neon64;
 inline constexpr int kFullTileRows = 12;  // 24 accumulators in 32 registers
 #endif
 
-// A sanitizer guards every access of every unrolled tile, which takes the compiler many minutes.
-// A low tile takes the same paths through the same code; one test has the full ones.
+// A sanitizer checks every access of every unrolled tile, which takes the compiler many minutes.
+// A low tile takes the same paths through the same code; one test covers full tiles.
 #if (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)) && !defined(HEADROOM_FULL_TILES)
 inline constexpr int kTileRows = 3;
 #else
@@ -55,7 +55,7 @@ HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {
 }
 
 /// The larger of each pair of lanes, and `b` where either is a NaN: what x86 does, and what xsimd
-/// gives the other way around from 14.0 on. (On NEON a NaN from either side arrives.)
+/// does the other way around since 14.0. (On NEON a NaN from either side propagates.)
 HEADROOM_INLINE Vec max_or_second(const Vec& a, const Vec& b) {
 #if XSIMD_VERSION_MAJOR < 14
   return xsimd::max(a, b);
@@ -66,14 +66,14 @@ HEADROOM_INLINE Vec max_or_second(const Vec& a, const Vec& b) {
 
 /// `2^(n - 127)` for lanes whose low bits are `n`; 0 for `n = 0`.
 HEADROOM_INLINE Vec low_bits_as_exponent(const Vec& v) {
-#if XSIMD_VERSION_MAJOR < 11  // the template argument was a batch, and is now its element
+#if XSIMD_VERSION_MAJOR < 11  // the template argument was the batch type, now its element type
   return xsimd::bitwise_cast<Vec>(xsimd::bitwise_cast<IntVec>(v) << 23);
 #else
   return xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(v) << 23);
 #endif
 }
 
-/// Every lane gets the value of the lane whose index differs in the bits of `D`. The compiler's
+/// Each lane gets the value of the lane whose index differs in the bits of `D`. The compiler's
 /// shuffle, because xsimd 8.1 has none across all lanes of every level.
 template <int D, int... I>
 HEADROOM_INLINE Vec swap_lanes(const Vec& v, std::integer_sequence<int, I...>) {

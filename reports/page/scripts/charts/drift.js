@@ -29,14 +29,14 @@
 
   headroom.charts.push({
     name: "drift",
-    title: "Noise and drift while it was measured",
+    title: "Noise and drift during the measurement",
     uses: [],
     empty: "No control was measured beside these cells, so drift is unknown.",
     note: (model) =>
-      "Lines: the multiply-add rate beside each cell, in the order in which cells finished, against its " +
-      "median. Diamonds: one layer against itself, timed twice (A/A). Band: " +
+      "Lines: the multiply-add rate beside each cell relative to its median, in the order in which cells " +
+      "finished. Diamonds: two timings of the same layer (A/A). Band: " +
       (model.noiseFloor > 0 ? "the noise floor, " + format.percent(model.noiseFloor) + "."
-        : "3 %, for there is no noise floor."),
+        : "3 %, because no noise floor was measured."),
     height: () => 320,
 
     draw(model, selection, view) {
@@ -50,7 +50,7 @@
         grid: { left: 62, right: 18, top: 40, bottom: 50 },
         xAxis: { ...chart.axis(view, "cells in the order in which they finished", { nameGap: 28 }), type: "value",
           min: 1, max: model.measured.length, splitLine: { show: false } },
-        yAxis: { ...chart.axis(view, "away from the median", { nameGap: 46 }), type: "value",
+        yAxis: { ...chart.axis(view, "difference from the median", { nameGap: 46 }), type: "value",
           axisLabel: { color: view.theme.text, formatter: "{value} %" } },
         tooltip: {
           ...chart.base(view).tooltip,
@@ -76,7 +76,7 @@
     },
 
     table: (model) => ({
-      columns: [["order", 1], ["cell"], ["control, GFLOP/s", 1], ["from the median", 1], ["A/A", 1]],
+      columns: [["order", 1], ["cell"], ["control, GFLOP/s", 1], ["difference from the median", 1], ["A/A", 1]],
       rows: [...linesOf(model).values()].flat().sort((a, b) => a.place - b.place).map((item) => [
         item.place, item.cell.id, format.digits(item.gflops, 4), item.off.toFixed(1) + " %",
         item.cell.again ? (100 * (item.cell.again.ratio - 1)).toFixed(1) + " %" : "",

@@ -1,8 +1,8 @@
-// How far each result is from the double-precision reference, beside its limit.
+// The error of each result against the double-precision reference, relative to its limit.
 (() => {
   const { chart, format } = headroom;
 
-  // An exact result has no place on a logarithmic axis; it stands at the foot.
+  // An exact result has no place on a logarithmic axis, so it is drawn at the bottom.
   const kFoot = 1e-4;
   const share = (cell) => Math.max(kFoot, cell.error.nrmse / cell.error.limit);
   const cellsOf = (model, selection) =>
@@ -10,12 +10,12 @@
 
   headroom.charts.push({
     name: "error-against-limit",
-    title: "Error against its limit",
+    title: "Error relative to its limit",
     uses: ["threads", "backends", "formulations"],
-    empty: "No cell of this choice was checked.",
+    empty: "No cell of this selection was checked.",
     note: () =>
       "All shapes. Normalised root-mean-square error against the double-precision reference, as a " +
-      "share of the limit; a cell beyond the line would have failed and have no time.",
+      "share of the limit; a cell above the line would have failed and would have no time.",
     height: () => 380,
 
     draw(model, selection, view) {
@@ -47,7 +47,7 @@
             ...chart.lineSeries(view, name, cells
               .filter((cell) => cell.backend + "/" + cell.formulation === name)
               .map((cell) => ({
-                // Side by side, so that backends with the same error do not hide each other.
+                // Spread out, so that backends with the same error do not hide each other.
                 value: [Math.max(1, cell.shape.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],
                 cell,
               }))),

@@ -23,12 +23,12 @@
 
   headroom.charts.push({
     name: "split-against-wrapper",
-    title: "What split weights win over the wrapper",
+    title: "Speed-up of split weights over the wrapper",
     uses: ["family", "versus", "threads"],
-    empty: "No split cell of this choice has a wrapper cell of the same backend and threads beside it.",
+    empty: "No split cell of this selection has a wrapper cell of the same backend and threads.",
     note: (model, selection) =>
       selection.versus + ", " + selection.family + ", up to " + format.threads(selection.threads) +
-      ". Above 1 × (blue) one wide matrix is faster than one small matrix a head; below (orange) it " +
+      ". Above 1 × (blue): one wide matrix is faster than one small matrix per head. Below (orange): it " +
       "is slower. Hatched: the same, or not distinguishable. Blank: not measured.",
     height: (model, selection) =>
       110 + 34 * Math.max(2, headroom.distinct(cellsOf(model, selection), (c) => c.shape.tokens).length),
@@ -48,7 +48,7 @@
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(
             selection.versus + ", " + cell.shapeId, [
-              format.times(cell.wrapper.ratio) + " as fast as wrapper (" +
+              format.times(cell.wrapper.ratio) + " as fast as the wrapper (" +
                 format.interval(cell.wrapper, format.times) + ")",
               cell.wrapper.verdict, format.threads(cell.threads)]),
         },

@@ -14,10 +14,10 @@
     name: "phases",
     title: "Where the time goes",
     uses: ["shape", "threads", "backends", "formulations"],
-    empty: "No cell of this choice has its phases measured.",
+    empty: "No cell of this selection has measured phases.",
     note: (model, selection) =>
       selection.shape + ", up to " + format.threads(selection.threads) +
-      ". Shares of one pass; its time stands at the right, the fastest on top.",
+      ". Shares of one pass; its time is on the right, the fastest on top.",
     height: (model, selection) => 92 + 30 * Math.max(2, cellsOf(model, selection).length),
 
     draw(model, selection, view) {

@@ -1,4 +1,4 @@
-// Every cell under the measured roofs of the machine.
+// Every cell under the measured roofs of the machine (roofline model).
 (() => {
   const { chart, format } = headroom;
 
@@ -32,10 +32,10 @@
     name: "roofline",
     title: "Roofline: every cell under the measured limits",
     uses: ["threads", "backends", "formulations"],
-    empty: "No peaks were measured beside these cells, so there are no roofs to draw.",
+    empty: "No peaks were measured with these cells, so there is no roofline to draw.",
     note: (model, selection) =>
-      "All shapes, up to " + format.threads(selection.threads) + ". Bytes are weights, input and " +
-      "output, each moved once; a cell above the slanted roof had them in a cache.",
+      "All shapes, up to " + format.threads(selection.threads) + ". Bytes count weights, input " +
+      "and output, each moved once. A cell above the slanted roof read some of them from a cache.",
     height: () => 460,
 
     draw(model, selection, view) {
@@ -50,7 +50,7 @@
         ...chart.base(view),
         legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 62, right: 18, top: 46, bottom: 50 },
-        xAxis: chart.logAxis(view, "operations for each byte", across),
+        xAxis: chart.logAxis(view, "operations per byte", across),
         yAxis: chart.logAxis(view, "GFLOP/s", up, String, { nameGap: 44 }),
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
         series: [
@@ -66,7 +66,7 @@
     },
 
     table: (model, selection) => ({
-      columns: [["cell"], ["operations a byte", 1], ["GFLOP/s", 1], ["of limit", 1], ["limit"]],
+      columns: [["cell"], ["operations per byte", 1], ["GFLOP/s", 1], ["of limit", 1], ["limit"]],
       rows: cellsOf(model, selection).map((cell) => [
         cell.id, format.digits(cell.intensity), format.digits(cell.gflops),
         cell.share === undefined ? "-" : format.percent(cell.share), cell.limit || "-",

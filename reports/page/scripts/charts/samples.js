@@ -16,7 +16,7 @@
     empty: "No cell has a time.",
     note: (model, selection) => {
       const cell = headroom.cellOf(model, selection);
-      return cell ? cell.id + ". The line is the median, the band its 95 % interval" +
+      return cell ? cell.id + ". The line is the median, the band its 95 % confidence interval" +
         (cell.control ? "; grey: the multiply-add rate measured beside each sample." : ".") : "";
     },
     height: () => 320,

@@ -10,11 +10,11 @@
     name: "speed-up-by-heads",
     title: "Speed-up over naive, by number of heads",
     uses: ["family", "tokens", "threads", "backends", "formulations"],
-    empty: "No cell of this choice has a naive cell of its shape and formulation beside it.",
+    empty: "No cell of this selection has a naive cell of the same shape and formulation.",
     note: (model, selection) =>
       format.count(selection.tokens, "token") + ", " + selection.family + ", up to " +
-      format.threads(selection.threads) + "; against naive of the same formulation on one thread; " +
-      "bars are 95 % intervals, both axes logarithmic.",
+      format.threads(selection.threads) + ". The baseline is naive with the same formulation on " +
+      "one thread. Bars are 95 % confidence intervals; both axes are logarithmic.",
     height: () => 420,
 
     draw(model, selection, view) {

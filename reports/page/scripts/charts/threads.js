@@ -1,8 +1,8 @@
-// What more threads win, for one shape.
+// The speed-up with more threads, for one shape.
 (() => {
   const { chart, format } = headroom;
 
-  // Cells of the shape with more than one number of threads, beside their own on the fewest.
+  // Cells measured on several numbers of threads, each compared with its own on the fewest.
   const scaled = (model, selection) => {
     const cells = model.timed.filter((cell) =>
       cell.shapeId === selection.shape && selection.backends.has(cell.backend) &&
@@ -14,7 +14,7 @@
         const base = line[0];
         found.push({
           name, cell, base: base.threads, ratio: base.time.median / cell.time.median,
-          // The widest that both intervals allow.
+          // The widest range that both intervals allow.
           low: base.time.low / cell.time.high, high: base.time.high / cell.time.low,
         });
       }
@@ -24,13 +24,13 @@
 
   headroom.charts.push({
     name: "thread-scaling",
-    title: "What more threads win",
+    title: "Speed-up with more threads",
     uses: ["shape", "backends", "formulations"],
-    empty: "No chosen cell of this shape was measured on more than one number of threads; " +
+    empty: "No selected cell of this shape was measured on more than one number of threads; " +
       "measure with --threads 1,2 or more.",
     note: (model, selection) =>
-      selection.shape + "; against the same cell on its fewest threads. Bars: as far apart as both " +
-      "95 % intervals allow. The grey line is perfect scaling.",
+      selection.shape + ". The baseline is the same cell on its fewest threads. Bars: the widest range " +
+      "that both 95 % confidence intervals allow. The grey line is perfect scaling.",
     height: () => 360,
 
     draw(model, selection, view) {
@@ -67,7 +67,7 @@
     },
 
     table: (model, selection) => ({
-      columns: [["cell"], ["threads", 1], ["time", 1], ["against the fewest", 1], ["range", 1]],
+      columns: [["cell"], ["threads", 1], ["time", 1], ["over the fewest threads", 1], ["range", 1]],
       rows: scaled(model, selection).map((item) => [
         item.name, item.cell.threads, format.seconds(item.cell.time.median), format.times(item.ratio),
         format.interval(item, format.times),

@@ -10,10 +10,10 @@
     name: "time-by-tokens",
     title: "Time and rate, by number of tokens",
     uses: ["family", "heads", "threads", "backends", "formulations"],
-    empty: "No cell of this choice has a time.",
+    empty: "No cell of this selection has a time.",
     note: (model, selection) =>
       format.count(selection.heads, "head") + ", " + selection.family + ", up to " + format.threads(selection.threads) +
-      "; bars are 95 % intervals, axes logarithmic.",
+      ". Bars are 95 % confidence intervals; all axes are logarithmic.",
     height: () => 620,
 
     draw(model, selection, view) {
