@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
+#include "plan/estimate.hpp"
 #include "reference/oracle_cost.hpp"
+#include "statistics/samples.hpp"
 
 namespace headroom::measure {
 namespace {
@@ -17,6 +20,8 @@ constexpr float kAdversarialScale = 6;
 void scale(Matrix& matrix) {
   for (float& value : matrix.values) value *= kAdversarialScale;
 }
+
+double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
 
 }  // namespace
 
@@ -35,14 +40,35 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   return problem;
 }
 
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y) {
+Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
+                        const BeforePass& before) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
   }
   Checked checked;
+  if (before) before();
   attention.forward(problem.x.view(), y, checked.phases);
   checked.comparison = reference::compare(problem.expected, y, problem.data);
   return checked;
+}
+
+Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
+                  const PhaseTimes& first, const BeforePass& before) {
+  Pace pace{first, total(first)};
+  if (pace.forward >= plan::kShortPass) return pace;
+  // The first pass found fresh memory; it says nothing about the others.
+  std::vector<double> qkv, attend, output;
+  for (int run = 0; run < plan::kPhaseRuns; ++run) {
+    PhaseTimes times;
+    if (before) before();
+    attention.forward(problem.x.view(), y, times);
+    qkv.push_back(times.qkv);
+    attend.push_back(times.attend);
+    output.push_back(times.output);
+    pace.forward = std::min(pace.forward, total(times));
+  }
+  pace.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
+  return pace;
 }
 
 }  // namespace headroom::measure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "headroom/attention.hpp"
 #include "headroom/shape.hpp"
@@ -37,8 +38,22 @@ struct Checked {
   PhaseTimes phases;
 };
 
+/// Done before each pass, such as to empty the caches. May be empty.
+using BeforePass = std::function<void()>;
+
 /// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
 /// nothing, or not everything, cannot pass with what a rival left there.
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y);
+Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
+                        const BeforePass& before = {});
+
+/// How long a pass takes.
+struct Pace {
+  PhaseTimes phases;   ///< the median of each
+  double forward = 0;  ///< seconds of the shortest pass
+};
+
+/// Where a pass is short, takes `plan::kPhaseRuns` more; else the first pass is all there is.
+Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
+                  const PhaseTimes& first, const BeforePass& before = {});
 
 }  // namespace headroom::measure

@@ -20,8 +20,6 @@
 namespace headroom::measure {
 namespace {
 
-double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
-
 std::string isa_in_use(const plan::Cell& cell) {
   for (const BackendInfo& info : backends()) {
     if (info.name == cell.runs() && info.uses_isa && info.available) {
@@ -56,6 +54,7 @@ class GroupMeasurement {
   void measure(const plan::Cell& cell);
   void prepare(Ready& ready);
   bool check(Ready& ready);
+  BeforePass before_pass();
   void time_batch();
   machine::TimedTask task_of(const Ready& ready, const char* suffix);
   std::size_t rival_for_noise() const;
@@ -172,7 +171,7 @@ void GroupMeasurement::prepare(Ready& ready) {
 
 // The check, the phases and how long a pass takes.
 bool GroupMeasurement::check(Ready& ready) {
-  const Checked first = run_and_compare(*ready.attention, problem_, y_.view());
+  const Checked first = run_and_compare(*ready.attention, problem_, y_.view(), before_pass());
   record::CellResult& result = ready.result;
   result.error = first.comparison;
   result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
@@ -180,27 +179,19 @@ bool GroupMeasurement::check(Ready& ready) {
     finish(std::move(result), record::Status::failed, "wrong result: " + first.comparison.reason);
     return false;
   }
-  std::vector<double> qkv{first.phases.qkv};
-  std::vector<double> attend{first.phases.attend};
-  std::vector<double> output{first.phases.output};
-  double forward = total(first.phases);
-  if (forward < plan::kShortPass) {
-    // The first pass found cold caches and fresh memory; it says nothing about the others.
-    qkv.clear(), attend.clear(), output.clear();
-    for (int run = 0; run < plan::kPhaseRuns; ++run) {
-      PhaseTimes times;
-      ready.attention->forward(problem_.x.view(), y_.view(), times);
-      qkv.push_back(times.qkv);
-      attend.push_back(times.attend);
-      output.push_back(times.output);
-      forward = std::min(forward, total(times));
-    }
-  }
-  result.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
-  estimator_.observe(group_.shape, result.cell, forward);
-  ready.forward = forward;
-  ready.repetitions = plan::affordable_repetitions(settings_.timing.repetitions, forward);
+  const Pace pace =
+      measure_pace(*ready.attention, problem_, y_.view(), first.phases, before_pass());
+  result.phases = pace.phases;
+  estimator_.observe(group_.shape, result.cell, pace.forward);
+  ready.forward = pace.forward;
+  ready.repetitions = plan::affordable_repetitions(settings_.timing.repetitions, pace.forward);
   return true;
+}
+
+// Phases are measured as cold as the time.
+BeforePass GroupMeasurement::before_pass() {
+  if (!settings_.timing.cold) return {};
+  return [this] { caches_.empty(); };
 }
 
 machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suffix) {
@@ -214,7 +205,7 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   const double passes = timing.cold ? 1 : std::ceil(timing.min_time / ready.forward);
   task.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(passes));
   task.control = meters_.reader(ready.result.threads);
-  if (timing.cold) task.before = [this] { caches_.empty(); };
+  task.before = before_pass();
   return task;
 }
 

@@ -37,7 +37,7 @@ void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
         "with "
         "the SIMD kernels, or measure with --cache warm");
   }
-  timing.beside += seconds_to_empty_caches();
+  timing.emptying = seconds_to_empty_caches();
 }
 
 SweepSettings settings_of(const SweepRequest& request) {
@@ -49,6 +49,7 @@ SweepSettings settings_of(const SweepRequest& request) {
   settings.timeout = request.timeout;
   settings.memory_limit = machine::usable_memory(request.max_memory);
   set_surroundings(request, settings.timing);
+  if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return settings;
 }
 

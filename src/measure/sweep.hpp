@@ -51,7 +51,8 @@ struct PreparedSweep {
 };
 
 /// Writes nothing and measures nothing.
-/// @throws as `plan::expand`; Unavailable for cold caches where this build has no kernels.
+/// @throws as `plan::expand`; Unavailable for cold caches where this build has no kernels,
+/// ResourceError where memory is too small to empty them.
 PreparedSweep prepare_sweep(const SweepRequest& request);
 
 struct SweepOutcome {

@@ -30,7 +30,8 @@ struct TimingPlan {
   int repetitions = 9;
   double min_time = 0.05;  ///< seconds of a sample; with cold caches a sample is one pass
   bool cold = false;       ///< caches are emptied before each sample
-  double beside = 0;       ///< seconds spent beside each sample, on the control and on the caches
+  double beside = 0;       ///< seconds spent beside each sample, on the control
+  double emptying = 0;     ///< seconds that emptying the caches takes, before each pass
 
   /// Seconds of one sample and of what stands beside it.
   double sample_seconds(double forward_seconds) const;
