@@ -36,7 +36,7 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   if (shape.dropout > 0) problem.data = reference::Data::adversarial;
   problem.expected =
       reference::attention(shape, problem.weights, problem.x.view(),
-                           reference::affordable_rows(shape, max_flops), allowed_cores());
+                           reference::affordable_rows(shape, max_flops, seed), allowed_cores());
   return problem;
 }
 

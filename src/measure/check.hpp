@@ -27,9 +27,10 @@ struct Problem {
 };
 
 /// Draws weights and input from the seed and computes the expected result of as many rows as
-/// `max_flops` allows. Adversarial data has query and key weights scaled so that logits reach
-/// about 100, where a softmax that is careless with its maximum overflows. Its limits are those of
-/// numerics.md: the element bound for adversarial data and for every shape with dropout.
+/// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
+/// scaled so that logits reach about 100, where a softmax that is careless with its maximum
+/// overflows. Its limits are those of numerics.md: the element bound for adversarial data and for
+/// every shape with dropout.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops);
 

@@ -116,6 +116,10 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
                           "the best of the other backends, "));
   }
   prose.push_back(plain("."));
+  const std::string sample = rows_checked(cell);
+  if (!sample.empty()) {
+    prose.push_back(plain(fmt::format(" Its result was checked on {}.", sample)));
+  }
   return prose;
 }
 
