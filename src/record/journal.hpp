@@ -17,7 +17,7 @@ class Journal {
 
   /// Makes the folder and an empty `results.jsonl`; `go_on` takes those that are there already.
   /// @throws ResourceError if that fails, another process writes the folder, or a fresh one holds
-  ///         results already.
+  ///         results already; FileError if a FIFO or the like stands where a file belongs.
   explicit Journal(const std::filesystem::path& folder, Start start = Start::fresh);
   ~Journal();
   Journal(const Journal&) = delete;
