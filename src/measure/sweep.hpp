@@ -44,6 +44,7 @@ struct PreparedSweep {
   SweepSettings settings;
   record::SweepIdentity identity;
   int repetitions_asked = 0;
+  std::optional<std::int64_t> memory_asked;
   machine::LimitKernelsOf limits_of = nullptr;
 
   /// What `environment.json` says of it, without the peaks, which take a while to measure.
