@@ -21,9 +21,9 @@ void scale(Matrix& matrix) {
   for (float& value : matrix.values) value *= kAdversarialScale;
 }
 
-double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
-
 }  // namespace
+
+double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
 
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops) {

@@ -47,6 +47,9 @@ using BeforePass = std::function<void()>;
 Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
                         const BeforePass& before = {});
 
+/// Seconds of all phases together.
+double total(const PhaseTimes& times);
+
 /// How long a pass takes.
 struct Pace {
   PhaseTimes phases;   ///< the median of each

@@ -21,7 +21,8 @@ struct SweepSettings {
   std::int64_t memory_limit = 0;
   std::optional<double> budget;  ///< seconds for the whole sweep
   /// Seconds without a sign from the process that measures, after which it is taken for hung and
-  /// ended. Without a value it is five minutes and ten times what the cells should take.
+  /// ended; ten times what it said that its present step should take come on top. Without a value
+  /// it is five minutes.
   std::optional<double> timeout;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
   machine::ReadKernel reader = nullptr;  ///< empties the caches; needed if they are to be cold

@@ -12,7 +12,9 @@ namespace headroom::measure {
 /// Messages are lines; their first letter says what they are.
 inline constexpr char kStartedMessage = 'S';
 inline constexpr char kFinishedMessage = 'F';  ///< answered with one byte
-inline constexpr char kErrorMessage = 'E';     ///< an exception that ended the worker
+/// A sign of life: how many seconds the step should take that begins.
+inline constexpr char kWorkingMessage = 'W';
+inline constexpr char kErrorMessage = 'E';  ///< an exception that ended the worker
 
 /// Sends all of it. @return whether the other side is still there.
 bool send_all(int socket, std::string_view text);
