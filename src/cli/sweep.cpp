@@ -146,8 +146,8 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
                       "warm: passes run back to back; cold: caches are emptied before each pass "
                       "(default warm)");
   command->add_option("--timeout", options->timeout,
-                      "end a process that sends no message for this long (default: 5m plus ten "
-                      "times what its cells should take)");
+                      "end a process that sends no message for this long plus ten times what its "
+                      "current pass should take (default 5m)");
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));

@@ -45,14 +45,18 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes) {
-  const OpenFile file(path);
-  if (file.handle < 0) fail_system(path, errno);
+void require_regular_file(int handle, const std::filesystem::path& path) {
   struct stat status {};
-  if (::fstat(file.handle, &status) != 0) fail_system(path, errno);
+  if (::fstat(handle, &status) != 0) fail_system(path, errno);
   if (!S_ISREG(status.st_mode)) {
     fail(path, kind_of(status.st_mode), "a regular file is expected; name another");
   }
+}
+
+std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes) {
+  const OpenFile file(path);
+  if (file.handle < 0) fail_system(path, errno);
+  require_regular_file(file.handle, path);
   // The size is a hint only: the file may grow or shrink meanwhile.
   const auto limit = static_cast<std::size_t>(max_bytes);
   std::string text;

@@ -16,6 +16,9 @@ class HEADROOM_API FileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// @throws FileError that names the path if what was opened is no regular file.
+HEADROOM_API void require_regular_file(int handle, const std::filesystem::path& path);
+
 /// The whole file.
 /// @throws FileError that names the path if it is missing, unreadable, not a regular file (a FIFO
 ///         is refused without waiting), or larger than `max_bytes`.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
+#include "plan/estimate.hpp"
 #include "reference/oracle_cost.hpp"
+#include "statistics/samples.hpp"
 
 namespace headroom::measure {
 namespace {
@@ -20,6 +23,8 @@ void scale(Matrix& matrix) {
 
 }  // namespace
 
+double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
+
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops) {
   Problem problem{shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1), {}, data};
@@ -31,18 +36,39 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   if (shape.dropout > 0) problem.data = reference::Data::adversarial;
   problem.expected =
       reference::attention(shape, problem.weights, problem.x.view(),
-                           reference::affordable_rows(shape, max_flops), allowed_cores());
+                           reference::affordable_rows(shape, max_flops, seed), allowed_cores());
   return problem;
 }
 
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y) {
+Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
+                        const BeforePass& before) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
   }
   Checked checked;
+  if (before) before();
   attention.forward(problem.x.view(), y, checked.phases);
   checked.comparison = reference::compare(problem.expected, y, problem.data);
   return checked;
+}
+
+Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
+                  const PhaseTimes& first, const BeforePass& before) {
+  Pace pace{first, total(first)};
+  if (pace.forward >= plan::kShortPass) return pace;
+  // The first pass found fresh memory; it says nothing about the others.
+  std::vector<double> qkv, attend, output;
+  for (int run = 0; run < plan::kPhaseRuns; ++run) {
+    PhaseTimes times;
+    if (before) before();
+    attention.forward(problem.x.view(), y, times);
+    qkv.push_back(times.qkv);
+    attend.push_back(times.attend);
+    output.push_back(times.output);
+    pace.forward = std::min(pace.forward, total(times));
+  }
+  pace.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
+  return pace;
 }
 
 }  // namespace headroom::measure

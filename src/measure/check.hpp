@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "headroom/attention.hpp"
 #include "headroom/shape.hpp"
@@ -25,10 +26,11 @@ struct Problem {
   }
 };
 
-/// Draws weights and input from the seed and computes the expected result for as many rows as
-/// `max_flops` allows. Adversarial data has query and key weights scaled so that logits reach
-/// about 100, where a softmax that does not subtract the maximum overflows. The limits are those of
-/// numerics.md: the element bound for adversarial data and for every shape with dropout.
+/// Draws weights and input from the seed and computes the expected result of as many rows as
+/// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
+/// scaled so that logits reach about 100, where a softmax that is careless with its maximum
+/// overflows. Its limits are those of numerics.md: the element bound for adversarial data and for
+/// every shape with dropout.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops);
 
@@ -37,8 +39,25 @@ struct Checked {
   PhaseTimes phases;
 };
 
-/// Runs the layer once and compares. `y` is filled with NaN first, so that a backend that does not
-/// write every value cannot pass with values that a rival left there.
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y);
+/// Done before each pass, such as to empty the caches. May be empty.
+using BeforePass = std::function<void()>;
+
+/// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
+/// nothing, or not everything, cannot pass with what a rival left there.
+Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
+                        const BeforePass& before = {});
+
+/// Seconds of all phases together.
+double total(const PhaseTimes& times);
+
+/// How long a pass takes.
+struct Pace {
+  PhaseTimes phases;   ///< the median of each
+  double forward = 0;  ///< seconds of the shortest pass
+};
+
+/// Where a pass is short, takes `plan::kPhaseRuns` more; else the first pass is all there is.
+Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
+                  const PhaseTimes& first, const BeforePass& before = {});
 
 }  // namespace headroom::measure

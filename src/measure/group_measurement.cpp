@@ -20,8 +20,6 @@
 namespace headroom::measure {
 namespace {
 
-double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
-
 std::string isa_in_use(const plan::Cell& cell) {
   for (const BackendInfo& info : backends()) {
     if (info.name == cell.runs() && info.uses_isa && info.available) {
@@ -49,6 +47,9 @@ class GroupMeasurement {
     machine::TimedSamples first, second;  // the second of the rival that is timed twice
   };
 
+  void working(double expected_seconds) const {
+    if (events_.working) events_.working(expected_seconds);
+  }
   bool stopped() const { return settings_.stopped && settings_.stopped(); }
   void finish(record::CellResult result, record::Status status, std::string reason);
   bool admitted(const plan::Cell& cell);
@@ -56,6 +57,7 @@ class GroupMeasurement {
   void measure(const plan::Cell& cell);
   void prepare(Ready& ready);
   bool check(Ready& ready);
+  BeforePass before_pass(double expected_seconds);
   void time_batch();
   machine::TimedTask task_of(const Ready& ready, const char* suffix);
   std::size_t rival_for_noise() const;
@@ -109,6 +111,7 @@ void GroupMeasurement::run() {
 
 bool GroupMeasurement::prepare_problem() {
   events_.started("expected result of " + group_.shape.id());
+  working(estimator_.group_seconds(group_, settings_.timing));
   try {
     problem_ =
         make_problem(group_.shape, settings_.seed, reference::Data::standard, plan::kCheckFlops);
@@ -132,6 +135,7 @@ void GroupMeasurement::measure(const plan::Cell& cell) {
   // Earlier rivals may have taken longer than estimated, so the limits are checked again.
   if (!admitted(cell)) return;
   events_.started(kCheckPrefix + cell.id);
+  working(estimator_.cell_seconds(group_.shape, cell, settings_.timing));
   Ready ready;
   ready.result = blank_result(group_, cell, settings_.timing, estimator_);
   std::pair<record::Status, std::string> problem;
@@ -172,36 +176,32 @@ void GroupMeasurement::prepare(Ready& ready) {
 
 // Checks the result, then measures the phases and estimates the time per pass.
 bool GroupMeasurement::check(Ready& ready) {
-  const Checked first = run_and_compare(*ready.attention, problem_, y_.view());
   record::CellResult& result = ready.result;
+  const double expected = estimator_.forward_seconds(group_.shape, result.cell);
+  const Checked first =
+      run_and_compare(*ready.attention, problem_, y_.view(), before_pass(expected));
   result.error = first.comparison;
   result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
   if (!first.comparison.passed) {
     finish(std::move(result), record::Status::failed, "wrong result: " + first.comparison.reason);
     return false;
   }
-  std::vector<double> qkv{first.phases.qkv};
-  std::vector<double> attend{first.phases.attend};
-  std::vector<double> output{first.phases.output};
-  double forward = total(first.phases);
-  if (forward < plan::kShortPass) {
-    // The first pass had cold caches and fresh memory, so it does not represent the others.
-    qkv.clear(), attend.clear(), output.clear();
-    for (int run = 0; run < plan::kPhaseRuns; ++run) {
-      PhaseTimes times;
-      ready.attention->forward(problem_.x.view(), y_.view(), times);
-      qkv.push_back(times.qkv);
-      attend.push_back(times.attend);
-      output.push_back(times.output);
-      forward = std::min(forward, total(times));
-    }
-  }
-  result.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
-  estimator_.observe(group_.shape, result.cell, forward);
-  ready.forward = forward;
+  const Pace pace = measure_pace(*ready.attention, problem_, y_.view(), first.phases,
+                                 before_pass(std::max(expected, total(first.phases))));
+  result.phases = pace.phases;
+  estimator_.observe(group_.shape, result.cell, pace.forward);
+  ready.forward = pace.forward;
   const double spent = result.costs->setup_seconds + total(first.phases);
-  ready.repetitions = settings_.timing.affordable_repetitions(forward, spent);
+  ready.repetitions = settings_.timing.affordable_repetitions(pace.forward, spent);
   return true;
+}
+
+// Phases are measured as cold as the time. The sign comes before the caches are emptied.
+BeforePass GroupMeasurement::before_pass(double expected_seconds) {
+  return [this, expected_seconds] {
+    working(expected_seconds + settings_.timing.beside + settings_.timing.emptying);
+    if (settings_.timing.cold) caches_.empty();
+  };
 }
 
 machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suffix) {
@@ -215,7 +215,7 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   const double passes = timing.cold ? 1 : std::ceil(timing.min_time / ready.forward);
   task.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(passes));
   task.control = meters_.reader(ready.result.threads);
-  if (timing.cold) task.before = [this] { caches_.empty(); };
+  task.before = before_pass(static_cast<double>(task.iterations) * ready.forward);
   return task;
 }
 

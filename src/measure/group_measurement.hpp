@@ -29,6 +29,8 @@ struct MeasureSettings {
 struct MeasureEvents {
   std::function<void(const std::string& what)> started;
   std::function<void(const record::CellResult& result)> finished;
+  /// A step begins that should take so many seconds: a pass, a sample, a check. May be empty.
+  std::function<void(double expected_seconds)> working = {};
 };
 
 /// `started` passes this and the cell's id while only that cell is running.

@@ -15,6 +15,8 @@ using nlohmann::ordered_json;
 constexpr const char* kAlone =
     "timed alone: a process died while the rivals of this shape were interleaved";
 
+constexpr double kPatience = 300;  // seconds
+
 class IsolatedGroup {
  public:
   IsolatedGroup(const plan::Group& group, const MeasureSettings& settings,
@@ -38,22 +40,10 @@ class IsolatedGroup {
   std::optional<WorkerEnd> run_in_worker(const plan::Group& group) {
     // A copy, because `left_` changes with every event.
     const plan::Group cells = group;
-    return run_worker(
-        cells, settings_, estimator_,
-        {events_.started, [this](const std::string& line) { finished(line); },
-         [this] { return settings_.stopped && settings_.stopped(); }, timeout_for(cells)});
-  }
-
-  // Estimates are off by a factor of two for a new backend, and by more on a busy machine.
-  double timeout_for(const plan::Group& group) const {
-    constexpr double kPatience = 300;
-    constexpr double kFactor = 10;
-    if (settings_.timeout) return *settings_.timeout;
-    double seconds = estimator_.group_seconds(group, settings_.timing);
-    for (const plan::Cell& cell : group.cells) {
-      seconds += estimator_.cell_seconds(group.shape, cell, settings_.timing);
-    }
-    return kPatience + kFactor * seconds;
+    return run_worker(cells, settings_, estimator_,
+                      {events_.started, [this](const std::string& line) { finished(line); },
+                       [this] { return settings_.stopped && settings_.stopped(); },
+                       settings_.timeout.value_or(kPatience)});
   }
 
   void run_each_alone() {

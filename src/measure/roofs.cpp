@@ -9,7 +9,8 @@
 namespace headroom::measure {
 
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
-                            machine::LimitKernelsOf limits_of) {
+                            machine::LimitKernelsOf limits_of, const machine::Stopped& stopped) {
+  const auto over = [&] { return stopped && stopped(); };
   record::Peaks peaks;
   peaks.isa = isa;
   if (limits_of == nullptr) return peaks;
@@ -17,19 +18,25 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
   const std::int64_t to_read =
       machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
-    peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
-    if (to_read == 0) continue;  // no buffer can exceed the caches, so there is no roof to measure
-    peaks.read_gbs[count] = machine::measure_read_bandwidth(count, to_read, kernels.read);
+    if (over()) return peaks;
+    const double gflops = machine::measure_fma_limits(count, kernels.fma, stopped).gflops;
+    if (over()) return peaks;
+    peaks.fma_gflops[count] = gflops;
+    if (to_read == 0) continue;  // no roof where nothing is larger than the caches
+    const double gbs = machine::measure_read_bandwidth(count, to_read, kernels.read, stopped);
+    if (over()) return peaks;
+    peaks.read_gbs[count] = gbs;
   }
   return peaks;
 }
 
-record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of) {
+record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
+                            const machine::Stopped& stopped) {
   std::set<int> threads;
   for (const plan::Group& group : plan.groups) {
     for (const plan::Cell& cell : group.cells) threads.insert(cell.threads);
   }
-  return measure_peaks(plan.isa, threads, limits_of);
+  return measure_peaks(plan.isa, threads, limits_of, stopped);
 }
 
 }  // namespace headroom::measure

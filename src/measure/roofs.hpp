@@ -9,11 +9,14 @@
 
 namespace headroom::measure {
 
-/// FMA peak and read bandwidth for these numbers of threads. Empty without kernels.
+/// FMA peak and read bandwidth for these numbers of threads. Empty without kernels; what was not
+/// done when it was stopped is missing.
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
-                            machine::LimitKernelsOf limits_of);
+                            machine::LimitKernelsOf limits_of,
+                            const machine::Stopped& stopped = {});
 
-/// The same for every number of threads that the plan uses.
-record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of);
+/// Likewise for every number of threads that the plan uses.
+record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
+                            const machine::Stopped& stopped = {});
 
 }  // namespace headroom::measure

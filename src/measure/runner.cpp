@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "measure/cache_emptier.hpp"
 #include "measure/isolation.hpp"
 #include "plan/budget.hpp"
 #include "program/signals.hpp"
@@ -115,7 +114,6 @@ class Runner {
 std::vector<record::CellResult> run_plan(const plan::Plan& plan, const SweepSettings& settings,
                                          const record::Peaks& peaks, record::Journal& journal,
                                          Progress& progress) {
-  if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return Runner(plan, settings, peaks, journal, progress).run();
 }
 

@@ -20,8 +20,8 @@ struct SweepSettings {
   std::uint64_t seed = 1;
   std::int64_t memory_limit = 0;
   std::optional<double> budget;  ///< seconds for the whole sweep
-  /// Seconds without a message after which the measuring process is considered hung and is ended.
-  /// The default is five minutes plus ten times what the cells should take.
+  /// Seconds without a message after which the measuring process is considered hung and is ended,
+  /// plus ten times what it said its current step should take. The default is five minutes.
   std::optional<double> timeout;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
   machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches

@@ -26,6 +26,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
 // Sets what runs beside each sample.
 void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
   timing.cold = request.cache == plan::CacheState::cold;
@@ -36,7 +41,7 @@ void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
         "--cache cold empties the caches with a SIMD kernel, and this build has none; build with "
         "SIMD kernels or measure with --cache warm");
   }
-  timing.beside += seconds_to_empty_caches();
+  timing.emptying = seconds_to_empty_caches();
 }
 
 SweepSettings settings_of(const SweepRequest& request) {
@@ -49,6 +54,7 @@ SweepSettings settings_of(const SweepRequest& request) {
   settings.timeout = request.timeout;
   settings.memory_limit = machine::usable_memory(request.max_memory);
   set_surroundings(request, settings.timing);
+  if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return settings;
 }
 
@@ -72,9 +78,19 @@ void join(std::vector<record::CellResult>& results, std::vector<record::CellResu
   });
 }
 
-void measure_rest(const PreparedSweep& sweep, record::Journal& journal, record::RunRecord& record,
-                  SweepOutcome& outcome) {
-  outcome.peaks = measure_peaks(sweep.plan, sweep.limits_of);
+// Takes seconds, many where the caches are large: nothing larger can be read faster.
+record::Peaks limits_of_machine(const PreparedSweep& sweep, const SweepTarget& target) {
+  if (sweep.limits_of != nullptr) {
+    target.note("measuring the limits of this machine before the first cell");
+  }
+  return measure_peaks(sweep.plan, sweep.limits_of, [] { return stop_signal() != 0; });
+}
+
+void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record::Journal& journal,
+                  record::RunRecord& record, SweepOutcome& outcome) {
+  outcome.peaks = limits_of_machine(sweep, target);
+  // Before anything stands in the folder that would have to be continued with half the limits.
+  if (stop_signal() != 0) return;
   record.begin(outcome.peaks);
   Progress progress(stderr, isatty(STDERR_FILENO) != 0, sweep.plan.cell_count());
   outcome.results = run_plan(sweep.plan, sweep.settings, outcome.peaks, journal, progress);
@@ -95,7 +111,9 @@ ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings
       {"cache", to_string(timing.cold ? plan::CacheState::cold : plan::CacheState::warm)},
       {"seed", settings.seed},
       {"memory_limit_bytes", settings.memory_limit},
-      {"budget_s", settings.budget ? ordered_json(*settings.budget) : ordered_json(nullptr)},
+      {"memory_asked_bytes", or_null(memory_asked)},
+      {"budget_s", or_null(settings.budget)},
+      {"timeout_s", or_null(settings.timeout)},
       {"identity", to_json(identity)}};
   environment["warnings"] = warnings;
   return environment;
@@ -105,6 +123,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
   PreparedSweep sweep;
   sweep.settings = settings_of(request);
   sweep.repetitions_asked = sweep.settings.timing.repetitions;
+  sweep.memory_asked = request.max_memory;
   sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many});
   sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
   if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
@@ -133,7 +152,9 @@ SweepOutcome run_sweep(PreparedSweep sweep, const SweepTarget& target) {
   if (target.resume) before = record::continue_sweep(sweep.plan, environment, journal);
   for (const std::string& note : before.notes) target.note(note);
   record::RunRecord record(journal, environment, before);
-  if (sweep.plan.cell_count() > 0 || !before.found) measure_rest(sweep, journal, record, outcome);
+  if (sweep.plan.cell_count() > 0 || !before.found) {
+    measure_rest(sweep, target, journal, record, outcome);
+  }
   join(outcome.results, std::move(before.kept));
   return outcome;
 }

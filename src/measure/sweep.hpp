@@ -44,6 +44,7 @@ struct PreparedSweep {
   SweepSettings settings;
   record::SweepIdentity identity;
   int repetitions_asked = 0;
+  std::optional<std::int64_t> memory_asked;
   machine::LimitKernelsOf limits_of = nullptr;
 
   /// What `environment.json` says about it, without the peaks, which take a while to measure.
@@ -51,7 +52,8 @@ struct PreparedSweep {
 };
 
 /// Writes nothing and measures nothing.
-/// @throws as `plan::expand`; Unavailable for cold caches if this build has no kernels.
+/// @throws as `plan::expand`; Unavailable for cold caches if this build has no kernels;
+///         ResourceError if memory is too small to empty them.
 PreparedSweep prepare_sweep(const SweepRequest& request);
 
 struct SweepOutcome {

@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "measure/worker_process.hpp"
@@ -21,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 100;
+constexpr double kLongestStep = 1e9;  // seconds; a worker that went wrong may say anything
 
 std::string signal_name(int number) {
   const char* name = sigabbrev_np(number);
@@ -100,7 +103,7 @@ class Conversation {
       pollfd wait{worker_.socket(), POLLIN, 0};
       if (poll(&wait, 1, kPollMilliseconds) <= 0) {
         const std::chrono::duration<double> silence = Clock::now() - heard;
-        if (silence.count() > events_.timeout) return End::silent;
+        if (silence.count() > patience()) return End::silent;
         continue;
       }
       heard = Clock::now();
@@ -111,6 +114,13 @@ class Conversation {
       text_.append(buffer, static_cast<std::size_t>(count));
       take_messages();
     }
+  }
+
+  // Seconds to wait for the next sign. Estimates are off by a factor of two where a backend is new,
+  // by more on a busy machine.
+  double patience() const {
+    constexpr double kFactor = 10;
+    return events_.timeout + kFactor * expected_;
   }
 
   std::string last_start;
@@ -134,6 +144,8 @@ class Conversation {
       events_.finished(text);
       // A failure is ignored: a worker that has died needs no answer.
       send_all(worker_.socket(), "+");
+    } else if (kind == kWorkingMessage) {
+      expected_ = std::clamp(std::strtod(text.c_str(), nullptr), 0.0, kLongestStep);
     } else if (kind == kErrorMessage) {
       error = text;
     }
@@ -142,6 +154,7 @@ class Conversation {
   Worker& worker_;
   const WorkerEvents& events_;
   std::string text_;
+  double expected_ = 0;  // seconds of the step that the worker announced last
 };
 
 }  // namespace
@@ -156,7 +169,7 @@ std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSetti
   end.last_start = conversation.last_start;
   if (how == Conversation::End::silent) {
     end.reason = fmt::format("hung: no message for {}, so it was ended; --timeout sets the limit",
-                             format_wait(events.timeout));
+                             format_wait(conversation.patience()));
     return end;
   }
   const int status = worker.wait();

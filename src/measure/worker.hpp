@@ -26,7 +26,8 @@ struct WorkerEvents {
   std::function<void(const std::string& line)> finished;
   /// Called several times per second; true ends the worker at once.
   std::function<bool()> stopped;
-  double timeout = 0;  ///< seconds without a message after which the worker is ended as hung
+  double timeout =
+      0;  ///< seconds without a message, and ten times what the worker announced, until it is ended
 };
 
 /// Runs `measure_group` in a forked process and returns when that has ended. The worker never

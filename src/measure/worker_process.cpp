@@ -1,6 +1,7 @@
 #include "measure/worker_process.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -72,13 +74,39 @@ void wait_for_answer(int socket) {
   }
 }
 
+// Tells the parent now and then what is at work. Between passes and by the thread that measures, as
+// a thread of its own would take time from what is measured; seldom, for the same reason.
+class Signs {
+ public:
+  explicit Signs(int socket) : socket_(socket) {}
+
+  void working(double expected_seconds) {
+    constexpr double kSeldom = 0.1;
+    const auto now = Clock::now();
+    const double silence = std::chrono::duration<double>(now - sent_).count();
+    if (silence < kSeldom && expected_seconds < announced_ + kSeldom) return;
+    send(socket_, kWorkingMessage, fmt::format("{:.3f}", expected_seconds));
+    sent_ = now;
+    announced_ = expected_seconds;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  int socket_;
+  Clock::time_point sent_{};
+  double announced_ = 0;
+};
+
 void measure_and_report(int socket, const plan::Group& group, const MeasureSettings& settings,
                         plan::Estimator& estimator) {
+  Signs signs(socket);
   const MeasureEvents events{[&](const std::string& what) { send(socket, kStartedMessage, what); },
                              [&](const record::CellResult& result) {
                                send(socket, kFinishedMessage, to_text(to_json(result)));
                                wait_for_answer(socket);
-                             }};
+                             },
+                             [&](double seconds) { signs.working(seconds); }};
   // Only the parent draws progress and knows when to stop; it ends this process.
   MeasureSettings own = settings;
   own.stopped = nullptr;

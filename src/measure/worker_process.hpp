@@ -12,7 +12,9 @@ namespace headroom::measure {
 /// Messages are lines; the first letter is the kind of message.
 inline constexpr char kStartedMessage = 'S';
 inline constexpr char kFinishedMessage = 'F';  ///< answered with one byte
-inline constexpr char kErrorMessage = 'E';     ///< an exception that ended the worker
+/// A sign of life: how many seconds the step should take that begins.
+inline constexpr char kWorkingMessage = 'W';
+inline constexpr char kErrorMessage = 'E';  ///< an exception that ended the worker
 
 /// Sends the whole text. @return whether the other side is still connected.
 bool send_all(int socket, std::string_view text);

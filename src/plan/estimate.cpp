@@ -40,7 +40,7 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
 }
 
 double TimingPlan::sample_seconds(double forward_seconds) const {
-  return beside + (cold ? forward_seconds : std::max(min_time, forward_seconds));
+  return beside + emptying + (cold ? forward_seconds : std::max(min_time, forward_seconds));
 }
 
 int TimingPlan::affordable_repetitions(double forward_seconds, double spent) const {
@@ -82,8 +82,8 @@ double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
 double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
   const double forward = forward_seconds(shape, cell);
   const double setup = setup_seconds(shape, cell);
-  const double check = forward + (forward < kShortPass ? kPhaseRuns * forward : 0);
-  const double before = setup + check;
+  const int passes = forward < kShortPass ? 1 + kPhaseRuns : 1;
+  const double before = setup + passes * (plan.emptying + forward);
   return before + plan.affordable_repetitions(forward, before) * plan.sample_seconds(forward);
 }
 

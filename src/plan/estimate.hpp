@@ -31,7 +31,8 @@ struct TimingPlan {
   int repetitions = 9;
   double min_time = 0.05;  ///< seconds per sample; with cold caches a sample is one pass
   bool cold = false;       ///< caches are emptied before each sample
-  double beside = 0;       ///< seconds per sample spent on the control and on emptying caches
+  double beside = 0;       ///< seconds per sample spent on the control
+  double emptying = 0;     ///< seconds to empty the caches, before each pass
 
   std::optional<double> cell_limit;  ///< seconds that a cell may take in total
 

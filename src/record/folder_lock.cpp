@@ -9,6 +9,7 @@
 #include <string>
 
 #include "program/exit_code.hpp"
+#include "record/folder_files.hpp"
 
 namespace headroom::record {
 namespace {
@@ -37,7 +38,7 @@ std::string holder_of(int file) {
 // fcntl rather than flock: this lock names its holder, and a worker process does not inherit it.
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "sweep.lock";
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  file_ = open_output(path, O_RDWR | O_CREAT);
   if (file_ < 0) {
     throw ResourceError(fmt::format("cannot write {}: {}; choose another folder with --out",
                                     path.string(), std::strerror(errno)));

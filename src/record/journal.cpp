@@ -6,23 +6,17 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
+#include "record/folder_files.hpp"
 
 namespace headroom::record {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const char* doing, const fs::path& path, int error, const char* next) {
-  throw ResourceError(
-      fmt::format("cannot {} {}: {}; {}", doing, path.string(), std::strerror(error), next));
-}
 
 // @return 0 once everything is written, otherwise the error
 int write_all(int file, std::string_view text) {
@@ -37,33 +31,17 @@ int write_all(int file, std::string_view text) {
   return 0;
 }
 
-void sync_folder(const fs::path& folder) {
-  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return;
-  ::fsync(handle);
-  ::close(handle);
-}
-
-constexpr const char* kNextFolder = "choose another folder with --out";
-
-fs::path make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail("create the folder", folder, error.value(), kNextFolder);
-  return folder;
-}
-
 // Writes a new file and renames it, so that a half-written file is never visible.
 void replace_file(const fs::path& folder, const std::string& name, std::string_view text) {
   const fs::path fresh = folder / (name + ".new");
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = open_output(fresh, O_WRONLY | O_CREAT | O_TRUNC);
   int error = file < 0 ? errno : write_all(file, text);
   if (error == 0 && ::fsync(file) != 0) error = errno;
   if (file >= 0) ::close(file);
   if (error == 0 && ::rename(fresh.c_str(), (folder / name).c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlink(fresh.c_str());
-    fail("write", folder / name, error, "free some space or choose another --out");
+    fail_output("write", folder / name, error, "free some space or choose another --out");
   }
   sync_folder(folder);
 }
@@ -71,20 +49,20 @@ void replace_file(const fs::path& folder, const std::string& name, std::string_v
 }  // namespace
 
 Journal::Journal(const fs::path& folder, Start start)
-    : folder_(make_folder(folder)), lock_(folder) {
+    : folder_((make_folder(folder), folder)), lock_(folder) {
   open_results(start == Start::fresh ? O_EXCL : 0);
   sync_folder(folder);
 }
 
 void Journal::open_results(int flags) {
   const fs::path path = folder_ / "results.jsonl";
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0644);
+  file_ = open_output(path, O_WRONLY | O_CREAT | O_APPEND | flags);
   if (file_ < 0 && errno == EEXIST) {
     throw ResourceError(fmt::format(
         "{} already holds results, which are never overwritten; continue with --resume or {}",
         folder_.string(), kNextFolder));
   }
-  if (file_ < 0) fail("write", path, errno, kNextFolder);
+  if (file_ < 0) fail_output("write", path, errno, kNextFolder);
   length_ = ::lseek(file_, 0, SEEK_END);
 }
 
@@ -111,9 +89,9 @@ void Journal::append(const nlohmann::ordered_json& line) {
     return;
   }
   const bool taken_back = ::ftruncate(file_, length_) == 0;
-  fail("write", folder_ / "results.jsonl", error,
-       taken_back ? "the cells before it are kept; free some space and start again"
-                  : "the last line may be torn; free some space and start again");
+  fail_output("write", folder_ / "results.jsonl", error,
+              taken_back ? "the cells before it are kept; free some space and start again"
+                         : "the last line may be torn; free some space and start again");
 }
 
 }  // namespace headroom::record

@@ -17,7 +17,7 @@ class Journal {
 
   /// Creates the folder and an empty `results.jsonl`; `go_on` accepts existing ones.
   /// @throws ResourceError if that fails, if another process writes the folder, or if results
-  ///         exist and `start` is `fresh`.
+  ///         exist and `start` is `fresh`; FileError if something else than a file is in its place.
   explicit Journal(const std::filesystem::path& folder, Start start = Start::fresh);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "reference/row_sample.hpp"
+
 namespace headroom::reference {
 namespace {
 
@@ -72,20 +74,14 @@ std::vector<std::int64_t> all_rows(const Shape& shape) {
   return rows;
 }
 
-std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops) {
+std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops,
+                                          std::uint64_t seed) {
   constexpr double kLeastRows = 4;
   const auto total = static_cast<double>(shape.rows());
   const double affordable = std::max({kLeastRows, direct_cost(shape, total).rows_for(max_flops),
                                       factored_cost(shape).rows_for(max_flops)});
   if (affordable >= total) return all_rows(shape);
-  // Evenly spaced, in a form that cannot overflow.
-  const auto steps = static_cast<std::int64_t>(affordable) - 1;
-  const std::int64_t last = shape.rows() - 1;
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i <= steps; ++i) {
-    rows.push_back(i * (last / steps) + i * (last % steps) / steps);
-  }
-  return rows;
+  return sampled_rows(shape, static_cast<std::int64_t>(affordable), seed);
 }
 
 }  // namespace headroom::reference

@@ -19,7 +19,7 @@ std::int64_t group_tokens(const Shape& shape);
 bool direct_is_cheaper(const Shape& shape, const std::vector<std::int64_t>& rows);
 
 /// All rows if checking them costs at most `max_flops`; otherwise as many as that allows, at least
-/// 4, spread over the sequence and including the first and the last.
-std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops);
+/// 4; see `sampled_rows`.
+std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops, std::uint64_t seed);
 
 }  // namespace headroom::reference

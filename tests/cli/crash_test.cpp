@@ -64,6 +64,19 @@ TEST_F(CliCrash, ABackendThatHangsIsEndedAndTheOthersKeepTheirTimes) {
   EXPECT_NE(cells.at("tbb")["reason"].get<std::string>().find("hung"), std::string::npos);
 }
 
+// Checks and samples together take several times the timeout, each pass less.
+TEST_F(CliCrash, ALongHealthyGroupIsNotTakenForHung) {
+  expect("HEADROOM_TEST_SLOW_MS=150 " + std::string(kSweep) + " --backend naive,tbb --timeout 0.5s",
+         0, {"2 ok", "0 crashed"});
+}
+
+TEST_F(CliCrash, ASampleThatIsLongerThanTheTimeoutIsNoHang) {
+  expect("HEADROOM_TEST_SLOW_MS=20 '" HEADROOM_FAULTY_PROGRAM
+         "' sweep --backend tbb --formulation split --heads 2 --head-dim 4 --tokens 3 "
+         "--repetitions 3 --min-time 1 --timeout 0.5s --out results",
+         0, {"1 ok", "0 crashed"});
+}
+
 // Of the sweep's 64 MiB and the worker's margin of 1 GiB, two such layers take more.
 TEST_F(CliCrash, RivalsThatDoNotFitTogetherAreMeasuredOneAfterTheOther) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

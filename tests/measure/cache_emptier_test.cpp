@@ -3,16 +3,41 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <string>
 
+#include "machine/cores.hpp"
 #include "machine/processor.hpp"
+#include "measure/group_measurement.hpp"
+#include "measure/sweep.hpp"
+#include "plan/expand.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {
 namespace {
 
 float no_read(const float*, std::int64_t) { return 0; }
+
+std::atomic<int> reads{0};
+float counted_read(const float*, std::int64_t) {
+  ++reads;
+  return 0;
+}
+
+machine::LimitKernels counting_kernels(Isa) { return {nullptr, counted_read}; }
+
+SweepRequest small_request() {
+  SweepRequest request;
+  request.axes.backend = "naive";
+  request.axes.formulation = "split";
+  request.axes.heads = "2";
+  request.axes.head_dim = "4";
+  request.axes.tokens = "3";
+  request.cache = plan::CacheState::cold;
+  request.limits_of = counting_kernels;
+  return request;
+}
 
 TEST(ColdCaches, AreRefusedWhereMemoryIsSmallerThanTheCaches) {
   std::string message;
@@ -34,6 +59,40 @@ TEST(ColdCaches, AreEmptiedWithMoreThanTheyHold) {
   emptier.prepare(no_read, 6 * all);
   EXPECT_GT(emptier.bytes(), all);
   EXPECT_LE(emptier.bytes(), 6 * all / 4);
+}
+
+TEST(ColdCaches, AreRefusedBeforeAnythingIsMeasuredAndForADryRunToo) {
+  SweepRequest request = small_request();
+  request.max_memory = 4096;
+  reads = 0;
+  EXPECT_THROW(prepare_sweep(request), ResourceError);
+  EXPECT_EQ(reads, 0);
+}
+
+// One emptying before the check's pass, and one before each pass whose phases are recorded.
+TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
+  if (machine::describe_processor().all_caches_bytes() == 0) {
+    GTEST_SKIP() << "the caches of this machine are unknown";
+  }
+  const PreparedSweep sweep = prepare_sweep(small_request());
+  MeasureSettings settings;
+  settings.timing = sweep.settings.timing;
+  settings.reader = counted_read;
+  settings.limits.memory_bytes = sweep.settings.memory_limit;
+  bool timing = false;
+  int finished = 0;
+  reads = 0;
+  const MeasureEvents events{[&](const std::string& what) { timing = what.starts_with("timing"); },
+                             [&](const record::CellResult& result) {
+                               ++finished;
+                               EXPECT_EQ(result.status, record::Status::ok) << result.reason;
+                             }};
+  // Stopped as soon as the stopwatch would start.
+  settings.stopped = [&] { return timing; };
+  plan::Estimator estimator;
+  measure_group(sweep.plan.groups.front(), settings, estimator, events);
+  ASSERT_TRUE(timing);
+  EXPECT_EQ(reads, (1 + plan::kPhaseRuns) * allowed_cores());
 }
 
 }  // namespace

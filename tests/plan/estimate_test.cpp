@@ -85,6 +85,12 @@ TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
   TimingPlan cold = plain;
   cold.cold = true;
   EXPECT_DOUBLE_EQ(cold.sample_seconds(1e-3), 1e-3) << "one pass";
+  TimingPlan emptied = cold;
+  emptied.emptying = 1;
+  EXPECT_NEAR(estimator.cell_seconds(group.shape, cell, emptied),
+              estimator.cell_seconds(group.shape, cell, cold) + 1 + kPhaseRuns + cold.repetitions,
+              1e-9)
+      << "before the check, each pass whose phases are taken and each sample";
   EXPECT_DOUBLE_EQ(plain.sample_seconds(1e-3), plain.min_time);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "machine/memory.hpp"
 #include "program/exit_code.hpp"
 #include "record/result.hpp"
+#include "support/child.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace headroom::record {
@@ -55,6 +58,33 @@ TEST_F(Journals, AFileInTheWayIsAnErrorThatNamesIt) {
     FAIL() << "a folder inside a file was accepted";
   } catch (const ResourceError& error) {
     EXPECT_NE(std::string(error.what()).find((path_ / "file").string()), std::string::npos);
+  }
+}
+
+// In a child with an alarm: what opens a FIFO to write to it waits for ever.
+TEST_F(Journals, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
+  for (const char* name : {"sweep.lock", "results.jsonl", "environment.json.new"}) {
+    for (const char* kind : {"a FIFO", "a directory", "a device"}) {
+      const fs::path folder = path_ / name / kind;
+      fs::create_directories(folder);
+      if (std::string(kind) == "a FIFO") {
+        ASSERT_EQ(mkfifo((folder / name).c_str(), 0600), 0);
+      } else if (std::string(kind) == "a directory") {
+        fs::create_directory(folder / name);
+      } else {
+        fs::create_symlink("/dev/null", folder / name);
+      }
+      const std::string outcome = test::in_child([&]() -> std::string {
+        alarm(5);
+        try {
+          Journal(folder, Journal::Start::go_on).write_environment({{"schema", "x"}});
+        } catch (const FileError& error) {
+          return error.what();
+        }
+        return "taken";
+      });
+      EXPECT_NE(outcome.find(std::string(name) + ": it is " + kind), std::string::npos) << outcome;
+    }
   }
 }
 

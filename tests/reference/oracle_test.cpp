@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "headroom/error.hpp"
@@ -152,7 +153,7 @@ TEST(Oracle, NoTokensAreNoWork) {
     const Expected expected =
         attention(shape, gaussian_weights(shape, 1), {nullptr, 0, 4, 4}, all_rows(shape), 2);
     EXPECT_TRUE(expected.y.empty());
-    EXPECT_TRUE(affordable_rows(shape, 1e9).empty());
+    EXPECT_TRUE(affordable_rows(shape, 1e9, 1).empty());
   }
 }
 
@@ -172,25 +173,54 @@ TEST(Oracle, RefusesWhatItCannotRead) {
 
 TEST(AffordableRows, AreAllIfAllAreCheap) {
   const Shape shape = make_shape(2, 10, 4, 4, 1, 4);
-  EXPECT_EQ(affordable_rows(shape, 1e9), all_rows(shape));
+  EXPECT_EQ(affordable_rows(shape, 1e9, 1), all_rows(shape));
 }
 
-TEST(AffordableRows, AreSpreadWithTheFirstAndTheLast) {
-  const Shape shape = make_shape(2, 1024, 12288, 12288, 96, 12288);
-  EXPECT_EQ(affordable_rows(shape, 1), (std::vector<std::int64_t>{0, 682, 1364, 2047}));
-  const auto more = affordable_rows(shape, 1e11);
+const Shape kLarge = make_shape(2, 1024, 12288, 12288, 96, 12288);
+
+TEST(AffordableRows, HaveTheFirstAndTheLastAndEachOnce) {
+  EXPECT_EQ(affordable_rows(kLarge, 1, 1).size(), 4U);
+  const auto more = affordable_rows(kLarge, 1e11, 1);
   EXPECT_GT(more.size(), 4U);
   EXPECT_LT(more.size(), 200U);
-  EXPECT_EQ(more.front(), 0);
-  EXPECT_EQ(more.back(), 2047);
-  EXPECT_TRUE(std::is_sorted(more.begin(), more.end()));
-  EXPECT_EQ(std::adjacent_find(more.begin(), more.end()), more.end());
+  for (const auto& rows : {affordable_rows(kLarge, 1, 1), more}) {
+    EXPECT_EQ(rows.front(), 0);
+    EXPECT_EQ(rows.back(), 2047);
+    EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+    EXPECT_EQ(std::adjacent_find(rows.begin(), rows.end()), rows.end());
+  }
+}
+
+// Over the seeds every row is checked now and then, so that no error has a place to hide.
+TEST(AffordableRows, ReachEveryRowOverTheSeeds) {
+  std::set<std::int64_t> seen;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    for (const std::int64_t row : affordable_rows(kLarge, 1e11, seed)) seen.insert(row);
+  }
+  EXPECT_EQ(seen.size(), 2048U);
+  EXPECT_EQ(affordable_rows(kLarge, 1e11, 7), affordable_rows(kLarge, 1e11, 7));
+  EXPECT_NE(affordable_rows(kLarge, 1e11, 7), affordable_rows(kLarge, 1e11, 8));
+}
+
+// Counted over the seeds, against what rows that lie anywhere would give.
+TEST(AffordableRows, LieMoreOftenAtEdges) {
+  std::size_t all = 0, ends = 0, edges = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (const std::int64_t row : affordable_rows(kLarge, 1e11, seed)) {
+      ++all;
+      if (row == 1023 || row == 1024) ++ends;
+      const std::int64_t beside = (row + 1) % 16;
+      if (beside <= 2) ++edges;
+    }
+  }
+  EXPECT_GE(ends, 200U) << "the inner ends of the two sequences, once a sample at least";
+  EXPECT_GT(edges * 16, all * 3 * 3 / 2) << "half as often again as by chance";
 }
 
 TEST(AffordableRows, NeverExceedTheShape) {
   for (const std::int64_t tokens : {1, 2, 3, 4}) {
     const Shape shape = make_shape(1, tokens, 4096, 4096, 1, 0);
-    EXPECT_EQ(affordable_rows(shape, 1), all_rows(shape));
+    EXPECT_EQ(affordable_rows(shape, 1, 1), all_rows(shape));
   }
 }
 

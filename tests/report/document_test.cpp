@@ -138,6 +138,48 @@ TEST(ReportFacts, TheCommandIsReadyForAShell) {
             "headroom sweep --heads '1-96*2' --no-causal --model 'x'\\''; rm y' --repetitions 15");
 }
 
+TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
+  nlohmann::ordered_json environment;
+  environment["isa"] = "avx2";
+  environment["available_isas"] = {"sse4.2", "avx2", "avx512"};
+  environment["conditions"] = {
+      {"openmp_wait_policy", "passive (set by headroom)"},
+      {"variables", {{"OMP_PROC_BIND", "close one"}, {"OMP_WAIT_POLICY", "passive"}}}};
+  environment["sweep"] = {
+      {"identity", {{"axes", {{"heads", "2"}}}, {"shard", {{"index", 1}, {"of", 8}}}}},
+      {"cache", "cold"},
+      {"repetitions_asked", 9},
+      {"min_time_s", 0.00001},
+      {"seed", 12345678901},
+      {"budget_s", 600.0},
+      {"timeout_s", 1.5},
+      {"memory_asked_bytes", 17179869184}};
+  EXPECT_EQ(report::repeating_command(environment),
+            "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --cache cold "
+            "--min-time 0.00001 --seed 12345678901 --budget 600 --timeout 1.5 "
+            "--max-memory 17179869184 --shard 1/8");
+  environment["sweep"]["identity"]["axes"]["isa"] = "avx2";
+  environment["conditions"]["openmp_wait_policy"] = "passive (set by the user)";
+  const std::string command = report::repeating_command(environment);
+  EXPECT_EQ(command.find("--isa avx2"), command.rfind("--isa avx2")) << command;
+  EXPECT_NE(command.find(" OMP_WAIT_POLICY=passive "), std::string::npos) << command;
+}
+
+TEST(ReportFacts, ACheckOfSampledRowsIsNamedAsSuch) {
+  record::ResultsFolder folder = one_cell();
+  for (const std::string& text : {page_of(folder), markdown_of(folder)}) {
+    EXPECT_NE(text.find("Its result was checked on 3 of 4 rows."), std::string::npos);
+    EXPECT_NE(text.find("only a sample of the rows was checked"), std::string::npos);
+    EXPECT_NE(text.find("at least 3 of 4 rows"), std::string::npos);
+  }
+  EXPECT_NE(markdown_of(folder).find("| 3 of 4 rows |"), std::string::npos) << markdown_of(folder);
+  folder.results[0].checked_rows = 4;
+  for (const std::string& text : {page_of(folder), markdown_of(folder)}) {
+    EXPECT_EQ(text.find("of 4 rows"), std::string::npos);
+    EXPECT_NE(text.find("all rows"), std::string::npos);
+  }
+}
+
 TEST(ReportFacts, RemarksTellWhatIsInDoubt) {
   record::ResultsFolder folder = one_cell();
   folder.notes = {"the last line is torn"};

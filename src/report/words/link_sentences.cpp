@@ -107,6 +107,10 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
   Prose prose{plain(fmt::format(
       "One pass takes {} (95 % confidence interval {} to {}).", format_seconds(cell.time.median),
       format_seconds(cell.time.ci95.low), format_seconds(cell.time.ci95.high)))};
+  const std::string sample = rows_checked(cell);
+  if (!sample.empty()) {
+    prose.push_back(plain(fmt::format(" Its result was checked on {}.", sample)));
+  }
   if (&best != focus.winner()) return prose;
   if (const Contest* next = focus.runner_up()) {
     const judge::Difference& difference = next->behind_fastest->difference;

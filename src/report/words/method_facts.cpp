@@ -61,6 +61,29 @@ std::string caches_text(const record::ResultsFolder& folder) {
   return "mixed: some cells were measured with emptied caches, others with warm ones";
 }
 
+// Only a sample of the rows of large shapes is checked.
+std::string sampled_text(const record::ResultsFolder& folder) {
+  std::map<std::string, const CellResult*> sampled;
+  std::set<std::string> shapes;
+  for (const CellResult& result : folder.results) {
+    if (!result.error) continue;
+    shapes.insert(result.shape.id());
+    if (!rows_checked(result).empty()) sampled.try_emplace(result.shape.id(), &result);
+  }
+  if (sampled.empty()) return "";
+  const auto share = [](const auto& entry) {
+    return static_cast<double>(entry.second->checked_rows) /
+           static_cast<double>(entry.second->shape.rows());
+  };
+  const auto least =
+      std::min_element(sampled.begin(), sampled.end(),
+                       [&](const auto& a, const auto& b) { return share(a) < share(b); });
+  return fmt::format(
+      "; for {} of {} only a sample of the rows was checked (tile edges and random rows), at least "
+      "{}",
+      sampled.size(), counted(shapes.size(), "shape"), rows_checked(*least->second));
+}
+
 std::string distinguished(const Findings& findings) {
   return fmt::format(
       "faster or slower requires both: the 95 % bootstrap confidence interval of the ratio of "
@@ -70,6 +93,40 @@ std::string distinguished(const Findings& findings) {
       findings.noise_floor >= findings.margin ? " (the noise floor)"
                                               : " (the smallest difference that matters)",
       judge::kSignificance, counted(findings.comparisons, "comparison"), findings.by_control);
+}
+
+// Variables of OpenMP and the like, as they were recorded; not the one that headroom sets itself.
+std::string variables_text(const ordered_json& environment) {
+  const ordered_json& variables = value_at(environment, "/conditions/variables");
+  if (!variables.is_object()) return "";
+  const bool ours =
+      text_at(environment, "/conditions/openmp_wait_policy", "").ends_with("(set by headroom)");
+  std::string text;
+  for (const auto& [name, value] : variables.items()) {
+    if (!value.is_string() || (ours && name == "OMP_WAIT_POLICY")) continue;
+    text += fmt::format("{}={} ", name, shell_word(value.get<std::string>()));
+  }
+  return text.empty() ? "" : "env " + text;
+}
+
+// The instruction set, where it was not the widest: --isa or HEADROOM_ISA forced it.
+std::string lesser_isa(const ordered_json& environment) {
+  const ordered_json& all = value_at(environment, "/available_isas");
+  const std::string isa = text_at(environment, "/isa", "");
+  return all.is_array() && !all.empty() && all.back() != isa ? isa : "";
+}
+
+// In digits alone, as the command line takes them: no exponent, and all that a seed has.
+std::string option_text(const char* option, const ordered_json& value) {
+  std::string text;
+  if (value.is_string()) text = shell_word(value.get<std::string>());
+  if (value.is_number_integer()) text = value.dump();
+  if (value.is_number_float()) {
+    text = fmt::format("{:.9f}", value.get<double>());
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+  }
+  return text.empty() ? "" : fmt::format(" {} {}", option, text);
 }
 
 void add_threads(Table& table, const record::ResultsFolder& folder) {
@@ -115,7 +172,8 @@ Table method_facts(const Findings& findings) {
   add("distinguished", distinguished(findings));
   add("check",
       "every cell was checked against a double-precision reference in the same run, before it "
-      "was timed");
+      "was timed" +
+          sampled_text(folder));
   const std::string command = repeating_command(folder.environment);
   if (command.empty()) {
     add("repeat it", "not known: the sweep did not record its arguments");
@@ -128,7 +186,7 @@ Table method_facts(const Findings& findings) {
 std::string repeating_command(const ordered_json& environment) {
   const ordered_json& axes = value_at(environment, "/sweep/identity/axes");
   if (!axes.is_object()) return "";
-  std::string command = "headroom sweep";
+  std::string command = variables_text(environment) + "headroom sweep";
   for (const auto& [axis, value] : axes.items()) {
     if (value == true) command += fmt::format(" {}", shell_word("--" + axis));
     if (value.is_string()) {
@@ -136,16 +194,26 @@ std::string repeating_command(const ordered_json& environment) {
           fmt::format(" {} {}", shell_word("--" + axis), shell_word(value.get<std::string>()));
     }
   }
-  const auto add = [&](const char* option, const char* place, double usual) {
-    const ordered_json& value = value_at(environment, place);
-    if (!value.is_number() || value.get<double>() == usual) return;
-    command += fmt::format(" {} {:g}", option, value.get<double>());
-  };
+  const std::string isa = lesser_isa(environment);
+  if (!isa.empty() && !axes.contains("isa")) command += " --isa " + shell_word(isa);
   // Defaults of a sweep are left out.
+  const auto add = [&](const char* option, const char* place, const ordered_json& usual) {
+    const ordered_json& value = value_at(environment, place);
+    if (value != usual) command += option_text(option, value);
+  };
+  add("--cache", "/sweep/cache", "warm");
   add("--repetitions", "/sweep/repetitions_asked", 9);
   add("--min-time", "/sweep/min_time_s", 0.05);
   add("--seed", "/sweep/seed", 1);
-  add("--budget", "/sweep/budget_s", 0);
+  add("--budget", "/sweep/budget_s", nullptr);
+  add("--timeout", "/sweep/timeout_s", nullptr);
+  add("--max-memory", "/sweep/memory_asked_bytes", nullptr);
+  const ordered_json& shard = value_at(environment, "/sweep/identity/shard");
+  const ordered_json& index = value_at(shard, "/index");
+  const ordered_json& count = value_at(shard, "/of");
+  if (index.is_number_integer() && count.is_number_integer()) {
+    command += fmt::format(" --shard {}/{}", index.dump(), count.dump());
+  }
   return command;
 }
 

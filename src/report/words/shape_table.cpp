@@ -44,6 +44,12 @@ Prose limit(const Findings& findings, const CellResult& cell) {
                             share->of_memory ? "memory" : "arithmetic"))};
 }
 
+Prose checked(const CellResult& cell) {
+  if (!cell.error) return {plain("-")};
+  const std::string sample = rows_checked(cell);
+  return {plain(sample.empty() ? "all rows" : sample)};
+}
+
 Prose sureness(const ShapeFindings& shape) {
   const Contest* next = shape.runner_up();
   if (next == nullptr) return {plain("nothing to compare")};
@@ -70,7 +76,8 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                    {"±", true},
                    {fmt::format("over {}", baseline_backend()), true},
                    {"of limit", false},
-                   {"next backend", false}};
+                   {"next backend", false},
+                   {"checked", false}};
   for (const ShapeFindings* shape : shapes) {
     const Contest& winner = *shape->winner();
     const CellResult& cell = *winner.cell;
@@ -84,7 +91,8 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
                           speed_up(winner.over_baseline),
                           limit(findings, cell),
-                          lead(*shape)});
+                          lead(*shape),
+                          checked(cell)});
   }
   return table;
 }

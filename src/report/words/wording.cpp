@@ -29,6 +29,11 @@ std::string name_of(const record::CellResult& result) {
   return fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
 }
 
+std::string rows_checked(const record::CellResult& result) {
+  if (!result.error || result.checked_rows >= result.shape.rows()) return "";
+  return fmt::format("{} of {} rows", result.checked_rows, result.shape.rows());
+}
+
 std::string name_of(const Shape& shape) {
   std::string name = fmt::format("{}, width {}", counted(shape.tokens, "token"), shape.d_out);
   if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);

@@ -18,6 +18,9 @@ std::string range(const statistics::Interval& interval);
 /// Backend and formulation, such as `"tbb/split"`.
 std::string name_of(const record::CellResult& result);
 
+/// Such as `"88 of 2048 rows"`; empty if all rows were checked, or none.
+std::string rows_checked(const record::CellResult& result);
+
 /// Such as `"128 tokens, width 6144"`; a batch above 1 and an unusual input width follow.
 std::string name_of(const Shape& shape);
 

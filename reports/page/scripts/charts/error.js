@@ -5,6 +5,10 @@
   // An exact result has no place on a logarithmic axis, so it is drawn at the bottom.
   const kFoot = 1e-4;
   const share = (cell) => Math.max(kFoot, cell.error.nrmse / cell.error.limit);
+  const rowsOf = (cell) => {
+    const rows = cell.checked_rows;
+    return !rows || rows.checked >= rows.of ? "all rows" : rows.checked + " of " + rows.of + " rows";
+  };
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) => cell.error && cell.error.limit > 0);
 
@@ -15,7 +19,8 @@
     empty: "No cell of this selection was checked.",
     note: () =>
       "All shapes. Normalised root-mean-square error against the double-precision reference, as a " +
-      "share of the limit; a cell above the line would have failed and would have no time.",
+      "share of the limit, over the rows that were checked; a cell above the line would have failed and " +
+      "would have no time.",
     height: () => 380,
 
     draw(model, selection, view) {
@@ -36,7 +41,8 @@
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(cell.id, [
             "nrmse " + format.scientific(cell.error.nrmse) + ", limit " + format.scientific(cell.error.limit),
-            format.percent(cell.error.nrmse / cell.error.limit) + " of the limit"]),
+            format.percent(cell.error.nrmse / cell.error.limit) + " of the limit",
+            "checked on " + rowsOf(cell)]),
         },
         series: [
           { type: "line", silent: true, symbol: "none", data: [[across[0], 1], [across[across.length - 1], 1]],
@@ -58,11 +64,11 @@
     },
 
     table: (model, selection) => ({
-      columns: [["cell"], ["nrmse", 1], ["limit", 1], ["of the limit", 1], ["max / rms", 1]],
+      columns: [["cell"], ["nrmse", 1], ["limit", 1], ["of the limit", 1], ["max / rms", 1], ["checked on"]],
       rows: cellsOf(model, selection).map((cell) => [
         cell.id, format.scientific(cell.error.nrmse), format.scientific(cell.error.limit),
         format.percent(cell.error.nrmse / cell.error.limit),
-        Number.isFinite(cell.error.max_over_rms) ? format.scientific(cell.error.max_over_rms) : "-",
+        Number.isFinite(cell.error.max_over_rms) ? format.scientific(cell.error.max_over_rms) : "-", rowsOf(cell),
       ]),
     }),
   });
