@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "machine/meters/peak.hpp"
+#include "machine/meters/timing.hpp"
 
 namespace headroom::measure {
 
@@ -13,8 +14,9 @@ namespace headroom::measure {
 class ControlMeters {
  public:
   explicit ControlMeters(machine::FmaKernel kernel) : kernel_(kernel) {}
-  /// @return GFLOP/s just now, or nothing to call without a kernel.
-  std::function<double()> reader(int threads);
+  /// @return what reads its rate just now and the clock of its threads right after that; nothing to
+  /// call without a kernel.
+  std::function<machine::Reading()> reader(int threads);
 
  private:
   machine::FmaKernel kernel_;

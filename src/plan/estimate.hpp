@@ -36,8 +36,9 @@ struct TimingPlan {
   double sample_seconds(double forward_seconds) const;
 };
 
-/// Seconds that the control takes before and after a sample.
-inline constexpr double kControlSeconds = 2 * machine::kBursts * machine::kBurstSeconds;
+/// Seconds that the control and its clock take before and after a sample.
+inline constexpr double kControlSeconds = 2 * (machine::kBursts * machine::kBurstSeconds +
+                                               machine::kClockBursts * machine::kClockBurstSeconds);
 
 /// Passes whose phases are taken where a pass is short; their medians are recorded.
 inline constexpr int kPhaseRuns = 5;

@@ -12,7 +12,9 @@ namespace headroom::record {
 struct Control {
   std::string isa;  ///< of the control kernel, which need not be the cell's
   int threads = 1;
-  std::vector<double> gflops;  ///< one a sample
+  std::vector<double> gflops;  ///< one per sample
+  /// Of its threads, right after each reading; one per sample, or none where nothing tells it.
+  std::vector<double> clock_ghz = {};
 };
 
 /// The same layer timed a second time, interleaved with the first (A/A).

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "machine/meters/clock.hpp"
 #include "support/cli.hpp"
 
 namespace {
@@ -102,6 +103,21 @@ TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
     EXPECT_LE(line["error"]["nrmse"], line["error"]["limit"]);
   }
   EXPECT_EQ(results().size(), 5u);
+}
+
+TEST_F(Cli, EverySampleHasTheClockThatItRanAt) {
+  expect(std::string("$headroom sweep --backend naive") + kTiny, 0, {});
+  for (const json& line : results()) {
+    if (!line.contains("control")) GTEST_SKIP() << "this build has no control kernel";
+    const json& control = line["control"];
+    if (!headroom::machine::cycle_chain()) {
+      EXPECT_FALSE(control.contains("clock_ghz"));
+      continue;
+    }
+    ASSERT_TRUE(control.contains("clock_ghz")) << line;
+    EXPECT_EQ(control["clock_ghz"].size(), line["time_s"]["samples"].size());
+    for (const json& ghz : control["clock_ghz"]) EXPECT_GT(ghz, 0);
+  }
 }
 
 TEST_F(Cli, ColdCachesAreLabelledEverywhere) {

@@ -101,5 +101,34 @@ TEST(Timing, EachSampleIsPreparedAndHasTheIterationsAskedFor) {
   EXPECT_EQ(run, 12);
 }
 
+// A control whose readings are told apart: 1, 2, 3, ... and a clock of a tenth of that.
+machine::TimedTask read_by(int& readings, bool clock) {
+  machine::TimedTask task{"task", [] {}, 3};
+  task.iterations = 1;
+  task.control = [&readings, clock] {
+    ++readings;
+    machine::Reading reading{static_cast<double>(readings)};
+    if (clock) reading.clock_ghz = 0.1 * readings;
+    return reading;
+  };
+  return task;
+}
+
+TEST(Timing, RateAndClockAreTheMeansOfTheReadingsAroundEachSample) {
+  int readings = 0;
+  machine::TimedSamples samples;
+  const auto keep = [&](std::size_t, const machine::TimedSamples& taken) { samples = taken; };
+  machine::time_interleaved({read_by(readings, true)}, keep);
+  EXPECT_EQ(readings, 6);
+  EXPECT_EQ(samples.control, (std::vector<double>{1.5, 3.5, 5.5}));
+  ASSERT_EQ(samples.clock_ghz.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(samples.clock_ghz[i], 0.1 * samples.control[i], 1e-12);
+  }
+  machine::time_interleaved({read_by(readings, false)}, keep);
+  EXPECT_EQ(samples.control.size(), 3u);
+  EXPECT_TRUE(samples.clock_ghz.empty()) << "no clock is none, not one of 0 GHz";
+}
+
 }  // namespace
 }  // namespace headroom::judge
