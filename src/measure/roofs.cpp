@@ -7,6 +7,16 @@
 #include "machine/processor.hpp"
 
 namespace headroom::measure {
+namespace {
+
+void add_fma(record::Peaks& peaks, int threads, const machine::FmaPeak& fma) {
+  peaks.fma_gflops[threads] = fma.gflops;
+  peaks.sustained_gflops[threads] = fma.sustained_gflops;
+  if (fma.clock_ghz) peaks.clock_ghz[threads] = *fma.clock_ghz;
+  if (fma.sustained_clock_ghz) peaks.sustained_clock_ghz[threads] = *fma.sustained_clock_ghz;
+}
+
+}  // namespace
 
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of) {
@@ -17,7 +27,7 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
   const std::int64_t to_read =
       machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
-    peaks.fma_gflops[count] = machine::measure_fma_peak(count, kernels.fma);
+    add_fma(peaks, count, machine::measure_fma_limits(count, kernels.fma));
     if (to_read == 0) continue;  // no roof where nothing is larger than the caches
     peaks.read_gbs[count] = machine::measure_read_bandwidth(count, to_read, kernels.read);
   }

@@ -9,7 +9,8 @@
 
 namespace headroom::measure {
 
-/// FMA peak and read bandwidth for these numbers of threads. Empty without kernels.
+/// FMA peak, its clock, whether it is held, and read bandwidth for these numbers of threads. Empty
+/// without kernels.
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of);
 
