@@ -57,6 +57,42 @@ TEST(Cautions, FollowTheControlAndTheSecondTiming) {
   EXPECT_TRUE(says(cautions_after({slow}, 0), "differed by up to 30 %"));
 }
 
+// Samples at these clocks, with a control on as many threads.
+record::CellResult at_clock(const char* backend, int threads, const std::vector<double>& ghz) {
+  record::CellResult result = with_time(sample_result(backend), std::vector<double>(ghz.size(), 1));
+  result.control = record::Control{"avx2", threads, std::vector<double>(ghz.size(), 100), ghz};
+  return result;
+}
+
+TEST(Cautions, TellOfCellsAtAnotherClockThanTheirRoof) {
+  record::Peaks roofs;
+  roofs.clock_ghz = {{1, 3.0}, {2, 2.5}};
+  const auto near = at_clock("naive", 1, {2.95, 3.0, 2.0});
+  const auto at_two = at_clock("tbb", 2, {2.5, 2.5, 2.5});
+  EXPECT_TRUE(cautions_after({near, at_two}, 0, roofs).empty()) << "the median counts";
+  const auto slow = at_clock("xsimd", 1, {2.8, 2.8, 2.8});
+  const auto slower = at_clock("tbb", 1, {2.6, 2.6, 2.6});
+  const auto fast = at_clock("onednn", 2, {2.6, 2.6, 2.6});
+  const auto cautions = cautions_after({near, slow, slower, fast, at_two}, 0, roofs);
+  ASSERT_EQ(cautions.size(), 1u);
+  EXPECT_TRUE(says(cautions, "3 of 5 cells ran at another clock")) << cautions[0];
+  EXPECT_TRUE(says(cautions, "split/tbb/f32/t1/B1_T4_D8_H2 at 2.60 GHz and its roof at 3.00"))
+      << cautions[0];
+}
+
+TEST(Cautions, SayNothingOfAClockThatNobodyMeasured) {
+  const auto slow = at_clock("tbb", 1, {2, 2, 2});
+  EXPECT_TRUE(cautions_after({slow}, 0).empty());
+  record::Peaks roofs;
+  roofs.clock_ghz = {{2, 3.0}};
+  EXPECT_TRUE(cautions_after({slow}, 0, roofs).empty()) << "no roof on as many threads";
+  roofs.clock_ghz = {{1, 3.0}};
+  EXPECT_FALSE(cautions_after({slow}, 0, roofs).empty());
+  record::CellResult old = slow;
+  old.control->clock_ghz.clear();
+  EXPECT_TRUE(cautions_after({old}, 0, roofs).empty());
+}
+
 TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
   setenv("OMP_TEST_ONLY", "a=b", 1);
   setenv("XOMP_TEST_ONLY", "no", 1);
