@@ -18,6 +18,7 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "record/environment.hpp"
+#include "show/machine_words.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::cli {
@@ -42,10 +43,12 @@ void print_processor(const ordered_json& info) {
                                  cache["count"].get<int>(),
                                  format_bytes(cache["bytes"].get<std::int64_t>())));
   }
+  caches.push_back(show::last_level_words(info));
   out().print("caches         {}\n", fmt::join(caches, ", "));
   out().print("cores          {} allowed, {} in the machine, {} hardware threads\n",
               info["allowed_cores"].get<int>(), processor["cores"].get<int>(),
               processor["hardware_threads"].get<int>());
+  out().print("clock          {}\n", show::clock_words(info));
   out().print("memory         {} usable, limited by {}\n",
               format_bytes(info["memory"]["bytes"].get<std::int64_t>()),
               info["memory"]["limited_by"].get<std::string>());
@@ -63,17 +66,12 @@ void print_software(const ordered_json& info) {
   out().print("measured by    Google Benchmark {}\n", version);
 }
 
-std::string or_unknown(const ordered_json& value) {
-  if (value.is_null()) return "unknown";
-  if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-void print_conditions(const ordered_json& now) {
-  out().print(
-      "conditions     governor {}, turbo {}, load {}, huge pages {}, OpenMP wait policy {}\n",
-      or_unknown(now["governor"]), or_unknown(now["turbo"]), or_unknown(now["load"]),
-      or_unknown(now["huge_pages"]), or_unknown(now["openmp_wait_policy"]));
+void print_conditions(const ordered_json& info) {
+  const char* name = "conditions";
+  for (const std::string& line : show::condition_lines(info)) {
+    out().print("{:<14} {}\n", name, line);
+    name = "";
+  }
 }
 
 void print_backends(const ordered_json& info) {
@@ -83,7 +81,7 @@ void print_backends(const ordered_json& info) {
     const std::string library = backend["library"].get<std::string>();
     out().print("  {:<8} {}{}\n", backend["name"].get<std::string>(),
                 available ? backend["description"].get<std::string>()
-                          : "not available: " + or_unknown(backend["reason"]),
+                          : "not available: " + text_at(backend, "/reason"),
                 available && !library.empty() ? " [" + library + "]" : "");
   }
 }
@@ -118,9 +116,10 @@ void print_tuning(const ordered_json& tuning) {
 
 void print_peaks(const record::Peaks& peaks) {
   out().print("measured\n");
-  for (const auto& [threads, gflops] : peaks.fma_gflops) {
-    out().print("  FMA peak, {}: {:.1f} GFLOP/s ({})\n", counted(threads, "thread"), gflops,
-                to_string(peaks.isa));
+  for (const auto& entry : peaks.fma_gflops) {
+    const int threads = entry.first;
+    out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.isa), counted(threads, "thread"),
+                show::fma_peak_words(peaks, threads));
   }
   for (const auto& [threads, rate] : peaks.read_gbs) {
     out().print("  memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"), rate);
@@ -142,7 +141,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   }
   print_processor(info);
   print_software(info);
-  print_conditions(info["conditions"]);
+  print_conditions(info);
   print_backends(info);
   print_tuning(info["tuning"]);
   if (options.measure) print_peaks(peaks);
@@ -156,7 +155,7 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of) {
   const auto options = std::make_shared<InfoOptions>();
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--measure", options->measure,
-                    "measure the FMA peak and the read bandwidth (takes some seconds)");
+                    "measure the FMA peak, its clock and the read bandwidth (takes some seconds)");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

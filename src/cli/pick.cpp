@@ -109,7 +109,8 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
   pick::run_contest(contest, scratch.path());
   if (stop_signal() != 0) return kSignalBase + stop_signal();
   const record::ResultsFolder folder = read_results(scratch.path());
-  complain_of("warning", judge::cautions_after(folder.results, 0));
+  complain_of("warning",
+              judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
   write(options, pick::pick(folder, contest.shapes(), filters));
   return kDone;
 }

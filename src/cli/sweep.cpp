@@ -14,6 +14,7 @@
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
+#include "show/machine_words.hpp"
 #include "show/plan_table.hpp"
 #include "show/results_table.hpp"
 
@@ -73,14 +74,15 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
   for (const auto& result : outcome.results) ++counts[static_cast<int>(result.status)];
   out().write(show::results_table(outcome.results));
   out().print("\n");
-  for (const auto& [threads, gflops] : outcome.peaks.fma_gflops) {
+  for (const auto& entry : outcome.peaks.fma_gflops) {
+    const int threads = entry.first;
     const auto read = outcome.peaks.read_gbs.find(threads);
     if (read != outcome.peaks.read_gbs.end()) {
       out().print("measured memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"),
                   read->second);
     }
-    out().print("measured FMA peak, {}: {:.1f} GFLOP/s ({})\n", counted(threads, "thread"), gflops,
-                to_string(outcome.peaks.isa));
+    out().print("measured FMA peak ({}), {}: {}\n", to_string(outcome.peaks.isa),
+                counted(threads, "thread"), show::fma_peak_words(outcome.peaks, threads));
   }
   out().write(show::noise_lines(outcome.results));
   out().print(

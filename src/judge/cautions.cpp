@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
 
 #include "judge/noise.hpp"
+#include "program/numbers.hpp"
+#include "statistics/samples.hpp"
 
 namespace headroom::judge {
 namespace {
@@ -16,6 +20,8 @@ constexpr double kMostStolen = 0.01;
 // Above these, noise hides the differences that users care about.
 constexpr double kMostDrift = 0.1;
 constexpr double kMostNoise = 0.1;
+// Clocks repeat within a percent, and a step of the frequency is about 3 % of it.
+constexpr double kMostOffClock = 0.03;
 
 // How far the control moved from cell to cell, for the thread count with the largest change.
 double drift(const std::vector<record::CellResult>& results) {
@@ -24,6 +30,44 @@ double drift(const std::vector<record::CellResult>& results) {
     widest = std::max(widest, drift.between);
   }
   return widest;
+}
+
+// A cell whose clock and the one of its roof are known.
+struct Clocked {
+  const record::CellResult* result = nullptr;
+  double cell = 0;  // GHz, the median of its samples
+  double roof = 0;  // GHz
+
+  double off() const { return std::abs(cell / roof - 1); }
+};
+
+std::vector<Clocked> clocked(const std::vector<record::CellResult>& results,
+                             const record::Peaks& roofs) {
+  std::vector<Clocked> cells;
+  for (const record::CellResult& result : results) {
+    if (!result.control || result.control->clock_ghz.empty()) continue;
+    const auto roof = roofs.clock_ghz.find(result.control->threads);
+    if (roof == roofs.clock_ghz.end() || !(roof->second > 0)) continue;
+    cells.push_back({&result, statistics::median(result.control->clock_ghz), roof->second});
+  }
+  return cells;
+}
+
+// Empty if all ran at the clock of their roofs.
+std::string off_clock(const std::vector<record::CellResult>& results, const record::Peaks& roofs) {
+  std::size_t count = 0;
+  Clocked worst;
+  const std::vector<Clocked> cells = clocked(results, roofs);
+  for (const Clocked& cell : cells) {
+    if (!(cell.off() > kMostOffClock)) continue;
+    if (++count == 1 || cell.off() > worst.off()) worst = cell;
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} ran at another clock than the roof was measured at, such as {} at {:.2f} GHz and "
+      "its roof at {:.2f}: go by its share of the rate beside it, not by the roof, or fix the "
+      "clock and measure again",
+      count, counted(cells.size(), "cell"), worst.result->cell.id, worst.cell, worst.roof);
 }
 
 }  // namespace
@@ -52,7 +96,7 @@ std::vector<std::string> cautions_before(const machine::Conditions& now, bool re
 }
 
 std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
-                                        double stolen) {
+                                        double stolen, const record::Peaks& roofs) {
   std::vector<std::string> cautions;
   if (stolen > kMostStolen) {
     cautions.push_back(
@@ -65,6 +109,9 @@ std::vector<std::string> cautions_after(const std::vector<record::CellResult>& r
         "the machine's own speed varied by {:.0f} % between cells: compare cells of one "
         "shape, or two runs with headroom compare, but not times across shapes",
         100 * moved));
+  }
+  if (std::string clock = off_clock(results, roofs); !clock.empty()) {
+    cautions.push_back(std::move(clock));
   }
   const std::optional<NoiseFloor> noise = noise_floor(results);
   if (noise && noise->floor > kMostNoise) {

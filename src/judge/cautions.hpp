@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "machine/conditions.hpp"
+#include "record/peaks.hpp"
 #include "record/result.hpp"
 
 namespace headroom::judge {
@@ -14,7 +15,8 @@ std::vector<std::string> cautions_before(const machine::Conditions& now, bool re
 
 /// About what was observed while the cells were measured.
 /// @param stolen share of processor time that went to other machines; 0 if unknown
+/// @param roofs limits whose clocks the cells are compared with
 std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
-                                        double stolen);
+                                        double stolen, const record::Peaks& roofs = {});
 
 }  // namespace headroom::judge

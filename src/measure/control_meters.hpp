@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "machine/meters/peak.hpp"
+#include "machine/meters/timing.hpp"
 
 namespace headroom::measure {
 
@@ -13,8 +14,9 @@ namespace headroom::measure {
 class ControlMeters {
  public:
   explicit ControlMeters(machine::FmaKernel kernel) : kernel_(kernel) {}
-  /// @return a function that measures the current GFLOP/s; empty if there is no kernel.
-  std::function<double()> reader(int threads);
+  /// @return a function that measures the current GFLOP/s and, right after it, the clock of the
+  ///         same threads; empty if there is no kernel.
+  std::function<machine::Reading()> reader(int threads);
 
  private:
   machine::FmaKernel kernel_;

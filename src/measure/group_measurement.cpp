@@ -259,7 +259,7 @@ void GroupMeasurement::timed(Ready& ready) {
   result.time = record::summarise(first.seconds, settings_.seed);
   if (!first.control.empty()) {
     const std::string isa(headroom::to_string(settings_.peaks.isa));
-    result.control = record::Control{isa, result.threads, first.control};
+    result.control = record::Control{isa, result.threads, first.control, first.clock_ghz};
   }
   if (!second.seconds.empty()) {
     const double ratio = statistics::median(record::steadied(second.seconds, second.control)) /

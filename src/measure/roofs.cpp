@@ -7,6 +7,16 @@
 #include "machine/processor.hpp"
 
 namespace headroom::measure {
+namespace {
+
+void add_fma(record::Peaks& peaks, int threads, const machine::FmaPeak& fma) {
+  peaks.fma_gflops[threads] = fma.gflops;
+  peaks.sustained_gflops[threads] = fma.sustained_gflops;
+  if (fma.clock_ghz) peaks.clock_ghz[threads] = *fma.clock_ghz;
+  if (fma.sustained_clock_ghz) peaks.sustained_clock_ghz[threads] = *fma.sustained_clock_ghz;
+}
+
+}  // namespace
 
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of, const machine::Stopped& stopped) {
@@ -19,9 +29,9 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
       machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
     if (over()) return peaks;
-    const double gflops = machine::measure_fma_limits(count, kernels.fma, stopped).gflops;
+    const machine::FmaPeak fma = machine::measure_fma_limits(count, kernels.fma, stopped);
     if (over()) return peaks;
-    peaks.fma_gflops[count] = gflops;
+    add_fma(peaks, count, fma);
     if (to_read == 0) continue;  // no roof where nothing is larger than the caches
     const double gbs = machine::measure_read_bandwidth(count, to_read, kernels.read, stopped);
     if (over()) return peaks;

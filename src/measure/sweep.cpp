@@ -94,7 +94,8 @@ void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record:
   record.begin(outcome.peaks);
   Progress progress(stderr, isatty(STDERR_FILENO) != 0, sweep.plan.cell_count());
   outcome.results = run_plan(sweep.plan, sweep.settings, outcome.peaks, journal, progress);
-  outcome.cautions = judge::cautions_after(outcome.results, record.stolen_share().value_or(0));
+  outcome.cautions =
+      judge::cautions_after(outcome.results, record.stolen_share().value_or(0), outcome.peaks);
   record.finish(outcome.cautions);
 }
 

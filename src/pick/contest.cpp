@@ -131,7 +131,7 @@ void run_contest(const Contest& contest, const std::filesystem::path& folder) {
   record::Journal journal(folder);
   journal.write_environment(record::describe_environment(plan.isa));
   measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
-  measure::run_plan(plan, contest.settings, record::Peaks{plan.isa, {}, {}}, journal, progress);
+  measure::run_plan(plan, contest.settings, record::Peaks{plan.isa}, journal, progress);
 }
 
 }  // namespace headroom::pick

@@ -45,8 +45,9 @@ struct TimingPlan {
   int affordable_repetitions(double forward_seconds, double spent) const;
 };
 
-/// Seconds that the control takes per sample, before and after it together.
-inline constexpr double kControlSeconds = 2 * machine::kBursts * machine::kBurstSeconds;
+/// Seconds that the control and its clock take per sample, before and after it together.
+inline constexpr double kControlSeconds = 2 * (machine::kBursts * machine::kBurstSeconds +
+                                               machine::kClockBursts * machine::kClockBurstSeconds);
 
 /// Passes whose phases are timed if a pass is short; their medians are recorded.
 inline constexpr int kPhaseRuns = 5;

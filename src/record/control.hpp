@@ -13,6 +13,8 @@ struct Control {
   std::string isa;  ///< of the control kernel, which need not be the cell's
   int threads = 1;
   std::vector<double> gflops;  ///< one per sample
+  /// Clock of its threads right after each reading; one per sample, or empty if unknown.
+  std::vector<double> clock_ghz = {};
 };
 
 /// The same layer timed a second time, interleaved with the first (A/A).

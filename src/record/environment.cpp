@@ -11,6 +11,7 @@
 #include "machine/conditions.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
+#include "machine/meters/clock.hpp"
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
 #include "program/fingerprint.hpp"
@@ -37,6 +38,7 @@ ordered_json processor_json() {
           {"architecture", processor.architecture},
           {"features", processor.features},
           {"caches", caches},
+          {"last_level_total_bytes", processor.last_level_total_bytes},
           {"packages", processor.packages},
           {"cores", processor.cores},
           {"hardware_threads", processor.hardware_threads},
@@ -71,20 +73,17 @@ ordered_json build_json() {
 }
 
 ordered_json conditions_json() {
-  const machine::Conditions now = machine::current_conditions();
+  machine::Conditions now = machine::current_conditions();
+  const std::optional<double> clock = machine::measure_clock_ghz();
+  if (!clock) now.unavailable["clock_ghz"] = machine::why_no_clock();
   return {{"governor", or_null(now.governor)},
           {"turbo", or_null(now.turbo)},
           {"load", or_null(now.load)},
           {"huge_pages", or_null(now.huge_pages)},
+          {"clock_ghz", or_null(clock)},
           {"unavailable", now.unavailable},
           {"openmp_wait_policy", openmp_wait_policy()},
           {"variables", machine::runtime_variables()}};
-}
-
-ordered_json by_threads(const std::map<int, double>& values) {
-  ordered_json all = ordered_json::object();
-  for (const auto& [threads, value] : values) all[std::to_string(threads)] = value;
-  return all;
 }
 
 }  // namespace
@@ -122,12 +121,6 @@ ordered_json describe_environment(Isa isa) {
           {"libraries", {{"google_benchmark", machine::benchmark_library_version()}}},
           {"build", build_json()},
           {"conditions", conditions_json()}};
-}
-
-ordered_json to_json(const Peaks& peaks) {
-  return {{"isa", headroom::to_string(peaks.isa)},
-          {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
-          {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)}};
 }
 
 }  // namespace headroom::record

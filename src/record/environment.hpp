@@ -1,26 +1,17 @@
 // The machine and the program as they were when the cells were measured.
 #pragma once
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "headroom/isa.hpp"
+#include "record/peaks.hpp"
 
 namespace headroom::record {
 
-/// Measured limits of the hardware. A value of 0 or a missing entry means not measured.
-struct Peaks {
-  Isa isa = Isa::sse42;
-  std::map<int, double> fma_gflops;  ///< by number of threads
-  std::map<int, double> read_gbs;    ///< by number of threads
-};
-
 /// Everything except the peaks and the run's own settings.
 nlohmann::ordered_json describe_environment(Isa isa);
-
-nlohmann::ordered_json to_json(const Peaks& peaks);
 
 /// Version of the source that this program was built from, such as `"1a2b3c4"`. If that is not a
 /// commit, the program's own fingerprint is appended: `"1a2b3c4-dirty+90ab12cd34ef5678"`.

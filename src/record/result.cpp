@@ -63,6 +63,9 @@ void add_times(const CellResult& result, ordered_json& line) {
                        {"isa", result.control->isa},
                        {"threads", result.control->threads},
                        {"gflops", result.control->gflops}};
+    if (!result.control->clock_ghz.empty()) {
+      line["control"]["clock_ghz"] = result.control->clock_ghz;
+    }
   }
   if (result.again) {
     line["again"] = {{"ratio", result.again->ratio},

@@ -32,6 +32,16 @@ TimeSummary read_time(const JsonFields& fields) {
   return time;
 }
 
+// Folders from before the clock was measured, and machines that do not tell it, have none.
+void read_clock(const JsonFields& fields, Control& control) {
+  if (!fields.has("clock_ghz")) return;
+  control.clock_ghz = fields.positives("clock_ghz");
+  if (control.clock_ghz.size() != control.gflops.size()) {
+    fields.fail("clock_ghz",
+                fmt::format("nothing, or a reading for each of {} samples", control.gflops.size()));
+  }
+}
+
 Control read_control(const JsonFields& fields, std::size_t samples) {
   if (fields.text("kernel") != "fma") fields.fail("kernel", "fma");
   Control control;
@@ -41,6 +51,7 @@ Control read_control(const JsonFields& fields, std::size_t samples) {
   if (control.gflops.size() != samples) {
     fields.fail("gflops", fmt::format("one reading per sample, {} in all", samples));
   }
+  read_clock(fields, control);
   return control;
 }
 

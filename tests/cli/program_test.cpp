@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "machine/meters/clock.hpp"
 #include "support/cli.hpp"
 
 namespace {
@@ -76,6 +77,40 @@ TEST_F(Cli, InfoNamesEveryBackend) {
   EXPECT_FALSE(info["processor"]["name"].get<std::string>().empty());
 }
 
+TEST_F(Cli, InfoTellsTheClockTheCachesAndWhyAConditionIsNotKnown) {
+  const Outcome text = run("$headroom info");
+  const json info = json::parse(run("$headroom info --json").output);
+  const json& now = info["conditions"];
+  EXPECT_NE(text.output.find("\nclock  "), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("last level of all cores "), std::string::npos) << text.output;
+  EXPECT_EQ(text.output.find("unknown"), std::string::npos) << text.output;
+  EXPECT_GE(info["processor"]["last_level_total_bytes"], 0);
+  EXPECT_EQ(now["clock_ghz"].is_null(), !headroom::machine::cycle_chain());
+  for (const char* name : {"governor", "turbo", "load", "huge_pages", "clock_ghz"}) {
+    ASSERT_TRUE(now.contains(name)) << name;
+    EXPECT_EQ(now[name].is_null(), now["unavailable"].contains(name)) << name;
+  }
+  for (const auto& [name, reason] : now["unavailable"].items()) {
+    EXPECT_NE(text.output.find(reason.get<std::string>()), std::string::npos) << text.output;
+  }
+}
+
+TEST_F(Cli, InfoMeasuresWhatTheMachineHoldsAndAtWhichClock) {
+  const json info = json::parse(run("$headroom info --measure --json").output);
+  const json& peaks = info["peaks"];
+  if (peaks["fma_gflops_by_threads"].empty()) GTEST_SKIP() << "this build has no kernels";
+  for (const auto& [threads, gflops] : peaks["fma_gflops_by_threads"].items()) {
+    EXPECT_GT(gflops, 0);
+    EXPECT_GT(peaks["sustained_fma_gflops_by_threads"][threads], 0);
+    for (const char* clock : {"clock_ghz_by_threads", "sustained_clock_ghz_by_threads"}) {
+      ASSERT_EQ(peaks[clock].contains(threads), headroom::machine::cycle_chain().has_value());
+    }
+  }
+  if (headroom::machine::cycle_chain()) {
+    expect("$headroom info --measure", 0, {"FMA peak (", " GFLOP/s at ", " GHz"});
+  }
+}
+
 TEST_F(Cli, VerifyCountsWhatItChecked) {
   const Outcome outcome = run("$headroom verify --backend naive --preset quick --json");
   ASSERT_EQ(outcome.code, 0) << outcome.errors;
@@ -102,6 +137,21 @@ TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
     EXPECT_LE(line["error"]["nrmse"], line["error"]["limit"]);
   }
   EXPECT_EQ(results().size(), 5u);
+}
+
+TEST_F(Cli, EverySampleHasTheClockThatItRanAt) {
+  expect(std::string("$headroom sweep --backend naive") + kTiny, 0, {});
+  for (const json& line : results()) {
+    if (!line.contains("control")) GTEST_SKIP() << "this build has no control kernel";
+    const json& control = line["control"];
+    if (!headroom::machine::cycle_chain()) {
+      EXPECT_FALSE(control.contains("clock_ghz"));
+      continue;
+    }
+    ASSERT_TRUE(control.contains("clock_ghz")) << line;
+    EXPECT_EQ(control["clock_ghz"].size(), line["time_s"]["samples"].size());
+    for (const json& ghz : control["clock_ghz"]) EXPECT_GT(ghz, 0);
+  }
 }
 
 TEST_F(Cli, ColdCachesAreLabelledEverywhere) {

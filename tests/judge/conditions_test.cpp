@@ -57,6 +57,42 @@ TEST(Cautions, FollowTheControlAndTheSecondTiming) {
   EXPECT_TRUE(says(cautions_after({slow}, 0), "differed by up to 30 %"));
 }
 
+// Samples at these clocks, with a control on as many threads.
+record::CellResult at_clock(const char* backend, int threads, const std::vector<double>& ghz) {
+  record::CellResult result = with_time(sample_result(backend), std::vector<double>(ghz.size(), 1));
+  result.control = record::Control{"avx2", threads, std::vector<double>(ghz.size(), 100), ghz};
+  return result;
+}
+
+TEST(Cautions, TellOfCellsAtAnotherClockThanTheirRoof) {
+  record::Peaks roofs;
+  roofs.clock_ghz = {{1, 3.0}, {2, 2.5}};
+  const auto near = at_clock("naive", 1, {2.95, 3.0, 2.0});
+  const auto at_two = at_clock("tbb", 2, {2.5, 2.5, 2.5});
+  EXPECT_TRUE(cautions_after({near, at_two}, 0, roofs).empty()) << "the median counts";
+  const auto slow = at_clock("xsimd", 1, {2.8, 2.8, 2.8});
+  const auto slower = at_clock("tbb", 1, {2.6, 2.6, 2.6});
+  const auto fast = at_clock("onednn", 2, {2.6, 2.6, 2.6});
+  const auto cautions = cautions_after({near, slow, slower, fast, at_two}, 0, roofs);
+  ASSERT_EQ(cautions.size(), 1u);
+  EXPECT_TRUE(says(cautions, "3 of 5 cells ran at another clock")) << cautions[0];
+  EXPECT_TRUE(says(cautions, "split/tbb/f32/t1/B1_T4_D8_H2 at 2.60 GHz and its roof at 3.00"))
+      << cautions[0];
+}
+
+TEST(Cautions, SayNothingOfAClockThatNobodyMeasured) {
+  const auto slow = at_clock("tbb", 1, {2, 2, 2});
+  EXPECT_TRUE(cautions_after({slow}, 0).empty());
+  record::Peaks roofs;
+  roofs.clock_ghz = {{2, 3.0}};
+  EXPECT_TRUE(cautions_after({slow}, 0, roofs).empty()) << "no roof on as many threads";
+  roofs.clock_ghz = {{1, 3.0}};
+  EXPECT_FALSE(cautions_after({slow}, 0, roofs).empty());
+  record::CellResult old = slow;
+  old.control->clock_ghz.clear();
+  EXPECT_TRUE(cautions_after({old}, 0, roofs).empty());
+}
+
 TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
   setenv("OMP_TEST_ONLY", "a=b", 1);
   setenv("XOMP_TEST_ONLY", "no", 1);
@@ -99,6 +135,35 @@ TEST(Timing, EachSampleIsPreparedAndHasTheIterationsAskedFor) {
   EXPECT_EQ(samples, 4u);
   EXPECT_EQ(prepared, 4);
   EXPECT_EQ(run, 12);
+}
+
+// A control whose readings are told apart: 1, 2, 3, ... and a clock of a tenth of that.
+machine::TimedTask read_by(int& readings, bool clock) {
+  machine::TimedTask task{"task", [] {}, 3};
+  task.iterations = 1;
+  task.control = [&readings, clock] {
+    ++readings;
+    machine::Reading reading{static_cast<double>(readings)};
+    if (clock) reading.clock_ghz = 0.1 * readings;
+    return reading;
+  };
+  return task;
+}
+
+TEST(Timing, RateAndClockAreTheMeansOfTheReadingsAroundEachSample) {
+  int readings = 0;
+  machine::TimedSamples samples;
+  const auto keep = [&](std::size_t, const machine::TimedSamples& taken) { samples = taken; };
+  machine::time_interleaved({read_by(readings, true)}, keep);
+  EXPECT_EQ(readings, 6);
+  EXPECT_EQ(samples.control, (std::vector<double>{1.5, 3.5, 5.5}));
+  ASSERT_EQ(samples.clock_ghz.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(samples.clock_ghz[i], 0.1 * samples.control[i], 1e-12);
+  }
+  machine::time_interleaved({read_by(readings, false)}, keep);
+  EXPECT_EQ(samples.control.size(), 3u);
+  EXPECT_TRUE(samples.clock_ghz.empty()) << "no clock is none, not one of 0 GHz";
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(Noise, LinesGiveBackControlAndSecondTiming) {
 
 TEST(Noise, SamplesTakeAReadingBeforeAndAfter) {
   double reading = 0;
-  machine::TimedTask task{"task", [] {}, 3, 1e-4, [&] { return reading += 2; }};
+  machine::TimedTask task{"task", [] {}, 3, 1e-4, [&] { return machine::Reading{reading += 2}; }};
   machine::TimedSamples taken;
   machine::time_interleaved(
       {task}, [&](std::size_t, const machine::TimedSamples& samples) { taken = samples; });

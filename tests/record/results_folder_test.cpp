@@ -46,6 +46,17 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
   expect_same_line(result);
 }
 
+TEST(ResultReader, GivesBackTheControlWithOrWithoutItsClock) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  result.control = Control{"avx2", 1, {100, 99, 98, 97}};
+  expect_same_line(result);
+  EXPECT_FALSE(to_json(result)["control"].contains("clock_ghz"));
+  EXPECT_TRUE(from_json(to_json(result)).control->clock_ghz.empty());
+  result.control->clock_ghz = {3.5, 3.4, 3.3, 2.9999999999999996};
+  expect_same_line(result);
+  EXPECT_EQ(from_json(to_json(result)).control->clock_ghz, result.control->clock_ghz);
+}
+
 TEST(ResultReader, GivesBackEveryFieldOfACellWithoutATime) {
   for (const Status status :
        {Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {
@@ -118,6 +129,19 @@ TEST(ResultReader, BelievesNoValue) {
        }},
       {"gflops", [](auto& line) { line["gflops"] = -1; }},
       {"peak_fraction", [](auto& line) { line["peak_fraction"] = true; }},
+      {"control.gflops",
+       [](auto& line) {
+         line["control"]["gflops"] = {1, 2, 3};
+       }},
+      {"control.clock_ghz",
+       [](auto& line) {
+         line["control"]["clock_ghz"] = {3, 3, 3};
+       }},
+      {"control.clock_ghz",
+       [](auto& line) {
+         line["control"]["clock_ghz"] = {3, 3, 3, 0};
+       }},
+      {"control.clock_ghz", [](auto& line) { line["control"]["clock_ghz"] = 3; }},
       {"phases_s.attend", [](auto& line) { line["phases_s"].erase("attend"); }},
       {"packed_bytes", [](auto& line) { line["packed_bytes"] = -4; }},
       {"provenance.project", [](auto& line) { line["provenance"]["project"] = 1; }},
@@ -127,7 +151,9 @@ TEST(ResultReader, BelievesNoValue) {
       {"estimate.seconds", [](auto& line) { line["estimate"]["seconds"] = -0.5; }},
       {"warnings", [](auto& line) { line["warnings"] = {1}; }},
   };
-  const ordered_json good = to_json(with_time(sample_result("naive"), kSamples));
+  CellResult whole = with_time(sample_result("naive"), kSamples);
+  whole.control = Control{"avx2", 1, {100, 99, 98, 97}, {3.5, 3.4, 3.3, 3.2}};
+  const ordered_json good = to_json(whole);
   for (const Spoiled& spoiled : all) {
     ordered_json line = good;
     spoiled.spoil(line);

@@ -195,6 +195,73 @@ TEST(ReportFacts, RemarksTellWhatIsInDoubt) {
   EXPECT_NE(joined(report::remarks(folder)).find("another run were added"), std::string::npos);
 }
 
+TEST(ReportFacts, RemarksTellOfAnotherClockThanTheRoof) {
+  record::ResultsFolder folder = one_cell();
+  const std::size_t samples = folder.results[0].time.samples.size();
+  folder.results[0].control = record::Control{"avx2", 1, std::vector<double>(samples, 100),
+                                              std::vector<double>(samples, 2.5)};
+  EXPECT_EQ(joined(report::remarks(folder)).find("another clock"), std::string::npos);
+  folder.environment["peaks"]["clock_ghz_by_threads"] = {{"1", 3.0}};
+  EXPECT_NE(joined(report::remarks(folder)).find("1 of 1 cell ran at another clock"),
+            std::string::npos)
+      << joined(report::remarks(folder));
+}
+
+TEST(ReportFacts, TheShareOfThePeakSaysAtWhichClock) {
+  record::ResultsFolder folder = one_cell();
+  const auto method = [&folder] {
+    std::string text;
+    for (const auto& row : report::method_facts(report::find_out(folder)).rows) text += joined(row);
+    return text;
+  };
+  EXPECT_NE(method().find("rate measured before the first cell"), std::string::npos) << method();
+  const std::size_t samples = folder.results[0].time.samples.size();
+  folder.results[0].control = record::Control{"avx2", 1, std::vector<double>(samples, 100)};
+  EXPECT_NE(method().find("each sample, at a clock that was not recorded"), std::string::npos)
+      << method();
+  folder.results.push_back(folder.results[0]);
+  folder.results[0].control->clock_ghz = std::vector<double>(samples, 2.5);
+  folder.results[1].control->clock_ghz = std::vector<double>(samples, 3.25);
+  EXPECT_NE(method().find("at the clock recorded with it (2.50 to 3.25 GHz)"), std::string::npos)
+      << method();
+}
+
+std::string machine_of(const record::ResultsFolder& folder) {
+  std::string text;
+  for (const auto& row : report::machine_facts(folder).rows) text += joined(row);
+  return text;
+}
+
+TEST(ReportFacts, ARoofThatIsHeldOnlyInBurstsIsNamedSo) {
+  record::ResultsFolder folder = one_cell();
+  nlohmann::ordered_json& peaks = folder.environment["peaks"];
+  peaks = {{"fma_gflops_by_threads", {{"1", 100.0}, {"2", 190.0}}},
+           {"read_gb_per_s_by_threads", {{"1", 12.0}}}};
+  EXPECT_NE(machine_of(folder).find("1 thread: multiply-adds 100.0 GFLOP/s, memory read 12.0 GB/s; "
+                                    "2 threads: multiply-adds 190.0 GFLOP/s"),
+            std::string::npos)
+      << "an old folder: " << machine_of(folder);
+  peaks["sustained_fma_gflops_by_threads"] = {{"1", 99.0}, {"2", 150.0}};
+  peaks["clock_ghz_by_threads"] = {{"1", 3.5}, {"2", 3.5}};
+  peaks["sustained_clock_ghz_by_threads"] = {{"1", 3.5}, {"2", 2.8}};
+  EXPECT_NE(machine_of(folder).find("100.0 GFLOP/s at 3.50 GHz, sustained 99.0"), std::string::npos)
+      << machine_of(folder);
+  EXPECT_NE(machine_of(folder).find("190.0 GFLOP/s at 3.50 GHz, only in bursts"), std::string::npos)
+      << machine_of(folder);
+}
+
+TEST(ReportFacts, AConditionThatIsNotKnownSaysWhy) {
+  record::ResultsFolder folder = one_cell();
+  folder.environment["conditions"] = {
+      {"governor", nullptr},
+      {"clock_ghz", 3.25},
+      {"unavailable", {{"governor", "not available: /sys/governor: No such file"}}}};
+  const std::string text = machine_of(folder);
+  EXPECT_NE(text.find("governor not available: /sys/governor: No such file"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("3.25 GHz"), std::string::npos) << text;
+}
+
 TEST(ReportFacts, ResultsOfTwoMachinesAreRefused) {
   record::ResultsFolder folder = one_cell();
   folder.results[0].control = record::Control{"avx2", 1, std::vector<double>(5, 1)};

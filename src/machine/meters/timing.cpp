@@ -22,13 +22,18 @@ void initialise_once() {
 }
 
 constexpr const char* kControl = "control";
+constexpr const char* kClock = "clock";
 
 // A benchmark passes numbers to its reporter as counters.
 void run_sample(benchmark::State& state, const TimedTask& task) {
-  const double before = task.control ? task.control() : 0;
+  const Reading before = task.control ? task.control() : Reading{};
   if (task.before) task.before();
   for (auto _ : state) task.run();
-  if (task.control) state.counters[kControl] = 0.5 * (before + task.control());
+  if (!task.control) return;
+  const Reading after = task.control();
+  state.counters[kControl] = 0.5 * (before.gflops + after.gflops);
+  if (!before.clock_ghz || !after.clock_ghz) return;
+  state.counters[kClock] = 0.5 * (*before.clock_ghz + *after.clock_ghz);
 }
 
 // Stops a task. Google Benchmark aborts the process if only some repetitions of a benchmark are
@@ -37,6 +42,12 @@ struct Drop {
   bool begun = false;
   bool dropped = false;
 };
+
+void append(const benchmark::UserCounters& counters, const char* name,
+            std::vector<double>& values) {
+  const auto counter = counters.find(name);
+  if (counter != counters.end()) values.push_back(counter->second.value);
+}
 
 // Passes samples on instead of printing them.
 class CapturingReporter final : public benchmark::BenchmarkReporter {
@@ -55,8 +66,8 @@ class CapturingReporter final : public benchmark::BenchmarkReporter {
       if (was_skipped(run)) return;
       name = run.run_name.function_name;
       samples.seconds.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
-      const auto control = run.counters.find(kControl);
-      if (control != run.counters.end()) samples.control.push_back(control->second.value);
+      append(run.counters, kControl, samples.control);
+      append(run.counters, kClock, samples.clock_ghz);
     }
     if (!samples.seconds.empty()) done_(index_.at(name), samples);
   }

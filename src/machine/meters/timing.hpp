@@ -4,10 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace headroom::machine {
+
+/// How fast the machine is at some moment.
+struct Reading {
+  double gflops = 0;                     ///< of the control
+  std::optional<double> clock_ghz = {};  ///< of its threads, right after it
+};
 
 /// Something to be timed.
 struct TimedTask {
@@ -18,7 +25,7 @@ struct TimedTask {
 
   /// Reads the machine's current speed; called right before and right after each sample. May be
   /// empty.
-  std::function<double()> control = {};
+  std::function<Reading()> control = {};
   /// Done before each sample, after the control, and not timed. May be empty.
   std::function<void()> before = {};
   std::int64_t iterations = 0;  ///< per sample, however long they take; 0: from `min_time`
@@ -26,8 +33,9 @@ struct TimedTask {
 
 /// The samples of a task.
 struct TimedSamples {
-  std::vector<double> seconds;  ///< wall-clock time of one iteration
-  std::vector<double> control;  ///< mean of the readings around each; empty without a control
+  std::vector<double> seconds;    ///< wall-clock time of one iteration
+  std::vector<double> control;    ///< mean of the readings around each; empty without a control
+  std::vector<double> clock_ghz;  ///< likewise; empty where the control tells no clock
 };
 
 /// Called once per task, after its last repetition. Stopped tasks are left out.

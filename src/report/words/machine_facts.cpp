@@ -6,7 +6,9 @@
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
+#include "record/peaks.hpp"
 #include "report/words/facts.hpp"
+#include "show/machine_words.hpp"
 
 namespace headroom::report {
 namespace {
@@ -36,34 +38,27 @@ std::string caches(const ordered_json& environment) {
     parts.push_back(fmt::format("{} {} × {}", said(value_at(cache, "/name")),
                                 said(value_at(cache, "/count")), bytes(value_at(cache, "/bytes"))));
   }
+  if (const std::string total = show::last_level_words(environment); !total.empty()) {
+    parts.push_back(total);
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string peaks(const ordered_json& environment) {
-  const ordered_json& fma = value_at(environment, "/peaks/fma_gflops_by_threads");
-  const ordered_json& read = value_at(environment, "/peaks/read_gb_per_s_by_threads");
-  if (!fma.is_object() || fma.empty()) return "not measured";
+  const record::Peaks peaks = record::peaks_of(environment);
+  if (peaks.fma_gflops.empty()) return "not measured";
   std::vector<std::string> parts;
-  for (const auto& [threads, gflops] : fma.items()) {
-    if (!gflops.is_number()) continue;
-    std::string part = fmt::format("{} thread{}: {:.1f} GFLOP/s", threads,
-                                   threads == "1" ? "" : "s", gflops.get<double>());
-    if (read.is_object() && read.contains(threads) && read.at(threads).is_number()) {
-      part += fmt::format(" and {:.1f} GB/s", read.at(threads).get<double>());
+  for (const auto& entry : peaks.fma_gflops) {
+    const int threads = entry.first;
+    std::string part = fmt::format("{}: multiply-adds {}", counted(threads, "thread"),
+                                   show::fma_peak_words(peaks, threads));
+    const auto read = peaks.read_gbs.find(threads);
+    if (read != peaks.read_gbs.end()) {
+      part += fmt::format(", memory read {:.1f} GB/s", read->second);
     }
     parts.push_back(part);
   }
-  return fmt::format("{} (multiply-adds; memory read)", fmt::join(parts, ", "));
-}
-
-std::string conditions(const ordered_json& environment) {
-  const ordered_json& load = value_at(environment, "/conditions/load");
-  return fmt::format("governor {}, turbo {}, load {}, huge pages {}, OpenMP wait policy {}",
-                     said(value_at(environment, "/conditions/governor")),
-                     said(value_at(environment, "/conditions/turbo")),
-                     load.is_number() ? fmt::format("{:.2f}", load.get<double>()) : said(load),
-                     said(value_at(environment, "/conditions/huge_pages")),
-                     said(value_at(environment, "/conditions/openmp_wait_policy")));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void add(Table& table, const char* name, const std::string& value) {
@@ -89,7 +84,8 @@ Table machine_facts(const record::ResultsFolder& folder) {
   add(table, "instruction set",
       fmt::format("{} (available: {})", at("/isa"), at("/available_isas")));
   add(table, "measured peaks", peaks(environment));
-  add(table, "conditions", conditions(environment));
+  add(table, "clock before the first cell", show::clock_words(environment));
+  add(table, "conditions", fmt::format("{}", fmt::join(show::condition_lines(environment), "; ")));
   add(table, "build",
       fmt::format("headroom {}, revision {}, {}, {} ({})", at("/headroom"),
                   at("/build/git_revision"), at("/build/compiler"), at("/build/build_type"),

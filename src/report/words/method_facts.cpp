@@ -11,6 +11,7 @@
 #include "program/numbers.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/wording.hpp"
+#include "statistics/samples.hpp"
 
 namespace headroom::report {
 namespace {
@@ -59,6 +60,27 @@ std::string caches_text(const record::ResultsFolder& folder) {
   if (cold == 0) return "warm: passes run back to back, so small layers stay in the caches";
   if (cold == folder.results.size()) return "cold: emptied before every pass";
   return "mixed: some cells were measured with emptied caches, others with warm ones";
+}
+
+// The clocks at which the shares were taken: each cell counts by the median of its samples.
+std::string clocks_text(const record::ResultsFolder& folder) {
+  std::vector<double> clocks;
+  for (const CellResult& result : folder.results) {
+    if (!result.control || result.control->clock_ghz.empty()) continue;
+    clocks.push_back(statistics::median(result.control->clock_ghz));
+  }
+  if (clocks.empty()) return "at a clock that was not recorded";
+  const auto [least, most] = std::minmax_element(clocks.begin(), clocks.end());
+  return fmt::format("at the clock recorded with it ({:.2f} to {:.2f} GHz)", *least, *most);
+}
+
+std::string of_peak_text(const record::ResultsFolder& folder) {
+  const bool beside = std::any_of(folder.results.begin(), folder.results.end(),
+                                  [](const CellResult& result) { return result.control; });
+  if (!beside) return "the share of the multiply-add rate measured before the first cell";
+  return "the share of the multiply-add rate measured on as many threads right before and after "
+         "each sample, " +
+         clocks_text(folder);
 }
 
 // Only a sample of the rows of large shapes is checked.
@@ -165,6 +187,7 @@ Table method_facts(const Findings& findings) {
       "a multiplication and an addition count as two; masked products do not count: "
       "2·B·T·d_in·3·d_out for query, key and value + 2·B·T·(T+1)·d_out for causal attention "
       "(4·B·T²·d_out without a mask) + 2·B·T·d_out·d_proj for the output");
+  add("of peak", of_peak_text(folder));
   table.rows.push_back({{plain("baseline")},
                         {plain("speed-ups over "), code(std::string(baseline_backend())),
                          plain(": scalar loops that follow the definition, for the same shape and "

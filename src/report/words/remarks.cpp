@@ -54,7 +54,8 @@ void collect_warnings(const ordered_json& run, std::vector<std::string>& all) {
 void add_run_warnings(const record::ResultsFolder& folder, std::vector<Prose>& remarks) {
   std::vector<std::string> all;
   collect_warnings(folder.environment, all);
-  for (std::string& caution : judge::cautions_after(folder.results, 0)) {
+  for (std::string& caution :
+       judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment))) {
     all.push_back(std::move(caution));
   }
   std::set<std::string> said;

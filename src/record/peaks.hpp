@@ -1,0 +1,33 @@
+// The roofs of a run: what the hardware did at most, and at which clock.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "headroom/isa.hpp"
+
+namespace headroom::record {
+
+/// Measured limits of the hardware, by number of threads. A missing entry means not measured; so
+/// does a rate of 0.
+struct Peaks {
+  Isa isa = Isa::sse42;
+  std::map<int, double> fma_gflops = {};  ///< the best of some tenths of a second
+  std::map<int, double> read_gbs = {};
+  std::map<int, double> sustained_gflops = {};     ///< multiply-adds without a pause
+  std::map<int, double> clock_ghz = {};            ///< right after the best
+  std::map<int, double> sustained_clock_ghz = {};  ///< right after those without a pause
+
+  /// Empty where the machine goes on at the rate of its roof, or nobody tried. Else the roof is one
+  /// of bursts, and this says what was seen.
+  std::string why_not_held(int threads) const;
+};
+
+nlohmann::ordered_json to_json(const Peaks& peaks);
+
+/// Those of an `environment.json`, which may come from anywhere: what is no rate is left out. Old
+/// ones know of no clock.
+Peaks peaks_of(const nlohmann::ordered_json& environment);
+
+}  // namespace headroom::record

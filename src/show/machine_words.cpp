@@ -1,0 +1,91 @@
+#include "show/machine_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "program/json_text.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::show {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Named {
+  const char* key;
+  const char* name;
+};
+
+constexpr Named kConditions[] = {{"governor", "governor"},
+                                 {"turbo", "turbo"},
+                                 {"load", "load"},
+                                 {"huge_pages", "huge pages"},
+                                 {"openmp_wait_policy", "OpenMP wait policy"}};
+
+constexpr const char* kClock = "clock_ghz";
+
+// Empty for what is none of the kinds that a condition has.
+std::string value_words(const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (value.is_number()) return fmt::format("{:.2f}", value.get<double>());
+  return "";
+}
+
+std::string why_not(const ordered_json& environment, const std::string& key) {
+  return text_at(environment, ("/conditions/unavailable/" + key).c_str(), "not known");
+}
+
+// " at 3.40 GHz", or nothing.
+std::string at_clock(const std::map<int, double>& clocks, int threads) {
+  const auto clock = clocks.find(threads);
+  return clock == clocks.end() ? "" : fmt::format(" at {:.2f} GHz", clock->second);
+}
+
+}  // namespace
+
+std::vector<std::string> condition_lines(const ordered_json& environment) {
+  std::vector<std::string> known, lines;
+  for (const Named& condition : kConditions) {
+    const std::string place = std::string("/conditions/") + condition.key;
+    const std::string value = value_words(value_at(environment, place.c_str()));
+    if (value.empty()) {
+      lines.push_back(fmt::format("{} {}", condition.name, why_not(environment, condition.key)));
+    } else {
+      known.push_back(fmt::format("{} {}", condition.name, value));
+    }
+  }
+  if (!known.empty()) lines.insert(lines.begin(), fmt::format("{}", fmt::join(known, ", ")));
+  return lines;
+}
+
+std::string clock_words(const ordered_json& environment) {
+  const ordered_json& clock = value_at(environment, "/conditions/clock_ghz");
+  if (clock.is_number()) return fmt::format("{:.2f} GHz", clock.get<double>());
+  return why_not(environment, kClock);
+}
+
+std::string last_level_words(const ordered_json& environment) {
+  const ordered_json& total = value_at(environment, "/processor/last_level_total_bytes");
+  if (!total.is_number_integer()) return "";
+  const auto bytes = total.get<std::int64_t>();
+  if (bytes <= 0) return "last level of all cores not known";
+  return fmt::format("last level of all cores {}", format_bytes(bytes));
+}
+
+std::string fma_peak_words(const record::Peaks& peaks, int threads) {
+  const auto peak = peaks.fma_gflops.find(threads);
+  if (peak == peaks.fma_gflops.end()) return "";
+  const std::string text =
+      fmt::format("{:.1f} GFLOP/s{}", peak->second, at_clock(peaks.clock_ghz, threads));
+  const std::string not_held = peaks.why_not_held(threads);
+  if (!not_held.empty()) return fmt::format("{}, only in bursts ({})", text, not_held);
+  const auto sustained = peaks.sustained_gflops.find(threads);
+  if (sustained == peaks.sustained_gflops.end()) return text;
+  return fmt::format("{}, sustained {:.1f}{}", text, sustained->second,
+                     at_clock(peaks.sustained_clock_ghz, threads));
+}
+
+}  // namespace headroom::show

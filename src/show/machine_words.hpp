@@ -1,0 +1,26 @@
+// The machine in words, of an environment.json that may come from anywhere or be an old one.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "record/peaks.hpp"
+
+namespace headroom::show {
+
+/// The conditions of a run: those that are known in one line, then one line for each that is not,
+/// with the reason. An old record gives no reasons; there it is "not known".
+std::vector<std::string> condition_lines(const nlohmann::ordered_json& environment);
+
+/// Such as `"3.40 GHz"`, or why there is none.
+std::string clock_words(const nlohmann::ordered_json& environment);
+
+/// The caches next to memory, all together; empty in an old record.
+std::string last_level_words(const nlohmann::ordered_json& environment);
+
+/// A multiply-add roof: its rate and clock, then the rate and clock that the machine goes on with
+/// or, where that is less, what makes it a roof of bursts. Empty if it was not measured.
+std::string fma_peak_words(const record::Peaks& peaks, int threads);
+
+}  // namespace headroom::show

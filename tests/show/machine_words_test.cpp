@@ -1,0 +1,93 @@
+// The machine in words: what is known, and why the rest is not.
+#include "show/machine_words.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headroom::show {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json sample_conditions() {
+  return {{"conditions",
+           {{"governor", nullptr},
+            {"turbo", true},
+            {"load", 0.25},
+            {"huge_pages", nullptr},
+            {"clock_ghz", 3.456},
+            {"openmp_wait_policy", "passive"},
+            {"unavailable", {{"governor", "not available: /sys/governor: No such file"}}}}}};
+}
+
+TEST(MachineWords, ConditionsThatAreNotKnownSayWhy) {
+  EXPECT_EQ(condition_lines(sample_conditions()),
+            (std::vector<std::string>{"turbo on, load 0.25, OpenMP wait policy passive",
+                                      "governor not available: /sys/governor: No such file",
+                                      "huge pages not known"}));
+  for (const std::string& line : condition_lines(ordered_json::object())) {
+    EXPECT_TRUE(line.ends_with(" not known")) << line;
+  }
+  EXPECT_EQ(condition_lines({{"conditions", {1}}}).size(), 5u) << "a strange record is no crash";
+}
+
+TEST(MachineWords, TheClockOrWhyThereIsNone) {
+  ordered_json environment = sample_conditions();
+  EXPECT_EQ(clock_words(environment), "3.46 GHz");
+  environment["conditions"]["clock_ghz"] = nullptr;
+  EXPECT_EQ(clock_words(environment), "not known");
+  environment["conditions"]["unavailable"]["clock_ghz"] = "not available: no such instruction";
+  EXPECT_EQ(clock_words(environment), "not available: no such instruction");
+}
+
+TEST(MachineWords, TheLastLevelIsThatOfAllCores) {
+  ordered_json environment;
+  EXPECT_EQ(last_level_words(environment), "");
+  environment["processor"]["last_level_total_bytes"] = std::int64_t{64} << 20;
+  EXPECT_EQ(last_level_words(environment), "last level of all cores 64.0 MiB");
+  environment["processor"]["last_level_total_bytes"] = 0;
+  EXPECT_EQ(last_level_words(environment), "last level of all cores not known");
+}
+
+record::Peaks sample_peaks() {
+  record::Peaks peaks;
+  peaks.fma_gflops = {{1, 100}, {2, 190}};
+  peaks.sustained_gflops = {{1, 99}, {2, 150}};
+  peaks.clock_ghz = {{1, 3.5}, {2, 3.5}};
+  peaks.sustained_clock_ghz = {{1, 3.49}, {2, 2.8}};
+  return peaks;
+}
+
+TEST(MachineWords, ARoofNamesItsClockAndWhetherItIsOneOfBursts) {
+  record::Peaks peaks = sample_peaks();
+  EXPECT_EQ(fma_peak_words(peaks, 1), "100.0 GFLOP/s at 3.50 GHz, sustained 99.0 at 3.49 GHz");
+  EXPECT_EQ(fma_peak_words(peaks, 2),
+            "190.0 GFLOP/s at 3.50 GHz, only in bursts (190.0 GFLOP/s in bursts and 150.0 over "
+            "0.3 s: the clock fell from 3.50 to 2.80 GHz)");
+  EXPECT_EQ(fma_peak_words(peaks, 4), "");
+  peaks.clock_ghz.clear();
+  peaks.sustained_clock_ghz.clear();
+  EXPECT_EQ(fma_peak_words(peaks, 1), "100.0 GFLOP/s, sustained 99.0");
+  peaks.sustained_gflops.clear();
+  EXPECT_EQ(fma_peak_words(peaks, 2), "190.0 GFLOP/s") << "an old record";
+}
+
+TEST(Peaks, AreReadBackAsWritten) {
+  const record::Peaks peaks = sample_peaks();
+  const record::Peaks read = record::peaks_of({{"peaks", to_json(peaks)}});
+  EXPECT_EQ(to_json(read), to_json(peaks));
+  EXPECT_EQ(read.sustained_gflops, peaks.sustained_gflops);
+  EXPECT_EQ(read.clock_ghz, peaks.clock_ghz);
+  EXPECT_EQ(read.sustained_clock_ghz, peaks.sustained_clock_ghz);
+}
+
+TEST(Peaks, OfAnOldOrStrangeRecordLackWhatIsNotThere) {
+  const ordered_json old = {{"fma_gflops_by_threads", {{"1", 100.0}, {"x", 1}, {"2", "fast"}}}};
+  const record::Peaks read = record::peaks_of({{"peaks", old}});
+  EXPECT_EQ(read.fma_gflops, (std::map<int, double>{{1, 100.0}}));
+  EXPECT_TRUE(read.clock_ghz.empty());
+  EXPECT_EQ(read.why_not_held(1), "");
+  EXPECT_TRUE(record::peaks_of(nullptr).fma_gflops.empty());
+}
+
+}  // namespace
+}  // namespace headroom::show
