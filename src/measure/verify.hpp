@@ -48,7 +48,8 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
 /// unless a level is forced. Those that fix their level once per process are tried with one.
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
-/// Makes all checks and hands each to `done`.
+/// Makes all checks and hands each to `done`. They run in processes of their own: a backend that
+/// dies is `failed` with the reason, and the others go on.
 VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
                     std::uint64_t seed, std::int64_t memory_limit,
                     const std::function<void(const VerifyCheck&)>& done,

@@ -30,6 +30,9 @@ struct WorkerEvents {
       0;  ///< seconds without a message, and ten times what the worker announced, until it is ended
 };
 
+/// Such as "died of SIGSEGV (...)". @param status as waitpid() has it
+std::string describe_end(int status);
+
 /// Runs `measure_group` in a forked process and returns when that has ended; it ends with this
 /// process and with this call, however they end. Nothing for a worker that was stopped.
 /// To be called while this process has no other thread: a fork takes along only the calling one.
