@@ -1,4 +1,4 @@
-#include "measure/verify_process.hpp"
+#include "measure/verify/verify_process.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "measure/verify.hpp"
+#include "measure/verify/verify_check.hpp"
 
 namespace headroom::measure {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "measure/verify/verify_check.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
 #include "plan/expand.hpp"
-#include "record/result.hpp"
 #include "reference/comparator.hpp"
 
 namespace headroom::measure {
@@ -20,18 +20,6 @@ namespace headroom::measure {
 struct VerifyCase {
   Shape shape;
   reference::Data data = reference::Data::standard;
-};
-
-/// One check that was made, or why it was not.
-struct VerifyCheck {
-  std::string id;   ///< of the cell
-  std::string isa;  ///< level that was forced; empty for backends without levels
-  reference::Data data = reference::Data::standard;
-  record::Status status = record::Status::ok;
-  std::string reason;
-  std::optional<reference::Comparison> error;
-  std::int64_t checked_rows = 0;
-  std::int64_t rows = 0;
 };
 
 struct VerifyCounts {

@@ -1,4 +1,4 @@
-#include "measure/verify.hpp"
+#include "measure/verify/verify.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "core/environment_variable.hpp"
 #include "headroom/error.hpp"
 #include "measure/check.hpp"
-#include "measure/verify_process.hpp"
+#include "measure/verify/verify_process.hpp"
 #include "plan/admission.hpp"
 #include "plan/choices.hpp"
 #include "plan/estimate.hpp"
