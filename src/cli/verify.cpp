@@ -1,4 +1,4 @@
-#include "measure/verify.hpp"
+#include "measure/verify/verify.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -30,16 +30,6 @@ std::string signal_name(int number) {
   return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", number);
 }
 
-std::string describe_end(int status) {
-  if (!WIFSIGNALED(status)) {
-    return fmt::format("ended the process with exit code {}", WEXITSTATUS(status));
-  }
-  const int number = WTERMSIG(status);
-  const char* meaning = number == SIGKILL ? "killed, probably because the machine was out of memory"
-                                          : strsignal(number);
-  return fmt::format("died of {} ({})", signal_name(number), meaning);
-}
-
 // A forked process that never outlives this object.
 class Worker {
  public:
@@ -158,6 +148,16 @@ class Conversation {
 };
 
 }  // namespace
+
+std::string describe_end(int status) {
+  if (!WIFSIGNALED(status)) {
+    return fmt::format("ended the process with exit code {}", WEXITSTATUS(status));
+  }
+  const int number = WTERMSIG(status);
+  const char* meaning =
+      number == SIGKILL ? "killed, probably because memory ran out" : strsignal(number);
+  return fmt::format("died of {} ({})", signal_name(number), meaning);
+}
 
 std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSettings& settings,
                                     plan::Estimator& estimator, const WorkerEvents& events) {

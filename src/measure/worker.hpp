@@ -30,6 +30,9 @@ struct WorkerEvents {
       0;  ///< seconds without a message, and ten times what the worker announced, until it is ended
 };
 
+/// Such as "died of SIGSEGV (...)". @param status as waitpid() returns it
+std::string describe_end(int status);
+
 /// Runs `measure_group` in a forked process and returns when that has ended. The worker never
 /// outlives this process or this call. Returns nothing for a worker that was stopped.
 /// @pre this process has no other thread, because a fork copies only the calling one.

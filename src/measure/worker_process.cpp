@@ -125,12 +125,16 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
-void be_worker(int socket, pid_t parent, const plan::Group& group, const MeasureSettings& settings,
-               plan::Estimator& estimator) {
+void settle_worker(pid_t parent, std::int64_t memory_bytes) {
   die_with(parent);
   leave_signals_to_parent();
   volunteer_for_oom_killer();
-  limit_memory(settings.limits.memory_bytes);
+  limit_memory(memory_bytes);
+}
+
+void be_worker(int socket, pid_t parent, const plan::Group& group, const MeasureSettings& settings,
+               plan::Estimator& estimator) {
+  settle_worker(parent, settings.limits.memory_bytes);
   try {
     measure_and_report(socket, group, settings, estimator);
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "measure/group_measurement.hpp"
@@ -18,6 +19,10 @@ inline constexpr char kErrorMessage = 'E';  ///< an exception that ended the wor
 
 /// Sends the whole text. @return whether the other side is still connected.
 bool send_all(int socket, std::string_view text);
+
+/// What a forked process does first: it ends with its parent, leaves signals to it, and has no more
+/// memory than the bytes and a margin.
+void settle_worker(pid_t parent, std::int64_t memory_bytes);
 
 /// Measures the group, reports over `socket`, and ends the process.
 [[noreturn]] void be_worker(int socket, pid_t parent, const plan::Group& group,

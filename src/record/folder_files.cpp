@@ -69,13 +69,14 @@ int open_output(const fs::path& path, int flags) {
   return handle;
 }
 
-void make_folder(const fs::path& folder) {
+fs::path make_folder(const fs::path& folder) {
   const std::vector<fs::path> fresh = missing(folder);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail_output("make the folder", folder, error.value(), kNextFolder);
   // The name of a folder stands in its parent.
   for (const fs::path& path : fresh) sync_folder(path.parent_path());
+  return folder;
 }
 
 void sync_folder(const fs::path& folder) {

@@ -13,8 +13,9 @@ namespace headroom::record {
 int open_output(const std::filesystem::path& path, int flags);
 
 /// Makes the folder with all parents that are missing. None of them is lost in a power cut.
+/// @return the folder
 /// @throws ResourceError if that fails.
-void make_folder(const std::filesystem::path& folder);
+std::filesystem::path make_folder(const std::filesystem::path& folder);
 
 /// The names in the folder are on the disk.
 /// @throws ResourceError if that fails.

@@ -49,7 +49,7 @@ void replace_file(const fs::path& folder, const std::string& name, std::string_v
 }  // namespace
 
 Journal::Journal(const fs::path& folder, Start start)
-    : folder_((make_folder(folder), folder)), lock_(folder) {
+    : folder_(make_folder(folder)), lock_(folder) {
   open_results(start == Start::fresh ? O_EXCL : 0);
   sync_folder(folder);
 }

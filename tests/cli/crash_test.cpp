@@ -77,6 +77,19 @@ TEST_F(CliCrash, ASampleThatIsLongerThanTheTimeoutIsNoHang) {
          0, {"1 ok", "0 crashed"});
 }
 
+TEST_F(CliCrash, VerifySurvivesABackendThatDies) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers catch the signal";
+#endif
+  const Outcome outcome = run("'" HEADROOM_FAULTY_PROGRAM
+                              "' verify --formulation split --backend autovec,naive --heads 2 "
+                              "--head-dim 4 --tokens 3,4");
+  EXPECT_EQ(outcome.code, 1) << outcome.errors;
+  for (const char* part : {"failed  ", "SIGSEGV", "passed  ", "2 passed, 2 failed, 0 skipped"}) {
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
+  }
+}
+
 // Of the sweep's 64 MiB and the worker's margin of 1 GiB, two such layers take more.
 TEST_F(CliCrash, RivalsThatDoNotFitTogetherAreMeasuredOneAfterTheOther) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -194,7 +194,7 @@ TEST(AffordableRows, HaveTheFirstAndTheLastAndEachOnce) {
 // Over the seeds every row is checked now and then, so that no error has a place to hide.
 TEST(AffordableRows, ReachEveryRowOverTheSeeds) {
   std::set<std::int64_t> seen;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
     for (const std::int64_t row : affordable_rows(kLarge, 1e11, seed)) seen.insert(row);
   }
   EXPECT_EQ(seen.size(), 2048U);

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "measure/verify/verify_check.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
 #include "plan/expand.hpp"
-#include "record/result.hpp"
 #include "reference/comparator.hpp"
 
 namespace headroom::measure {
@@ -20,18 +20,6 @@ namespace headroom::measure {
 struct VerifyCase {
   Shape shape;
   reference::Data data = reference::Data::standard;
-};
-
-/// The outcome of one check, or why it was not made.
-struct VerifyCheck {
-  std::string id;   ///< of the cell
-  std::string isa;  ///< the forced level; empty for backends without levels
-  reference::Data data = reference::Data::standard;
-  record::Status status = record::Status::ok;
-  std::string reason;
-  std::optional<reference::Comparison> error;
-  std::int64_t checked_rows = 0;
-  std::int64_t rows = 0;
 };
 
 struct VerifyCounts {
@@ -48,7 +36,8 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
 /// level, unless a level is forced. A backend that fixes its level once per process has one.
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
-/// Makes all checks and passes each to `done`.
+/// Makes all checks and passes each to `done`. They run in processes of their own: a backend that
+/// dies is `failed` with the reason, and the others continue.
 VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
                     std::uint64_t seed, std::int64_t memory_limit,
                     const std::function<void(const VerifyCheck&)>& done,

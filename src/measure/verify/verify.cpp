@@ -1,4 +1,4 @@
-#include "measure/verify.hpp"
+#include "measure/verify/verify.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "core/environment_variable.hpp"
 #include "headroom/error.hpp"
 #include "measure/check.hpp"
+#include "measure/verify/verify_process.hpp"
 #include "plan/admission.hpp"
 #include "plan/choices.hpp"
 #include "plan/estimate.hpp"
@@ -91,6 +92,24 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
   return check;
 }
 
+// What identifies the check is filled in by whoever asked for it.
+VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
+                        std::optional<Problem>& problem, std::uint64_t seed,
+                        const plan::Limits& limits) {
+  VerifyCheck check;
+  check.data = each.data;
+  // Nothing is timed, so that the seconds of the estimate do not matter.
+  const plan::CellEstimate estimate = plan::Estimator().estimate(each.shape, cell, {});
+  check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
+  if (!check.reason.empty()) {
+    check.status = record::Status::skipped;
+    return check;
+  }
+  if (!problem) problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops);
+  check.data = problem->data;
+  return check_cell(*problem, cell, check);
+}
+
 void count(const VerifyCheck& check, VerifyCounts& counts) {
   if (check.status == record::Status::ok) {
     ++counts.passed;
@@ -155,31 +174,24 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
                     const std::function<void(const VerifyCheck&)>& done,
                     const std::function<bool()>& stopped) {
   VerifyCounts counts;
-  const plan::Estimator estimator;
   plan::Limits limits;
   limits.memory_bytes = memory_limit;
   for (const VerifyCase& each : cases) {
-    std::optional<Problem> problem;
-    for (const plan::Cell& cell : rivals) {
-      if (stopped()) return counts;
-      VerifyCheck check;
-      check.id = plan::cell_id(each.shape, cell);
-      check.isa = cell.isa ? std::string(to_string(*cell.isa)) : "";
-      check.data = each.data;
-      check.rows = each.shape.rows();
-      // Nothing is timed, so the seconds of the estimate do not matter.
-      const plan::CellEstimate estimate = estimator.estimate(each.shape, cell, {});
-      check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
-      if (!check.reason.empty()) {
-        check.status = record::Status::skipped;
-      } else {
-        if (!problem) problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops);
-        check.data = problem->data;
-        check = check_cell(*problem, cell, check);
-      }
-      count(check, counts);
-      done(check);
-    }
+    if (stopped()) return counts;
+    std::optional<Problem> problem;  // of the process that checks
+    const auto check = [&](std::size_t rival) {
+      return check_rival(each, rivals[rival], problem, seed, limits);
+    };
+    check_apart(
+        rivals.size(), check, memory_limit,
+        [&](std::size_t rival, VerifyCheck found) {
+          found.id = plan::cell_id(each.shape, rivals[rival]);
+          found.isa = rivals[rival].isa ? std::string(to_string(*rivals[rival].isa)) : "";
+          found.rows = each.shape.rows();
+          count(found, counts);
+          done(found);
+        },
+        stopped);
   }
   return counts;
 }
