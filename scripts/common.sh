@@ -12,11 +12,14 @@ fail() {
   exit 1
 }
 
+# preset_folder <preset>: where CMakePresets.json has it built.
+preset_folder() { if [[ "$1" == release ]]; then echo build; else echo "build-$1"; fi; }
+
 # build_preset <preset> <targets...>: configures and builds a preset of CMakePresets.json.
 build_preset() {
   local preset=$1
-  local folder="build-$preset/"
-  if [[ "$preset" == release ]]; then folder=build/; fi
+  local folder
+  folder="$(preset_folder "$preset")/"
   shift
   say "configuring $preset in $folder"
   (cd "$root" && cmake --preset "$preset") >&2 ||

@@ -187,7 +187,7 @@ const checkHostile = async (browser, bad) => {
 };
 
 const path = findBrowser();
-if (!path) skip("no chromium or chrome on PATH");
+if (!path) skip("no browser could be installed, and none is on PATH");
 const results = makeReport();
 if (!existsSync(join(results, "pictures"))) skip("ECharts was not there at build time, so there are no charts");
 const bad = makeHostile(results);

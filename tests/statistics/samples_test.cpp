@@ -40,6 +40,14 @@ TEST(Statistics, IntervalIsReproducibleAndHoldsTheMedian) {
   EXPECT_LT(a.high, 5.0) << "one outlier among nine must not reach the median's interval";
 }
 
+// The median of six draws is the mean of the third and the fourth. By counting, it is at most 1 in
+// 0.9 % and at most 1.5 in 3.5 % of all draws, and as often at the other end.
+TEST(Statistics, IntervalOfAnEvenNumberTakesTheMeanOfBothMiddles) {
+  const Interval interval = bootstrap_median_ci95({1, 2, 3, 4, 5, 6}, 1);
+  EXPECT_EQ(interval.low, 1.5);
+  EXPECT_EQ(interval.high, 5.5);
+}
+
 // The median of a bootstrap sample of n = 9 lies at rank 2 to 8 in 95 of 100 cases: the binomial
 // probability of its being rank 1, for example, is P(at least 5 of 9 draws hit rank 1) = 0.001.
 TEST(Statistics, IntervalOfNineRanksIsTheBinomialOne) {
