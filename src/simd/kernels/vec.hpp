@@ -32,7 +32,7 @@ inline constexpr int kFullTileRows = 12;  // 24 accumulators in 32 registers
 // A low tile takes the same paths through the same code; one test has the full ones. For
 // scripts/planted-bugs, which builds often, the compiler is too slow without a sanitizer, too.
 #if (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-     defined(HEADROOM_LOW_TILES)) &&                                   \
+     defined(HEADROOM_LOW_TILES)) &&                                  \
     !defined(HEADROOM_FULL_TILES)
 inline constexpr int kTileRows = 3;
 #else
