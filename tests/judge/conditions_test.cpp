@@ -38,7 +38,7 @@ TEST(Cautions, SayWhatSpoilsAndWhatToDo) {
   busy.governor = "powersave";
   const auto before = cautions_before(busy, false);
   EXPECT_EQ(before.size(), 3u);
-  EXPECT_TRUE(says(before, "the load of the last minute is 1.5"));
+  EXPECT_TRUE(says(before, "the load over the last minute is 1.5"));
   EXPECT_TRUE(says(before, "cpupower frequency-set"));
   EXPECT_TRUE(says(before, "cmake --preset release"));
   EXPECT_TRUE(says(cautions_after({}, 0.05), "5.0 %"));
