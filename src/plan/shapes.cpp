@@ -101,23 +101,27 @@ Shape make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   return shape;
 }
 
-std::vector<Widths> expand_widths(const Axes& axes, std::vector<std::string>& notes) {
-  const Numbers heads = axis_or({0}, "--heads", axes.heads, 1, notes);
-  const Numbers d_models = axis_or({0}, "--d-model", axes.d_model, 1, notes);
-  const Numbers head_dims = axis_or({0}, "--head-dim", axes.head_dim, 1, notes);
-  const Numbers d_ins = axis_or({0}, "--d-in", axes.d_in, 1, notes);
-  std::vector<Widths> widths;
-  for (const std::int64_t h : heads) {
-    for (const std::int64_t m : d_models) {
-      for (const std::int64_t d : head_dims) {
-        for (const std::int64_t i : d_ins) {
-          widths.push_back({h, m, d, i});
-          if (widths.size() > kMaxShapes) fail_too_many("shapes", kMaxShapes);
-        }
+struct WidthAxes {
+  Numbers heads, d_models, head_dims, d_ins;
+};
+
+WidthAxes read_widths(const Axes& axes, std::vector<std::string>& notes) {
+  return {axis_or({0}, "--heads", axes.heads, 1, notes),
+          axis_or({0}, "--d-model", axes.d_model, 1, notes),
+          axis_or({0}, "--head-dim", axes.head_dim, 1, notes),
+          axis_or({0}, "--d-in", axes.d_in, 1, notes)};
+}
+
+// Not a list: a few words on the command line give billions, which `ShapeSet` will refuse.
+template <class Take>
+void for_each_widths(const WidthAxes& axes, Take take) {
+  for (const std::int64_t h : axes.heads) {
+    for (const std::int64_t m : axes.d_models) {
+      for (const std::int64_t d : axes.head_dims) {
+        for (const std::int64_t i : axes.d_ins) take(Widths{h, m, d, i});
       }
     }
   }
-  return widths;
 }
 
 // Collects shapes, each once.
@@ -127,6 +131,7 @@ class ShapeSet {
 
   void add(const Shape& shape) {
     shape.validate();
+    if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
     if (!seen_.insert(shape.id()).second) {
       ++repeated_;
       return;
@@ -139,6 +144,7 @@ class ShapeSet {
 
  private:
   std::size_t most_;
+  std::size_t added_ = 0;
   std::set<std::string> seen_;
   std::vector<Shape> shapes_;
   std::size_t repeated_ = 0;
@@ -150,11 +156,11 @@ std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size
                                  std::vector<std::string>& notes) {
   const Numbers batches = axis_or({1}, "--batch", axes.batch, 0, notes);
   const Numbers given_tokens = axis_or({}, "--tokens", axes.tokens, 0, notes);
-  const std::vector<Widths> widths = expand_widths(axes, notes);
+  const WidthAxes widths = read_widths(axes, notes);
   const double dropout = parse_dropout(axes);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
-    for (const Widths& given : widths) {
+    for_each_widths(widths, [&](const Widths& given) {
       Shape shape = make_shape(start, given, axes);
       shape.dropout = dropout;
       shape.dropout_seed = seed;
@@ -165,7 +171,7 @@ std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size
           set.add(shape);
         }
       }
-    }
+    });
   }
   // Shapes of a preset may coincide once an axis overrides them; that is no news to anyone.
   if (set.repeated() > 0 && !axes.preset) {
