@@ -91,7 +91,7 @@ TEST_F(CliReport, MixedMachinesAreRefused) {
   auto mixed = with_time(sample_result("xsimd"), {0.5, 0.25, 1, 0.6, 0.7});
   mixed.control = record::Control{"avx512", 1, std::vector<double>(5, 100)};
   write("results/results.jsonl", test::lines_of({mixed}));
-  expect("$headroom report results", 3, {"avx512", "avx2", "folder of their own"});
+  expect("$headroom report results", 3, {"avx512", "avx2", "in a separate folder"});
   EXPECT_FALSE(has("results/index.html"));
 }
 

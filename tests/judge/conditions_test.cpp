@@ -52,7 +52,7 @@ TEST(Cautions, FollowTheControlAndTheSecondTiming) {
   record::CellResult other_threads = fast;
   other_threads.control->threads = 2;
   EXPECT_TRUE(cautions_after({slow, other_threads}, 0).empty());
-  EXPECT_TRUE(says(cautions_after({slow, fast}, 0), "moved by 25 %"));
+  EXPECT_TRUE(says(cautions_after({slow, fast}, 0), "varied by 25 %"));
   slow.again = record::Again{1.3, {1}, {80}};
   EXPECT_TRUE(says(cautions_after({slow}, 0), "differed by up to 30 %"));
 }

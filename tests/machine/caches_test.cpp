@@ -104,7 +104,7 @@ TEST(Caches, ThatCannotBeSeenAreUnknown) {
   EXPECT_EQ(processor.last_level_total_bytes, 0);
   const UncachedBuffer buffer = uncached_buffer(processor, kPlenty);
   EXPECT_EQ(buffer.bytes, 0);
-  EXPECT_NE(buffer.refusal.find("does not tell"), std::string::npos) << buffer.refusal;
+  EXPECT_NE(buffer.refusal.find("does not report"), std::string::npos) << buffer.refusal;
 }
 
 TEST(UncachedBuffer, IsLargerThanAllCachesTogether) {

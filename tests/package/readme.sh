@@ -9,9 +9,10 @@ readme_example() {
   local marks
   marks=$(cat "${pages[@]}" | grep -cxF "$mark" || true)
   ((marks == 1)) || fail "README.md and docs/ have $marks examples '$2'; expected 1"
+  # It reads to the end: a reader that stops early would fail whoever still writes.
   text=$(cat "${pages[@]}" | awk -v mark="$mark" '
     $0 == mark { marked = 1; next }
-    marked && /^```/ { if (inside) exit; inside = 1; next }
+    marked && /^```/ { if (inside) { marked = inside = 0 } else { inside = 1 } next }
     inside')
   [[ -n "$text" ]] || fail "the example '$2' is empty"
   printf '%s\n' "$text"
