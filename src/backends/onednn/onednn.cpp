@@ -72,8 +72,9 @@ const headroom::BackendFacts& facts() {
 }
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
-  onednn::limit_isa(config.isa);
+  // First, because it also finds out whether there is memory for what follows.
   onednn::start_threads(config.threads);
+  onednn::limit_isa(config.isa);
   return std::make_unique<OnednnBackend>(config.threads);
 }
 

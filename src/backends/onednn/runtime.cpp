@@ -29,6 +29,29 @@ dnnl::cpu_isa library_level(Isa isa) {
   return kNoIsaLimit;
 }
 
+void require_memory(std::size_t bytes) {
+  // Not from the heap, which does not return freed memory.
+  void* trial = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(trial, bytes);
+}
+
+// What OpenMP takes when it starts and for each thread, its stack included. LLVM's ends the process
+// where it cannot have it.
+constexpr std::size_t kOpenMpBytes = std::size_t{16} << 20;
+constexpr std::size_t kOpenMpThreadBytes = std::size_t{10} << 20;
+
+#ifdef HEADROOM_ONEDNN_OPENMP
+// Apart and never inlined: clang enters OpenMP at the start of the function that has the region,
+// which would be before the memory was asked for. @return the threads that came
+[[gnu::noinline]] int start_openmp(int threads) {
+  std::atomic<int> here{0};
+#pragma omp parallel num_threads(threads)
+  ++here;  // an empty region might be optimised away
+  return here.load();
+}
+#endif
+
 }  // namespace
 
 void limit_isa(Isa isa) {
@@ -56,13 +79,11 @@ void limit_isa(Isa isa) {
 
 void start_threads(int threads) {
 #ifdef HEADROOM_ONEDNN_OPENMP
-  thread_local int most = 1;  // OpenMP keeps separate threads per calling thread
+  thread_local int most = 0;  // OpenMP keeps separate threads per calling thread
   if (threads <= most) return;
-  require_threads("onednn", threads, threads - most);
-  std::atomic<int> here{0};
-#pragma omp parallel num_threads(threads)
-  ++here;  // an empty region might be optimised away
-  most = std::max(most, here.load());
+  require_memory(kOpenMpBytes + static_cast<std::size_t>(threads - 1) * kOpenMpThreadBytes);
+  if (threads > 1) require_threads("onednn", threads, threads - std::max(most, 1));
+  most = std::max(most, start_openmp(threads));
 #else
   static_cast<void>(threads);
 #endif
@@ -70,11 +91,7 @@ void start_threads(int threads) {
 
 void require_memory_for_code() {
   // A primitive has up to about 30 generated functions, and each first gets 256 KiB.
-  constexpr std::size_t kBytes = std::size_t{8} << 20;
-  // Not from the heap, which does not return freed memory.
-  void* trial = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (trial == MAP_FAILED) throw std::bad_alloc();
-  ::munmap(trial, kBytes);
+  require_memory(std::size_t{8} << 20);
 }
 
 dnnl::primitive_attr user_scratchpad() {
