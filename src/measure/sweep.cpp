@@ -16,6 +16,7 @@
 #include "measure/roofs.hpp"
 #include "plan/budget.hpp"
 #include "plan/expand.hpp"
+#include "program/json_text.hpp"
 #include "program/signals.hpp"
 #include "record/continuation.hpp"
 #include "record/journal.hpp"
@@ -25,11 +26,6 @@ namespace headroom::measure {
 namespace {
 
 using nlohmann::ordered_json;
-
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
 
 // Sets what runs beside each sample.
 void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 namespace headroom {
@@ -17,5 +18,11 @@ const nlohmann::ordered_json& value_at(const nlohmann::ordered_json& json, const
 /// The text at a JSON pointer, or `otherwise` if there is none.
 std::string text_at(const nlohmann::ordered_json& json, const char* place,
                     const char* otherwise = "unknown");
+
+/// The value, or null without one.
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
 
 }  // namespace headroom

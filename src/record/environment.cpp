@@ -15,17 +15,13 @@
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
 #include "program/fingerprint.hpp"
+#include "program/json_text.hpp"
 #include "program/process_setup.hpp"
 
 namespace headroom::record {
 namespace {
 
 using nlohmann::ordered_json;
-
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
 
 ordered_json processor_json() {
   const machine::Processor processor = machine::describe_processor();
