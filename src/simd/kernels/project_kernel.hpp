@@ -28,14 +28,16 @@ struct TileCall {
 /// Where the vectors of a tile go.
 template <int NV>
 struct Destination {
-  float* y[NV];  ///< of the tile's first row; unused beyond the matrix
-  bool whole;    ///< no vector crosses the end of a head or of the matrix
+  float* y[NV];  ///< of the tile's first row
+  /// No vector crosses the end of a head. Each starts inside the matrix, which ends with a head, so
+  /// that one which crosses the matrix's end crosses a head's.
+  bool whole;
 };
 
 template <int NV>
 HEADROOM_INLINE Destination<NV> find_destination(const ProjectTask& task, const TileCall& call) {
   Destination<NV> to;
-  to.whole = call.column + NV * kLanes <= task.cols;
+  to.whole = true;
   std::int64_t block = call.column / task.block_cols;  // one division per tile, because it is slow
   std::int64_t inside = call.column - block * task.block_cols;
 #pragma GCC unroll 16
