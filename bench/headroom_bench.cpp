@@ -51,7 +51,8 @@ class Kept {
     layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
     layer_.y = Matrix(shape.rows(), shape.output_width());
     layer_.error =
-        measure::run_and_compare(*layer_.attention, *problem_, layer_.y.view()).comparison;
+        measure::run_and_compare(*layer_.attention, *problem_, problem_->x.view(), layer_.y.view())
+            .comparison;
     layer_id_ = cell.id;
     return layer_;
   }

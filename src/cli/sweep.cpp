@@ -24,7 +24,8 @@ namespace {
 struct SweepOptions {
   plan::Axes axes;
   std::string out_folder = "headroom-results";
-  std::optional<std::string> max_memory, budget, repetitions, min_time, seed, shard, timeout;
+  std::optional<std::string> max_memory, budget, repetitions, processes, min_time, seed, shard,
+      timeout;
   std::string cache = "warm";
   bool dry_run = false;
   bool resume = false;
@@ -32,12 +33,12 @@ struct SweepOptions {
 };
 
 constexpr std::int64_t kMaxRepetitions = 10'000;
+constexpr std::int64_t kMaxProcesses = 100;
 
-int parse_repetitions(const std::string& text) {
-  const std::int64_t count = parse_number("--repetitions", text);
-  if (count > kMaxRepetitions) {
-    throw InvalidArgument(
-        fmt::format("--repetitions: {} is too many; the limit is {}", count, kMaxRepetitions));
+int parse_count(const char* option, const std::string& text, std::int64_t most) {
+  const std::int64_t count = parse_number(option, text);
+  if (count > most) {
+    throw InvalidArgument(fmt::format("{}: {} is too many; the limit is {}", option, count, most));
   }
   return static_cast<int>(count);
 }
@@ -57,7 +58,12 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   request.allow_many = options.yes;
   request.limits_of = limits_of;
   request.cache = parse_cache(options.cache);
-  if (options.repetitions) request.repetitions = parse_repetitions(*options.repetitions);
+  if (options.repetitions) {
+    request.repetitions = parse_count("--repetitions", *options.repetitions, kMaxRepetitions);
+  }
+  if (options.processes) {
+    request.processes = parse_count("--processes", *options.processes, kMaxProcesses);
+  }
   if (options.min_time) request.min_time = parse_duration("--min-time", *options.min_time);
   if (options.seed) {
     request.seed = static_cast<std::uint64_t>(parse_number("--seed", *options.seed, 0));
@@ -142,8 +148,11 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
                       "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");
   command->add_option("--max-memory", options->max_memory,
                       "maximum memory to use, such as 16GiB (default: what the machine has free)");
-  command->add_option("--repetitions", options->repetitions, "samples per cell (default 9)");
-  command->add_option("--min-time", options->min_time, "minimum seconds per sample (default 0.05)");
+  command->add_option("--repetitions", options->repetitions, "samples per cell (default 15)");
+  command->add_option("--processes", options->processes,
+                      "processes that take these samples one after the other, because speed "
+                      "differs from launch to launch (default 5)");
+  command->add_option("--min-time", options->min_time, "minimum seconds per sample (default 0.03)");
   command->add_option("--cache", options->cache,
                       "warm: passes run back to back; cold: caches are emptied before each pass "
                       "(default warm)");

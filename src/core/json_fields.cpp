@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "headroom/error.hpp"
@@ -17,6 +18,14 @@ std::string excerpt(const ordered_json& value) {
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+bool is_whole(const ordered_json& value, std::int64_t least, std::int64_t most) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
+    return false;
+  }
+  return value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
 }
 
 }  // namespace
@@ -63,12 +72,20 @@ bool JsonFields::flag(const char* key) const {
 
 std::int64_t JsonFields::whole(const char* key, std::int64_t least, std::int64_t most) const {
   const ordered_json& value = at(key);
-  const bool fits = value.is_number_integer() &&
-                    !(value.is_number_unsigned() &&
-                      value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) &&
-                    value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
-  if (!fits) fail(key, fmt::format("a whole number from {} to {}", least, most));
+  if (!is_whole(value, least, most)) {
+    fail(key, fmt::format("a whole number from {} to {}", least, most));
+  }
   return value.get<std::int64_t>();
+}
+
+std::vector<std::int64_t> JsonFields::wholes(const char* key, std::int64_t least,
+                                             std::int64_t most) const {
+  const ordered_json& list = at(key);
+  const bool fits = list.is_array() &&
+                    std::all_of(list.begin(), list.end(),
+                                [&](const auto& value) { return is_whole(value, least, most); });
+  if (!fits) fail(key, fmt::format("a list of whole numbers from {} to {}", least, most));
+  return list.get<std::vector<std::int64_t>>();
 }
 
 double JsonFields::not_negative(const char* key) const {

@@ -32,6 +32,8 @@ class HEADROOM_API JsonFields {
   bool flag(const char* key) const;
   std::int64_t whole(const char* key, std::int64_t least,
                      std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+  /// Each of a list, which may be empty.
+  std::vector<std::int64_t> wholes(const char* key, std::int64_t least, std::int64_t most) const;
   double not_negative(const char* key) const;
   double positive(const char* key) const;
   std::vector<double> positives(const char* key) const;

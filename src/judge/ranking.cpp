@@ -47,8 +47,10 @@ std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, do
   for (const auto& [base, next] : pairs) {
     const bool by_control = same_control(*base, *next);
     const auto of = [&](const record::CellResult& cell) {
-      return by_control ? record::steadied(cell.time.samples, cell.control->gflops)
-                        : cell.time.samples;
+      return statistics::by_process(by_control
+                                        ? record::steadied(cell.time.samples, cell.control->gflops)
+                                        : cell.time.samples,
+                                    cell.time.processes);
     };
     all.push_back({{}, by_control, next->time.median / base->time.median});
     samples.push_back({of(*base), of(*next), noise_floor});

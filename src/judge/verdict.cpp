@@ -1,22 +1,43 @@
 #include "judge/verdict.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "statistics/rank_test.hpp"
+#include "statistics/samples.hpp"
+#include "statistics/student_t.hpp"
 
 namespace headroom::judge {
 namespace {
 
+using statistics::SamplesByProcess;
+
+// Logarithms, because a spread of times is a share of the time.
+std::vector<double> log_medians(const SamplesByProcess& samples) {
+  std::vector<double> logs = statistics::process_medians(samples);
+  for (double& value : logs) value = std::log(value);
+  return logs;
+}
+
 Difference measure_difference(const SamplePair& pair, const CompareSettings& settings,
                               const statistics::RatioBootstrap& resamples) {
   Difference difference;
-  difference.ratio = statistics::median(pair.next) / statistics::median(pair.base);
+  difference.ratio = statistics::pooled_median(pair.next) / statistics::pooled_median(pair.base);
   difference.ci95 = resamples.ci95(pair.base, pair.next);
-  difference.p = statistics::mann_whitney(pair.base, pair.next).p;
+  // The samples of a process share its luck, so that only whole processes count as independent.
+  // Ranks of a few processes could not reach significance once many cells are compared.
+  difference.by_processes = std::min(pair.base.size(), pair.next.size()) > 1;
+  difference.p =
+      difference.by_processes
+          ? statistics::welch_p(log_medians(pair.base), log_medians(pair.next))
+          : statistics::mann_whitney(statistics::pooled(pair.base), statistics::pooled(pair.next))
+                .p;
   difference.margin = std::max(settings.threshold, pair.noise_floor);
-  difference.enough = std::min(pair.base.size(), pair.next.size()) >= statistics::kLeastSamples;
+  const std::size_t fewer =
+      std::min(statistics::pooled(pair.base).size(), statistics::pooled(pair.next).size());
+  difference.enough = fewer >= statistics::kLeastSamples;
   return difference;
 }
 
@@ -53,9 +74,10 @@ std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings) {
   std::vector<Difference> differences;
   std::vector<double> p;
-  std::map<std::pair<std::size_t, std::size_t>, statistics::RatioBootstrap> resamples;
+  using Counts = statistics::SampleCounts;
+  std::map<std::pair<Counts, Counts>, statistics::RatioBootstrap> resamples;
   for (const SamplePair& pair : pairs) {
-    const std::pair counts(pair.base.size(), pair.next.size());
+    const std::pair counts(statistics::counts_of(pair.base), statistics::counts_of(pair.next));
     const auto found =
         resamples.try_emplace(counts, counts.first, counts.second, settings.seed).first;
     differences.push_back(measure_difference(pair, settings, found->second));

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "statistics/samples.hpp"
+#include "statistics/intervals.hpp"
 
 namespace headroom::judge {
 
@@ -17,8 +17,8 @@ std::string_view to_string(Verdict verdict);
 
 /// Times of one cell from two runs, or of two cells from one run.
 struct SamplePair {
-  std::vector<double> base;
-  std::vector<double> next;
+  statistics::SamplesByProcess base;
+  statistics::SamplesByProcess next;
   double noise_floor = 0;  ///< ratio minus 1 by which equal programs may differ; 0: unknown
 };
 
@@ -30,7 +30,9 @@ struct CompareSettings {
 struct Difference {
   double ratio = 1;           ///< of the medians, next / base; above 1 is slower
   statistics::Interval ci95;  ///< of the ratio
-  double p = 1;               ///< Mann-Whitney
+  double p = 1;               ///< of no difference
+  bool by_processes = false;  ///< p is Welch's, of the processes' medians; else Mann-Whitney's,
+                              ///< of the samples, because one process took all of a side
   double corrected_p = 1;     ///< corrected for all pairs compared together
   double margin = 0;          ///< the larger of threshold and noise floor
   bool enough = false;        ///< whether both sides have `kLeastSamples`

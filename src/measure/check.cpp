@@ -40,20 +40,20 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   return problem;
 }
 
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
-                        const BeforePass& before) {
+Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
+                        MatrixView y, const BeforePass& before) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
   }
   Checked checked;
   if (before) before();
-  attention.forward(problem.x.view(), y, checked.phases);
+  attention.forward(x, y, checked.phases);
   checked.comparison = reference::compare(problem.expected, y, problem.data);
   return checked;
 }
 
-Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
-                  const PhaseTimes& first, const BeforePass& before) {
+Pace measure_pace(Attention& attention, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+                  const BeforePass& before) {
   Pace pace{first, total(first)};
   if (pace.forward >= plan::kShortPass) return pace;
   // The first pass found fresh memory; it says nothing about the others.
@@ -61,7 +61,7 @@ Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
   for (int run = 0; run < plan::kPhaseRuns; ++run) {
     PhaseTimes times;
     if (before) before();
-    attention.forward(problem.x.view(), y, times);
+    attention.forward(x, y, times);
     qkv.push_back(times.qkv);
     attend.push_back(times.attend);
     output.push_back(times.output);

@@ -44,8 +44,9 @@ using BeforePass = std::function<void()>;
 
 /// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
 /// nothing, or not everything, cannot pass with what a rival left there.
-Checked run_and_compare(Attention& attention, const Problem& problem, MatrixView y,
-                        const BeforePass& before = {});
+/// @param x as in the problem, wherever it lies
+Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
+                        MatrixView y, const BeforePass& before = {});
 
 /// Seconds of all phases together.
 double total(const PhaseTimes& times);
@@ -57,7 +58,7 @@ struct Pace {
 };
 
 /// Where a pass is short, takes `plan::kPhaseRuns` more; else the first pass is all there is.
-Pace measure_pace(Attention& attention, const Problem& problem, MatrixView y,
-                  const PhaseTimes& first, const BeforePass& before = {});
+Pace measure_pace(Attention& attention, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+                  const BeforePass& before = {});
 
 }  // namespace headroom::measure

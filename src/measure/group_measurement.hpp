@@ -1,4 +1,4 @@
-// Measures the rivals of one shape: each is checked, then all are timed together.
+// Measures rivals of one shape in this process: each is checked, then all are timed together.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "measure/check.hpp"
+#include "measure/round.hpp"
 #include "plan/admission.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
 #include "record/environment.hpp"
-#include "record/result.hpp"
 
 namespace headroom::measure {
 
@@ -24,11 +25,15 @@ struct MeasureSettings {
   record::Peaks peaks;
   machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
   machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches
+
+  /// Why a cell is skipped, by its estimate and by what is left; empty if it is measured.
+  std::string reason_to_skip(const Shape& shape, const plan::Cell& cell,
+                             const plan::CellEstimate& estimate) const;
 };
 
 struct MeasureEvents {
   std::function<void(const std::string& what)> started;
-  std::function<void(const record::CellResult& result)> finished;
+  std::function<void(const Part& part)> finished;
   /// A step begins that should take so many seconds: a pass, a sample, a check. May be empty.
   std::function<void(double expected_seconds)> working = {};
 };
@@ -36,13 +41,11 @@ struct MeasureEvents {
 /// `started` passes this and the cell's id while only that cell is running.
 inline constexpr const char* kCheckPrefix = "check ";
 
-/// Each cell of the group ends in exactly one `finished`, unless `stopped` returns true before.
-/// Rivals that fit in memory together are timed in one run, with their repetitions in random order.
-void measure_group(const plan::Group& group, const MeasureSettings& settings,
-                   plan::Estimator& estimator, const MeasureEvents& events);
-
-/// A result that holds only the cell and its estimate.
-record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
-                                const plan::TimingPlan& timing, const plan::Estimator& estimator);
+/// Each cell of the round ends in exactly one `finished`. Rivals that fit in memory together are
+/// timed in one run, with their repetitions in random order.
+/// @throws ResourceError if the system refuses what every cell needs, such as threads.
+void measure_round(const plan::Group& group, const Problem& problem, const Round& round,
+                   const MeasureSettings& settings, plan::Estimator& estimator,
+                   const MeasureEvents& events);
 
 }  // namespace headroom::measure

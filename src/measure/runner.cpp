@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "measure/isolation.hpp"
+#include "measure/workers/isolation.hpp"
 #include "plan/budget.hpp"
 #include "program/signals.hpp"
 

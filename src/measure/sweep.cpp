@@ -43,6 +43,7 @@ void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
 SweepSettings settings_of(const SweepRequest& request) {
   SweepSettings settings;
   if (request.repetitions) settings.timing.repetitions = *request.repetitions;
+  if (request.processes) settings.timing.processes = *request.processes;
   if (request.min_time) settings.timing.min_time = *request.min_time;
   settings.seed = request.seed;
   settings.budget = request.budget;
@@ -104,6 +105,7 @@ ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings
       {"cells", plan.cell_count()},
       {"repetitions", timing.repetitions},
       {"repetitions_asked", repetitions_asked},
+      {"processes", timing.processes},
       {"min_time_s", timing.min_time},
       {"cache", to_string(timing.cold ? plan::CacheState::cold : plan::CacheState::warm)},
       {"seed", settings.seed},

@@ -29,6 +29,7 @@ struct SweepRequest {
   bool allow_many = false;  ///< more than `plan::kMaxCells`
   std::optional<plan::Shard> shard;
   std::optional<int> repetitions;
+  std::optional<int> processes;    ///< that take the samples of a cell
   std::optional<double> min_time;  ///< seconds per sample
   std::optional<double> budget;    ///< seconds for everything
   std::optional<double> timeout;   ///< see `SweepSettings::timeout`

@@ -25,7 +25,8 @@ std::int64_t saturate(double bytes) {
 std::int64_t shared_bytes(const Shape& shape) {
   const ByteCount bytes = shape.bytes();
   // The oracle keeps a row's expected values and magnitudes in double precision.
-  return saturate(static_cast<double>(bytes.weights) + static_cast<double>(bytes.input) +
+  // Each process has an input of its own.
+  return saturate(static_cast<double>(bytes.weights) + 2 * static_cast<double>(bytes.input) +
                   5 * static_cast<double>(bytes.output));
 }
 
@@ -37,23 +38,6 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
   if (attend_bytes != nullptr) total += attend_bytes(shape);
   return saturate(total);
-}
-
-double TimingPlan::sample_seconds(double forward_seconds) const {
-  return beside + emptying + (cold ? forward_seconds : std::max(min_time, forward_seconds));
-}
-
-int TimingPlan::affordable_repetitions(double forward_seconds, double spent) const {
-  int affordable = repetitions;
-  if (forward_seconds > 1) {
-    const int fewer = static_cast<int>(std::min(repetitions / forward_seconds, 1e6));
-    affordable = std::min(affordable, std::max(kMinRepetitions, fewer));
-  }
-  if (cell_limit) {
-    const double room = std::max(0.0, *cell_limit - spent) / sample_seconds(forward_seconds);
-    affordable = std::min(affordable, std::max(1, static_cast<int>(std::min(room, 1e6))));
-  }
-  return affordable;
 }
 
 std::string Estimator::key(const Cell& cell) {
@@ -81,10 +65,11 @@ double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
 
 double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
   const double forward = forward_seconds(shape, cell);
-  const double setup = setup_seconds(shape, cell);
-  const int passes = forward < kShortPass ? 1 + kPhaseRuns : 1;
-  const double before = setup + passes * (plan.emptying + forward);
-  return before + plan.affordable_repetitions(forward, before) * plan.sample_seconds(forward);
+  const double pass = plan.emptying + forward;
+  const double launch = setup_seconds(shape, cell) + pass;
+  const double phases = forward < kShortPass ? kPhaseRuns * pass : 0;
+  const SamplePlan samples = plan.samples(forward, launch);
+  return phases + samples.processes * launch + samples.repetitions * plan.sample_seconds(forward);
 }
 
 CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,

@@ -21,7 +21,8 @@ struct Control {
 struct Again {
   double ratio = 1;  ///< of the medians, second / first, each corrected by its control
   std::vector<double> samples;
-  std::vector<double> control;  ///< GFLOP/s, one per sample; empty without a control
+  std::vector<double> control;      ///< GFLOP/s, one per sample; empty without a control
+  std::vector<int> processes = {};  ///< which process took each sample; empty if one took all
 };
 
 /// Samples in units of the operations that the control would have done in that time (1e9). These

@@ -31,6 +31,7 @@ constexpr Field kCompared[] = {
     {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
     {"/sweep/seed", "seed"},
     {"/sweep/repetitions_asked", "repetitions"},
+    {"/sweep/processes", "processes"},
     {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/budget_s", "budget"},
     {"/sweep/cache", "cache state"},

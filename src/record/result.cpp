@@ -34,9 +34,11 @@ std::optional<Status> parse_status(std::string_view name) {
   return std::nullopt;
 }
 
-TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed) {
-  return {statistics::median(samples), *std::min_element(samples.begin(), samples.end()),
-          statistics::bootstrap_median_ci95(samples, seed), samples};
+TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>& processes,
+                      std::uint64_t seed) {
+  const statistics::SamplesByProcess apart = statistics::by_process(samples, processes);
+  return {statistics::pooled_median(apart), *std::min_element(samples.begin(), samples.end()),
+          statistics::bootstrap_median_ci95(apart, seed), samples, processes};
 }
 
 ordered_json to_json(const reference::Comparison& comparison) {
@@ -54,6 +56,7 @@ void add_times(const CellResult& result, ordered_json& line) {
                     {"ci95", {time.ci95.low, time.ci95.high}},
                     {"min", time.min},
                     {"samples", time.samples}};
+  if (!time.processes.empty()) line["time_s"]["processes"] = time.processes;
   line["flops"] = result.shape.flops().total();
   line["gflops"] = result.gflops;
   line["peak_fraction"] =
@@ -71,6 +74,7 @@ void add_times(const CellResult& result, ordered_json& line) {
     line["again"] = {{"ratio", result.again->ratio},
                      {"samples", result.again->samples},
                      {"control_gflops", result.again->control}};
+    if (!result.again->processes.empty()) line["again"]["processes"] = result.again->processes;
   }
   line["phases_s"] = {{"qkv", result.phases.qkv},
                       {"attend", result.phases.attend},

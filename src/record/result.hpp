@@ -14,7 +14,7 @@
 #include "plan/estimate.hpp"
 #include "record/control.hpp"
 #include "reference/comparator.hpp"
-#include "statistics/samples.hpp"
+#include "statistics/intervals.hpp"
 
 namespace headroom::record {
 
@@ -34,9 +34,12 @@ struct TimeSummary {
   double min = 0;
   statistics::Interval ci95;
   std::vector<double> samples;
+  std::vector<int> processes = {};  ///< which process took each sample; empty if one took all
 };
 
-TimeSummary summarise(const std::vector<double>& samples, std::uint64_t seed);
+/// @param processes as in `TimeSummary`
+TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>& processes,
+                      std::uint64_t seed);
 
 struct CellResult {
   plan::Cell cell;

@@ -18,12 +18,27 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kSchema = "headroom.cell/1";
+constexpr std::int64_t kMostProcesses = 1'000'000;
+
+// Folders from before samples came from several processes have none.
+std::vector<int> read_processes(const JsonFields& fields, std::size_t samples) {
+  if (!fields.has("processes")) return {};
+  std::vector<int> processes;
+  for (const std::int64_t process : fields.wholes("processes", 0, kMostProcesses)) {
+    processes.push_back(static_cast<int>(process));
+  }
+  if (processes.size() != samples) {
+    fields.fail("processes", fmt::format("nothing, or the process of each of {} samples", samples));
+  }
+  return processes;
+}
 
 TimeSummary read_time(const JsonFields& fields) {
   TimeSummary time;
   time.median = fields.positive("median");
   time.min = fields.positive("min");
   time.samples = fields.positives("samples");
+  time.processes = read_processes(fields, time.samples.size());
   const std::vector<double> interval = fields.positives("ci95");
   if (interval.size() != 2 || interval[0] > interval[1]) {
     fields.fail("ci95", "a lower and an upper bound");
@@ -62,6 +77,7 @@ Again read_again(const JsonFields& fields) {
   if (fields.at("control_gflops") != ordered_json::array()) {
     again.control = fields.positives("control_gflops");
   }
+  again.processes = read_processes(fields, again.samples.size());
   return again;
 }
 

@@ -73,6 +73,17 @@ double median_ratio(const judge::FolderComparison& comparison) {
   return ratios.empty() ? 1 : statistics::median(std::move(ratios));
 }
 
+// By what it was decided whether a difference is significant.
+std::string tests_words(const judge::FolderComparison& comparison) {
+  std::size_t by_processes = 0;
+  for (const judge::ComparedCell& cell : comparison.cells) {
+    by_processes += cell.difference && cell.difference->by_processes ? 1 : 0;
+  }
+  if (by_processes == 0) return "Mann-Whitney";
+  return by_processes == comparison.compared() ? "Welch, by processes"
+                                               : "Welch, by processes, or Mann-Whitney";
+}
+
 std::string summary(const judge::FolderComparison& comparison) {
   const Left left = count_left(comparison);
   std::string text =
@@ -93,10 +104,10 @@ std::string summary(const judge::FolderComparison& comparison) {
     const double margin = std::max(comparison.threshold, comparison.noise_floor);
     fmt::format_to(std::back_inserter(text),
                    "median NEW/BASE {:.3f}; faster and slower: the entire 95 % interval is beyond "
-                   "{:.3g} %{}, and p < {} (Mann-Whitney, corrected for {} cells)\n",
+                   "{:.3g} %{}, and p < {} ({}, corrected for {} cells)\n",
                    median_ratio(comparison), 100 * margin,
                    comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
-                   judge::kSignificance, comparison.compared());
+                   judge::kSignificance, tests_words(comparison), comparison.compared());
   }
   fmt::format_to(std::back_inserter(text), "{}\n", counted(comparison.regressions(), "regression"));
   return text;

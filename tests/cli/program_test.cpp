@@ -139,6 +139,34 @@ TEST_F(Cli, SweepWritesAFolderThatCanBeRead) {
   EXPECT_EQ(results().size(), 5u);
 }
 
+TEST_F(Cli, SamplesComeFromSeveralProcessesAndSayWhich) {
+  const std::string sweep =
+      "$headroom sweep --backend naive,xsimd --formulation split --heads 2 "
+      "--head-dim 4 --tokens 3 --min-time 0.001 --repetitions ";
+  expect(sweep + "8 --processes 3", 0, {"results in headroom-results"});
+  const auto processes_of = [&](const char* folder) {
+    std::vector<std::vector<int>> all;
+    for (const json& line : results(folder)) {
+      if (line["status"] != "ok") continue;
+      all.push_back(line["time_s"]["processes"].get<std::vector<int>>());
+      if (!line.contains("again")) continue;
+      EXPECT_EQ(line["again"]["processes"], line["time_s"]["processes"]);
+      EXPECT_EQ(line["again"]["samples"].size(), line["time_s"]["samples"].size());
+    }
+    EXPECT_FALSE(all.empty());
+    return all;
+  };
+  for (const auto& processes : processes_of("headroom-results")) {
+    EXPECT_EQ(processes, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2}));
+  }
+  expect(sweep + "7 --out default", 0, {});
+  for (const auto& processes : processes_of("default")) {
+    EXPECT_EQ(processes, (std::vector<int>{0, 0, 1, 1, 2, 3, 4}));
+  }
+  expect("$headroom sweep --processes 0", 2, {"--processes"});
+  expect("$headroom sweep --processes 101", 2, {"--processes: 101 is too many"});
+}
+
 TEST_F(Cli, EverySampleHasTheClockThatItRanAt) {
   expect(std::string("$headroom sweep --backend naive") + kTiny, 0, {});
   for (const json& line : results()) {

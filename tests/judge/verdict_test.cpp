@@ -22,20 +22,20 @@ const std::vector<double> kNoisy{1.00, 1.40, 0.70, 1.20, 0.90, 1.30, 1.05, 0.80,
 
 Verdict verdict_of(const std::vector<double>& base, const std::vector<double>& next,
                    double threshold = 0.03, double floor = 0) {
-  return compare_samples(SamplePair{base, next, floor}, {threshold, 1}).verdict;
+  return compare_samples(SamplePair{{base}, {next}, floor}, {threshold, 1}).verdict;
 }
 
 TEST(Verdicts, ALargeSteadyDifferenceIsNamed) {
   EXPECT_EQ(verdict_of(kSteady, times(kSteady, 1.1)), Verdict::slower);
   EXPECT_EQ(verdict_of(times(kSteady, 1.1), kSteady), Verdict::faster);
-  const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, 1.1), 0});
+  const Difference difference = compare_samples(SamplePair{{kSteady}, {times(kSteady, 1.1)}, 0});
   EXPECT_NEAR(difference.ratio, 1.1, 1e-12);
   EXPECT_NEAR(difference.p, 2.0 / 48620, 1e-12);
   EXPECT_EQ(difference.margin, 0.03);
 }
 
 TEST(Verdicts, ASmallDifferenceIsTheSameHoweverCertain) {
-  const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, 1.02), 0});
+  const Difference difference = compare_samples(SamplePair{{kSteady}, {times(kSteady, 1.02)}, 0});
   EXPECT_LT(difference.corrected_p, kSignificance);
   EXPECT_EQ(difference.verdict, Verdict::same);
   EXPECT_EQ(verdict_of(kSteady, kSteady), Verdict::same);
@@ -51,7 +51,8 @@ TEST(Verdicts, ALargeDifferenceWithinTheNoiseIsNotDistinguishable) {
 // An interval across the bound: there is a difference, but whether it matters is not known.
 TEST(Verdicts, ADifferenceAcrossTheThresholdIsNotDistinguishable) {
   for (const double factor : {1.031, 1 / 1.031}) {
-    const Difference difference = compare_samples(SamplePair{kSteady, times(kSteady, factor), 0});
+    const Difference difference =
+        compare_samples(SamplePair{{kSteady}, {times(kSteady, factor)}, 0});
     EXPECT_LT(difference.corrected_p, kSignificance);
     EXPECT_GT(std::max(difference.ratio, 1 / difference.ratio), 1.03);
     EXPECT_EQ(difference.verdict, Verdict::not_distinguishable);
@@ -61,9 +62,9 @@ TEST(Verdicts, ADifferenceAcrossTheThresholdIsNotDistinguishable) {
 // Five samples each, fully apart: p = 2/252. Alone that is significant, among 40 it is not.
 TEST(Verdicts, TheTestMustSpeakTooAfterItsCorrection) {
   const std::vector<double> few{1.000, 1.004, 0.997, 1.002, 0.999};
-  const SamplePair apart{few, times(few, 1.1), 0};
+  const SamplePair apart{{few}, {times(few, 1.1)}, 0};
   EXPECT_EQ(compare_samples(apart).verdict, Verdict::slower);
-  std::vector<SamplePair> many(40, SamplePair{kSteady, kSteady, 0});
+  std::vector<SamplePair> many(40, SamplePair{{kSteady}, {kSteady}, 0});
   many[3] = apart;
   const std::vector<Difference> differences = compare_samples(many);
   EXPECT_EQ(differences[3].verdict, Verdict::not_distinguishable);
@@ -74,7 +75,7 @@ TEST(Verdicts, TheTestMustSpeakTooAfterItsCorrection) {
 TEST(Verdicts, TooFewSamplesOnEitherSideSayNothing) {
   const std::vector<double> four{1, 1.001, 1.002, 1.003};
   for (const double factor : {0.5, 1.0, 2.0}) {
-    const Difference difference = compare_samples(SamplePair{times(kSteady, factor), four, 0});
+    const Difference difference = compare_samples(SamplePair{{times(kSteady, factor)}, {four}, 0});
     EXPECT_FALSE(difference.enough);
     EXPECT_EQ(difference.verdict, Verdict::not_distinguishable);
     EXPECT_EQ(verdict_of(four, times(kSteady, factor)), Verdict::not_distinguishable);
@@ -114,6 +115,56 @@ TEST(Verdicts, FalseAlarmsAreRareAndTenPercentIsFound) {
   }
   EXPECT_LE(false_alarms, kTrials / 20);
   EXPECT_GE(found, kTrials * 19 / 20);
+}
+
+// Five processes of three samples; all samples of a process share its luck.
+statistics::SamplesByProcess launches(double factor, double between, std::mt19937_64& generator) {
+  std::normal_distribution<double> unit(0, 1);
+  statistics::SamplesByProcess all(5);
+  for (std::vector<double>& own : all) {
+    const double luck = factor * (1 + between * unit(generator));
+    for (int i = 0; i < 3; ++i) own.push_back(luck * (1 + 0.003 * unit(generator)));
+  }
+  return all;
+}
+
+// The luck of launches is no difference between programs: samples that all count as independent
+// claim one far too often.
+TEST(Verdicts, TheLuckOfLaunchesIsNoDifference) {
+  std::mt19937_64 generator(8);
+  int false_alarms = 0;
+  int false_alarms_without = 0;
+  constexpr int kTrials = 400;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const SamplePair pair{launches(1, 0.05, generator), launches(1, 0.05, generator), 0};
+    const Difference difference = compare_samples(pair);
+    EXPECT_TRUE(difference.by_processes);
+    false_alarms += difference.verdict == Verdict::faster || difference.verdict == Verdict::slower;
+    const Verdict without =
+        verdict_of(statistics::pooled(pair.base), statistics::pooled(pair.next));
+    false_alarms_without += without == Verdict::faster || without == Verdict::slower;
+  }
+  EXPECT_LE(false_alarms, kTrials * 25 / 1000);
+  EXPECT_GE(false_alarms_without, kTrials / 10) << "this test would not notice";
+}
+
+TEST(Verdicts, FivePercentIsFoundWhereLaunchesDifferLittle) {
+  std::mt19937_64 generator(9);
+  int found = 0;
+  constexpr int kTrials = 200;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const SamplePair pair{launches(1, 0.005, generator), launches(1.05, 0.005, generator), 0};
+    found += compare_samples(pair).verdict == Verdict::slower;
+  }
+  EXPECT_GE(found, kTrials * 9 / 10);
+}
+
+// Samples of one process on either side say nothing of its launches: they are judged by ranks.
+TEST(Verdicts, OneProcessOnASideIsJudgedByItsSamples) {
+  const SamplePair pair{{kSteady}, {{1.1, 1.101, 1.102}, {1.1, 1.103, 1.104}}, 0};
+  const Difference difference = compare_samples(pair);
+  EXPECT_FALSE(difference.by_processes);
+  EXPECT_EQ(difference.verdict, Verdict::slower);
 }
 
 }  // namespace

@@ -79,20 +79,26 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
   settings.timing = sweep.settings.timing;
   settings.reader = counted_read;
   settings.limits.memory_bytes = sweep.settings.memory_limit;
-  bool timing = false;
+  settings.timing.repetitions = 2;
+  int before_timing = 0;
   int finished = 0;
   reads = 0;
-  const MeasureEvents events{[&](const std::string& what) { timing = what.starts_with("timing"); },
-                             [&](const record::CellResult& result) {
+  const MeasureEvents events{[&](const std::string& what) {
+                               if (what.starts_with("timing")) before_timing = reads;
+                             },
+                             [&](const Part& part) {
                                ++finished;
-                               EXPECT_EQ(result.status, record::Status::ok) << result.reason;
+                               EXPECT_EQ(part.result.status, record::Status::ok)
+                                   << part.result.reason;
                              }};
-  // Stopped as soon as the stopwatch would start.
-  settings.stopped = [&] { return timing; };
   plan::Estimator estimator;
-  measure_group(sweep.plan.groups.front(), settings, estimator, events);
-  ASSERT_TRUE(timing);
-  EXPECT_EQ(reads, (1 + plan::kPhaseRuns) * allowed_cores());
+  const plan::Group& group = sweep.plan.groups.front();
+  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
+  measure_round(group, problem, {0, {Assignment{}}}, settings, estimator, events);
+  EXPECT_EQ(finished, 1);
+  EXPECT_EQ(before_timing, (1 + plan::kPhaseRuns) * allowed_cores());
+  // A layer as small as this is timed twice, and of two samples this process takes one.
+  EXPECT_EQ(reads, (1 + plan::kPhaseRuns + 2) * allowed_cores());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -20,6 +21,13 @@ double slow_fma(std::int64_t iterations, float* sink) {
   return 1e3 * static_cast<double>(iterations);
 }
 
+std::atomic<int> calls{0};
+
+double counted_fma(std::int64_t iterations, float* sink) {
+  ++calls;
+  return slow_fma(iterations, sink);
+}
+
 TEST(ControlMeters, ReadTheRateAndTheClock) {
   ControlMeters meters(slow_fma);
   for (const int threads : {1, 2}) {
@@ -30,6 +38,24 @@ TEST(ControlMeters, ReadTheRateAndTheClock) {
     ASSERT_EQ(reading.clock_ghz.has_value(), machine::why_no_clock().empty());
     EXPECT_GT(reading.clock_ghz.value_or(1), 0);
   }
+}
+
+// The reading after one sample is that before the next.
+TEST(ControlMeters, ReadOnceWhatFollowsAtOnce) {
+  calls = 0;
+  ControlMeters meters(counted_fma);
+  const auto one = meters.reader(1);
+  one();
+  const int once = calls;
+  EXPECT_GT(once, 0);
+  meters.reader(1)();
+  EXPECT_EQ(calls, once);
+  meters.reader(2)();
+  EXPECT_GT(calls, once) << "another number of threads";
+  const int both = calls;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  meters.reader(2)();
+  EXPECT_GT(calls, both) << "too long ago";
 }
 
 TEST(ControlMeters, WithoutAKernelThereIsNothingToRead) {

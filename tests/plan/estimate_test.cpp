@@ -62,7 +62,9 @@ TEST(Estimate, LearnsHowLongLayersTakeToMake) {
   const Cell& cell = large.cells[0];
   const double before = estimator.cell_seconds(wide, cell, plan);
   estimator.observe_setup(wide, cell, 100);
-  EXPECT_NEAR(estimator.cell_seconds(wide, cell, plan), before + 100, 2);
+  const SamplePlan samples = plan.samples(estimator.forward_seconds(wide, cell), 100);
+  EXPECT_EQ(samples.processes, kMinProcesses);
+  EXPECT_NEAR(estimator.cell_seconds(wide, cell, plan), before + 100 * samples.processes, 4);
   Shape narrow = large.shape;
   narrow.d_in = narrow.d_out = narrow.d_proj = 64;
   const double small = estimator.cell_seconds(narrow, cell, plan);
@@ -88,28 +90,52 @@ TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
   TimingPlan emptied = cold;
   emptied.emptying = 1;
   EXPECT_NEAR(estimator.cell_seconds(group.shape, cell, emptied),
-              estimator.cell_seconds(group.shape, cell, cold) + 1 + kPhaseRuns + cold.repetitions,
-              1e-9)
-      << "before the check, each pass whose phases are taken and each sample";
+              estimator.cell_seconds(group.shape, cell, cold) + cold.processes + kPhaseRuns +
+                  cold.repetitions,
+              0.5)
+      << "before each process's check, each pass whose phases are taken and each sample";
   EXPECT_DOUBLE_EQ(plain.sample_seconds(1e-3), plain.min_time);
 }
 
-TEST(Estimate, SlowPassesGetFewerRepetitionsButNeverTooFew) {
+TEST(Samples, SlowPassesGetFewerButNeverTooFew) {
   TimingPlan plan;
-  EXPECT_EQ(plan.affordable_repetitions(0.01, 0), 9);
-  EXPECT_EQ(plan.affordable_repetitions(1.5, 0), 6);
-  EXPECT_EQ(plan.affordable_repetitions(1e9, 0), kMinRepetitions);
+  EXPECT_EQ(plan.samples(0.01, 0).repetitions, 15);
+  EXPECT_EQ(plan.samples(1.5, 0).repetitions, 6);
+  EXPECT_EQ(plan.samples(1e9, 0).repetitions, kMinRepetitions);
   plan.repetitions = 1;
-  EXPECT_EQ(plan.affordable_repetitions(1e9, 0), 1) << "never more than asked for";
+  EXPECT_EQ(plan.samples(1e9, 0).repetitions, 1) << "never more than asked for";
+  EXPECT_EQ(plan.samples(1e9, 0).processes, 1) << "none without a sample";
 }
 
-TEST(Estimate, TheLimitOfACellLeavesItOneSampleAtLeast) {
+TEST(Samples, TheLimitOfACellLeavesItOneAtLeast) {
   TimingPlan plan;
   plan.cell_limit = 60;
-  EXPECT_EQ(plan.affordable_repetitions(0.01, 10), 9);
-  EXPECT_EQ(plan.affordable_repetitions(13, 15), 3);
-  EXPECT_EQ(plan.affordable_repetitions(13, 59), 1);
-  EXPECT_EQ(plan.affordable_repetitions(100, 0), 1);
+  EXPECT_EQ(plan.samples(0.01, 10).repetitions, 15);
+  EXPECT_EQ(plan.samples(4, 8).repetitions, 5);
+  EXPECT_EQ(plan.samples(4, 8).processes, kMinProcesses);
+  EXPECT_EQ(plan.samples(13, 15).repetitions, 2);
+  EXPECT_EQ(plan.samples(13, 15).processes, 2);
+  EXPECT_EQ(plan.samples(13, 59).repetitions, 1);
+  EXPECT_EQ(plan.samples(100, 0).repetitions, 1);
+}
+
+TEST(Samples, ComeFromAsManyProcessesAsTheirLaunchesAreWorth) {
+  const TimingPlan plan;
+  EXPECT_EQ(plan.samples(0.01, 0.001).processes, plan.processes);
+  // One process takes 0.5 s and then 15 x 0.03 s: a third one costs more than it may.
+  EXPECT_EQ(plan.samples(0.01, 0.5).processes, kMinProcesses);
+  TimingPlan many;
+  many.processes = 20;
+  many.repetitions = 40;
+  // 0.1 s + 40 x 0.03 s, of which 30 % are 3.9 launches.
+  EXPECT_EQ(many.samples(0.01, 0.1).processes, 4);
+}
+
+TEST(Samples, AreSharedAmongProcessesAsEquallyAsPossible) {
+  const SamplePlan plan{5, 12};
+  std::vector<int> shares;
+  for (int process = 0; process < 5; ++process) shares.push_back(plan.share(process));
+  EXPECT_EQ(shares, (std::vector<int>{3, 3, 2, 2, 2}));
 }
 
 TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
@@ -120,11 +146,11 @@ TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
   const double whole = plan_seconds(plan, timing, estimator);
 
   fit_budget(plan, timing, whole * 2, estimator);
-  EXPECT_EQ(timing.repetitions, 9);
+  EXPECT_EQ(timing.repetitions, 15);
   EXPECT_DOUBLE_EQ(plan_seconds(plan, timing, estimator), whole);
 
   fit_budget(plan, timing, whole * 0.95, estimator);
-  EXPECT_LT(timing.repetitions, 9);
+  EXPECT_LT(timing.repetitions, 15);
   for (const Group& group : plan.groups) {
     for (const Cell& cell : group.cells) EXPECT_EQ(cell.skip_reason, "");
   }

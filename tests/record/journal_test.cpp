@@ -116,7 +116,7 @@ TEST(ResultLine, HasTheFieldsOfTheContract) {
   result.shape.d_in = result.shape.d_out = result.shape.d_proj = 8;
   result.cell.backend = "naive";
   result.cell.id = plan::cell_id(result.shape, result.cell);
-  result.time = summarise({0.5, 0.25, 1}, 1);
+  result.time = summarise({0.5, 0.25, 1}, {0, 0, 1}, 1);
   result.costs = AttentionCosts{};
   result.error = reference::Comparison{};
   const ordered_json line = to_json(result);
@@ -146,6 +146,7 @@ TEST(ResultLine, HasTheFieldsOfTheContract) {
   EXPECT_EQ(line["time_s"]["median"], 0.5);
   EXPECT_EQ(line["time_s"]["min"], 0.25);
   EXPECT_EQ(line["time_s"]["samples"].size(), 3u);
+  EXPECT_EQ(line["time_s"]["processes"], (std::vector<int>{0, 0, 1}));
   EXPECT_TRUE(line["reason"].is_null());
 }
 

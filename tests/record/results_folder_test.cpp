@@ -46,6 +46,17 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
   expect_same_line(result);
 }
 
+TEST(ResultReader, GivesBackWhichProcessTookEachSample) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  EXPECT_FALSE(to_json(result)["time_s"].contains("processes")) << "as in older folders";
+  EXPECT_TRUE(from_json(to_json(result)).time.processes.empty());
+  result.time.processes = {0, 0, 1, 2};
+  result.again = Again{1.5, {1, 2}, {}, {0, 1}};
+  expect_same_line(result);
+  EXPECT_EQ(from_json(to_json(result)).time.processes, result.time.processes);
+  EXPECT_EQ(from_json(to_json(result)).again->processes, result.again->processes);
+}
+
 TEST(ResultReader, GivesBackTheControlWithOrWithoutItsClock) {
   CellResult result = with_time(sample_result("tbb"), kSamples);
   result.control = Control{"avx2", 1, {100, 99, 98, 97}};
@@ -119,6 +130,12 @@ TEST(ResultReader, BelievesNoValue) {
       {"time_s.samples", [](auto& line) { line["time_s"]["samples"] = ordered_json::array(); }},
       {"time_s.samples", [](auto& line) { line["time_s"]["samples"][1] = 0; }},
       {"time_s.samples", [](auto& line) { line["time_s"]["samples"][1] = nullptr; }},
+      {"time_s.processes", [](auto& line) { line["time_s"]["processes"] = {0}; }},
+      {"time_s.processes",
+       [](auto& line) {
+         line["time_s"]["processes"] = {0, 0, -1, 0};
+       }},
+      {"time_s.processes", [](auto& line) { line["time_s"]["processes"] = 3; }},
       {"time_s.ci95",
        [](auto& line) {
          line["time_s"]["ci95"] = {2, 1};

@@ -35,7 +35,7 @@ inline record::CellResult sample_result(const std::string& backend,
 inline record::CellResult with_time(record::CellResult result, const std::vector<double>& samples) {
   result.status = record::Status::ok;
   result.reason.clear();
-  result.time = record::summarise(samples, 1);
+  result.time = record::summarise(samples, {}, 1);
   result.gflops = result.shape.flops().total() / result.time.median * 1e-9;
   result.peak_fraction = 0.1;
   result.phases = {1e-3, 2e-3, 5e-4};

@@ -70,7 +70,7 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
   try {
     Attention attention(problem.shape, problem.weights, cell.options());
     Matrix y(problem.shape.rows(), problem.shape.output_width());
-    check.error = run_and_compare(attention, problem, y.view()).comparison;
+    check.error = run_and_compare(attention, problem, problem.x.view(), y.view()).comparison;
     check.checked_rows = static_cast<std::int64_t>(problem.expected.rows.size());
     if (!check.error->passed) check.status = record::Status::failed;
     check.reason = check.error->reason;

@@ -12,8 +12,9 @@
 #include <new>
 #include <string>
 
-#include "measure/worker.hpp"
-#include "measure/worker_process.hpp"
+#include "measure/workers/fork_server.hpp"
+#include "measure/workers/messages.hpp"
+#include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {

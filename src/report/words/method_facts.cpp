@@ -35,18 +35,24 @@ std::string numbers(const std::set<std::size_t>& values) {
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
+std::string range_text(const std::set<std::size_t>& counts) {
+  if (counts.size() == 1) return fmt::format("{}", *counts.begin());
+  return fmt::format("{} to {}", *counts.begin(), *counts.rbegin());
+}
+
 std::string samples_text(const record::ResultsFolder& folder) {
-  std::size_t least = 0, most = 0;
+  std::set<std::size_t> samples, processes;
   for (const CellResult& result : folder.results) {
-    const std::size_t count = result.time.samples.size();
-    if (count == 0) continue;
-    least = least == 0 ? count : std::min(least, count);
-    most = std::max(most, count);
+    if (!result.has_time()) continue;
+    samples.insert(result.time.samples.size());
+    const std::set<int> own(result.time.processes.begin(), result.time.processes.end());
+    processes.insert(std::max<std::size_t>(1, own.size()));
   }
-  if (most == 0) return "none";
+  if (samples.empty()) return "none";
   const ordered_json& min_time = value_at(folder.environment, "/sweep/min_time_s");
-  return fmt::format("{} per cell{}; the rivals of a shape run in random order",
-                     least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
+  return fmt::format("{} per cell, from {}{}; in each the rivals of a shape run in random order",
+                     range_text(samples),
+                     *processes.rbegin() == 1 ? "1 process" : range_text(processes) + " processes",
                      min_time.is_number()
                          ? fmt::format(", each at least {:g} s long", min_time.get<double>())
                          : "");
@@ -109,8 +115,11 @@ std::string sampled_text(const record::ResultsFolder& folder) {
 std::string distinguished(const Findings& findings) {
   return fmt::format(
       "faster or slower requires both: the 95 % bootstrap confidence interval of the ratio of "
-      "medians lies wholly beyond {:.1f} %{}, and p < {} (Mann-Whitney, corrected over all {} by "
-      "Benjamini-Hochberg). In {} of them each sample is divided by the control beside it.",
+      "medians, drawn by processes first and samples second, lies wholly beyond {:.1f} %{}, and "
+      "p < {} (Welch's test of the processes' medians, or Mann-Whitney's of the samples where one "
+      "process took all; corrected over all {} by Benjamini-Hochberg). In {} of them each sample "
+      "is "
+      "divided by the control beside it.",
       100 * findings.margin,
       findings.noise_floor >= findings.margin ? " (the noise floor)"
                                               : " (the smallest difference that matters)",
@@ -225,8 +234,9 @@ std::string repeating_command(const ordered_json& environment) {
     if (value != usual) command += option_text(option, value);
   };
   add("--cache", "/sweep/cache", "warm");
-  add("--repetitions", "/sweep/repetitions_asked", 9);
-  add("--min-time", "/sweep/min_time_s", 0.05);
+  add("--repetitions", "/sweep/repetitions_asked", 15);
+  add("--processes", "/sweep/processes", 5);
+  add("--min-time", "/sweep/min_time_s", 0.03);
   add("--seed", "/sweep/seed", 1);
   add("--budget", "/sweep/budget_s", nullptr);
   add("--timeout", "/sweep/timeout_s", nullptr);

@@ -79,7 +79,8 @@ statistics::Interval share_ci95(const Share& share, const record::CellResult& re
   const std::vector<double> work =
       by_control ? record::steadied(result.time.samples, result.control->gflops)
                  : result.time.samples;
-  const statistics::Interval ci95 = statistics::bootstrap_median_ci95(work, 1);
+  const statistics::Interval ci95 =
+      statistics::bootstrap_median_ci95(statistics::by_process(work, result.time.processes), 1);
   const double middle = statistics::median(work);
   return {share.value * middle / ci95.high, share.value * middle / ci95.low};
 }

@@ -1,4 +1,4 @@
-#include "measure/worker.hpp"
+#include "measure/workers/fork_server.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,7 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "measure/worker_process.hpp"
+#include "measure/workers/messages.hpp"
+#include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 
@@ -30,17 +31,18 @@ std::string signal_name(int number) {
   return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", number);
 }
 
-// A forked process that never outlives this object.
-class Worker {
+}  // namespace
+
+class ForkServer::Process {
  public:
-  Worker(const plan::Group& group, const MeasureSettings& settings, plan::Estimator& estimator) {
+  Process(const plan::Group& group, const MeasureSettings& settings, plan::Estimator& estimator) {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) fail();
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
       ::close(sockets[0]);
-      be_worker(sockets[1], parent, group, settings, estimator);
+      be_fork_server(sockets[1], parent, group, settings, estimator);
     }
     const int error = errno;
     ::close(sockets[1]);
@@ -51,14 +53,14 @@ class Worker {
       fail();
     }
   }
-  ~Worker() {
+  ~Process() {
     ::close(socket_);
     if (process_ <= 0) return;
     kill(process_, SIGKILL);
     wait();
   }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   int socket() const { return socket_; }
 
@@ -80,17 +82,19 @@ class Worker {
   int socket_ = -1;
 };
 
+namespace {
+
 class Conversation {
  public:
-  Conversation(Worker& worker, const WorkerEvents& events) : worker_(worker), events_(events) {}
+  Conversation(int socket, const WorkerEvents& events) : socket_(socket), events_(events) {}
 
-  enum class End { closed, stopped, silent };
+  enum class End { round_done, closed, stopped, silent };
 
-  // Takes messages until the worker closes the socket, is stopped, or is silent for too long.
+  // Takes messages until the round is over, the server is gone, stopped, or silent for too long.
   End listen() {
     for (Clock::time_point heard = Clock::now();;) {
       if (events_.stopped()) return End::stopped;
-      pollfd wait{worker_.socket(), POLLIN, 0};
+      pollfd wait{socket_, POLLIN, 0};
       if (poll(&wait, 1, kPollMilliseconds) <= 0) {
         const std::chrono::duration<double> silence = Clock::now() - heard;
         if (silence.count() > patience()) return End::silent;
@@ -98,11 +102,12 @@ class Conversation {
       }
       heard = Clock::now();
       char buffer[4096];
-      const ssize_t count = read(worker_.socket(), buffer, sizeof buffer);
+      const ssize_t count = read(socket_, buffer, sizeof buffer);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return End::closed;
       text_.append(buffer, static_cast<std::size_t>(count));
       take_messages();
+      if (done_) return End::round_done;
     }
   }
 
@@ -114,7 +119,7 @@ class Conversation {
   }
 
   std::string last_start;
-  std::string error;
+  std::string error;  // why the round did not end well, as far as a message said it
 
  private:
   void take_messages() {
@@ -133,17 +138,23 @@ class Conversation {
     } else if (kind == kFinishedMessage) {
       events_.finished(text);
       // A failure is ignored: a worker that has died needs no answer.
-      send_all(worker_.socket(), "+");
+      send_all(socket_, "+");
     } else if (kind == kWorkingMessage) {
       expected_ = std::clamp(std::strtod(text.c_str(), nullptr), 0.0, kLongestStep);
     } else if (kind == kErrorMessage) {
       error = text;
+    } else if (kind == kRefusedMessage) {
+      throw ResourceError(text);
+    } else if (kind == kRoundEndMessage) {
+      done_ = true;
+      if (error.empty()) error = text;
     }
   }
 
-  Worker& worker_;
+  int socket_;
   const WorkerEvents& events_;
   std::string text_;
+  bool done_ = false;
   double expected_ = 0;  // seconds of the step that the worker announced last
 };
 
@@ -159,23 +170,27 @@ std::string describe_end(int status) {
   return fmt::format("died of {} ({})", signal_name(number), meaning);
 }
 
-std::optional<WorkerEnd> run_worker(const plan::Group& group, const MeasureSettings& settings,
-                                    plan::Estimator& estimator, const WorkerEvents& events) {
-  Worker worker(group, settings, estimator);
-  Conversation conversation(worker, events);
+ForkServer::ForkServer(const plan::Group& group, const MeasureSettings& settings,
+                       plan::Estimator& estimator)
+    : process_(std::make_unique<Process>(group, settings, estimator)) {}
+ForkServer::~ForkServer() = default;
+
+std::optional<WorkerEnd> ForkServer::measure(const Round& round, const WorkerEvents& events) {
+  // A failure is noticed below: the socket of a server that has died is closed.
+  send_all(process_->socket(), to_text(round) + "\n");
+  Conversation conversation(process_->socket(), events);
   const Conversation::End how = conversation.listen();
   if (how == Conversation::End::stopped) return std::nullopt;
   WorkerEnd end;
   end.last_start = conversation.last_start;
+  end.reason = conversation.error;
+  end.complete = how == Conversation::End::round_done && end.reason.empty();
+  end.server_lost = how != Conversation::End::round_done;
   if (how == Conversation::End::silent) {
     end.reason = fmt::format("hung: no message for {}, so it was ended; --timeout sets the limit",
                              format_wait(conversation.patience()));
-    return end;
-  }
-  const int status = worker.wait();
-  end.complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (!end.complete) {
-    end.reason = conversation.error.empty() ? describe_end(status) : conversation.error;
+  } else if (end.server_lost && end.reason.empty()) {
+    end.reason = describe_end(process_->wait());
   }
   return end;
 }

@@ -1,4 +1,4 @@
-// Measures the rivals of one shape in worker processes, and finds out which one killed its worker.
+// Measures the rivals of one shape in several processes, and finds out which one killed its own.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,11 @@ struct IsolatedEvents {
       finished;
 };
 
-/// As `measure_group`, but a cell that ends its process is `crashed` with the reason, and the
-/// others continue in a new process. If the process died while several rivals were interleaved,
-/// each of them runs again in its own process, so that the one that dies is known.
+/// Each cell of the group ends in exactly one `finished`, unless `settings.stopped` returns true
+/// before. The samples of a cell come from as many processes as its `plan::SamplePlan` says, one
+/// after the other, with the rivals interleaved in each. A cell that ends its process is `crashed`
+/// with the reason, and the others continue in a new one. If the process died while several rivals
+/// were interleaved, each of them runs in processes of its own, so that the one that dies is known.
 void measure_group_isolated(const plan::Group& group, const MeasureSettings& settings,
                             plan::Estimator& estimator, const IsolatedEvents& events);
 

@@ -1,0 +1,113 @@
+#include "measure/cell_result.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "headroom/backend.hpp"
+#include "judge/noise.hpp"
+#include "statistics/samples.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using record::CellResult;
+
+std::string isa_in_use(const plan::Cell& cell) {
+  for (const BackendInfo& info : backends()) {
+    if (info.name == cell.runs() && info.uses_isa && info.available) {
+      return std::string(headroom::to_string(select_isa(cell.isa)));
+    }
+  }
+  return "baseline";
+}
+
+template <class Value>
+void append(std::vector<Value>& values, const std::vector<Value>& more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+void append(std::vector<int>& processes, int process, const std::vector<double>& samples) {
+  processes.insert(processes.end(), samples.size(), process);
+}
+
+double ratio_of(const record::Again& again, const CellResult& result) {
+  const std::vector<double> control =
+      result.control ? result.control->gflops : std::vector<double>();
+  return statistics::median(record::steadied(again.samples, again.control)) /
+         statistics::median(record::steadied(result.time.samples, control));
+}
+
+void add_samples(CellResult& whole, const CellResult& part, int process) {
+  append(whole.time.samples, part.time.samples);
+  append(whole.time.processes, process, part.time.samples);
+  if (part.again) {
+    if (!whole.again) whole.again.emplace();
+    append(whole.again->samples, part.again->samples);
+    append(whole.again->control, part.again->control);
+    append(whole.again->processes, process, part.again->samples);
+  }
+  if (!part.control) return;
+  if (!whole.control) whole.control = record::Control{part.control->isa, part.control->threads, {}};
+  append(whole.control->gflops, part.control->gflops);
+  append(whole.control->clock_ghz, part.control->clock_ghz);
+}
+
+void rate(CellResult& result, const record::Peaks& peaks) {
+  const double flops = result.shape.flops().total();
+  result.gflops = flops / result.time.median * 1e-9;
+  const auto peak = peaks.fma_gflops.find(result.threads);
+  if (result.control) {
+    result.peak_fraction =
+        record::share_of_control(flops, result.time.samples, result.control->gflops);
+  } else if (peak != peaks.fma_gflops.end() && peak->second > 0) {
+    result.peak_fraction = result.gflops / peak->second;
+  }
+}
+
+// What every process found out anew.
+void take_worst_and_middle(CellResult& whole, const std::vector<CellResult>& parts) {
+  std::vector<double> setup;
+  for (const CellResult& part : parts) {
+    setup.push_back(part.costs->setup_seconds);
+    if (part.error->nrmse > whole.error->nrmse) whole.error = part.error;
+  }
+  whole.costs->setup_seconds = statistics::median(setup);
+}
+
+}  // namespace
+
+CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
+                        const plan::TimingPlan& timing, const plan::Estimator& estimator) {
+  CellResult result;
+  result.cell = cell;
+  result.shape = group.shape;
+  result.threads = cell.threads;
+  result.isa = isa_in_use(cell);
+  result.cache = timing.cold ? plan::CacheState::cold : plan::CacheState::warm;
+  result.estimate = estimator.estimate(group.shape, cell, timing);
+  return result;
+}
+
+CellResult join_parts(std::vector<CellResult> parts, const record::Peaks& peaks,
+                      std::uint64_t seed) {
+  CellResult whole = parts.front();
+  whole.time = {};
+  whole.control.reset();
+  whole.again.reset();
+  int process = 0;
+  for (const CellResult& part : parts) add_samples(whole, part, process++);
+  whole.time = record::summarise(whole.time.samples, whole.time.processes, seed);
+  // A clock that only some processes could read says nothing of the others.
+  if (whole.control && whole.control->clock_ghz.size() != whole.control->gflops.size()) {
+    whole.control->clock_ghz.clear();
+  }
+  if (whole.again) whole.again->ratio = ratio_of(*whole.again, whole);
+  take_worst_and_middle(whole, parts);
+  rate(whole, peaks);
+  whole.reason = judge::beyond_peak(whole);
+  if (!whole.reason.empty()) whole.status = record::Status::failed;
+  return whole;
+}
+
+}  // namespace headroom::measure
