@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "core/arena.hpp"
 #include "headroom/initialise.hpp"
 #include "kernels/rows.hpp"
 #include "reference/comparator.hpp"
@@ -81,6 +82,8 @@ Prepared prepare(const Contestant& who, const Case& c) {
   const bool head_major = problem->backend->head_layout() == HeadLayout::head_major;
   problem->qkv = in_layout(problem->backend->head_layout(), shape, x);
   problem->y = Matrix(shape.rows(), shape.d_out);
+  // On huge pages, as in a layer.
+  const ArenaScope arena(64 * shape.rows() * shape.d_out);
   problem->attention = problem->backend->make_attention(shape);
   const auto run = [problem, shape, head_major] {
     const std::int64_t head_dim = shape.head_dim();

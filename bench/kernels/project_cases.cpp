@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "core/arena.hpp"
 #include "headroom/initialise.hpp"
 #include "kernels/rows.hpp"
 
@@ -77,6 +78,8 @@ Prepared prepare(const Contestant& who, const Product& p) {
   spec.rows = p.rows;
   spec.weights = {problem->w.view()};
   spec.block_cols = p.cols;
+  // On huge pages, as in a layer.
+  const ArenaScope arena(8 * (p.rows + p.depth) * (p.cols + p.depth));
   problem->projection = problem->backend->make_projection(spec);
   const auto run = [problem, p] {
     problem->projection->run(problem->x.view(),

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "attention/choice.hpp"
+#include "attention/expected_bytes.hpp"
 #include "attention/formulation.hpp"
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
+#include "core/arena.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -89,6 +91,7 @@ class Attention::Plan {
     BlockedView destination;
   };
 
+  void make_output(const SplitWeights& weights);
   void add_costs(const OperationCosts& part);
   void run(ConstMatrixView x, MatrixView y, PhaseTimes* times);
 
@@ -110,13 +113,15 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   choice = choose_backend(shape, wanted_options);
   const BackendEntry& entry = backend_entry(choice.backend);
   options = resolve(wanted_options, choice, entry.describe());
+  const std::vector<PlannedProduct> products = plan_products(choice.formulation, shape, weights);
+  const ArenaScope arena(expected_bytes(shape, products, entry.facts(), options.threads));
   backend_ = entry.make({options.threads, *options.isa});
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
   qkv_ = head_blocks(backend_->head_layout(), choice.formulation == Formulation::fused, shape,
                      qkv_data_.data());
   costs.workspace_bytes = qkv_data_.bytes();
 
-  for (const PlannedProduct& product : plan_products(choice.formulation, shape, weights)) {
+  for (const PlannedProduct& product : products) {
     steps_.push_back({backend_->make_projection(product.spec), qkv_.slice(product, shape.heads)});
     add_costs(steps_.back().projection->costs());
   }
@@ -124,15 +129,17 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   attend_ = backend_->make_attention(shape);
   add_costs(attend_->costs());
   costs.attend_provenance = attend_->costs().provenance;
-  if (shape.d_proj > 0) {
-    context_data_ = AlignedBuffer(shape.rows() * shape.d_out);
-    costs.workspace_bytes += context_data_.bytes();
-    ProjectionSpec spec{shape.rows(), {weights.output.view()}, {}, shape.d_proj};
-    if (!weights.output_bias.empty()) spec.biases = {weights.output_bias.data()};
-    output_ = backend_->make_projection(spec);
-    add_costs(output_->costs());
-  }
+  if (shape.d_proj > 0) make_output(weights);
   costs.setup_seconds = seconds_between(start, Clock::now());
+}
+
+void Attention::Plan::make_output(const SplitWeights& weights) {
+  context_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+  costs.workspace_bytes += context_data_.bytes();
+  ProjectionSpec spec{shape.rows(), {weights.output.view()}, {}, shape.d_proj};
+  if (!weights.output_bias.empty()) spec.biases = {weights.output_bias.data()};
+  output_ = backend_->make_projection(spec);
+  add_costs(output_->costs());
 }
 
 void Attention::Plan::add_costs(const OperationCosts& part) {

@@ -1,31 +1,31 @@
 #include "core/aligned_buffer.hpp"
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
+#include <limits>
+#include <new>
+
+#include "core/arena.hpp"
 
 namespace headroom {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-// Only the huge pages that lie wholly inside: the buffer never takes more memory than its size.
-void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  // Only a hint: without huge pages the program is slower, not wrong.
-  ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
+std::shared_ptr<float[]> allocate(std::size_t bytes) {
+  const bool large = bytes >= static_cast<std::size_t>(kHugePage);
+  const auto alignment =
+      large ? std::align_val_t{kHugePage} : std::align_val_t{AlignedBuffer::kAlignment};
+  std::shared_ptr<float[]> data(static_cast<float*>(::operator new[](bytes, alignment)),
+                                [alignment](float* p) { ::operator delete[](p, alignment); });
+  if (large) ask_for_huge_pages(data.get(), static_cast<std::int64_t>(bytes));
+  return data;
 }
 
 }  // namespace
 
 AlignedBuffer::AlignedBuffer(std::int64_t count) : size_(count) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(float)};
+  if (count < 0 || count > kMost) throw std::bad_array_new_length();
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-  const bool large = bytes >= kHugePage;
-  const std::align_val_t alignment{large ? kHugePage : kAlignment};
-  data_ = std::unique_ptr<float[], Free>(static_cast<float*>(::operator new[](bytes, alignment)),
-                                         Free{alignment});
-  if (large) ask_for_huge_pages(data_.get(), bytes);
+  data_ = take_from_arena(static_cast<std::int64_t>(bytes));
+  if (!data_) data_ = allocate(bytes);
 }
 
 }  // namespace headroom

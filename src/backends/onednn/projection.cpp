@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/arena.hpp"
 #include "core/side_by_side.hpp"
 
 namespace headroom::onednn {
@@ -63,6 +64,7 @@ void OnednnProjection::pack_weights(const ProjectionSpec& spec, const memory::de
   ConstMatrixView whole = spec.weights.front();
   AlignedBuffer joined;
   if (spec.weights.size() > 1) {
+    const ArenaScope temporary(0);
     joined = side_by_side(spec.weights);
     whole = {joined.data(), depth_, cols_, cols_};
   }
