@@ -65,7 +65,7 @@ TEST_F(CliSixthBackend, IsEstimatedByItsOwnFacts) {
       "64");
   ASSERT_EQ(outcome.code, 0) << outcome.errors;
   EXPECT_NE(memory_of(outcome.output, "split/naive/").find("KiB"), std::string::npos);
-  EXPECT_EQ(memory_of(outcome.output, "split/sixth/"), "64.0 MiB") << outcome.output;
+  EXPECT_EQ(memory_of(outcome.output, "split/sixth/"), "64.1 MiB") << outcome.output;
 }
 
 TEST_F(CliSixthBackend, IsMeasuredComparedExportedReportedAndPicked) {

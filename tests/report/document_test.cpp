@@ -131,11 +131,12 @@ TEST(ReportFacts, TheCommandIsReadyForAShell) {
   EXPECT_EQ(report::repeating_command(environment), "");
   environment["sweep"] = {
       {"identity", {{"axes", {{"heads", "1-96*2"}, {"no-causal", true}, {"model", "x'; rm y"}}}}},
-      {"repetitions_asked", 15},
-      {"min_time_s", 0.05},
+      {"repetitions_asked", 9},
+      {"processes", 5},
+      {"min_time_s", 0.03},
       {"seed", 1}};
   EXPECT_EQ(report::repeating_command(environment),
-            "headroom sweep --heads '1-96*2' --no-causal --model 'x'\\''; rm y' --repetitions 15");
+            "headroom sweep --heads '1-96*2' --no-causal --model 'x'\\''; rm y' --repetitions 9");
 }
 
 TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
@@ -148,7 +149,7 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
   environment["sweep"] = {
       {"identity", {{"axes", {{"heads", "2"}}}, {"shard", {{"index", 1}, {"of", 8}}}}},
       {"cache", "cold"},
-      {"repetitions_asked", 9},
+      {"repetitions_asked", 9},  // of a version that had one process
       {"min_time_s", 0.00001},
       {"seed", 12345678901},
       {"budget_s", 600.0},
@@ -156,7 +157,7 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
       {"memory_asked_bytes", 17179869184}};
   EXPECT_EQ(report::repeating_command(environment),
             "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --cache cold "
-            "--min-time 0.00001 --seed 12345678901 --budget 600 --timeout 1.5 "
+            "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 --timeout 1.5 "
             "--max-memory 17179869184 --shard 1/8");
   environment["sweep"]["identity"]["axes"]["isa"] = "avx2";
   environment["conditions"]["openmp_wait_policy"] = "passive (set by the user)";

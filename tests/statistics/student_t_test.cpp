@@ -11,15 +11,15 @@ namespace headroom::statistics {
 namespace {
 
 TEST(StudentT, HasTheCriticalValuesOfTheTextbooks) {
-  // Degrees of freedom, and the t of two-sided 5 % and 1 %.
+  // Degrees of freedom, and the t of two-sided 5 % and 1 %, to four decimals.
   constexpr double kTable[][3] = {{1, 12.7062, 63.6567},
                                   {2, 4.3027, 9.9248},
                                   {4, 2.7764, 4.6041},
                                   {8, 2.3060, 3.3554},
                                   {30, 2.0423, 2.7500}};
   for (const auto& [freedom, five, one] : kTable) {
-    EXPECT_NEAR(student_t_p(five, freedom), 0.05, 2e-6) << freedom;
-    EXPECT_NEAR(student_t_p(-one, freedom), 0.01, 2e-6) << freedom;
+    EXPECT_NEAR(student_t_p(five, freedom), 0.05, 5e-6) << freedom;
+    EXPECT_NEAR(student_t_p(-one, freedom), 0.01, 5e-6) << freedom;
     EXPECT_NEAR(student_t_quantile(0.05, freedom), five, 1e-4) << freedom;
     EXPECT_NEAR(student_t_quantile(0.01, freedom), one, 1e-4) << freedom;
   }

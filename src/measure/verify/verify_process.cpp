@@ -12,8 +12,8 @@
 #include <new>
 #include <string>
 
-#include "measure/workers/fork_server.hpp"
 #include "measure/workers/messages.hpp"
+#include "measure/workers/process_end.hpp"
 #include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "measure/workers/messages.hpp"
+#include "measure/workers/process_end.hpp"
 #include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -25,11 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 100;
 constexpr double kLongestStep = 1e9;  // seconds; a worker that went wrong may say anything
-
-std::string signal_name(int number) {
-  const char* name = sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", number);
-}
 
 }  // namespace
 
@@ -159,16 +155,6 @@ class Conversation {
 };
 
 }  // namespace
-
-std::string describe_end(int status) {
-  if (!WIFSIGNALED(status)) {
-    return fmt::format("ended the process with exit code {}", WEXITSTATUS(status));
-  }
-  const int number = WTERMSIG(status);
-  const char* meaning =
-      number == SIGKILL ? "killed, probably because memory ran out" : strsignal(number);
-  return fmt::format("died of {} ({})", signal_name(number), meaning);
-}
 
 ForkServer::ForkServer(const plan::Group& group, const MeasureSettings& settings,
                        plan::Estimator& estimator)

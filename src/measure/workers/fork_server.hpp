@@ -31,9 +31,6 @@ struct WorkerEvents {
   double timeout = 0;
 };
 
-/// Such as "died of SIGSEGV (...)". @param status as waitpid() returns it
-std::string describe_end(int status);
-
 /// The server never outlives this object, nor do the processes that it forks.
 /// @pre this process has no other thread, because a fork copies only the calling one.
 class ForkServer {

@@ -21,8 +21,8 @@
 
 #include "machine/text_file.hpp"
 #include "measure/cell_result.hpp"
-#include "measure/workers/fork_server.hpp"
 #include "measure/workers/messages.hpp"
+#include "measure/workers/process_end.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {

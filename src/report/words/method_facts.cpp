@@ -235,6 +235,10 @@ std::string repeating_command(const ordered_json& environment) {
   };
   add("--cache", "/sweep/cache", "warm");
   add("--repetitions", "/sweep/repetitions_asked", 15);
+  // Folders of older versions: one process took all samples.
+  const bool one = value_at(environment, "/sweep/processes").is_null() &&
+                   value_at(environment, "/sweep/repetitions_asked").is_number();
+  if (one) command += " --processes 1";
   add("--processes", "/sweep/processes", 5);
   add("--min-time", "/sweep/min_time_s", 0.03);
   add("--seed", "/sweep/seed", 1);
