@@ -17,6 +17,9 @@ using Numbers = std::vector<std::int64_t>;
 
 const Numbers kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
+// Of a shape that is there already: such as all of --head-dim beside --d-model, for which a short
+// line would otherwise be busy for seconds.
+constexpr std::size_t kMaxRepeated = 1'000'000;
 
 [[noreturn]] void fail_too_many(const char* what, std::size_t most) {
   throw InvalidArgument(fmt::format("these axes give more than {} {}; shorten a list{}", most, what,
@@ -134,7 +137,7 @@ class ShapeSet {
   void add(const Shape& shape) {
     if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
     if (!seen_.insert({shape.batch, shape.tokens, shape.d_in, shape.d_out, shape.heads}).second) {
-      ++repeated_;
+      if (++repeated_ > kMaxRepeated) fail_too_many("repeated shapes", kMaxRepeated);
       return;
     }
     shape.validate();
