@@ -15,6 +15,8 @@
 #ifndef HEADROOM_HEADROOM_H
 #define HEADROOM_HEADROOM_H
 
+/* This is C, which the checks of C++ would have otherwise. NOLINTBEGIN */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -155,5 +157,7 @@ HEADROOM_API const char* headroom_version(void);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND */
 
 #endif

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "headroom/error.hpp"
@@ -16,6 +17,9 @@ using Numbers = std::vector<std::int64_t>;
 
 const Numbers kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
+// Of a shape that is there already: such as all of --head-dim beside --d-model, for which a short
+// line would otherwise be busy for seconds.
+constexpr std::size_t kMaxRepeated = 1'000'000;
 
 [[noreturn]] void fail_too_many(const char* what, std::size_t most) {
   throw InvalidArgument(fmt::format("these axes give more than {} {}; shorten a list{}", most, what,
@@ -124,18 +128,19 @@ void for_each_widths(const WidthAxes& axes, Take take) {
   }
 }
 
-// Collects shapes, each once.
+// Collects shapes, each once. The numbers that differ between them tell them apart, because
+// making an id for each of ten million repetitions would take many seconds.
 class ShapeSet {
  public:
   explicit ShapeSet(std::size_t most) : most_(most) {}
 
   void add(const Shape& shape) {
-    shape.validate();
     if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
-    if (!seen_.insert(shape.id()).second) {
-      ++repeated_;
+    if (!seen_.insert({shape.batch, shape.tokens, shape.d_in, shape.d_out, shape.heads}).second) {
+      if (++repeated_ > kMaxRepeated) fail_too_many("repeated shapes", kMaxRepeated);
       return;
     }
+    shape.validate();
     shapes_.push_back(shape);
     if (shapes_.size() > most_) fail_too_many("cells", kMaxCells);
   }
@@ -145,7 +150,7 @@ class ShapeSet {
  private:
   std::size_t most_;
   std::size_t added_ = 0;
-  std::set<std::string> seen_;
+  std::set<std::array<std::int64_t, 5>> seen_;
   std::vector<Shape> shapes_;
   std::size_t repeated_ = 0;
 };

@@ -1,6 +1,8 @@
 // The same bits on every repeat, for every thread count, and beside other layers.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "support/layer_cases.hpp"
@@ -16,17 +18,27 @@ Shape medium_shape() {
   return shape;
 }
 
+/// How often the same input is run on each number of threads; HEADROOM_TEST_REPEATS asks for more
+/// than the suite does.
+int repeats() {
+  const char* text = std::getenv("HEADROOM_TEST_REPEATS");
+  return text == nullptr ? 5 : std::stoi(text);
+}
+
 class LayerDeterminism : public LayerTest {};
 
-TEST_P(LayerDeterminism, TwentyRepeatsGiveTheSameBits) {
+TEST_P(LayerDeterminism, RepeatsGiveTheSameBits) {
+  ASSERT_GT(repeats(), 1) << "HEADROOM_TEST_REPEATS";
   const Layer layer = gaussian_layer(medium_shape());
-  Attention attention(layer.shape, layer.weights, GetParam().options(2));
-  Matrix first(layer.shape.rows(), layer.shape.output_width());
-  attention.forward(layer.x.view(), first.view());
-  for (int repeat = 1; repeat < 20; ++repeat) {
-    Matrix y(first.rows, first.cols);
-    attention.forward(layer.x.view(), y.view());
-    ASSERT_TRUE(same_bits(y, first)) << "repeat " << repeat;
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    Attention attention(layer.shape, layer.weights, GetParam().options(threads));
+    Matrix first(layer.shape.rows(), layer.shape.output_width());
+    attention.forward(layer.x.view(), first.view());
+    for (int repeat = 1; repeat < repeats(); ++repeat) {
+      Matrix y(first.rows, first.cols);
+      attention.forward(layer.x.view(), y.view());
+      ASSERT_TRUE(same_bits(y, first)) << "repeat " << repeat << " on " << threads << " threads";
+    }
   }
 }
 

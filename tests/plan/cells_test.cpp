@@ -51,6 +51,16 @@ TEST(Cells, CrossProductWithStableIds) {
   EXPECT_TRUE(plan.notes.empty());
 }
 
+// Beside --d-model, --head-dim has no effect, and all of its values give the same shapes.
+TEST(Cells, AMillionRepeatedShapesAreRefused) {
+  Axes axes = small();
+  axes.d_model = "2";
+  axes.heads = "1";
+  axes.head_dim = "1-1100+1";
+  axes.batch = "1-1000+1";
+  EXPECT_NE(error_of(axes).find("repeated shapes"), std::string::npos) << error_of(axes);
+}
+
 TEST(Cells, RepeatedValuesAreMeasuredOnceWithANote) {
   Axes axes = small();
   axes.heads = "2,2,1-2+1";
