@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/placed_matrix.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "machine/memory.hpp"
@@ -39,7 +40,7 @@ class Kept {
  public:
   struct Layer {
     std::unique_ptr<Attention> attention;
-    Matrix y;
+    PlacedMatrix y;
     reference::Comparison error;
   };
 
@@ -49,24 +50,25 @@ class Kept {
     layer_id_.clear();
     prepare_problem(shape);
     layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
-    layer_.y = Matrix(shape.rows(), shape.output_width());
+    layer_.y = PlacedMatrix(shape.rows(), shape.output_width());
     layer_.error =
-        measure::run_and_compare(*layer_.attention, *problem_, problem_->x.view(), layer_.y.view())
-            .comparison;
+        measure::run_and_compare(*layer_.attention, *problem_, x(), layer_.y.view()).comparison;
     layer_id_ = cell.id;
     return layer_;
   }
 
-  ConstMatrixView x() const { return problem_->x.view(); }
+  ConstMatrixView x() const { return x_.view(); }
 
  private:
   void prepare_problem(const Shape& shape) {
     if (problem_ && problem_->shape == shape) return;
     problem_.reset();
     problem_ = measure::make_problem(shape, kSeed, reference::Data::standard, plan::kCheckFlops);
+    x_ = PlacedMatrix(problem_->x.view());
   }
 
   std::optional<measure::Problem> problem_;
+  PlacedMatrix x_;
   std::string layer_id_;
   Layer layer_;
 };

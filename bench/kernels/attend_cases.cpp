@@ -7,6 +7,7 @@
 
 #include "backends/backend.hpp"
 #include "core/arena.hpp"
+#include "core/placed_matrix.hpp"
 #include "headroom/initialise.hpp"
 #include "kernels/rows.hpp"
 #include "reference/comparator.hpp"
@@ -43,12 +44,12 @@ Matrix identity(std::int64_t size) {
   return m;
 }
 
-bool correct(const Shape& shape, const Matrix& x, const Matrix& y) {
+bool correct(const Shape& shape, const Matrix& x, ConstMatrixView y) {
   SplitWeights weights;
   weights.query = weights.key = weights.value = identity(shape.d_in);
   const auto rows = reference::affordable_rows(shape, 2e9, 1);
   const auto expected = reference::attention(shape, weights, x.view(), rows, 2);
-  return reference::compare(expected, y.view(), reference::Data::standard).passed;
+  return reference::compare(expected, y, reference::Data::standard).passed;
 }
 
 // The values in the layout that the backend requires.
@@ -68,7 +69,7 @@ Matrix in_layout(HeadLayout layout, const Shape& shape, const Matrix& x) {
 
 // What a row keeps between its repetitions.
 struct Problem {
-  Matrix qkv, y;
+  PlacedMatrix qkv, y;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<HeadAttention> attention;
 };
@@ -80,14 +81,14 @@ Prepared prepare(const Contestant& who, const Case& c) {
   problem->backend = backend_entry(who.backend).make({who.threads, who.isa});
   const Matrix x = gaussian_input(shape, 1);
   const bool head_major = problem->backend->head_layout() == HeadLayout::head_major;
-  problem->qkv = in_layout(problem->backend->head_layout(), shape, x);
-  problem->y = Matrix(shape.rows(), shape.d_out);
+  problem->qkv = PlacedMatrix(in_layout(problem->backend->head_layout(), shape, x).view());
+  problem->y = PlacedMatrix(shape.rows(), shape.d_out);
   // On huge pages, as in a layer.
   const ArenaScope arena(64 * shape.rows() * shape.d_out);
   problem->attention = problem->backend->make_attention(shape);
   const auto run = [problem, shape, head_major] {
     const std::int64_t head_dim = shape.head_dim();
-    const ConstBlockedView in{problem->qkv.values.data(),
+    const ConstBlockedView in{problem->qkv.view().data,
                               shape.rows(),
                               head_major ? head_dim : shape.d_out,
                               shape.heads,
@@ -95,10 +96,10 @@ Prepared prepare(const Contestant& who, const Case& c) {
                               head_major ? shape.rows() * head_dim : head_dim};
     problem->attention->run(
         in, in, in,
-        {problem->y.values.data(), shape.rows(), shape.d_out, shape.heads, head_dim, head_dim});
+        {problem->y.view().data, shape.rows(), shape.d_out, shape.heads, head_dim, head_dim});
   };
   run();
-  return {run, correct(shape, x, problem->y) ? "" : "wrong result"};
+  return {run, correct(shape, x, problem->y.view()) ? "" : "wrong result"};
 }
 
 Row row_of(const Contestant& who, const Case& c) {

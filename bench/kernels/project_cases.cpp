@@ -9,6 +9,7 @@
 
 #include "backends/backend.hpp"
 #include "core/arena.hpp"
+#include "core/placed_matrix.hpp"
 #include "headroom/initialise.hpp"
 #include "kernels/rows.hpp"
 
@@ -42,7 +43,7 @@ Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
 // Compares some elements with a sum in double precision. The error of a chain of `depth` roundings
 // is up to about sqrt(depth) units of roundoff of the terms' magnitude (Higham and Mary, "A new
 // approach to probabilistic rounding error analysis", 2019); one wrong term gives thousands.
-bool correct(const Product& p, const Matrix& x, const Matrix& w, const Matrix& y) {
+bool correct(const Product& p, ConstMatrixView x, const Matrix& w, ConstMatrixView y) {
   const double limit = 0x1p-24 * std::sqrt(static_cast<double>(p.depth));
   for (std::int64_t i = 0; i < 64; ++i) {
     const std::int64_t r = i * 7919 % p.rows;
@@ -51,11 +52,11 @@ bool correct(const Product& p, const Matrix& x, const Matrix& w, const Matrix& y
     double magnitude = 0;
     for (std::int64_t k = 0; k < p.depth; ++k) {
       const double term =
-          static_cast<double>(x.view().row(r)[k]) * static_cast<double>(w.view().row(k)[c]);
+          static_cast<double>(x.row(r)[k]) * static_cast<double>(w.view().row(k)[c]);
       sum += term;
       magnitude += std::abs(term);
     }
-    const double error = std::abs(static_cast<double>(y.view().row(r)[c]) - sum);
+    const double error = std::abs(static_cast<double>(y.row(r)[c]) - sum);
     if (!(error <= limit * magnitude)) return false;
   }
   return true;
@@ -63,16 +64,17 @@ bool correct(const Product& p, const Matrix& x, const Matrix& w, const Matrix& y
 
 // What a row keeps between its repetitions.
 struct Problem {
-  Matrix x, w, y;
+  PlacedMatrix x, y;
+  Matrix w;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Projection> projection;
 };
 
 Prepared prepare(const Contestant& who, const Product& p) {
   const auto problem = std::make_shared<Problem>();
-  problem->x = gaussian(p.rows, p.depth, 1);
+  problem->x = PlacedMatrix(gaussian(p.rows, p.depth, 1).view());
   problem->w = gaussian(p.depth, p.cols, 2);
-  problem->y = Matrix(p.rows, p.cols);
+  problem->y = PlacedMatrix(p.rows, p.cols);
   problem->backend = backend_entry(who.backend).make({who.threads, who.isa});
   ProjectionSpec spec;
   spec.rows = p.rows;
@@ -83,10 +85,10 @@ Prepared prepare(const Contestant& who, const Product& p) {
   problem->projection = problem->backend->make_projection(spec);
   const auto run = [problem, p] {
     problem->projection->run(problem->x.view(),
-                             {problem->y.values.data(), p.rows, p.cols, 1, p.cols, p.cols});
+                             {problem->y.view().data, p.rows, p.cols, 1, p.cols, p.cols});
   };
   run();
-  const bool right = correct(p, problem->x, problem->w, problem->y);
+  const bool right = correct(p, problem->x.view(), problem->w, problem->y.view());
   problem->w = Matrix();  // already packed, and just as large
   return {run, right ? "" : "wrong result"};
 }

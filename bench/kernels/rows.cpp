@@ -23,9 +23,17 @@ namespace {
 
 using benchmark::Counter;
 
+using Meters = std::map<std::pair<Isa, int>, machine::FmaMeter>;
+
 machine::FmaMeter& fma_meter(Isa isa, int threads) {
-  static std::map<std::pair<Isa, int>, machine::FmaMeter> meters;
+  static Meters meters;
   return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).fma_chain)
+      .first->second;
+}
+
+machine::FmaMeter& tile_meter(Isa isa, int threads) {
+  static Meters meters;
+  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).tile_chain)
       .first->second;
 }
 
@@ -72,6 +80,11 @@ std::function<double()> peak_of(const Row& row) {
   return [&row] { return machine::best_of_bursts(fma_meter(row.isa, row.threads)); };
 }
 
+std::function<double()> tile_rate_of(const Row& row) {
+  if (row.flops == 0) return {};
+  return [&row] { return machine::best_of_bursts(tile_meter(row.isa, row.threads)); };
+}
+
 std::function<double()> bandwidth_of(const Row& row) {
   if (row.bytes == 0) return {};
   return [&row] { return machine::best_of_bursts(read_meter(row.threads)); };
@@ -112,20 +125,40 @@ void run_row(benchmark::State& state, const Row& row) {
   }
   Beside bandwidth(bandwidth_of(row));
   Beside peak(peak_of(row));
+  Beside tiles(tile_rate_of(row));
   for (auto _ : state) {
     ready.run();
     benchmark::ClobberMemory();
   }
+  const double tile_gflops = tiles.finish();
   const double gflops = peak.finish();
   const double gb_per_s = bandwidth.finish();
   const auto runs = static_cast<double>(state.iterations());
   if (row.flops > 0) {
     state.counters["gflops"] = Counter(row.flops * runs / 1e9, Counter::kIsRate);
     state.counters["peak_share"] = Counter(row.flops * runs / (1e9 * gflops), Counter::kIsRate);
+    state.counters["tile_share"] =
+        Counter(row.flops * runs / (1e9 * tile_gflops), Counter::kIsRate);
   }
   if (row.bytes > 0) {
     state.counters["read_share"] = Counter(row.bytes * runs / (1e9 * gb_per_s), Counter::kIsRate);
   }
+}
+
+using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
+
+void register_rate(const char* what, MeterOf meter_of, Isa isa, int threads) {
+  const std::string name = fmt::format("{}/{}/t{}", what, to_string(isa), threads);
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [=](benchmark::State& state) {
+                                 machine::FmaMeter& meter = meter_of(isa, threads);
+                                 for (auto _ : state) meter.run();
+                                 state.counters["gflops"] = Counter(
+                                     meter.flops() * static_cast<double>(state.iterations()) / 1e9,
+                                     Counter::kIsRate);
+                               })
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace
@@ -157,17 +190,8 @@ void add_row(Row row) {
 void register_limits() {
   for (const int threads : thread_counts()) {
     for (const Isa isa : available_isas()) {
-      const std::string name = fmt::format("fma_peak/{}/t{}", to_string(isa), threads);
-      benchmark::RegisterBenchmark(
-          name.c_str(),
-          [isa, threads](benchmark::State& state) {
-            machine::FmaMeter& meter = fma_meter(isa, threads);
-            for (auto _ : state) meter.run();
-            state.counters["gflops"] = Counter(
-                meter.flops() * static_cast<double>(state.iterations()) / 1e9, Counter::kIsRate);
-          })
-          ->UseRealTime()
-          ->Unit(benchmark::kMicrosecond);
+      register_rate("fma_peak", fma_meter, isa, threads);
+      register_rate("tile_peak", tile_meter, isa, threads);
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);
     benchmark::RegisterBenchmark(

@@ -34,7 +34,7 @@ struct Row {
   std::string name;
   Isa isa = Isa::sse42;
   int threads = 1;
-  double flops = 0;  ///< per run; gives `gflops` and `peak_share`, unless 0
+  double flops = 0;  ///< per run; gives `gflops`, `peak_share` and `tile_share`, unless 0
   double bytes = 0;  ///< read from memory per run; gives `read_share`, unless 0
   std::function<Prepared()> prepare;
 };

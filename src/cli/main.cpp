@@ -10,7 +10,7 @@ namespace {
 #ifdef HEADROOM_HAVE_SIMD
 headroom::machine::LimitKernels limit_kernels(headroom::Isa isa) {
   const headroom::simd::KernelTable& kernels = headroom::simd::kernel_table(isa);
-  return {kernels.fma_chain, kernels.read_sum};
+  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain};
 }
 constexpr headroom::machine::LimitKernelsOf kLimits = limit_kernels;
 #else

@@ -114,8 +114,8 @@ void print_plan(const measure::PreparedSweep& sweep) {
 }
 
 int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
-  const auto warn = [](const std::string& warning) { complain("warning", warning); };
-  const auto note = [](const std::string& note) { complain("note", note); };
+  const auto warn = [](const std::string& text) { complain("warning", text); };
+  const auto note = [](const std::string& text) { complain("note", text); };
   const measure::PreparedSweep sweep = measure::prepare_sweep(request_of(options, limits_of));
   for (const std::string& text : sweep.plan.notes) note(text);
   if (options.dry_run) {

@@ -45,12 +45,12 @@ Verdict judge(const Difference& difference) {
   // The bounds are reciprocal, so that exchanging base and next only swaps faster and slower.
   const double above = 1 + difference.margin;
   const double below = 1 / above;
-  const statistics::Interval& ratio = difference.ci95;
+  const statistics::Interval& interval = difference.ci95;
   if (!difference.enough) return Verdict::not_distinguishable;
-  if (below <= ratio.low && ratio.high <= above) return Verdict::same;
+  if (below <= interval.low && interval.high <= above) return Verdict::same;
   if (difference.corrected_p >= kSignificance) return Verdict::not_distinguishable;
-  if (ratio.low > above) return Verdict::slower;
-  if (ratio.high < below) return Verdict::faster;
+  if (difference.ratio > above && interval.low > 1) return Verdict::slower;
+  if (difference.ratio < below && interval.high < 1) return Verdict::faster;
   return Verdict::not_distinguishable;
 }
 

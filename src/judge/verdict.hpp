@@ -41,10 +41,12 @@ struct Difference {
 
 inline constexpr double kSignificance = 0.05;
 
-/// `slower` or `faster` requires both a corrected p below `kSignificance` and a confidence interval
-/// of the ratio entirely beyond the margin (above `1 + margin` or below `1 / (1 + margin)`). `same`
-/// requires an interval entirely within it. Everything else, and fewer than `kLeastSamples` on
-/// either side, is not distinguishable.
+/// `slower` or `faster` requires that there is a difference, by a corrected p below `kSignificance`
+/// and by a confidence interval of the ratio that does not reach 1, and that it matters: the ratio
+/// is beyond the margin (above `1 + margin` or below `1 / (1 + margin)`). `same` requires an
+/// interval entirely within the margin. Everything else, and fewer than `kLeastSamples` on either
+/// side, is not distinguishable. An interval entirely beyond the margin, which we required before,
+/// misses most differences of little more than the margin.
 /// @pre no sample list is empty, and all samples are above 0.
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings = {});

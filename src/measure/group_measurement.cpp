@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/placed_matrix.hpp"
 #include "headroom/error.hpp"
 #include "machine/meters/timing.hpp"
 #include "measure/cache_emptier.hpp"
@@ -30,7 +31,7 @@ class GroupMeasurement {
         settings_(settings),
         estimator_(estimator),
         events_(events),
-        x_(problem.x),
+        x_(problem.x.view()),
         y_(group.shape.rows(), group.shape.output_width()) {}
 
   void run();
@@ -68,8 +69,8 @@ class GroupMeasurement {
   plan::Estimator& estimator_;
   const MeasureEvents& events_;
   // Not the problem's own, whose pages every process of the group shares.
-  Matrix x_;
-  Matrix y_;
+  PlacedMatrix x_;
+  PlacedMatrix y_;
   std::vector<Ready> batch_;
   std::int64_t held_bytes_ = 0;
   ControlMeters meters_{settings_.control};

@@ -32,6 +32,11 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
     const machine::FmaPeak fma = machine::measure_fma_limits(count, kernels.fma, stopped);
     if (over()) return peaks;
     add_fma(peaks, count, fma);
+    if (kernels.tile != nullptr) {
+      const double tile = machine::measure_fma_peak(count, kernels.tile, stopped);
+      if (over()) return peaks;
+      peaks.tile_gflops[count] = tile;
+    }
     if (to_read == 0) continue;  // no roof where nothing is larger than the caches
     const double gbs = machine::measure_read_bandwidth(count, to_read, kernels.read, stopped);
     if (over()) return peaks;

@@ -57,6 +57,7 @@ std::string Peaks::why_not_held(int threads) const {
 ordered_json to_json(const Peaks& peaks) {
   return {{"isa", headroom::to_string(peaks.isa)},
           {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
+          {"tile_gflops_by_threads", by_threads(peaks.tile_gflops)},
           {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)},
           {"sustained_fma_gflops_by_threads", by_threads(peaks.sustained_gflops)},
           {"clock_ghz_by_threads", by_threads(peaks.clock_ghz)},
@@ -68,6 +69,7 @@ Peaks peaks_of(const ordered_json& environment) {
   const ordered_json& isa = value_at(environment, "/peaks/isa");
   if (isa.is_string()) peaks.isa = parse_isa(isa.get<std::string>()).value_or(peaks.isa);
   peaks.fma_gflops = values_at(environment, "/peaks/fma_gflops_by_threads");
+  peaks.tile_gflops = values_at(environment, "/peaks/tile_gflops_by_threads");
   peaks.read_gbs = values_at(environment, "/peaks/read_gb_per_s_by_threads");
   peaks.sustained_gflops = values_at(environment, "/peaks/sustained_fma_gflops_by_threads");
   peaks.clock_ghz = values_at(environment, "/peaks/clock_ghz_by_threads");

@@ -13,7 +13,8 @@ namespace headroom::record {
 /// does a rate of 0.
 struct Peaks {
   Isa isa = Isa::sse42;
-  std::map<int, double> fma_gflops = {};  ///< the best of some tenths of a second
+  std::map<int, double> fma_gflops = {};   ///< the best of some tenths of a second
+  std::map<int, double> tile_gflops = {};  ///< of a register tile with its operands in the L1
   std::map<int, double> read_gbs = {};
   std::map<int, double> sustained_gflops = {};     ///< multiply-adds without a pause
   std::map<int, double> clock_ghz = {};            ///< right after the best

@@ -103,8 +103,8 @@ std::string summary(const judge::FolderComparison& comparison) {
   if (comparison.compared() > 0) {
     const double margin = std::max(comparison.threshold, comparison.noise_floor);
     fmt::format_to(std::back_inserter(text),
-                   "median NEW/BASE {:.3f}; faster and slower: the entire 95 % interval is beyond "
-                   "{:.3g} %{}, and p < {} ({}, corrected for {} cells)\n",
+                   "median NEW/BASE {:.3f}; faster and slower: beyond {:.3g} %{}, the 95 % "
+                   "interval does not reach 1, and p < {} ({}, corrected for {} cells)\n",
                    median_ratio(comparison), 100 * margin,
                    comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
                    judge::kSignificance, tests_words(comparison), comparison.compared());

@@ -75,17 +75,31 @@ std::string last_level_words(const ordered_json& environment) {
   return fmt::format("last level of all cores {}", format_bytes(bytes));
 }
 
+namespace {
+
+std::string sustained_words(const record::Peaks& peaks, int threads) {
+  const std::string not_held = peaks.why_not_held(threads);
+  if (!not_held.empty()) return fmt::format(", only in bursts ({})", not_held);
+  const auto sustained = peaks.sustained_gflops.find(threads);
+  if (sustained == peaks.sustained_gflops.end()) return "";
+  return fmt::format(", sustained {:.1f}{}", sustained->second,
+                     at_clock(peaks.sustained_clock_ghz, threads));
+}
+
+std::string tile_words(const record::Peaks& peaks, int threads, double peak) {
+  const auto tile = peaks.tile_gflops.find(threads);
+  if (tile == peaks.tile_gflops.end()) return "";
+  return fmt::format("; tiles from the L1 {:.1f} ({:.0f} %)", tile->second,
+                     100 * tile->second / peak);
+}
+
+}  // namespace
+
 std::string fma_peak_words(const record::Peaks& peaks, int threads) {
   const auto peak = peaks.fma_gflops.find(threads);
   if (peak == peaks.fma_gflops.end()) return "";
-  const std::string text =
-      fmt::format("{:.1f} GFLOP/s{}", peak->second, at_clock(peaks.clock_ghz, threads));
-  const std::string not_held = peaks.why_not_held(threads);
-  if (!not_held.empty()) return fmt::format("{}, only in bursts ({})", text, not_held);
-  const auto sustained = peaks.sustained_gflops.find(threads);
-  if (sustained == peaks.sustained_gflops.end()) return text;
-  return fmt::format("{}, sustained {:.1f}{}", text, sustained->second,
-                     at_clock(peaks.sustained_clock_ghz, threads));
+  return fmt::format("{:.1f} GFLOP/s{}{}{}", peak->second, at_clock(peaks.clock_ghz, threads),
+                     sustained_words(peaks, threads), tile_words(peaks, threads, peak->second));
 }
 
 }  // namespace headroom::show

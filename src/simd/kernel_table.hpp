@@ -84,6 +84,9 @@ struct KernelTable {
   /// Multiply-adds in registers only, for the peak. Returns the FLOPs done; `sink` keeps the
   /// result.
   double (*fma_chain)(std::int64_t iterations, float* sink);
+  /// The register tile of `project` with its operands in the L1, which no product can pass: loads
+  /// and the clock that they cost keep it below the peak on some cores. As `fma_chain`.
+  double (*tile_chain)(std::int64_t iterations, float* sink);
   /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
 };

@@ -55,6 +55,30 @@ TEST_F(CliCrash, EachCellGetsItsOwnStatusAndTheSweepGoesOn) {
   }
 }
 
+// Its samples of the first two processes say nothing of a cell that dies in the third.
+TEST_F(CliCrash, ACellMayDieInALaterProcess) {
+  expect("HEADROOM_TEST_DIES_IN_THIRD=launches '" HEADROOM_FAULTY_PROGRAM
+         "' sweep --backend naive,tbb --formulation split --heads 2 --head-dim 4 --tokens 3 "
+         "--repetitions 8 --processes 4 --min-time 0.001 --out results",
+         1, {"1 ok", "1 crashed"});
+  const auto cells = by_backend();
+  ASSERT_EQ(results().size(), 2u);
+  EXPECT_EQ(cells.at("tbb")["status"], "crashed");
+  EXPECT_FALSE(cells.at("tbb").contains("time_s"));
+  EXPECT_EQ(cells.at("naive")["status"], "ok");
+  EXPECT_EQ(cells.at("naive")["time_s"]["processes"], (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3}));
+}
+
+// What the system refuses to one cell it refuses to all: no cell is at fault.
+TEST_F(CliCrash, ARefusalOfTheSystemEndsTheSweepWithItsReason) {
+  const Outcome outcome =
+      run("HEADROOM_TEST_REFUSED=1 " + std::string(kSweep) + " --backend naive,tbb");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_NE(outcome.errors.find("the system starts no more threads"), std::string::npos)
+      << outcome.errors;
+  EXPECT_TRUE(results().empty());
+}
+
 TEST_F(CliCrash, ABackendThatHangsIsEndedAndTheOthersKeepTheirTimes) {
   expect("HEADROOM_TEST_HANG=1 " + std::string(kSweep) + " --backend naive,tbb --timeout 0.5s", 1,
          {"1 ok", "1 crashed"});

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "program/exit_code.hpp"
 
 namespace {
 
@@ -73,8 +75,25 @@ void allocate_without_end(int, const BlockedView&) {
 
 void be_wrong(int, const BlockedView& out) { *out.at(0, 0) += 1; }
 
+// Which of the processes that measure one after the other this one is: each leaves a byte in a
+// file.
+int process_number(const char* file) {
+  static const long number = [file] {
+    std::FILE* launches = std::fopen(file, "a");
+    std::fputc('.', launches);
+    const long size = std::ftell(launches);
+    std::fclose(launches);
+    return size;
+  }();
+  return static_cast<int>(number);
+}
+
 // Checking takes six passes, so that the stopwatch is running by then.
 void die_while_timed(int pass, const BlockedView&) {
+  if (const char* launches = std::getenv("HEADROOM_TEST_DIES_IN_THIRD")) {
+    if (process_number(launches) == 3) std::raise(SIGSEGV);
+    return;
+  }
   if (const char* milliseconds = std::getenv("HEADROOM_TEST_SLOW_MS")) {
     usleep(1000 * static_cast<useconds_t>(std::strtoul(milliseconds, nullptr, 10)));
     return;  // slow, and nothing else is wrong with it
@@ -102,6 +121,9 @@ std::optional<std::string> declines(const Shape&) { return std::nullopt; }
 
 template <Fault kFault>
 std::unique_ptr<Backend> make(const BackendConfig&) {
+  if (std::getenv("HEADROOM_TEST_REFUSED") != nullptr) {
+    throw ResourceError("the system starts no more threads");
+  }
   return std::make_unique<Faulty>(kFault);
 }
 

@@ -133,14 +133,24 @@ double sustained_rate(const std::function<double()>& burst, double seconds,
   return done / taken;
 }
 
+namespace {
+
+// @param after called after each round with whether it is the best so far
+double best_gflops(FmaMeter& meter, const Stopped& stopped,
+                   const std::function<void(bool)>& after = {}) {
+  TimedTask task{"fma_peak", [&] { meter.run(); }, kRepetitions, kMinTime};
+  const double seconds = best_median_seconds(task, kRounds, stopped, after);
+  return seconds > 0 ? meter.flops() / seconds * 1e-9 : 0;
+}
+
+}  // namespace
+
 FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped) {
   FmaMeter meter(threads, kernel);
   FmaPeak peak;
-  TimedTask task{"fma_peak", [&] { meter.run(); }, kRepetitions, kMinTime};
-  const double seconds = best_median_seconds(task, kRounds, stopped, [&](bool best) {
+  peak.gflops = best_gflops(meter, stopped, [&](bool best) {
     if (best) peak.clock_ghz = meter.clock_ghz();
   });
-  if (seconds > 0) peak.gflops = meter.flops() / seconds * 1e-9;
   if (stopped && stopped()) return peak;
   const auto burst = [&] {
     meter.run();
@@ -152,8 +162,9 @@ FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped
   return peak;
 }
 
-double measure_fma_peak(int threads, FmaKernel kernel) {
-  return measure_fma_limits(threads, kernel).gflops;
+double measure_fma_peak(int threads, FmaKernel kernel, const Stopped& stopped) {
+  FmaMeter meter(threads, kernel);
+  return best_gflops(meter, stopped);
 }
 
 Passes passes_within(double seconds, double pass_seconds) {

@@ -25,6 +25,7 @@ using ReadKernel = float (*)(const float* x, std::int64_t count);
 struct LimitKernels {
   FmaKernel fma = nullptr;
   ReadKernel read = nullptr;
+  FmaKernel tile = nullptr;  ///< multiply-adds of a register tile with its operands in the L1
 };
 using LimitKernelsOf = LimitKernels (*)(Isa isa);
 
@@ -119,8 +120,8 @@ inline constexpr double kSustainedSeconds = 0.3;
 /// disturbed one does not lower it below what a layer then reaches.
 FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped = {});
 
-/// The limit alone. @return GFLOP/s of `threads` threads together.
-double measure_fma_peak(int threads, FmaKernel kernel);
+/// The limit alone. @return GFLOP/s of `threads` threads together; 0 if it was stopped.
+double measure_fma_peak(int threads, FmaKernel kernel, const Stopped& stopped = {});
 
 /// Runs bursts without a pause until the time is over. @return their work per second.
 /// @param burst does some work and returns the amount

@@ -68,7 +68,7 @@ void limit_memory(std::int64_t bytes) {
 }
 
 void send(int socket, char kind, const std::string& text) {
-  if (!send_all(socket, kind + text + "\n")) _exit(kWorkerFailed);
+  if (!send_all(socket, fmt::format("{}{}\n", kind, text))) _exit(kWorkerFailed);
 }
 
 void wait_for_answer(int socket) {
@@ -227,7 +227,7 @@ class Server {
   }
 
   [[noreturn]] void fail(char kind, const std::string& why) const {
-    send_all(socket_, kind + in_one_line(why) + "\n");
+    send_all(socket_, fmt::format("{}{}\n", kind, in_one_line(why)));
     _exit(kWorkerFailed);
   }
 

@@ -17,7 +17,10 @@ double rate(const ordered_json& environment, const char* place, int threads) {
   return rates.at(key).get<double>();
 }
 
+// Of all caches of that level together, where the record says it; else the largest one.
 double last_level_bytes(const ordered_json& environment) {
+  const ordered_json& total = value_at(environment, "/processor/last_level_total_bytes");
+  if (total.is_number() && total.get<double>() > 0) return total.get<double>();
   double most = 0;
   const ordered_json& caches = value_at(environment, "/processor/caches");
   if (!caches.is_array()) return most;

@@ -114,8 +114,9 @@ std::string sampled_text(const record::ResultsFolder& folder) {
 
 std::string distinguished(const Findings& findings) {
   return fmt::format(
-      "faster or slower requires both: the 95 % bootstrap confidence interval of the ratio of "
-      "medians, drawn by processes first and samples second, lies wholly beyond {:.1f} %{}, and "
+      "faster or slower requires all of these: the ratio of medians is beyond {:.1f} %{}; its 95 % "
+      "bootstrap confidence interval, drawn by processes first and samples second, does not reach "
+      "1; "
       "p < {} (Welch's test of the processes' medians, or Mann-Whitney's of the samples where one "
       "process took all; corrected over all {} by Benjamini-Hochberg). In {} of them each sample "
       "is "

@@ -50,6 +50,36 @@ double fma_chain(std::int64_t iterations, float* sink) {
   return 2.0 * kChains * kLanes * static_cast<double>(iterations);
 }
 
+/// Fills both operands with small values that differ, so that nothing overflows or becomes denormal
+/// and no core can save power on zeros.
+void fill_operand(float* values, std::int64_t count) {
+  constexpr int kDifferent = 61;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[i] = 1e-3F * static_cast<float>(1 + i % kDifferent);
+  }
+}
+
+double tile_chain(std::int64_t iterations, float* sink) {
+  // Rows and a panel of this depth fill half of a small L1 (32 KiB).
+  constexpr std::int64_t kDepth = 5 * kChunk;
+  constexpr std::int64_t kStepFlops = 2 * kTileRows * kPanel;
+  alignas(64) float rows[kTileRows * kDepth];
+  alignas(64) float panel[kPanel * kDepth];
+  fill_operand(rows, kTileRows * kDepth);
+  fill_operand(panel, kPanel * kDepth);
+  Accumulators<kTileRows, 2> acc;
+#pragma GCC unroll 16
+  for (int r = 0; r < kTileRows; ++r) acc.v[r][0] = acc.v[r][1] = Vec(0.0F);
+  for (std::int64_t n = 0; n < iterations; ++n) {
+    accumulate<kTileRows, 2, false>(acc, rows, panel, kPanel * kDepth, kDepth);
+  }
+  Vec total(0.0F);
+#pragma GCC unroll 16
+  for (int r = 0; r < kTileRows; ++r) total += acc.v[r][0] + acc.v[r][1];
+  *sink = sum_lanes(total);
+  return static_cast<double>(kStepFlops * kDepth) * static_cast<double>(iterations);
+}
+
 /// Eight independent chains with software prefetch, because the hardware prefetcher stops at page
 /// boundaries.
 float read_sum(const float* x, std::int64_t count) {
@@ -85,7 +115,7 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa,      kLanes,     kTileRows,    project,   attend,
-                         pack_keys, exp2_array, softmax_tile, fma_chain, read_sum};
+const KernelTable kTable{kIsa,       kLanes,       kTileRows, project,    attend,  pack_keys,
+                         exp2_array, softmax_tile, fma_chain, tile_chain, read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

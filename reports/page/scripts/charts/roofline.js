@@ -8,9 +8,19 @@
   const roofsOf = (model) => {
     const fma = model.peaks.fma_gflops_by_threads || {};
     const read = model.peaks.read_gb_per_s_by_threads || {};
+    const tile = model.peaks.tile_gflops_by_threads || {};
     return Object.keys(fma).filter((threads) => fma[threads] > 0 && read[threads] > 0)
-      .map((threads) => ({ threads: Number(threads), fma: fma[threads], read: read[threads] }));
+      .map((threads) => ({
+        threads: Number(threads), fma: fma[threads], read: read[threads], tile: tile[threads],
+      }));
   };
+
+  // The rate of register tiles whose operands lie in the L1: no product of matrices passes it.
+  const tileSeries = (view, roof, to) => ({
+    name: "tiles", type: "line", symbol: "none", silent: true, z: 1,
+    data: [[roof.tile / roof.read, roof.tile], [to, roof.tile]],
+    lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
+  });
 
   const roofSeries = (view, roof, from, to) => {
     const ridge = roof.fma / roof.read;
@@ -35,7 +45,9 @@
     empty: "No peaks were measured with these cells, so there is no roofline to draw.",
     note: (model, selection) =>
       "All shapes, up to " + format.threads(selection.threads) + ". Bytes count weights, input " +
-      "and output, each moved once. A cell above the slanted roof read some of them from a cache.",
+      "and output, each moved once. A cell above the slanted roof read some of them from a cache." +
+      (roofsOf(model).some((roof) => roof.tile > 0)
+        ? " Dotted: register tiles with their operands in the L1, which no product can pass." : ""),
     height: () => 460,
 
     draw(model, selection, view) {
@@ -55,6 +67,8 @@
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
         series: [
           ...roofs.map((roof) => roofSeries(view, roof, Math.max(across[0], up[0] / roof.read), to)),
+          ...roofs.filter((roof) => roof.tile > 0 && roof.tile / roof.read < to)
+            .map((roof) => tileSeries(view, roof, to)),
           ...names.map((name) => ({
             ...chart.lineSeries(view, name, cells
               .filter((cell) => cell.backend + "/" + cell.formulation === name)
