@@ -1,7 +1,7 @@
 // Other differences between two runs, which may explain their times.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

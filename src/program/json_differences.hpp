@@ -1,7 +1,7 @@
 // The differences between two recorded environments, value by value.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // The machine and the program as they were when the cells were measured.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What makes two runs parts of one sweep: program, machine, settings and axes.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // Two results folders side by side.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "judge/compare.hpp"

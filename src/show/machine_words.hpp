@@ -1,7 +1,7 @@
 // The machine in words, of an environment.json that may come from anywhere or be an old one.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

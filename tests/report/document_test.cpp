@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -157,7 +158,8 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
       {"memory_asked_bytes", 17179869184}};
   EXPECT_EQ(report::repeating_command(environment),
             "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --cache cold "
-            "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 --timeout 1.5 "
+            "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 "
+            "--timeout 1.5 "
             "--max-memory 17179869184 --shard 1/8");
   environment["sweep"]["identity"]["axes"]["isa"] = "avx2";
   environment["conditions"]["openmp_wait_policy"] = "passive (set by the user)";

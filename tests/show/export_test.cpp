@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "headroom/error.hpp"
 #include "support/sample_results.hpp"
