@@ -20,7 +20,7 @@
 #include "measure/control_meters.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
-#include "program/numbers.hpp"
+#include "program/json_text.hpp"
 #include "protocol.hpp"
 #include "record/environment.hpp"
 #include "record/journal.hpp"
@@ -126,12 +126,28 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
   return {{"backends", names}};
 }
 
+// Peers stand among the backends, so that a report names their versions and comparisons see when
+// they differ.
+void add_peers(ordered_json& backends, const ordered_json& peers) {
+  for (const auto& [name, peer] : peers.items()) {
+    const std::string skipped = text_at(peer, "/skipped", "");
+    const std::string version = text_at(peer, "/version", "");
+    backends.push_back({{"name", name},
+                        {"available", skipped.empty()},
+                        {"reason", skipped.empty() ? ordered_json(nullptr) : ordered_json(skipped)},
+                        {"description", "a peer of scripts/peers, not part of headroom"},
+                        {"library", version},
+                        {"threaded", true}});
+  }
+}
+
 ordered_json Keeper::begin(const JsonFields& request) {
   std::set<int> threads;
   for (const ordered_json& count : request.at("threads")) threads.insert(count.get<int>());
   environment_ = record::describe_environment(isa_);
   environment_["sweep"] = request.at("settings");
   environment_["peers"] = request.at("peers");
+  add_peers(environment_["backends"], request.at("peers"));
   environment_["warnings"] =
       judge::cautions_before(machine::current_conditions(), record::is_release_build());
   journal_ = std::make_unique<record::Journal>(request.text("out"));
@@ -230,7 +246,9 @@ ordered_json Keeper::result(const JsonFields& request) {
   result.status = record::Status::failed;
   if (request.has("reason")) {
     result.reason = request.text("reason");
-    if (request.flag("crashed")) result.status = record::Status::crashed;
+    const auto status = record::parse_status(request.text("status"));
+    if (!status || *status == record::Status::ok) request.fail("status", "one without a time");
+    result.status = *status;
   } else if (!result.error) {
     result.reason = "its output was not checked";
   } else if (!result.error->passed) {
@@ -252,6 +270,7 @@ ordered_json Keeper::result(const JsonFields& request) {
 ordered_json Keeper::finish(const JsonFields& request) {
   if (!journal_) throw InvalidArgument("finish: nothing was begun; send begin first");
   environment_["ended"] = record::utc_now();
+  environment_["sweep"]["cells"] = results_.size();
   environment_["peers"] = request.at("peers");
   for (const std::string& caution :
        judge::cautions_after(results_, request.not_negative("stolen"), peaks_)) {

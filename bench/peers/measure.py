@@ -21,6 +21,7 @@ DEFAULT_SHAPES = (
     "128,768,12 1024,768,12 2048,768,12 512,4096,32 16,768,12 1,4096,32 16,6144,96 128,6144,96"
 ).split()
 LEAST_SAMPLES = 9
+LEAST_MEMORY = 0.2  # of all, before one more peer is prepared: all wait side by side for their turns
 DONE, CHECK_FAILED, WRONG_USAGE, NO_RESOURCE, INTERRUPTED = 0, 1, 2, 4, 130
 
 Shape = Tuple[int, int, int, int]  # batch, tokens, width, heads
@@ -95,6 +96,13 @@ def chosen(names: Optional[List[str]]) -> List[Peer]:
     return [known[name] for name in wanted]
 
 
+def memory_left() -> float:
+    """As a share of all memory."""
+    with open("/proc/meminfo", encoding="ascii") as memory:
+        fields = {line.split(":")[0]: int(line.split()[1]) for line in memory}
+    return fields["MemAvailable"] / fields["MemTotal"]
+
+
 def stolen_ticks() -> Tuple[int, int]:
     """Of all processors: those that the hypervisor gave away, and all."""
     with open("/proc/stat", encoding="ascii") as stat:
@@ -134,9 +142,7 @@ class Run:
 
     def settings(self) -> Dict[str, Any]:
         given = self.given
-        cells = len(given.shapes) * len(given.threads) * len(self.peers)
         return {
-            "cells": cells,
             "repetitions": given.samples,
             "repetitions_asked": given.samples,
             "min_time_s": given.min_time,
@@ -192,6 +198,9 @@ class Run:
             run = ShapeRun(keeper, problem, folder, threads, self.how)
             for peer in self.our_peers(keeper, threads) + self.peers:
                 say(f"{problem['id']}, t{threads}: preparing and checking {peer.name}")
+                if memory_left() < LEAST_MEMORY:
+                    run.leave_out(peer, "not enough memory beside the peers before it")
+                    continue
                 run.add(peer, all_.enter_context(self.start(peer, threads)))
             # The control runs on the cores of the peers.
             os.sched_setaffinity(keeper.process.pid, self.cpus[:threads])

@@ -40,7 +40,7 @@ class Cell:
     tried: Dict[str, str] = field(default_factory=dict)  # every variant, with its time or reason
     checked: str = ""  # the variant whose check is recorded, if there is no time
     reason: str = ""  # why there is no time
-    crashed: bool = False
+    status: str = "failed"  # if there is no time
     readings: Readings = field(default_factory=Readings)
     again: Optional[Readings] = None
 
@@ -92,9 +92,13 @@ class ShapeRun:
                 cell.reason = "it offers no such variant for this shape"
         self.cells += cells.values()
 
+    def leave_out(self, peer: Peer, reason: str) -> None:
+        for formulation in peer.formulations:
+            self.cells.append(Cell(peer, formulation, reason=reason, status="skipped"))
+
     def give_up(self, cell: Cell, error: PeerError) -> None:
         cell.variant, cell.reason = {}, str(error)
-        cell.crashed = isinstance(error, PeerDied)
+        cell.status = "crashed" if isinstance(error, PeerDied) else "failed"
 
     def try_variant(self, cell: Cell, variant: Dict[str, Any]) -> None:
         """No check, no number: a wrong variant is not timed, however fast it is."""
@@ -197,7 +201,7 @@ class ShapeRun:
             "attend": variant.get("attend", variant.get("note", "")),
         }
         if not variant:
-            return {**fields, "reason": cell.reason, "crashed": cell.crashed}
+            return {**fields, "reason": cell.reason, "status": cell.status}
         fields["seconds"] = readings.seconds
         for key, values in (("control", readings.control), ("clock_ghz", readings.clock_ghz)):
             if len(values) == len(readings.seconds):

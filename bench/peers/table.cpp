@@ -59,14 +59,15 @@ std::vector<Block> blocks_of(const record::ResultsFolder& folder) {
 void compare(std::vector<Block>& blocks, double noise_floor) {
   judge::Comparisons comparisons;
   for (Block& block : blocks) {
-    for (Row& row : block.rows) {
-      comparisons.add(block.ours, *row.cell,
-                      [&row](const judge::CellDifference& found) { row.difference = found; });
-    }
+    // First, because the answers refer to the rows.
     std::stable_sort(block.rows.begin(), block.rows.end(), [](const Row& a, const Row& b) {
       return std::pair(!a.cell->has_time(), a.cell->time.median) <
              std::pair(!b.cell->has_time(), b.cell->time.median);
     });
+    for (Row& row : block.rows) {
+      comparisons.add(block.ours, *row.cell,
+                      [&row](const judge::CellDifference& found) { row.difference = found; });
+    }
   }
   comparisons.run(noise_floor);
 }
@@ -111,7 +112,8 @@ std::string row_text(const Row& row, const CellResult* ours) {
   text += fmt::format("{:>11}", format_seconds(cell.time.median));
   if (ours != nullptr) {
     const judge::Difference& difference = row.difference.difference;
-    text += fmt::format("  {:<22} {:<20}", ratio_of(difference), to_string(difference.verdict));
+    text += fmt::format("  {:>6.2f}  {:<22} {:<20}", row.difference.raw_ratio, ratio_of(difference),
+                        to_string(difference.verdict));
   }
   return fmt::format("{}  {}\n", text, cell.costs ? cell.costs->attend_provenance : "");
 }
@@ -123,7 +125,8 @@ std::string block_text(const Block& block) {
   } else {
     text += fmt::format("our best is {}, {}\n", name_of(*block.ours),
                         format_seconds(block.ours->time.median));
-    text += fmt::format("  {:<28} {:>11}  {:<22}\n", "peer", "time", "/ ours (95 %)");
+    text += fmt::format("  {:<28} {:>11}  {:>6}  {:<22} {:<20}  {}\n", "peer", "time", "/ ours",
+                        "steadied (95 %)", "verdict", "by");
   }
   for (const Row& row : block.rows) text += row_text(row, block.ours);
   return text;
@@ -150,10 +153,12 @@ std::string peers_table(const std::filesystem::path& path) {
   compare(blocks, noise_floor);
   std::string text = faster_peers(blocks);
   for (const Block& block : blocks) text += block_text(block);
-  fmt::format_to(std::back_inserter(text),
-                 "\nequal layers differed by up to {:.1f} %; faster and slower hold beyond that "
-                 "and 3 %\n",
-                 100 * noise_floor);
+  fmt::format_to(
+      std::back_inserter(text),
+      "\n/ ours: its time over that of our best cell; steadied: each time corrected by the "
+      "control beside it.\nEqual layers differed by up to {:.1f} %; faster and slower "
+      "hold beyond that and 3 %.\n",
+      100 * noise_floor);
   return text + skipped_peers(folder.environment);
 }
 
