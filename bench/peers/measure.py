@@ -5,13 +5,14 @@ scripts/peers builds what this needs and runs it; docs/peers.md is its manual.
 """
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
 from typing import Any, Dict, List, Optional, Tuple
 
-from catalogue import RIVALS, Peer, given_peer, our_backend, variables
+from catalogue import REMOVED, RIVALS, Peer, given_peer, our_backend, variables
 from process import PeerError, Process
 from rounds import Settings, ShapeRun
 from venvs import Environments, NotInstalled
@@ -21,8 +22,8 @@ DEFAULT_SHAPES = (
     "128,768,12 1024,768,12 2048,768,12 512,4096,32 16,768,12 1,4096,32 16,6144,96 128,6144,96"
 ).split()
 LEAST_SAMPLES = 9
-LEAST_MEMORY = 0.2  # of all, before one more peer is prepared: all wait side by side for their turns
-DONE, CHECK_FAILED, WRONG_USAGE, NO_RESOURCE, INTERRUPTED = 0, 1, 2, 4, 130
+LEAST_MEMORY = 0.2  # of all, before one more peer is prepared: they wait side by side
+DONE, CHECK_FAILED, NO_RESOURCE, INTERRUPTED, TERMINATED = 0, 1, 4, 130, 143
 
 Shape = Tuple[int, int, int, int]  # batch, tokens, width, heads
 
@@ -123,7 +124,8 @@ class Run:
         self.failed = 0
 
     def start(self, peer: Peer, threads: int) -> Process:
-        found = {**os.environ, **variables(threads, self.given.environments)}
+        kept = {name: value for name, value in os.environ.items() if name not in REMOVED}
+        found = {**kept, **variables(threads, self.given.environments)}
         log = os.path.join(self.logs, f"{peer.name}.log")
         cpus = self.cpus[:threads]
         return Process(peer.name, self.environments.command(peer), found, cpus, log)
@@ -189,7 +191,9 @@ class Run:
         return [our_backend(self.given.program, name) for name in names if name != "none"]
 
     def measure(self, keeper: Process, shape: Shape, threads: int) -> None:
-        with tempfile.TemporaryDirectory(dir=self.given.environments) as folder, ExitStack() as all_:
+        with ExitStack() as open_:
+            weights = tempfile.TemporaryDirectory(dir=self.given.environments)
+            folder = open_.enter_context(weights)
             os.sched_setaffinity(keeper.process.pid, self.cpus)
             sizes = dict(zip(("batch", "tokens", "width", "heads"), shape))
             problem = keeper.ask(
@@ -199,9 +203,10 @@ class Run:
             for peer in self.our_peers(keeper, threads) + self.peers:
                 say(f"{problem['id']}, t{threads}: preparing and checking {peer.name}")
                 if memory_left() < LEAST_MEMORY:
+                    say(f"{peer.name}: skipped here: too little memory is left")
                     run.leave_out(peer, "not enough memory beside the peers before it")
                     continue
-                run.add(peer, all_.enter_context(self.start(peer, threads)))
+                run.add(peer, open_.enter_context(self.start(peer, threads)))
             # The control runs on the cores of the peers.
             os.sched_setaffinity(keeper.process.pid, self.cpus[:threads])
             run.rounds()
@@ -232,6 +237,8 @@ def main() -> int:
         say(f"error: {given.program} is not here; build it with: cmake --preset release && "
             "cmake --build --preset release --target headroom-peer")
         return NO_RESOURCE
+    # As an exception, so that the folder with the weights is removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         return Run(given).run()
     except PeerError as error:

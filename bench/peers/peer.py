@@ -39,6 +39,13 @@ class Problem:
         width = self.shape["d_out"]
         return np.fromfile(self.path(name), np.float32).reshape(width, width)
 
+    def mapped(self, name: str) -> Any:
+        """The same, read only where it is used: for weights that are copied piece by piece."""
+        import numpy as np
+
+        width = self.shape["d_out"]
+        return np.memmap(self.path(name), np.float32, "r", shape=(width, width))
+
     def fused(self) -> Any:
         """Query, key and value side by side, (in, 3 out)."""
         import numpy as np

@@ -76,7 +76,12 @@ class Process:
         if not line:
             self.died(do)
         self.process.send_signal(signal.SIGSTOP)
-        answer = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise PeerError(f"{self.name}, asked to {do}, answered {line[:100]!r}: not an object")
         if "error" in answer:
             raise PeerError(f"{self.name}, asked to {do}: {answer['error']}")
         return answer

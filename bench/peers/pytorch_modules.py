@@ -18,7 +18,7 @@ class Weights:
 
     def linear(self, *names: str, columns: slice = slice(None), bias: bool = False) -> nn.Linear:
         """One product with these matrices, or some of their columns, side by side."""
-        parts: List[Any] = [self.problem.matrix(name)[:, columns] for name in names]
+        parts: List[Any] = [self.problem.mapped(name)[:, columns] for name in names]
         weight = np.ascontiguousarray(np.concatenate(parts, axis=1).T)
         linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias)
         linear.weight = nn.Parameter(torch.from_numpy(weight))

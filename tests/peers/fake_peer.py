@@ -47,7 +47,8 @@ class Fake(Rival):
 
     def about(self) -> Tuple[str, Dict[str, Any]]:
         print("a library that talks on standard output")
-        return "fake 1.0", {}
+        seen = ("LD_PRELOAD", "OMP_NUM_THREADS")
+        return "fake 1.0", {name: os.environ.get(name) for name in seen}
 
     def variants(self, problem: Problem) -> List[Variant]:
         _, tokens, width, _ = problem.sizes

@@ -19,6 +19,7 @@ from process import PeerDied, PeerError, Process  # noqa: E402
 
 FAKE = f"{sys.executable} {os.path.join(HERE, 'fake_peer.py')}"
 ENVIRONMENT = {**os.environ, "PEERS_FOLDER": PEERS, "PYTHONDONTWRITEBYTECODE": "1"}
+ENVIRONMENT["LD_PRELOAD"] = ""  # a variable that no peer may see
 QUICK = "--shapes 5,8,2 --min-time 0.0005 --threads 1 --no-install".split()
 
 
@@ -91,6 +92,11 @@ class Measured(unittest.TestCase):
             self.assertRegex(text, r"pip install .*requirements-openvino\.txt")
         self.assertIn("not installed", self.environment["peers"]["openvino"]["skipped"])
 
+    def test_variables_are_ours(self) -> None:
+        settings = self.environment["peers"]["fake"]["settings"]
+        self.assertIsNone(settings["LD_PRELOAD"])
+        self.assertEqual(settings["OMP_NUM_THREADS"], "1")
+
     def test_the_table_begins_with_where_a_peer_is_faster(self) -> None:
         # The fake one does nothing when it is called, so it is faster than anything.
         first, second = self.done.stdout.splitlines()[:2]
@@ -141,6 +147,13 @@ class Protocol(unittest.TestCase):
                 peer.ask("about", timeout=0.2)
             self.assertIsNotNone(peer.process.poll())
 
+    def test_an_answer_that_is_no_object_is_refused(self) -> None:
+        with self.process("cat") as peer:  # answers each request with itself
+            self.assertEqual(peer.ask("about"), {"do": "about"})
+        with self.process("yes no") as peer:
+            with self.assertRaisesRegex(PeerError, "not an object"):
+                peer.ask("about")
+
     def test_results_need_a_problem_and_a_check(self) -> None:
         out = os.path.join(WORK, "unchecked")
         with self.process(f"{DRIVER} keeper") as keeper:
@@ -155,7 +168,8 @@ class Protocol(unittest.TestCase):
             costs = {"setup_s": 0, "packed_bytes": 0, "workspace_bytes": 0}
             words = {"name": "liar/split", "project": "", "attend": ""}
             told = keeper.ask("result", seconds=[1e-9] * 9, **fields, **costs, **words)
-            self.assertEqual((told["status"], told["reason"]), ("failed", "its output was not checked"))
+            self.assertEqual(told["status"], "failed")
+            self.assertEqual(told["reason"], "its output was not checked")
 
     def test_wrong_usage(self) -> None:
         for arguments, told in (
