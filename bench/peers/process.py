@@ -75,7 +75,7 @@ class Process:
             line = b""
         if not line:
             self.died(do)
-        self.process.send_signal(signal.SIGSTOP)
+        self.stop()
         try:
             answer = json.loads(line)
         except ValueError:
@@ -85,6 +85,16 @@ class Process:
         if "error" in answer:
             raise PeerError(f"{self.name}, asked to {do}: {answer['error']}")
         return answer
+
+    def stop(self) -> None:
+        """Returns once it has stopped: the signal alone takes effect a moment later."""
+        self.process.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + 1
+        while time.monotonic() < deadline:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as stat:
+                if stat.read().rsplit(")", 1)[1].split()[0] not in "RSD":
+                    return
+            time.sleep(0.0002)
 
     def read_line(self, deadline: float, do: str) -> bytes:
         assert self.process.stdout is not None
