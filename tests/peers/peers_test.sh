@@ -5,4 +5,4 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; t
   echo "skipped: no python3 of at least 3.9 on PATH"
   exit 77
 fi
-exec python3 "$(dirname "${BASH_SOURCE[0]}")/peers_test.py" "$@"
+exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/peers_test.py" "$@"
