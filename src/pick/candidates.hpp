@@ -32,9 +32,10 @@ struct Candidate {
 
 struct ShapePick {
   Shape shape;
-  std::vector<Candidate> candidates;  ///< by median, fastest first; at least one
-  std::size_t chosen = 0;             ///< the tied candidate with the smallest link cost
-  std::vector<std::string> left_out;  ///< cells without a time, with the reason
+  std::vector<Candidate> candidates;             ///< by median, fastest first; at least one
+  std::size_t chosen = 0;                        ///< the tied candidate with the smallest link cost
+  std::vector<std::string> left_out;             ///< cells without a time, with the reason
+  std::vector<const record::CellResult*> peers;  ///< other libraries, which cannot be linked
 };
 
 /// For each shape the cells with a time that the filters allow, in no order, and those without one.

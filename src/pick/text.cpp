@@ -41,6 +41,10 @@ void add_shape(std::string& text, const ShapePick& shape) {
         verdict(shape.candidates[i], i == 0));
   }
   for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
+  for (const record::CellResult* peer : shape.peers) {
+    add(text, "  not to link: {} {}, {}\n", peer->cell.backend, to_string(peer->cell.formulation),
+        format_seconds(peer->time.median));
+  }
 }
 
 // Shows what using one configuration for all shapes costs where it is not the best.

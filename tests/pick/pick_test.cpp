@@ -147,6 +147,16 @@ TEST(Pick, ObeysTheNoiseFloorOfTheFolder) {
   EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "xsimd");
 }
 
+TEST(Pick, ShowsPeersButLinksNone) {
+  auto folder = sample_folder("results", {timed("tbb", 2), timed("other-library", 1)});
+  folder.environment["peers"] = {{"other-library", {{"version", "1"}}}};
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.choice().backend, "tbb");
+  EXPECT_EQ(found.configurations.size(), 1u);
+  EXPECT_NE(to_text(found).find("not to link: other-library split"), std::string::npos)
+      << to_text(found);
+}
+
 TEST(Pick, TakesOneBackendForSeveralShapesAndSaysWhatItLoses) {
   const auto folder = sample_folder(
       "results", {timed("tbb", 2), timed("xsimd", 1), with_tokens(timed("tbb", 1), 100),

@@ -1,0 +1,76 @@
+// The C++ side of scripts/peers: our backends as peers, the keeper of the record, and the table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "headroom/error.hpp"
+#include "keeper.hpp"
+#include "our_layer.hpp"
+#include "program/exit_code.hpp"
+#include "program/process_setup.hpp"
+#include "table.hpp"
+
+#ifdef HEADROOM_HAVE_SIMD
+#include "simd/kernel_table.hpp"
+#endif
+
+namespace {
+
+using namespace headroom;
+
+#ifdef HEADROOM_HAVE_SIMD
+machine::LimitKernels limit_kernels(Isa isa) {
+  const simd::KernelTable& kernels = simd::kernel_table(isa);
+  return {kernels.fma_chain, kernels.read_sum};
+}
+constexpr machine::LimitKernelsOf kLimits = limit_kernels;
+#else
+constexpr machine::LimitKernelsOf kLimits = nullptr;
+#endif
+
+int run(int count, char** arguments) {
+  CLI::App app("What scripts/peers runs: see docs/peers.md.", "headroom-peer");
+  app.require_subcommand(1);
+  std::string backend, folder;
+  CLI::App* layer = app.add_subcommand("layer", "one of our backends as a peer");
+  layer->add_option("--backend", backend, "its name")->required();
+  app.add_subcommand("keeper", "sets problems, checks outputs, writes the results folder");
+  CLI::App* table = app.add_subcommand("table", "each peer beside the best of our cells");
+  table->add_option("DIR", folder, "results folder of scripts/peers")->required();
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kWrongUsage;
+  }
+  if (layer->parsed()) {
+    peers::serve_layer(backend);
+  } else if (table->parsed()) {
+    fmt::print("{}", peers::peers_table(folder));
+  } else {
+    peers::serve_keeper(kLimits);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  open_standard_files();
+  restart_with_passive_openmp(arguments);
+  const auto failed = [](const std::exception& error, int code) {
+    fmt::print(stderr, "headroom-peer: error: {}\n", error.what());
+    return code;
+  };
+  try {
+    return run(count, arguments);
+  } catch (const FileError& error) {
+    return failed(error, kBadFile);
+  } catch (const InvalidArgument& error) {
+    return failed(error, kWrongUsage);
+  } catch (const std::exception& error) {
+    return failed(error, kNoResource);
+  }
+}

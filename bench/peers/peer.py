@@ -1,0 +1,201 @@
+"""The side of a rival: answers what measure.py asks, one line of JSON each.
+
+A rival's program makes a `Rival` and calls `serve`. Nothing here needs numpy, so that a rival may
+do without it. docs/peers.md describes the requests.
+"""
+import gc
+import json
+import os
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Callable, Dict, List, Optional, TextIO, Tuple
+
+
+@dataclass
+class Problem:
+    """A layer: its sizes, and the files that hold its weights and inputs."""
+
+    folder: str
+    shape: Dict[str, Any]
+    inputs: int
+    threads: int
+
+    @property
+    def sizes(self) -> Tuple[int, int, int, int]:
+        """Batch, tokens, width, heads."""
+        shape = self.shape
+        return shape["batch"], shape["tokens"], shape["d_out"], shape["heads"]
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name + ".f32")
+
+    def matrix(self, name: str) -> Any:
+        """`query`, `key`, `value` or `output` as numpy, (in, out): y = x W."""
+        import numpy as np
+
+        width = self.shape["d_out"]
+        return np.fromfile(self.path(name), np.float32).reshape(width, width)
+
+    def mapped(self, name: str) -> Any:
+        """The same, read only where it is used: for weights that are copied piece by piece."""
+        import numpy as np
+
+        width = self.shape["d_out"]
+        return np.memmap(self.path(name), np.float32, "r", shape=(width, width))
+
+    def fused(self) -> Any:
+        """Query, key and value side by side, (in, 3 out)."""
+        import numpy as np
+
+        return np.concatenate([self.matrix(name) for name in ("query", "key", "value")], axis=1)
+
+    def bias(self) -> Any:
+        """The output projection's bias."""
+        import numpy as np
+
+        return np.fromfile(self.path("output_bias"), np.float32)
+
+    def xs(self) -> List[Any]:
+        """The inputs, (batch, tokens, width)."""
+        import numpy as np
+
+        batch, tokens, width, _ = self.sizes
+        read = [np.fromfile(self.path(f"x{i}"), np.float32) for i in range(self.inputs)]
+        return [x.reshape(batch, tokens, width) for x in read]
+
+
+@dataclass
+class Layer:
+    """A variant that is ready: `call(i)` runs input i, `output(i)` also returns y as float32."""
+
+    call: Callable[[int], Any]
+    output: Callable[[int], Any]
+    note: str = ""
+
+
+@dataclass
+class Variant:
+    """One way in which a rival may be called. `make` prepares it, which may take long."""
+
+    name: str
+    formulation: str
+    make: Callable[[], Layer]
+
+
+class Rival:
+    """What a rival's program defines."""
+
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        """Its version, and the settings that matter for its speed."""
+        raise NotImplementedError
+
+    def variants(self, problem: Problem) -> List[Variant]:
+        raise NotImplementedError
+
+    def calling(self) -> AbstractContextManager:
+        """Entered once; all calls of layers run within."""
+        return nullcontext()
+
+
+class Server:
+    def __init__(self, rival: Rival) -> None:
+        self.rival = rival
+        self.layers: Dict[str, Layer] = {}
+        self.inputs = 1
+        self.turn = 0
+
+    def about(self, _: Dict[str, Any]) -> Dict[str, Any]:
+        version, settings = self.rival.about()
+        packages = {d.metadata["Name"]: d.version for d in metadata.distributions()}
+        settings = {"python": sys.version.split()[0], **settings}
+        return {"version": version, "settings": settings, "packages": packages}
+
+    def prepare(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        problem = Problem(
+            request["folder"], request["shape"], request["inputs"], request["threads"]
+        )
+        self.inputs = problem.inputs
+        self.layers = {}
+        ready, failed = [], []
+        wanted = request["formulations"]  # none named: all
+        for variant in self.rival.variants(problem):
+            if wanted and variant.formulation not in wanted:
+                continue
+            told = {"name": variant.name, "formulation": variant.formulation}
+            start = time.perf_counter()
+            try:
+                layer = variant.make()
+            except Exception as error:  # a variant may fail in any way; it is reported
+                failed.append({**told, "reason": f"{type(error).__name__}: {str(error)[:300]}"})
+                continue
+            self.layers[variant.name] = layer
+            told["note"] = layer.note
+            ready.append({**told, "setup_s": time.perf_counter() - start})
+        gc.collect()
+        return {"variants": ready, "failed": failed}
+
+    def run(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        output = self.layers[request["variant"]].output(request["input"])
+        with open(request["file"], "wb") as file:
+            file.write(memoryview(output).cast("B"))
+        return {}
+
+    def keep(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        self.layers = {n: self.layers[n] for n in request["variants"]}
+        gc.collect()
+        return {}
+
+    def sample(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        call = self.layers[request["variant"]].call
+        self.calls(call, request["warm"])
+        return {"seconds": self.calls(call, request["calls"]) / request["calls"]}
+
+    def calls(self, call: Callable[[int], Any], count: int) -> float:
+        # The inputs are taken in turn, on through the samples.
+        order = [(self.turn + i) % self.inputs for i in range(count)]
+        self.turn += count
+        start = time.perf_counter()
+        for i in order:
+            call(i)
+        return time.perf_counter() - start
+
+    def answer(self, line: str) -> Optional[Dict[str, Any]]:
+        request = json.loads(line)
+        if request["do"] == "end":
+            return None
+        known = {
+            "about": self.about,
+            "prepare": self.prepare,
+            "run": self.run,
+            "keep": self.keep,
+            "sample": self.sample,
+        }
+        try:
+            return known[request["do"]](request)
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+
+
+def own_output() -> TextIO:
+    """Standard output for answers alone: what libraries print there goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
+def serve(make: Callable[[], Rival]) -> None:
+    """Answers until standard input ends. The rival is made here, after its library is pinned."""
+    answers = own_output()
+    server = Server(make())
+    gc.disable()  # collected between requests, never during a sample
+    with server.rival.calling():
+        for line in sys.stdin:
+            reply = server.answer(line)
+            if reply is None:
+                break
+            answers.write(json.dumps(reply) + "\n")
+            answers.flush()
+    os._exit(0)  # threads of a library that end slowly do not matter

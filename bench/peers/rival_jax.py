@@ -1,0 +1,67 @@
+"""JAX on the CPU: jit, compiled ahead, weights as constants or as arguments."""
+from typing import Any, Dict, List, Tuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from peer import Layer, Problem, Rival, Variant, serve
+
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_default_matmul_precision", "highest")
+# A caller that waits for each result would wait for a thread to start it as well.
+jax.config.update("jax_cpu_enable_async_dispatch", False)
+
+
+class Jax(Rival):
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        return f"jax {jax.__version__}", {
+            "matmul_precision": "highest",
+            "async_dispatch": False,
+            "threads": "as many as the cores it is pinned to; XLA_FLAGS for one",
+        }
+
+    def variants(self, problem: Problem) -> List[Variant]:
+        return [
+            Variant(
+                f"{formulation}-{weights}",
+                formulation,
+                lambda f=formulation, w=weights: compiled(problem, f == "fused", w),
+            )
+            for formulation in ("fused", "split")
+            for weights in ("constants", "arguments")
+        ]
+
+
+def compiled(problem: Problem, fused: bool, weights: str) -> Layer:
+    batch, tokens, width, heads = problem.sizes
+    each = (batch, tokens, heads, width // heads)
+    wide = [problem.fused()] if fused else [problem.matrix(n) for n in ("query", "key", "value")]
+    held = tuple(jnp.asarray(w) for w in [*wide, problem.matrix("output"), problem.bias()])
+
+    def layer(x: Any, *held: Any) -> Any:
+        rows = x.reshape(batch * tokens, width)
+        if fused:
+            parts = (rows @ held[0]).reshape(batch, tokens, 3, *each[2:])
+            query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
+        else:
+            query, key, value = ((rows @ w).reshape(each) for w in held[:3])
+        context = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+        return (context.reshape(rows.shape) @ held[-2] + held[-1]).reshape(x.shape)
+
+    xs = [jnp.asarray(x) for x in problem.xs()]
+    if weights == "constants":
+        whole = jax.jit(lambda x: layer(x, *held)).lower(xs[0]).compile()
+        given: Tuple[Any, ...] = ()
+    else:
+        whole = jax.jit(layer).lower(xs[0], *held).compile()
+        given = held
+
+    def call(i: int) -> Any:
+        return whole(xs[i], *given).block_until_ready()
+
+    call(0)
+    return Layer(call, lambda i: np.array(call(i)), f"dot_product_attention, weights as {weights}")
+
+
+if __name__ == "__main__":
+    serve(Jax)

@@ -1,0 +1,122 @@
+"""ONNX Runtime: one graph per attention operator, bound inputs and outputs."""
+import os
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+from peer import Layer, Problem, Rival, Variant, serve
+
+CONTRIB = "com.microsoft"
+LARGEST = 2**31 - 2**20  # of a model in one piece
+# Name, formulation, and whether q, k, v come from one product.
+OPERATORS = [
+    ("contrib-Attention", "fused"),
+    ("contrib-GroupQueryAttention-packed", "fused"),
+    ("contrib-MultiHeadAttention", "split"),
+    ("contrib-GroupQueryAttention", "split"),
+    ("onnx-Attention", "split"),
+]
+
+
+class OnnxRuntime(Rival):
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        return f"onnxruntime {ort.__version__}", {
+            "onnx": onnx.__version__,
+            "execution": "sequential, all optimisations, CPUExecutionProvider",
+            "binding": "inputs and output bound once, nothing is copied",
+        }
+
+    def variants(self, problem: Problem) -> List[Variant]:
+        return [
+            Variant(name, formulation, lambda name=name: session_layer(problem, name))
+            for name, formulation in OPERATORS
+        ]
+
+
+def graph_of(problem: Problem, name: str) -> onnx.ModelProto:
+    batch, tokens, width, heads = problem.sizes
+    node, weight = helper.make_node, numpy_helper.from_array
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, tokens, width])]
+    constants = [weight(problem.matrix("output"), "wo"), weight(problem.bias(), "bo")]
+    if name.endswith("-packed") or name == "contrib-Attention":
+        constants.append(weight(problem.fused(), "wqkv"))
+        nodes = [node("MatMul", ["x", "wqkv"], ["qkv"])]
+    else:
+        names = {"q": "query", "k": "key", "v": "value"}
+        constants += [weight(problem.matrix(n), "w" + short) for short, n in names.items()]
+        nodes = [node("MatMul", ["x", "w" + short], [short]) for short in names]
+    if name == "contrib-Attention":  # does the product itself
+        constants.append(weight(np.zeros(3 * width, np.float32), "no-bias"))
+        inputs = ["x", "wqkv", "no-bias"]
+        nodes = [
+            node("Attention", inputs, ["c"], domain=CONTRIB, num_heads=heads, unidirectional=1)
+        ]
+    elif name == "contrib-MultiHeadAttention":
+        kind = {"domain": CONTRIB, "num_heads": heads, "unidirectional": 1}
+        nodes.append(node("MultiHeadAttention", ["q", "k", "v"], ["c"], **kind))
+    elif name.startswith("contrib-GroupQueryAttention"):  # causal by definition
+        lengths = [np.full(batch, tokens - 1, np.int32), np.array(tokens, np.int32)]
+        constants += [weight(lengths[0], "lengths"), weight(lengths[1], "total")]
+        inputs = ["qkv", "", ""] if name.endswith("-packed") else ["q", "k", "v"]
+        inputs += ["", "", "lengths", "total"]
+        kind = {"domain": CONTRIB, "num_heads": heads, "kv_num_heads": heads}
+        nodes.append(node("GroupQueryAttention", inputs, ["c", "keys", "values"], **kind))
+        cache = [batch, heads, tokens, width // heads]
+        for kept in ("keys", "values"):
+            outputs.append(helper.make_tensor_value_info(kept, TensorProto.FLOAT, cache))
+    else:
+        kind = {"is_causal": 1, "q_num_heads": heads, "kv_num_heads": heads}
+        nodes.append(node("Attention", ["q", "k", "v"], ["c"], **kind))
+    nodes += [node("MatMul", ["c", "wo"], ["product"]), node("Add", ["product", "bo"], ["y"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, tokens, width])
+    graph = helper.make_graph(nodes, "layer", [x], outputs, constants)
+    opsets = [helper.make_opsetid("", 23), helper.make_opsetid(CONTRIB, 1)]
+    model = helper.make_model(graph, opset_imports=opsets)
+    model.ir_version = 11
+    return model
+
+
+def open_session(problem: Problem, name: str) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = problem.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    model = graph_of(problem, name)
+    if model.ByteSize() < LARGEST:
+        source: Any = model.SerializeToString()
+    else:
+        source = os.path.join(problem.folder, f"{name}.onnx")
+        onnx.save_model(model, source, save_as_external_data=True, location=f"{name}.data")
+    return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def session_layer(problem: Problem, name: str) -> Layer:
+    batch, tokens, width, _ = problem.sizes
+    session = open_session(problem, name)
+    y = ort.OrtValue.ortvalue_from_shape_and_type([batch, tokens, width], np.float32, "cpu")
+    bound = []
+    for x in problem.xs():
+        binding = session.io_binding()
+        binding.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(x, "cpu"))
+        binding.bind_ortvalue_output("y", y)
+        for output in session.get_outputs()[1:]:
+            binding.bind_output(output.name, "cpu")
+        bound.append(binding)
+
+    def call(i: int) -> None:
+        session.run_with_iobinding(bound[i])
+
+    def output(i: int) -> Any:
+        call(i)
+        return y.numpy().copy()
+
+    output(0)
+    return Layer(call, output, name)
+
+
+if __name__ == "__main__":
+    serve(OnnxRuntime)

@@ -1,0 +1,98 @@
+"""OpenVINO's CPU plugin, held to f32."""
+import math
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import openvino as ov
+from openvino import opset13 as ops
+from peer import Layer, Problem, Rival, Variant, serve
+
+
+class OpenVino(Rival):
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        settings = {key: str(value) for key, value in config(1).items()}
+        settings["INFERENCE_NUM_THREADS"] = "the threads of the cell"
+        return f"openvino {ov.__version__.split('-')[0]}", settings
+
+    def variants(self, problem: Problem) -> List[Variant]:
+        return [
+            Variant(
+                f"{formulation}-{'operator' if operator else 'products'}",
+                formulation,
+                lambda f=formulation, o=operator: compiled(problem, f == "fused", o),
+            )
+            for formulation in ("fused", "split")
+            for operator in (True, False)
+        ]
+
+
+def config(threads: int) -> Dict[str, Any]:
+    return {
+        "INFERENCE_PRECISION_HINT": ov.Type.f32,  # else bf16 where the processor has it
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "ENABLE_CPU_PINNING": False,  # the process is pinned
+        "ENABLE_HYPER_THREADING": True,  # all cores that it is pinned to
+    }
+
+
+def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
+    batch, tokens, width, heads = problem.sizes
+    head_dim = width // heads
+    x = ops.parameter([batch, tokens, width], ov.Type.f32, name="x")
+
+    def product(node: Any, weight: Any) -> Any:
+        return ops.matmul(node, ops.constant(weight), False, False)
+
+    def by_head(node: Any) -> Any:
+        split = ops.reshape(node, np.array([batch, tokens, heads, head_dim], np.int64), False)
+        return ops.transpose(split, np.array([0, 2, 1, 3], np.int64))
+
+    if fused:
+        parts = ops.split(product(x, problem.fused()), ops.constant(np.int64(2)), 3)
+        query, key, value = (by_head(parts.output(i)) for i in range(3))
+    else:
+        names = ("query", "key", "value")
+        query, key, value = (by_head(product(x, problem.matrix(n))) for n in names)
+    if operator:
+        context = ops.scaled_dot_product_attention(query, key, value, causal=True)
+    else:  # the plugin may make an operator of these, or a faster sequence
+        scale = ops.constant(np.float32(1 / math.sqrt(head_dim)))
+        scores = ops.multiply(ops.matmul(query, key, False, True), scale)
+        mask = np.triu(np.full((tokens, tokens), -np.inf, np.float32), 1)[None, None]
+        weights = ops.softmax(ops.add(scores, ops.constant(mask)), 3)
+        context = ops.matmul(weights, value, False, False)
+    rows = ops.transpose(context, np.array([0, 2, 1, 3], np.int64))
+    merged = ops.reshape(rows, np.array([batch, tokens, width], np.int64), False)
+    y = ops.add(product(merged, problem.matrix("output")), ops.constant(problem.bias()))
+    return ov.Model([ops.result(y)], [x], "layer")
+
+
+def compiled(problem: Problem, fused: bool, operator: bool) -> Layer:
+    model = ov.Core().compile_model(
+        model_of(problem, fused, operator), "CPU", config(problem.threads)
+    )
+    precision = model.get_property("INFERENCE_PRECISION_HINT")
+    threads = model.get_property("INFERENCE_NUM_THREADS")
+    if precision != ov.Type.f32 or threads != problem.threads:
+        raise RuntimeError(f"OpenVINO took {precision} and {threads} threads")
+    request = model.create_infer_request()
+    inputs = [ov.Tensor(x, shared_memory=True) for x in problem.xs()]
+    # The binding below the Python class: no inputs to convert, no outputs to copy.
+    infer = super(type(request), request).infer
+
+    def call(i: int) -> None:
+        request.set_input_tensor(inputs[i])
+        infer({}, True, False)
+
+    def output(i: int) -> Any:
+        call(i)
+        return np.array(request.get_output_tensor(0).data, np.float32)
+
+    output(0)
+    return Layer(call, output, "SDPA operator" if operator else "MatMul, Softmax, MatMul")
+
+
+if __name__ == "__main__":
+    serve(OpenVino)

@@ -1,0 +1,131 @@
+"""PyTorch: rival_pytorch.py sdpa | compile | mha | textbook."""
+import sys
+from contextlib import AbstractContextManager
+from typing import Any, Callable, Dict, List, Tuple
+
+import torch
+from peer import Layer, Problem, Rival, Variant, serve
+from pytorch_modules import Mha, Sdpa, Textbook, TextbookWrapper, Weights
+
+
+class PyTorch(Rival):
+    """Common to all: f32 that stays f32, threads as told, inference mode around the calls."""
+
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        torch.set_float32_matmul_precision("highest")
+        return f"pytorch {torch.__version__}", {
+            "float32_matmul_precision": torch.get_float32_matmul_precision(),
+            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+            "mode": "torch.inference_mode, modules built outside it",
+            "parallel": parallel_info(),
+        }
+
+    def calling(self) -> AbstractContextManager:
+        return torch.inference_mode()
+
+    def variants(self, problem: Problem) -> List[Variant]:
+        torch.set_num_threads(problem.threads)
+        torch.set_float32_matmul_precision("highest")
+        if torch.get_num_threads() != problem.threads:
+            raise RuntimeError(f"PyTorch took {torch.get_num_threads()} threads")
+        return self.ways(problem)
+
+    def ways(self, problem: Problem) -> List[Variant]:
+        raise NotImplementedError
+
+
+def parallel_info() -> str:
+    lines = torch.__config__.parallel_info().splitlines()
+    kept = [line.strip() for line in lines if "version" in line or "backend" in line]
+    return "; ".join(dict.fromkeys(kept))
+
+
+def built(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
+    """Outside inference mode, as a user's model is: products of weights that were made inside it
+    are not folded over the batch, which costs nn.MultiheadAttention several times its speed."""
+    with torch.inference_mode(False):
+        return make().eval()
+
+
+def layer_of(problem: Problem, module: Callable[[Any], Any], note: str) -> Layer:
+    xs = [torch.from_numpy(x) for x in problem.xs()]
+    module(xs[0])  # compiles, where it does
+    return Layer(
+        lambda i: module(xs[i]), lambda i: module(xs[i]).float().contiguous().numpy(), note
+    )
+
+
+class Eager(PyTorch):
+    def ways(self, problem: Problem) -> List[Variant]:
+        weights = Weights(problem)
+
+        def way(fused: bool) -> Callable[[], Layer]:
+            return lambda: layer_of(problem, built(lambda: Sdpa(weights, fused)), "eager SDPA")
+
+        return [Variant("fused", "fused", way(True)), Variant("split", "split", way(False))]
+
+
+class Compiled(PyTorch):
+    """torch.compile with freezing, which lets the compiler pack the weights."""
+
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        version, settings = super().about()
+        return version, {**settings, "inductor": "freezing, fullgraph, static shapes"}
+
+    def ways(self, problem: Problem) -> List[Variant]:
+        from torch._inductor import config
+
+        config.freezing = True
+        config.compile_threads = 1
+        weights = Weights(problem)
+
+        def way(fused: bool, **options: Any) -> Callable[[], Layer]:
+            def make() -> Layer:
+                torch._dynamo.reset()
+                module = built(lambda: Sdpa(weights, fused))
+                told = ", ".join(f"{k}={v}" for k, v in {"freezing": True, **options}.items())
+                compiled = torch.compile(module, fullgraph=True, dynamic=False, **options)
+                return layer_of(problem, compiled, f"compiled SDPA, {told}")
+
+            return make
+
+        return [
+            Variant("fused", "fused", way(True)),
+            Variant("fused-autotuned", "fused", way(True, mode="max-autotune")),
+            Variant("fused-wrapped", "fused", way(True, options={"cpp_wrapper": True})),
+            Variant("split", "split", way(False)),
+        ]
+
+
+class MultiheadAttention(PyTorch):
+    def ways(self, problem: Problem) -> List[Variant]:
+        weights = Weights(problem)
+
+        def way(bias: bool, note: str) -> Callable[[], Layer]:
+            return lambda: layer_of(problem, built(lambda: Mha(weights, bias)), note)
+
+        return [
+            Variant("no-bias", "fused", way(False, "nn.MultiheadAttention, SDPA inside")),
+            Variant("zero-bias", "fused", way(True, "nn.MultiheadAttention, its fast path")),
+        ]
+
+
+class Plain(PyTorch):
+    """The textbook's module, its heads as split matrices and as one small module each."""
+
+    def ways(self, problem: Problem) -> List[Variant]:
+        weights = Weights(problem)
+
+        def way(module: Any) -> Callable[[], Layer]:
+            return lambda: layer_of(problem, built(lambda: module(weights)), "masked softmax")
+
+        return [
+            Variant("split", "split", way(Textbook)),
+            Variant("wrapper", "wrapper", way(TextbookWrapper)),
+        ]
+
+
+KINDS = {"sdpa": Eager, "compile": Compiled, "mha": MultiheadAttention, "textbook": Plain}
+
+if __name__ == "__main__":
+    serve(KINDS[sys.argv[1]])

@@ -1,0 +1,213 @@
+"""One shape: prepare and check every peer, choose its fastest variants, and time them in turn."""
+import math
+import os
+import random
+import statistics
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional
+
+from catalogue import Peer
+from process import PeerDied, PeerError, Process
+
+
+@dataclass
+class Settings:
+    samples: int
+    min_time: float
+    seed: int
+    inputs: int
+
+
+@dataclass
+class Readings:
+    """Samples in seconds, with the control's readings around each."""
+
+    seconds: List[float] = field(default_factory=list)
+    control: List[float] = field(default_factory=list)
+    clock_ghz: List[float] = field(default_factory=list)
+
+
+@dataclass
+class Cell:
+    """A peer's fastest variant of one formulation."""
+
+    peer: Peer
+    formulation: str
+    variant: Dict[str, Any] = field(default_factory=dict)
+    process: Optional[Process] = None
+    pace: float = 0.0  # seconds per call
+    tried: Dict[str, str] = field(default_factory=dict)  # every variant, with its time or reason
+    checked: str = ""  # the variant whose check is recorded, if there is no time
+    reason: str = ""  # why there is no time
+    status: str = "failed"  # if there is no time
+    readings: Readings = field(default_factory=Readings)
+    again: Optional[Readings] = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.formulation}/{self.peer.name}"
+
+    def check_name(self, variant: str) -> str:
+        return f"{self.peer.name}/{variant}"
+
+
+class ShapeRun:
+    """All cells of one shape and number of threads."""
+
+    def __init__(
+        self, keeper: Process, problem: Dict[str, Any], folder: str, threads: int, how: Settings
+    ) -> None:
+        self.keeper, self.problem, self.folder = keeper, problem, folder
+        self.threads, self.how = threads, how
+        self.cells: List[Cell] = []
+        self.random = random.Random(how.seed)
+
+    def add(self, peer: Peer, process: Process) -> None:
+        """Prepares the peer's variants, checks them, and keeps the fastest of each formulation."""
+        cells = {f: Cell(peer, f, process=process) for f in peer.formulations}
+        try:
+            made = process.ask(
+                "prepare",
+                folder=self.folder,
+                shape=self.problem["shape"],
+                inputs=self.how.inputs,
+                threads=self.threads,
+                formulations=list(peer.formulations),
+            )
+            for variant in made["failed"] + made["variants"]:
+                formulation = variant["formulation"]
+                cell = cells.setdefault(formulation, Cell(peer, formulation, process=process))
+                if "reason" in variant:
+                    cell.tried[variant["name"]] = cell.reason = variant["reason"]
+                else:
+                    self.try_variant(cell, variant)
+            kept = [c.variant["name"] for c in cells.values() if c.variant]
+            process.ask("keep", variants=kept)
+        except PeerError as error:
+            for cell in cells.values():
+                self.give_up(cell, error)
+        for cell in cells.values():
+            if not cell.variant and not cell.reason:
+                cell.reason = "it offers no such variant for this shape"
+        self.cells += cells.values()
+
+    def leave_out(self, peer: Peer, reason: str) -> None:
+        for formulation in peer.formulations:
+            self.cells.append(Cell(peer, formulation, reason=reason, status="skipped"))
+
+    def give_up(self, cell: Cell, error: PeerError) -> None:
+        cell.variant, cell.reason = {}, str(error)
+        cell.status = "crashed" if isinstance(error, PeerDied) else "failed"
+
+    def try_variant(self, cell: Cell, variant: Dict[str, Any]) -> None:
+        """No check, no number: a wrong variant is not timed, however fast it is."""
+        name = variant["name"]
+        wrong = self.check(cell, name)
+        if wrong:
+            cell.tried[name] = f"wrong result: {wrong}"
+            if not cell.variant:
+                cell.reason = cell.tried[name]
+                cell.checked = name
+            return
+        pace = self.pace(cell, name)
+        cell.tried[name] = f"{pace:.4g} s"
+        if not cell.variant or pace < cell.pace:
+            cell.variant, cell.pace, cell.reason = variant, pace, ""
+
+    def check(self, cell: Cell, variant: str) -> str:
+        assert cell.process is not None
+        file = os.path.join(self.folder, "y.f32")
+        for i in self.problem["checked_inputs"]:
+            if os.path.exists(file):
+                os.remove(file)
+            cell.process.ask("run", variant=variant, input=i, file=file)
+            told = self.keeper.ask("check", name=cell.check_name(variant), input=i, file=file)
+            if not told["passed"]:
+                return f"{told['reason']}"
+        return ""
+
+    def sample(self, cell: Cell, variant: str, warm: int, calls: int) -> float:
+        assert cell.process is not None
+        asked = cell.process.ask("sample", variant=variant, warm=warm, calls=calls)
+        return float(asked["seconds"])
+
+    def calls(self, pace: float) -> int:
+        return max(1, math.ceil(self.how.min_time / pace))
+
+    def pace(self, cell: Cell, variant: str) -> float:
+        """Quickly, to choose among variants and to know how many calls make a sample."""
+        first = self.sample(cell, variant, 2, 1)
+        rough = self.sample(cell, variant, 0, max(1, self.calls(first) // 4))
+        calls = self.calls(rough)
+        return statistics.median(self.sample(cell, variant, 0, calls) for _ in range(3))
+
+    def control(self, readings: Readings, before: Dict[str, float]) -> Dict[str, float]:
+        after = self.keeper.ask("control", threads=self.threads)
+        for key, kept in (("gflops", readings.control), ("clock_ghz", readings.clock_ghz)):
+            if key in before and key in after:
+                kept.append((before[key] + after[key]) / 2)
+        return after
+
+    def rounds(self) -> None:
+        """Every cell once per round, in random order, with the control before and after."""
+        timed = [cell for cell in self.cells if cell.variant]
+        turns = [(cell, cell.readings) for cell in timed]
+        ours = [cell for cell in timed if cell.peer.ours] or timed
+        if ours:  # the fastest of ours is timed twice: what equal layers differ by is noise
+            twin = min(ours, key=lambda cell: cell.pace)
+            twin.again = Readings()
+            turns.append((twin, twin.again))
+        for number in range(self.how.samples):
+            said = f"{self.problem['id']}, t{self.threads}: round {number + 1}"
+            print(f"peers: {said} of {self.how.samples}, {len(turns)} cells", file=sys.stderr)
+            self.random.shuffle(turns)
+            for cell, readings in turns:
+                if cell.variant:
+                    self.turn(cell, readings)
+
+    def turn(self, cell: Cell, readings: Readings) -> None:
+        before = self.keeper.ask("control", threads=self.threads)
+        calls = self.calls(cell.pace)
+        # The rivals before have taken the caches: every input once at least, then some more.
+        warm = max(1, calls // 4, self.how.inputs if cell.pace < self.how.min_time else 1)
+        try:
+            readings.seconds.append(self.sample(cell, cell.variant["name"], warm, calls))
+        except PeerError as error:
+            self.give_up(cell, error)
+            return
+        self.control(readings, before)
+
+    def record(self, versions: Dict[str, str]) -> List[Dict[str, Any]]:
+        """Has every cell written into the results folder."""
+        return [
+            self.keeper.ask("result", **self.fields(cell, versions.get(cell.peer.name, "")))
+            for cell in self.cells
+        ]
+
+    def fields(self, cell: Cell, version: str) -> Dict[str, Any]:
+        variant, readings, again = cell.variant, cell.readings, cell.again
+        checked = variant.get("name", cell.checked)
+        fields: Dict[str, Any] = {
+            "backend": cell.peer.name,
+            "formulation": cell.formulation,
+            "threads": self.threads,
+            "isa": variant.get("isa", "its own"),
+            "name": cell.check_name(checked),
+            "setup_s": variant.get("setup_s", 0),
+            "packed_bytes": variant.get("packed_bytes", 0),
+            "workspace_bytes": variant.get("workspace_bytes", 0),
+            "project": variant.get("project", version),
+            "attend": variant.get("attend", variant.get("note", "")),
+        }
+        if not variant:
+            return {**fields, "reason": cell.reason, "status": cell.status}
+        fields["seconds"] = readings.seconds
+        for key, values in (("control", readings.control), ("clock_ghz", readings.clock_ghz)):
+            if len(values) == len(readings.seconds):
+                fields[key] = values
+        if again is not None:
+            fields["again"] = again.seconds
+            if len(again.control) == len(again.seconds):
+                fields["again_control"] = again.control
+        return fields
