@@ -201,7 +201,7 @@ std::optional<reference::Comparison> worst(const std::vector<reference::Comparis
 
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {
   const double flops = shape_.flops().total();
-  result.time = record::summarise(request.positives("seconds"), seed_);
+  result.time = record::summarise(request.positives("seconds"), {}, seed_);
   result.gflops = flops / result.time.median * 1e-9;
   if (request.has("control")) {
     record::Control control;
