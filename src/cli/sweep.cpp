@@ -148,10 +148,10 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
                       "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");
   command->add_option("--max-memory", options->max_memory,
                       "maximum memory to use, such as 16GiB (default: what the machine has free)");
-  command->add_option("--repetitions", options->repetitions, "samples per cell (default 15)");
+  command->add_option("--repetitions", options->repetitions, "samples per cell (default 16)");
   command->add_option("--processes", options->processes,
                       "processes that take these samples one after the other, because speed "
-                      "differs from launch to launch (default 5)");
+                      "differs from launch to launch (default 8)");
   command->add_option("--min-time", options->min_time, "minimum seconds per sample (default 0.03)");
   command->add_option("--cache", options->cache,
                       "warm: passes run back to back; cold: caches are emptied before each pass "

@@ -159,9 +159,9 @@ TEST_F(Cli, SamplesComeFromSeveralProcessesAndSayWhich) {
   for (const auto& processes : processes_of("headroom-results")) {
     EXPECT_EQ(processes, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2}));
   }
-  expect(sweep + "7 --out default", 0, {});
+  expect(sweep + "10 --out default", 0, {});
   for (const auto& processes : processes_of("default")) {
-    EXPECT_EQ(processes, (std::vector<int>{0, 0, 1, 1, 2, 3, 4}));
+    EXPECT_EQ(processes, (std::vector<int>{0, 0, 1, 1, 2, 3, 4, 5, 6, 7}));
   }
   expect("$headroom sweep --processes 0", 2, {"--processes"});
   expect("$headroom sweep --processes 101", 2, {"--processes: 101 is too many"});

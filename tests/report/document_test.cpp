@@ -133,7 +133,7 @@ TEST(ReportFacts, TheCommandIsReadyForAShell) {
   environment["sweep"] = {
       {"identity", {{"axes", {{"heads", "1-96*2"}, {"no-causal", true}, {"model", "x'; rm y"}}}}},
       {"repetitions_asked", 9},
-      {"processes", 5},
+      {"processes", 8},
       {"min_time_s", 0.03},
       {"seed", 1}};
   EXPECT_EQ(report::repeating_command(environment),

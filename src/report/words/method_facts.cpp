@@ -235,12 +235,12 @@ std::string repeating_command(const ordered_json& environment) {
     if (value != usual) command += option_text(option, value);
   };
   add("--cache", "/sweep/cache", "warm");
-  add("--repetitions", "/sweep/repetitions_asked", 15);
+  add("--repetitions", "/sweep/repetitions_asked", 16);
   // Folders of older versions: one process took all samples.
   const bool one = value_at(environment, "/sweep/processes").is_null() &&
                    value_at(environment, "/sweep/repetitions_asked").is_number();
   if (one) command += " --processes 1";
-  add("--processes", "/sweep/processes", 5);
+  add("--processes", "/sweep/processes", 8);
   add("--min-time", "/sweep/min_time_s", 0.03);
   add("--seed", "/sweep/seed", 1);
   add("--budget", "/sweep/budget_s", nullptr);
