@@ -35,7 +35,7 @@ struct Difference {
                               ///< of the samples, because one process took all of a side
   double corrected_p = 1;     ///< corrected for all pairs compared together
   double margin = 0;          ///< the larger of threshold and noise floor
-  bool enough = false;        ///< whether both sides have `kLeastSamples`
+  bool enough = false;        ///< `by_processes`, or both sides have `kLeastSamples`
   Verdict verdict = Verdict::not_distinguishable;
 };
 
@@ -45,8 +45,8 @@ inline constexpr double kSignificance = 0.05;
 /// and by a confidence interval of the ratio that does not reach 1, and that it matters: the ratio
 /// is beyond the margin (above `1 + margin` or below `1 / (1 + margin)`). `same` requires an
 /// interval entirely within the margin. Everything else, and fewer than `kLeastSamples` on either
-/// side, is not distinguishable. An interval entirely beyond the margin, which we required before,
-/// misses most differences of little more than the margin.
+/// side unless both are from several processes, is not distinguishable. An interval entirely beyond
+/// the margin, which we required before, misses most differences of little more than the margin.
 /// @pre no sample list is empty, and all samples are above 0.
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings = {});

@@ -164,6 +164,15 @@ TEST(Verdicts, FivePercentIsFoundWhereLaunchesDifferLittle) {
   EXPECT_GE(found, kTrials * 9 / 10);
 }
 
+// As plain loops at the largest sizes get them: two passes of ten seconds, from two processes.
+TEST(Verdicts, TwoProcessesAreEnoughForALargeDifference) {
+  const SamplePair far{{{0.20}, {0.21}, {0.2}}, {{11.0}, {10.2}}, 0};
+  EXPECT_TRUE(compare_samples(far).enough);
+  EXPECT_EQ(compare_samples(far).verdict, Verdict::slower);
+  const SamplePair near{{{0.20}, {0.25}, {0.2}}, {{0.27}, {0.24}}, 0};
+  EXPECT_EQ(compare_samples(near).verdict, Verdict::not_distinguishable);
+}
+
 // Samples of one process on either side say nothing of its launches: they are judged by ranks.
 TEST(Verdicts, OneProcessOnASideIsJudgedByItsSamples) {
   const SamplePair pair{{kSteady}, {{1.1, 1.101, 1.102}, {1.1, 1.103, 1.104}}, 0};
