@@ -99,7 +99,11 @@ runnable() {
     [[ -x "$source/$name" ]] || return
     case "$name" in
       scripts/sweep) echo "build/headroom sweep --dry-run${options:- --preset quick}" ;;
-      scripts/test) echo "ctest --test-dir '$build' --show-only$options" ;;
+      # In a folder of its own, because even a listing overwrites the log of the tests that run.
+      scripts/test)
+        echo "mkdir -p listing && echo 'subdirs(\"$build\")' >listing/CTestTestfile.cmake &&" \
+          "ctest --test-dir listing --show-only$options"
+        ;;
     esac
     return
   fi
