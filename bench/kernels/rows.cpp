@@ -23,19 +23,17 @@ namespace {
 
 using benchmark::Counter;
 
-using Meters = std::map<std::pair<Isa, int>, machine::FmaMeter>;
-
-machine::FmaMeter& fma_meter(Isa isa, int threads) {
-  static Meters meters;
-  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).fma_chain)
-      .first->second;
+// The meter of one of a level's chains of multiply-adds.
+template <auto kChain>
+machine::FmaMeter& meter_of(Isa isa, int threads) {
+  static std::map<std::pair<Isa, int>, machine::FmaMeter> meters;
+  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).*kChain).first->second;
 }
 
-machine::FmaMeter& tile_meter(Isa isa, int threads) {
-  static Meters meters;
-  return meters.try_emplace({isa, threads}, threads, simd::kernel_table(isa).tile_chain)
-      .first->second;
-}
+using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
+
+constexpr MeterOf kPeak = meter_of<&simd::KernelTable::fma_chain>;
+constexpr MeterOf kTiles = meter_of<&simd::KernelTable::tile_chain>;
 
 machine::ReadMeter& read_meter(int threads) {
   static std::map<int, machine::ReadMeter> meters;
@@ -75,14 +73,9 @@ class Beside {
   double before_ = 0;
 };
 
-std::function<double()> peak_of(const Row& row) {
+std::function<double()> rate_of(MeterOf meter, const Row& row) {
   if (row.flops == 0) return {};
-  return [&row] { return machine::best_of_bursts(fma_meter(row.isa, row.threads)); };
-}
-
-std::function<double()> tile_rate_of(const Row& row) {
-  if (row.flops == 0) return {};
-  return [&row] { return machine::best_of_bursts(tile_meter(row.isa, row.threads)); };
+  return [meter, &row] { return machine::best_of_bursts(meter(row.isa, row.threads)); };
 }
 
 std::function<double()> bandwidth_of(const Row& row) {
@@ -124,8 +117,8 @@ void run_row(benchmark::State& state, const Row& row) {
     return;
   }
   Beside bandwidth(bandwidth_of(row));
-  Beside peak(peak_of(row));
-  Beside tiles(tile_rate_of(row));
+  Beside peak(rate_of(kPeak, row));
+  Beside tiles(rate_of(kTiles, row));
   for (auto _ : state) {
     ready.run();
     benchmark::ClobberMemory();
@@ -144,8 +137,6 @@ void run_row(benchmark::State& state, const Row& row) {
     state.counters["read_share"] = Counter(row.bytes * runs / (1e9 * gb_per_s), Counter::kIsRate);
   }
 }
-
-using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
 
 void register_rate(const char* what, MeterOf meter_of, Isa isa, int threads) {
   const std::string name = fmt::format("{}/{}/t{}", what, to_string(isa), threads);
@@ -190,8 +181,8 @@ void add_row(Row row) {
 void register_limits() {
   for (const int threads : thread_counts()) {
     for (const Isa isa : available_isas()) {
-      register_rate("fma_peak", fma_meter, isa, threads);
-      register_rate("tile_peak", tile_meter, isa, threads);
+      register_rate("fma_peak", kPeak, isa, threads);
+      register_rate("tile_peak", kTiles, isa, threads);
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);
     benchmark::RegisterBenchmark(

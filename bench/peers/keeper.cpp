@@ -17,6 +17,7 @@
 #include "judge/noise.hpp"
 #include "machine/conditions.hpp"
 #include "machine/cores.hpp"
+#include "measure/cell_result.hpp"
 #include "measure/control_meters.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
@@ -200,29 +201,20 @@ std::optional<reference::Comparison> worst(const std::vector<reference::Comparis
 }
 
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {
-  const double flops = shape_.flops().total();
-  result.time = record::summarise(request.positives("seconds"), {}, seed_);
-  result.gflops = flops / result.time.median * 1e-9;
+  result.time.samples = request.positives("seconds");
   if (request.has("control")) {
-    record::Control control;
+    record::Control& control = result.control.emplace();
     control.isa = to_string(isa_);
     control.threads = result.threads;
     control.gflops = request.positives("control");
     if (request.has("clock_ghz")) control.clock_ghz = request.positives("clock_ghz");
-    result.control = control;
-    result.peak_fraction = record::share_of_control(flops, result.time.samples, control.gflops);
   }
   if (request.has("again")) {
-    record::Again again;
+    record::Again& again = result.again.emplace();
     again.samples = request.positives("again");
     if (request.has("again_control")) again.control = request.positives("again_control");
-    const std::vector<double> first =
-        result.control ? record::steadied(result.time.samples, result.control->gflops)
-                       : result.time.samples;
-    again.ratio = statistics::median(record::steadied(again.samples, again.control)) /
-                  statistics::median(first);
-    result.again = again;
   }
+  measure::rate_samples(result, {}, seed_);
 }
 
 // Without a check that passed, a cell gets no time, whatever was measured.

@@ -11,7 +11,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, Callable, Dict, List, Optional, TextIO, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, TextIO, Tuple
 
 
 @dataclass
@@ -52,6 +52,12 @@ class Problem:
 
         return np.concatenate([self.matrix(name) for name in ("query", "key", "value")], axis=1)
 
+    def wide(self, fused: bool) -> List[Any]:
+        """The matrices of query, key and value, side by side as one or as three."""
+        if fused:
+            return [self.fused()]
+        return [self.matrix(name) for name in ("query", "key", "value")]
+
     def bias(self) -> Any:
         """The output projection's bias."""
         import numpy as np
@@ -83,6 +89,19 @@ class Variant:
     name: str
     formulation: str
     make: Callable[[], Layer]
+
+
+def each_way(choices: Sequence[str], make: Callable[[bool, str], Layer]) -> List[Variant]:
+    """One wide matrix and three, each with every choice; `make(fused, choice)`."""
+    return [
+        Variant(
+            f"{formulation}-{choice}",
+            formulation,
+            lambda f=formulation, c=choice: make(f == "fused", c),
+        )
+        for formulation in ("fused", "split")
+        for choice in choices
+    ]
 
 
 class Rival:

@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Tuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from peer import Layer, Problem, Rival, Variant, serve
+from peer import Layer, Problem, Rival, Variant, each_way, serve
 
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_default_matmul_precision", "highest")
@@ -21,22 +21,14 @@ class Jax(Rival):
         }
 
     def variants(self, problem: Problem) -> List[Variant]:
-        return [
-            Variant(
-                f"{formulation}-{weights}",
-                formulation,
-                lambda f=formulation, w=weights: compiled(problem, f == "fused", w),
-            )
-            for formulation in ("fused", "split")
-            for weights in ("constants", "arguments")
-        ]
+        return each_way(("constants", "arguments"), lambda *way: compiled(problem, *way))
 
 
 def compiled(problem: Problem, fused: bool, weights: str) -> Layer:
     batch, tokens, width, heads = problem.sizes
     each = (batch, tokens, heads, width // heads)
-    wide = [problem.fused()] if fused else [problem.matrix(n) for n in ("query", "key", "value")]
-    held = tuple(jnp.asarray(w) for w in [*wide, problem.matrix("output"), problem.bias()])
+    weights_of = [*problem.wide(fused), problem.matrix("output"), problem.bias()]
+    held = tuple(jnp.asarray(w) for w in weights_of)
 
     def layer(x: Any, *held: Any) -> Any:
         rows = x.reshape(batch * tokens, width)

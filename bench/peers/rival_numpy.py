@@ -27,7 +27,7 @@ def composed(problem: Problem, fused: bool) -> Layer:
     batch, tokens, width, heads = problem.sizes
     head_dim = width // heads
     xs = problem.xs()
-    wide = [problem.fused()] if fused else [problem.matrix(n) for n in ("query", "key", "value")]
+    wide = problem.wide(fused)
     output, bias = problem.matrix("output"), problem.bias()
     scale = np.float32(1 / math.sqrt(head_dim))
     hidden = np.triu(np.full((tokens, tokens), -np.inf, np.float32), 1)

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
-from peer import Layer, Problem, Rival, Variant, serve
+from peer import Layer, Problem, Rival, Variant, each_way, serve
 
 
 class OpenVino(Rival):
@@ -15,15 +15,10 @@ class OpenVino(Rival):
         return f"openvino {ov.__version__.split('-')[0]}", settings
 
     def variants(self, problem: Problem) -> List[Variant]:
-        return [
-            Variant(
-                f"{formulation}-{'operator' if operator else 'products'}",
-                formulation,
-                lambda f=formulation, o=operator: compiled(problem, f == "fused", o),
-            )
-            for formulation in ("fused", "split")
-            for operator in (True, False)
-        ]
+        return each_way(
+            ("operator", "products"),
+            lambda fused, choice: compiled(problem, fused, choice == "operator"),
+        )
 
 
 def config(threads: int) -> Dict[str, Any]:

@@ -46,14 +46,9 @@ std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, do
   std::vector<SamplePair> samples;
   for (const auto& [base, next] : pairs) {
     const bool by_control = same_control(*base, *next);
-    const auto of = [&](const record::CellResult& cell) {
-      return statistics::by_process(by_control
-                                        ? record::steadied(cell.time.samples, cell.control->gflops)
-                                        : cell.time.samples,
-                                    cell.time.processes);
-    };
     all.push_back({{}, by_control, next->time.median / base->time.median});
-    samples.push_back({of(*base), of(*next), noise_floor});
+    samples.push_back({record::samples_of(*base, by_control), record::samples_of(*next, by_control),
+                       noise_floor});
   }
   const std::vector<Difference> differences = compare_samples(samples, settings);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];

@@ -23,22 +23,21 @@ std::vector<double> log_medians(const SamplesByProcess& samples) {
 
 Difference measure_difference(const SamplePair& pair, const CompareSettings& settings,
                               const statistics::RatioBootstrap& resamples) {
+  const std::vector<double> base = statistics::pooled(pair.base);
+  const std::vector<double> next = statistics::pooled(pair.next);
   Difference difference;
-  difference.ratio = statistics::pooled_median(pair.next) / statistics::pooled_median(pair.base);
+  difference.ratio = statistics::median(next) / statistics::median(base);
   difference.ci95 = resamples.ci95(pair.base, pair.next);
   // The samples of a process share its luck, so that only whole processes count as independent.
   // Ranks of a few processes could not reach significance once many cells are compared.
   difference.by_processes = std::min(pair.base.size(), pair.next.size()) > 1;
-  difference.p =
-      difference.by_processes
-          ? statistics::welch_p(log_medians(pair.base), log_medians(pair.next))
-          : statistics::mann_whitney(statistics::pooled(pair.base), statistics::pooled(pair.next))
-                .p;
+  difference.p = difference.by_processes
+                     ? statistics::welch_p(log_medians(pair.base), log_medians(pair.next))
+                     : statistics::mann_whitney(base, next).p;
   difference.margin = std::max(settings.threshold, pair.noise_floor);
-  const std::size_t fewer =
-      std::min(statistics::pooled(pair.base).size(), statistics::pooled(pair.next).size());
   // Welch's test knows how little two processes say; ranks of a few samples do not.
-  difference.enough = difference.by_processes || fewer >= statistics::kLeastSamples;
+  difference.enough =
+      difference.by_processes || std::min(base.size(), next.size()) >= statistics::kLeastSamples;
   return difference;
 }
 

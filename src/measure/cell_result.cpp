@@ -53,18 +53,6 @@ void add_samples(CellResult& whole, const CellResult& part, int process) {
   append(whole.control->clock_ghz, part.control->clock_ghz);
 }
 
-void rate(CellResult& result, const record::Peaks& peaks) {
-  const double flops = result.shape.flops().total();
-  result.gflops = flops / result.time.median * 1e-9;
-  const auto peak = peaks.fma_gflops.find(result.threads);
-  if (result.control) {
-    result.peak_fraction =
-        record::share_of_control(flops, result.time.samples, result.control->gflops);
-  } else if (peak != peaks.fma_gflops.end() && peak->second > 0) {
-    result.peak_fraction = result.gflops / peak->second;
-  }
-}
-
 // What every process found out anew.
 void take_worst_and_middle(CellResult& whole, const std::vector<CellResult>& parts) {
   std::vector<double> setup;
@@ -89,7 +77,21 @@ CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
   return result;
 }
 
-CellResult join_parts(std::vector<CellResult> parts, const record::Peaks& peaks,
+void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t seed) {
+  result.time = record::summarise(result.time.samples, result.time.processes, seed);
+  const double flops = result.shape.flops().total();
+  result.gflops = flops / result.time.median * 1e-9;
+  const auto peak = peaks.fma_gflops.find(result.threads);
+  if (result.control) {
+    result.peak_fraction =
+        record::share_of_control(flops, result.time.samples, result.control->gflops);
+  } else if (peak != peaks.fma_gflops.end() && peak->second > 0) {
+    result.peak_fraction = result.gflops / peak->second;
+  }
+  if (result.again) result.again->ratio = ratio_of(*result.again, result);
+}
+
+CellResult join_parts(const std::vector<CellResult>& parts, const record::Peaks& peaks,
                       std::uint64_t seed) {
   CellResult whole = parts.front();
   whole.time = {};
@@ -97,14 +99,12 @@ CellResult join_parts(std::vector<CellResult> parts, const record::Peaks& peaks,
   whole.again.reset();
   int process = 0;
   for (const CellResult& part : parts) add_samples(whole, part, process++);
-  whole.time = record::summarise(whole.time.samples, whole.time.processes, seed);
   // A clock that only some processes could read says nothing of the others.
   if (whole.control && whole.control->clock_ghz.size() != whole.control->gflops.size()) {
     whole.control->clock_ghz.clear();
   }
-  if (whole.again) whole.again->ratio = ratio_of(*whole.again, whole);
   take_worst_and_middle(whole, parts);
-  rate(whole, peaks);
+  rate_samples(whole, peaks, seed);
   whole.reason = judge::beyond_peak(whole);
   if (!whole.reason.empty()) whole.status = record::Status::failed;
   return whole;

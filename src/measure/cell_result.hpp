@@ -15,10 +15,15 @@ namespace headroom::measure {
 record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
                                 const plan::TimingPlan& timing, const plan::Estimator& estimator);
 
+/// What follows from the samples of a result and their processes, its control and its second
+/// timing: the summary, the rate, the share of the peak and the ratio of both timings.
+/// @param peaks what counts as the peak without a control
+void rate_samples(record::CellResult& result, const record::Peaks& peaks, std::uint64_t seed);
+
 /// The result of a cell from its parts, one of each process: all samples, each with its process,
 /// and what follows from them; the largest error; the first process's phases. `failed` if the time
 /// is impossible. @param parts all `ok`, at least one, in the order of the processes
-record::CellResult join_parts(std::vector<record::CellResult> parts, const record::Peaks& peaks,
-                              std::uint64_t seed);
+record::CellResult join_parts(const std::vector<record::CellResult>& parts,
+                              const record::Peaks& peaks, std::uint64_t seed);
 
 }  // namespace headroom::measure

@@ -41,6 +41,12 @@ TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>
           statistics::bootstrap_median_ci95(apart, seed), samples, processes};
 }
 
+statistics::SamplesByProcess samples_of(const CellResult& result, bool by_control) {
+  const TimeSummary& time = result.time;
+  return statistics::by_process(
+      by_control ? steadied(time.samples, result.control->gflops) : time.samples, time.processes);
+}
+
 ordered_json to_json(const reference::Comparison& comparison) {
   return {{"nrmse", comparison.nrmse},
           {"max_over_rms", comparison.max_over_rms},

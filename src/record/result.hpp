@@ -66,6 +66,10 @@ struct CellResult {
   bool has_time() const { return status == Status::ok; }
 };
 
+/// The samples of a cell by process. @param by_control as `steadied` by its own control
+/// @pre it has a time, and with `by_control` a control.
+statistics::SamplesByProcess samples_of(const CellResult& result, bool by_control);
+
 /// A line of `results.jsonl`.
 nlohmann::ordered_json to_json(const CellResult& result);
 

@@ -36,11 +36,9 @@ std::string name_of(const CellResult& result) {
 
 // @return whether auto is close enough to the best.
 bool print(const std::string& shape, const Rivals& rivals) {
-  const auto samples_of = [](const CellResult& cell) {
-    return statistics::by_process(cell.time.samples, cell.time.processes);
-  };
-  const judge::Difference difference = judge::compare_samples(judge::SamplePair{
-      samples_of(*rivals.best), samples_of(*rivals.automatic), rivals.noise_floor});
+  const judge::Difference difference = judge::compare_samples(
+      judge::SamplePair{record::samples_of(*rivals.best, false),
+                        record::samples_of(*rivals.automatic, false), rivals.noise_floor});
   const bool within = difference.ratio <= 1 + kAllowed;
   const bool tied = difference.enough && difference.verdict != judge::Verdict::slower;
   fmt::print("{:<28}  {:<16} {:>9}  {:<16} {:>9}  {:>5.3f} ({:.3f} - {:.3f})  {}\n", shape,

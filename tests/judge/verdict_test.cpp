@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <random>
 
+#include "support/sample_lists.hpp"
+
 namespace headroom::judge {
 namespace {
 
-std::vector<double> times(const std::vector<double>& values, double factor) {
-  std::vector<double> scaled;
-  scaled.reserve(values.size());
-  for (const double value : values) scaled.push_back(value * factor);
-  return scaled;
-}
+using test::kNoisy;
+using test::launches;
+using test::times;
 
 // Nine samples within 1 % of each other.
 const std::vector<double> kSteady{1.000, 1.004, 0.997, 1.002, 0.999, 1.006, 1.001, 0.998, 1.003};
-// Nine samples from 0.7 to 1.4.
-const std::vector<double> kNoisy{1.00, 1.40, 0.70, 1.20, 0.90, 1.30, 1.05, 0.80, 1.10};
-
 Verdict verdict_of(const std::vector<double>& base, const std::vector<double>& next,
                    double threshold = 0.03, double floor = 0) {
   return compare_samples(SamplePair{{base}, {next}, floor}, {threshold, 1}).verdict;
@@ -120,18 +116,7 @@ TEST(Verdicts, FalseAlarmsAreRareAndTenPercentIsFound) {
   EXPECT_GE(found, kTrials * 19 / 20);
 }
 
-// Fifteen samples; all of a process share its luck.
-statistics::SamplesByProcess launches(double factor, double between, std::mt19937_64& generator,
-                                      std::size_t processes = 5) {
-  std::normal_distribution<double> unit(0, 1);
-  statistics::SamplesByProcess all(processes);
-  for (std::vector<double>& own : all) {
-    const double luck = factor * (1 + between * unit(generator));
-    for (std::size_t i = 0; i < 15 / processes; ++i)
-      own.push_back(luck * (1 + 0.003 * unit(generator)));
-  }
-  return all;
-}
+constexpr double kWithin = 0.003;
 
 // The luck of launches is no difference between programs. Samples of one process claim one far too
 // often.
@@ -141,11 +126,13 @@ TEST(Verdicts, TheLuckOfLaunchesIsNoDifference) {
   int false_alarms_without = 0;
   constexpr int kTrials = 400;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const SamplePair pair{launches(1, 0.05, generator), launches(1, 0.05, generator), 0};
+    const SamplePair pair{launches(1, 0.05, kWithin, generator),
+                          launches(1, 0.05, kWithin, generator), 0};
     const Difference difference = compare_samples(pair);
     EXPECT_TRUE(difference.by_processes);
     false_alarms += difference.verdict == Verdict::faster || difference.verdict == Verdict::slower;
-    const SamplePair one{launches(1, 0.05, generator, 1), launches(1, 0.05, generator, 1), 0};
+    const SamplePair one{launches(1, 0.05, kWithin, generator, 1),
+                         launches(1, 0.05, kWithin, generator, 1), 0};
     const Verdict without = compare_samples(one).verdict;
     false_alarms_without += without == Verdict::faster || without == Verdict::slower;
   }
@@ -158,7 +145,8 @@ TEST(Verdicts, FivePercentIsFoundWhereLaunchesDifferLittle) {
   int found = 0;
   constexpr int kTrials = 200;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const SamplePair pair{launches(1, 0.005, generator), launches(1.05, 0.005, generator), 0};
+    const SamplePair pair{launches(1, 0.005, kWithin, generator),
+                          launches(1.05, 0.005, kWithin, generator), 0};
     found += compare_samples(pair).verdict == Verdict::slower;
   }
   EXPECT_GE(found, kTrials * 9 / 10);

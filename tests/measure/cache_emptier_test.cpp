@@ -13,6 +13,7 @@
 #include "measure/sweep.hpp"
 #include "plan/expand.hpp"
 #include "program/exit_code.hpp"
+#include "support/small_request.hpp"
 
 namespace headroom::measure {
 namespace {
@@ -27,15 +28,9 @@ float counted_read(const float*, std::int64_t) {
 
 machine::LimitKernels counting_kernels(Isa) { return {nullptr, counted_read}; }
 
-SweepRequest small_request() {
-  SweepRequest request;
-  request.axes.backend = "naive";
-  request.axes.formulation = "split";
-  request.axes.heads = "2";
-  request.axes.head_dim = "4";
-  request.axes.tokens = "3";
+SweepRequest cold_request() {
+  SweepRequest request = test::small_request(counting_kernels);
   request.cache = plan::CacheState::cold;
-  request.limits_of = counting_kernels;
   return request;
 }
 
@@ -62,7 +57,7 @@ TEST(ColdCaches, AreEmptiedWithMoreThanTheyHold) {
 }
 
 TEST(ColdCaches, AreRefusedBeforeAnythingIsMeasuredAndForADryRunToo) {
-  SweepRequest request = small_request();
+  SweepRequest request = cold_request();
   request.max_memory = 4096;
   reads = 0;
   EXPECT_THROW(prepare_sweep(request), ResourceError);
@@ -74,7 +69,7 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
   if (machine::describe_processor().all_caches_bytes() == 0) {
     GTEST_SKIP() << "the caches of this machine are unknown";
   }
-  const PreparedSweep sweep = prepare_sweep(small_request());
+  const PreparedSweep sweep = prepare_sweep(cold_request());
   MeasureSettings settings;
   settings.timing = sweep.settings.timing;
   settings.reader = counted_read;

@@ -13,12 +13,14 @@
 
 #include "measure/roofs.hpp"
 #include "support/child.hpp"
+#include "support/small_request.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace headroom::measure {
 namespace {
 
 using Sweeps = test::TemporaryFolder;
+using test::small_request;
 
 // How often the kernel that follows the first one was called.
 std::atomic<int> reads{0};
@@ -41,17 +43,6 @@ float counted_read(const float*, std::int64_t) {
 
 machine::LimitKernels plain_kernels(Isa) { return {slow_fma, counted_read}; }
 machine::LimitKernels interrupted_kernels(Isa) { return {interrupted_fma, counted_read}; }
-
-SweepRequest small_request(machine::LimitKernelsOf limits_of) {
-  SweepRequest request;
-  request.axes.backend = "naive";
-  request.axes.formulation = "split";
-  request.axes.heads = "2";
-  request.axes.head_dim = "4";
-  request.axes.tokens = "3";
-  request.limits_of = limits_of;
-  return request;
-}
 
 TEST(SweepEnvironment, HoldsTheOptionsThatChangeAResult) {
   SweepRequest request = small_request(plain_kernels);

@@ -5,13 +5,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <vector>
 
 #include "statistics/samples.hpp"
+#include "support/sample_lists.hpp"
 
 namespace headroom::statistics {
 namespace {
+
+using test::kNoisy;
+using test::launches;
+using test::times;
 
 TEST(Interval, OfOneValueIsThatValue) {
   const Interval interval = bootstrap_median_ci95({{0.25}}, 1);
@@ -49,29 +55,28 @@ TEST(Interval, OfNineRanksIsTheBinomialOne) {
   EXPECT_DOUBLE_EQ(interval.high, 8);
 }
 
+constexpr int kTrials = 300;
+
+// Of so many intervals, how many hold the true value.
+int covered(double truth, const std::function<Interval(std::uint64_t seed)>& interval_of) {
+  int count = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Interval interval = interval_of(static_cast<std::uint64_t>(trial));
+    if (interval.low <= truth && truth <= interval.high) ++count;
+  }
+  return count;
+}
+
 TEST(Interval, CoversTheTrueMedianAboutAsOftenAsItSays) {
   std::mt19937_64 generator(11);
   std::normal_distribution<double> noise(10, 1);
-  int covered = 0;
-  constexpr int kTrials = 300;
-  for (int trial = 0; trial < kTrials; ++trial) {
+  const int right = covered(10, [&](std::uint64_t seed) {
     std::vector<double> samples(15);
     std::generate(samples.begin(), samples.end(), [&] { return noise(generator); });
-    const Interval interval = bootstrap_median_ci95({samples}, static_cast<std::uint64_t>(trial));
-    if (interval.low <= 10 && 10 <= interval.high) ++covered;
-  }
-  EXPECT_GE(covered, kTrials * 88 / 100);
+    return bootstrap_median_ci95({samples}, seed);
+  });
+  EXPECT_GE(right, kTrials * 88 / 100);
 }
-
-std::vector<double> times(const std::vector<double>& values, double factor) {
-  std::vector<double> scaled;
-  scaled.reserve(values.size());
-  for (const double value : values) scaled.push_back(value * factor);
-  return scaled;
-}
-
-// Nine samples from 0.7 to 1.4.
-const std::vector<double> kNoisy{1.00, 1.40, 0.70, 1.20, 0.90, 1.30, 1.05, 0.80, 1.10};
 
 Interval interval_of_ratio(const std::vector<double>& base, const std::vector<double>& next,
                            std::uint64_t seed) {
@@ -93,30 +98,15 @@ TEST(RatioInterval, IsReproducibleAndHoldsTheRatio) {
 TEST(RatioInterval, CoversTheTrueRatioAboutAsOftenAsItSays) {
   std::mt19937_64 generator(11);
   std::normal_distribution<double> noise(10, 0.5);
-  int covered = 0;
-  constexpr int kTrials = 300;
-  for (int trial = 0; trial < kTrials; ++trial) {
+  const int right = covered(1.2, [&](std::uint64_t seed) {
     std::vector<double> base(15);
     std::vector<double> next(15);
     std::generate(base.begin(), base.end(), [&] { return noise(generator); });
     std::generate(next.begin(), next.end(), [&] { return 1.2 * noise(generator); });
-    const Interval interval = interval_of_ratio(base, next, static_cast<std::uint64_t>(trial));
-    if (interval.low <= 1.2 && 1.2 <= interval.high) ++covered;
-  }
-  EXPECT_GE(covered, kTrials * 90 / 100);
-  EXPECT_LE(covered, kTrials * 99 / 100) << "the interval is too wide";
-}
-
-// Samples of a process share what differs from launch to launch.
-SamplesByProcess launches(std::size_t processes, std::size_t samples, double between, double within,
-                          std::mt19937_64& generator) {
-  std::normal_distribution<double> unit(0, 1);
-  SamplesByProcess all(processes);
-  for (std::vector<double>& own : all) {
-    const double luck = between * unit(generator);
-    for (std::size_t i = 0; i < samples; ++i) own.push_back(10 + luck + within * unit(generator));
-  }
-  return all;
+    return interval_of_ratio(base, next, seed);
+  });
+  EXPECT_GE(right, kTrials * 90 / 100);
+  EXPECT_LE(right, kTrials * 99 / 100) << "the interval is too wide";
 }
 
 TEST(ByProcess, SamplesAreApartByTheProcessThatTookThem) {
@@ -128,38 +118,28 @@ TEST(ByProcess, SamplesAreApartByTheProcessThatTookThem) {
   EXPECT_EQ(pooled_median({{1, 3, 9}, {2}}), 2.5);
 }
 
-// With all samples taken for independent, it is a third of this.
+// The same samples, taken for independent, give intervals that miss it far more often.
 TEST(ByProcess, IntervalCoversTheTrueMedianAboutAsOftenAsItSays) {
-  std::mt19937_64 generator(5);
-  int covered = 0;
-  int covered_without = 0;
-  constexpr int kTrials = 300;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    const SamplesByProcess samples = launches(5, 3, 0.5, 0.1, generator);
-    const auto seed = static_cast<std::uint64_t>(trial);
-    const Interval interval = bootstrap_median_ci95(samples, seed);
-    if (interval.low <= 10 && 10 <= interval.high) ++covered;
-    const Interval naive = bootstrap_median_ci95({pooled(samples)}, seed);
-    if (naive.low <= 10 && 10 <= naive.high) ++covered_without;
-  }
-  EXPECT_GE(covered, kTrials * 91 / 100);
-  EXPECT_LE(covered_without, kTrials * 85 / 100) << "this test would not notice";
+  std::mt19937_64 generator(5), again(5);
+  const auto samples = [](std::mt19937_64& from) { return launches(10, 0.05, 0.01, from); };
+  const int right = covered(
+      10, [&](std::uint64_t seed) { return bootstrap_median_ci95(samples(generator), seed); });
+  const int right_without = covered(10, [&](std::uint64_t seed) {
+    return bootstrap_median_ci95({pooled(samples(again))}, seed);
+  });
+  EXPECT_GE(right, kTrials * 91 / 100);
+  EXPECT_LE(right_without, kTrials * 85 / 100) << "this test would not notice";
 }
 
 TEST(ByProcess, IntervalOfARatioCoversTheTrueOneAboutAsOftenAsItSays) {
   std::mt19937_64 generator(6);
-  int covered = 0;
-  constexpr int kTrials = 300;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    const SamplesByProcess base = launches(5, 3, 0.3, 0.1, generator);
-    const SamplesByProcess next = launches(5, 3, 0.3, 0.1, generator);
-    const Interval interval =
-        RatioBootstrap(counts_of(base), counts_of(next), static_cast<std::uint64_t>(trial))
-            .ci95(base, next);
-    if (interval.low <= 1 && 1 <= interval.high) ++covered;
-  }
-  EXPECT_GE(covered, kTrials * 91 / 100);
-  EXPECT_LE(covered, kTrials * 99 / 100) << "the interval is too wide";
+  const int right = covered(1, [&](std::uint64_t seed) {
+    const SamplesByProcess base = launches(10, 0.03, 0.01, generator);
+    const SamplesByProcess next = launches(10, 0.03, 0.01, generator);
+    return RatioBootstrap(counts_of(base), counts_of(next), seed).ci95(base, next);
+  });
+  EXPECT_GE(right, kTrials * 91 / 100);
+  EXPECT_LE(right, kTrials * 99 / 100) << "the interval is too wide";
 }
 
 }  // namespace

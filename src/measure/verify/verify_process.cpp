@@ -1,20 +1,15 @@
 #include "measure/verify/verify_process.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <new>
 #include <string>
 
+#include "measure/workers/child_process.hpp"
 #include "measure/workers/messages.hpp"
-#include "measure/workers/process_end.hpp"
-#include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {
@@ -80,34 +75,13 @@ bool send_check(int socket, const VerifyCheck& check) {
   _exit(0);
 }
 
-// A forked process that never outlives this object.
+// A process that checks.
 class Checker {
  public:
   Checker(std::size_t first, std::size_t count,
-          const std::function<VerifyCheck(std::size_t)>& check, std::int64_t memory_bytes) {
-    int sockets[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) fail(errno);
-    const pid_t parent = getpid();
-    process_ = fork();
-    const int error = errno;
-    if (process_ == 0) {
-      ::close(sockets[0]);
-      settle_worker(parent, memory_bytes);
-      be_checker(sockets[1], first, count, check);
-    }
-    ::close(sockets[1]);
-    socket_ = sockets[0];
-    if (process_ > 0) return;
-    ::close(socket_);
-    fail(error);
-  }
-  ~Checker() {
-    ::close(socket_);
-    if (process_ > 0) kill(process_, SIGKILL);
-    wait();
-  }
-  Checker(const Checker&) = delete;
-  Checker& operator=(const Checker&) = delete;
+          const std::function<VerifyCheck(std::size_t)>& check, std::int64_t memory_bytes)
+      : process_("a process to check in", memory_bytes,
+                 [&](int socket) { be_checker(socket, first, count, check); }) {}
 
   enum class Heard { check, end, stopped };
 
@@ -128,27 +102,15 @@ class Checker {
   }
 
   /// How it ended.
-  int wait() {
-    int status = 0;
-    if (process_ <= 0) return status;
-    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
-    process_ = 0;
-    return status;
-  }
+  int wait() { return process_.wait(); }
 
  private:
-  [[noreturn]] static void fail(int error) {
-    throw ResourceError(fmt::format(
-        "cannot start a process to check in: {}; raise the limit of processes (ulimit -u)",
-        std::strerror(error)));
-  }
-
   Heard receive(char* place, std::size_t size, const std::function<bool()>& stopped) {
     while (size > 0) {
       if (stopped()) return Heard::stopped;
-      pollfd wait{socket_, POLLIN, 0};
+      pollfd wait{process_.socket(), POLLIN, 0};
       if (poll(&wait, 1, kPollMilliseconds) <= 0) continue;
-      const ssize_t count = read(socket_, place, size);
+      const ssize_t count = read(process_.socket(), place, size);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return Heard::end;
       place += count;
@@ -172,8 +134,7 @@ class Checker {
                                         text};
   }
 
-  pid_t process_ = 0;
-  int socket_ = -1;
+  ChildProcess process_;
 };
 
 }  // namespace

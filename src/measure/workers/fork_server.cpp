@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 
 #include "measure/workers/messages.hpp"
-#include "measure/workers/process_end.hpp"
 #include "measure/workers/worker_process.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -26,59 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 100;
 constexpr double kLongestStep = 1e9;  // seconds; a worker that went wrong may say anything
-
-}  // namespace
-
-class ForkServer::Process {
- public:
-  Process(const plan::Group& group, const MeasureSettings& settings, plan::Estimator& estimator) {
-    int sockets[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) fail();
-    const pid_t parent = getpid();
-    process_ = fork();
-    if (process_ == 0) {
-      ::close(sockets[0]);
-      be_fork_server(sockets[1], parent, group, settings, estimator);
-    }
-    const int error = errno;
-    ::close(sockets[1]);
-    socket_ = sockets[0];
-    if (process_ < 0) {
-      ::close(socket_);
-      errno = error;
-      fail();
-    }
-  }
-  ~Process() {
-    ::close(socket_);
-    if (process_ <= 0) return;
-    kill(process_, SIGKILL);
-    wait();
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  int socket() const { return socket_; }
-
-  int wait() {
-    int status = 0;
-    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
-    process_ = 0;
-    return status;
-  }
-
- private:
-  [[noreturn]] static void fail() {
-    throw ResourceError(
-        fmt::format("cannot start a worker process: {}; raise the process limit (ulimit -u)",
-                    std::strerror(errno)));
-  }
-
-  pid_t process_ = 0;
-  int socket_ = -1;
-};
-
-namespace {
 
 class Conversation {
  public:
@@ -134,7 +76,7 @@ class Conversation {
     } else if (kind == kFinishedMessage) {
       events_.finished(text);
       // A failure is ignored: a worker that has died needs no answer.
-      send_all(socket_, "+");
+      send_all(socket_, {&kAnswer, 1});
     } else if (kind == kWorkingMessage) {
       expected_ = std::clamp(std::strtod(text.c_str(), nullptr), 0.0, kLongestStep);
     } else if (kind == kErrorMessage) {
@@ -158,13 +100,13 @@ class Conversation {
 
 ForkServer::ForkServer(const plan::Group& group, const MeasureSettings& settings,
                        plan::Estimator& estimator)
-    : process_(std::make_unique<Process>(group, settings, estimator)) {}
-ForkServer::~ForkServer() = default;
+    : process_("a worker process", settings.limits.memory_bytes,
+               [&](int socket) { be_fork_server(socket, group, settings, estimator); }) {}
 
 std::optional<WorkerEnd> ForkServer::measure(const Round& round, const WorkerEvents& events) {
   // A failure is noticed below: the socket of a server that has died is closed.
-  send_all(process_->socket(), to_text(round) + "\n");
-  Conversation conversation(process_->socket(), events);
+  send_all(process_.socket(), to_text(round) + "\n");
+  Conversation conversation(process_.socket(), events);
   const Conversation::End how = conversation.listen();
   if (how == Conversation::End::stopped) return std::nullopt;
   WorkerEnd end;
@@ -176,7 +118,7 @@ std::optional<WorkerEnd> ForkServer::measure(const Round& round, const WorkerEve
     end.reason = fmt::format("hung: no message for {}, so it was ended; --timeout sets the limit",
                              format_wait(conversation.patience()));
   } else if (end.server_lost && end.reason.empty()) {
-    end.reason = describe_end(process_->wait());
+    end.reason = describe_end(process_.wait());
   }
   return end;
 }

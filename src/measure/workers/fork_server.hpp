@@ -3,11 +3,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "measure/group_measurement.hpp"
+#include "measure/workers/child_process.hpp"
 
 namespace headroom::measure {
 
@@ -39,9 +39,6 @@ class ForkServer {
   /// All references must outlive this object.
   /// @throws ResourceError if no process can be created.
   ForkServer(const plan::Group& group, const MeasureSettings& settings, plan::Estimator& estimator);
-  ~ForkServer();
-  ForkServer(const ForkServer&) = delete;
-  ForkServer& operator=(const ForkServer&) = delete;
 
   /// Measures a round in a new process. Returns nothing if that was stopped; then, or if the server
   /// was lost, this object is of no more use.
@@ -49,8 +46,7 @@ class ForkServer {
   std::optional<WorkerEnd> measure(const Round& round, const WorkerEvents& events);
 
  private:
-  class Process;
-  std::unique_ptr<Process> process_;
+  ChildProcess process_;
 };
 
 }  // namespace headroom::measure

@@ -1,17 +1,12 @@
 #include "measure/workers/worker_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -19,53 +14,15 @@
 #include <random>
 #include <string>
 
-#include "machine/text_file.hpp"
 #include "measure/cell_result.hpp"
+#include "measure/workers/child_process.hpp"
 #include "measure/workers/messages.hpp"
-#include "measure/workers/process_end.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {
 namespace {
 
 constexpr int kWorkerFailed = 70;
-
-// A worker without its parent would measure for nothing.
-void die_with(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kWorkerFailed);
-}
-
-// Ctrl-C reaches every process of a terminal; only the parent handles it.
-void leave_signals_to_parent() {
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
-}
-
-// If the whole machine is out of memory, the kernel should kill the worker rather than the parent
-// or an unrelated process.
-void volunteer_for_oom_killer() {
-  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  (void)!write(file, "1000", 4);
-  close(file);
-}
-
-// Limits what the group may hold in addition to what the program has already. The margin covers
-// thread stacks, the libraries' own tables and the code that they generate, so that cells within
-// their estimate never reach the limit. RLIMIT_DATA rather than RLIMIT_AS: address space that is
-// only reserved, as allocators do for every thread, costs nothing.
-void limit_memory(std::int64_t bytes) {
-  constexpr std::int64_t kMargin = std::int64_t{1} << 30;
-  const auto status = machine::read_text("/proc/self/status");
-  const auto held = machine::number_after(status.value_or(""), "VmData:");
-  rlimit limit{};
-  if (!held || getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  std::int64_t most = 0;
-  if (__builtin_add_overflow(*held * 1024 + kMargin, bytes, &most)) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(most));
-  setrlimit(RLIMIT_DATA, &limit);
-}
 
 void send(int socket, char kind, const std::string& text) {
   if (!send_all(socket, fmt::format("{}{}\n", kind, text))) _exit(kWorkerFailed);
@@ -122,10 +79,11 @@ class Server {
  public:
   Server(int socket, const plan::Group& group, const MeasureSettings& settings,
          plan::Estimator& estimator)
-      : socket_(socket), group_(group), settings_(settings), estimator_(estimator), signs_(socket) {
-    // Only the parent draws progress and knows when to stop; it ends this process.
-    settings_.stopped = nullptr;
-  }
+      : socket_(socket),
+        group_(group),
+        settings_(settings),
+        estimator_(estimator),
+        signs_(socket) {}
 
   [[noreturn]] void serve() {
     guarded([this] { prepare_problem(); });
@@ -196,10 +154,8 @@ class Server {
                        std::strerror(errno)));
       return;
     }
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-    const bool complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    send(socket_, kRoundEndMessage, complete ? "" : describe_end(status));
+    const int status = wait_for_end(process);
+    send(socket_, kRoundEndMessage, status == 0 ? "" : describe_end(status));
   }
 
   [[noreturn]] void measure(const Round& round) {
@@ -233,7 +189,7 @@ class Server {
 
   int socket_;
   const plan::Group& group_;
-  MeasureSettings settings_;
+  const MeasureSettings& settings_;
   plan::Estimator& estimator_;
   Signs signs_;
   std::optional<Problem> problem_;
@@ -241,16 +197,8 @@ class Server {
 
 }  // namespace
 
-void settle_worker(pid_t parent, std::int64_t memory_bytes) {
-  die_with(parent);
-  leave_signals_to_parent();
-  volunteer_for_oom_killer();
-  limit_memory(memory_bytes);
-}
-
-void be_fork_server(int socket, pid_t parent, const plan::Group& group,
-                    const MeasureSettings& settings, plan::Estimator& estimator) {
-  settle_worker(parent, settings.limits.memory_bytes);
+void be_fork_server(int socket, const plan::Group& group, const MeasureSettings& settings,
+                    plan::Estimator& estimator) {
   Server(socket, group, settings, estimator).serve();
 }
 

@@ -76,12 +76,9 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
 
 statistics::Interval share_ci95(const Share& share, const record::CellResult& result) {
   const bool by_control = !share.of_memory && result.control;
-  const std::vector<double> work =
-      by_control ? record::steadied(result.time.samples, result.control->gflops)
-                 : result.time.samples;
-  const statistics::Interval ci95 =
-      statistics::bootstrap_median_ci95(statistics::by_process(work, result.time.processes), 1);
-  const double middle = statistics::median(work);
+  const statistics::SamplesByProcess work = record::samples_of(result, by_control);
+  const statistics::Interval ci95 = statistics::bootstrap_median_ci95(work, 1);
+  const double middle = statistics::pooled_median(work);
   return {share.value * middle / ci95.high, share.value * middle / ci95.low};
 }
 
