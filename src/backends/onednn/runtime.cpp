@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -92,6 +93,17 @@ void start_threads(int threads) {
 void require_memory_for_code() {
   // A primitive has up to about 30 generated functions, and each first gets 256 KiB.
   require_memory(std::size_t{8} << 20);
+}
+
+void prepare_general_product() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    require_memory_for_code();
+    constexpr dnnl_dim_t kSide = 16;
+    std::array<float, kSide * kSide> a{}, b{}, c{};
+    dnnl::sgemm('N', 'N', kSide, kSide, kSide, 1, a.data(), kSide, b.data(), kSide, 0, c.data(),
+                kSide);
+  });
 }
 
 dnnl::primitive_attr user_scratchpad() {
