@@ -76,16 +76,13 @@ Prepared prepare(const Contestant& who, const Product& p) {
   problem->w = gaussian(p.depth, p.cols, 2);
   problem->y = PlacedMatrix(p.rows, p.cols);
   problem->backend = backend_entry(who.backend).make({who.threads, who.isa});
-  ProjectionSpec spec;
-  spec.rows = p.rows;
-  spec.weights = {problem->w.view()};
-  spec.block_cols = p.cols;
+  const ProjectionSpec spec{p.rows, {{{problem->w.view()}, {}, p.cols}}};
   // On huge pages, as in a layer.
   const ArenaScope arena(8 * (p.rows + p.depth) * (p.cols + p.depth));
   problem->projection = problem->backend->make_projection(spec);
   const auto run = [problem, p] {
-    problem->projection->run(problem->x.view(),
-                             {problem->y.view().data, p.rows, p.cols, 1, p.cols, p.cols});
+    problem->projection->run(
+        problem->x.view(), BlockedView{problem->y.view().data, p.rows, p.cols, 1, p.cols, p.cols});
   };
   run();
   const bool right = correct(p, problem->x.view(), problem->w, problem->y.view());

@@ -32,8 +32,13 @@ struct AttentionOptions {
   /// backends.
   int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
-  /// The tuning file for `"auto"`, as `headroom pick --emit json` writes it. Empty: the file that
-  /// the environment variable `HEADROOM_TUNING` names, if it is set and not empty.
+  /// Name of a variant of the backend's kernels, which differ in speed and in no bit of the result.
+  /// Empty: what the tuning file says, or else the backend's own choice. `headroom tune` measures
+  /// them.
+  std::string kernels = {};
+  /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
+  /// (kernels, for every backend that has variants) write it. Empty: the file that the environment
+  /// variable `HEADROOM_TUNING` names, if it is set and not empty.
   std::string tuning_file = {};
   /// Called during construction with the reason why a tuning file is not used. The library itself
   /// prints nothing.
@@ -50,8 +55,10 @@ struct Choice {
   std::string backend;
   Formulation formulation = Formulation::split;
   Source source = Source::caller;
-  std::string reason;   ///< one line for people
-  std::string warning;  ///< why a tuning file was not used; empty otherwise
+  std::string reason;               ///< one line for people
+  std::string warning;              ///< why a tuning file was not used; empty otherwise
+  std::string kernels = {};         ///< variant of the kernels; empty if the backend has none
+  std::string kernels_reason = {};  ///< one line for people; set once the layer exists
 };
 
 /// `"caller"`, `"tuning file"` or `"rule"`.
@@ -69,8 +76,10 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    one that the project prefers; or a threaded one if more than one thread is allowed and the
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
 ///
-/// @throws InvalidArgument for an invalid shape or number of threads, or a name that no backend
-/// has;
+/// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
+/// or
+/// a
+///         variant of kernels that the backend does not have;
 ///         Unavailable for a named backend or an instruction set that is not here, and if no
 ///         backend of this program takes the shape; Unsupported if the named backend declines the
 ///         shape.

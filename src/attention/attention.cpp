@@ -86,11 +86,6 @@ class Attention::Plan {
   AttentionCosts costs;
 
  private:
-  struct Step {
-    std::unique_ptr<Projection> projection;
-    BlockedView destination;
-  };
-
   void make_output(const SplitWeights& weights);
   void add_costs(const OperationCosts& part);
   void run(ConstMatrixView x, MatrixView y, PhaseTimes* times);
@@ -99,7 +94,8 @@ class Attention::Plan {
   AlignedBuffer qkv_data_;
   AlignedBuffer context_data_;
   HeadBlocks qkv_;
-  std::vector<Step> steps_;
+  std::unique_ptr<Projection> project_;
+  std::vector<BlockedView> destinations_;  ///< one per product of `project_`
   std::unique_ptr<HeadAttention> attend_;
   std::unique_ptr<Projection> output_;
 };
@@ -115,17 +111,23 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   options = resolve(wanted_options, choice, entry.describe());
   const std::vector<PlannedProduct> products = plan_products(choice.formulation, shape, weights);
   const ArenaScope arena(expected_bytes(shape, products, entry.facts(), options.threads));
-  backend_ = entry.make({options.threads, *options.isa});
+  backend_ = entry.make({options.threads, *options.isa, choice.kernels});
+  const KernelChoice kernels = backend_->kernels();
+  choice.kernels = kernels.name;
+  if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
   qkv_data_ = AlignedBuffer(shape.rows() * 3 * shape.d_out);
   qkv_ = head_blocks(backend_->head_layout(), choice.formulation == Formulation::fused, shape,
                      qkv_data_.data());
   costs.workspace_bytes = qkv_data_.bytes();
 
+  ProjectionSpec projection{shape.rows(), {}};
   for (const PlannedProduct& product : products) {
-    steps_.push_back({backend_->make_projection(product.spec), qkv_.slice(product, shape.heads)});
-    add_costs(steps_.back().projection->costs());
+    projection.products.push_back(product.spec);
+    destinations_.push_back(qkv_.slice(product, shape.heads));
   }
-  costs.project_provenance = steps_.front().projection->costs().provenance;
+  project_ = backend_->make_projection(projection);
+  add_costs(project_->costs());
+  costs.project_provenance = project_->costs().provenance;
   attend_ = backend_->make_attention(shape);
   add_costs(attend_->costs());
   costs.attend_provenance = attend_->costs().provenance;
@@ -136,9 +138,9 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
 void Attention::Plan::make_output(const SplitWeights& weights) {
   context_data_ = AlignedBuffer(shape.rows() * shape.d_out);
   costs.workspace_bytes += context_data_.bytes();
-  ProjectionSpec spec{shape.rows(), {weights.output.view()}, {}, shape.d_proj};
-  if (!weights.output_bias.empty()) spec.biases = {weights.output_bias.data()};
-  output_ = backend_->make_projection(spec);
+  ProductSpec product{{weights.output.view()}, {}, shape.d_proj};
+  if (!weights.output_bias.empty()) product.biases = {weights.output_bias.data()};
+  output_ = backend_->make_projection({shape.rows(), {std::move(product)}});
   add_costs(output_->costs());
 }
 
@@ -154,7 +156,7 @@ void Attention::Plan::forward(ConstMatrixView x, MatrixView y, PhaseTimes* times
 
 void Attention::Plan::run(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   const Clock::time_point start = Clock::now();
-  for (const Step& step : steps_) step.projection->run(x, step.destination);
+  project_->run(x, destinations_);
   const Clock::time_point projected = Clock::now();
 
   const std::int64_t heads = shape.heads;
@@ -167,7 +169,7 @@ void Attention::Plan::run(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
 
   if (output_) {
     output_->run({context, shape.rows(), shape.d_out, shape.d_out},
-                 {y.data, y.rows, y.row_stride, 1, shape.d_proj, 0});
+                 BlockedView{y.data, y.rows, y.row_stride, 1, shape.d_proj, 0});
   }
   if (times != nullptr) {
     times->qkv = seconds_between(start, projected);

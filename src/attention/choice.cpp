@@ -8,6 +8,7 @@
 
 #include "backends/backend.hpp"
 #include "core/environment_variable.hpp"
+#include "core/nearest.hpp"
 #include "core/regular_file.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
@@ -40,6 +41,7 @@ std::string tuning_path(const AttentionOptions& options) {
 bool ask_file(const std::string& path, const tuning::Request& request, Choice& choice) {
   try {
     const tuning::TuningFile file = tuning::read_tuning(path);
+    if (file.shapes.empty()) return false;  // it is about kernels alone
     const std::string stale = tuning::stale_reason(file);
     const tuning::Prediction found =
         stale.empty() ? tuning::predict(file, request) : tuning::Prediction{};
@@ -87,6 +89,65 @@ int wanted_threads(const AttentionOptions& options) {
 
 namespace {
 
+[[noreturn]] void fail_kernels(const std::string& backend, const std::string& name,
+                               const std::vector<std::string>& known) {
+  throw InvalidArgument(
+      known.empty()
+          ? fmt::format("kernels: backend '{}' has no variants; leave '{}' out", backend, name)
+          : fmt::format("kernels: backend '{}' has no variant '{}'; {}", backend, name,
+                        suggest(name, known)));
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The tuning file's word on the kernels, if it has one; a file that cannot be used is a warning.
+void ask_file_for_kernels(const std::string& path, const std::vector<std::string>& known,
+                          std::string_view isa, int threads, Choice& choice) {
+  try {
+    const tuning::TuningFile file = tuning::read_tuning(path);
+    const tuning::TunedKernels* tuned = file.kernels_for(isa, threads);
+    if (tuned == nullptr) return;
+    std::string why_not = tuning::stale_reason(file);
+    if (why_not.empty() && !has(known, tuned->variant)) {
+      why_not = fmt::format("this program has no variant '{}'", tuned->variant);
+    }
+    if (!why_not.empty()) {
+      choice.warning = fmt::format(
+          "the kernels of {} are not used: {}; write it anew with headroom "
+          "tune",
+          path, why_not);
+      return;
+    }
+    choice.kernels = tuned->variant;
+    choice.kernels_reason = fmt::format("fastest in {} with {} thread{}", path, tuned->threads,
+                                        tuned->threads == 1 ? "" : "s");
+  } catch (const FileError& error) {
+    choice.warning = fmt::format("the tuning file is not used: {}", error.what());
+  }
+}
+
+// @param warn whether a file that cannot be used is worth a word: for `auto` it was said already
+void choose_kernels(const AttentionOptions& options, bool warn, Choice& choice) {
+  const BackendFacts& facts = backend_entry(choice.backend).facts();
+  const Isa isa = select_isa(options.isa);
+  std::vector<std::string> known;
+  if (facts.kernel_variants != nullptr) known = facts.kernel_variants(isa);
+  if (!options.kernels.empty()) {
+    if (!has(known, options.kernels)) fail_kernels(choice.backend, options.kernels, known);
+    choice.kernels = options.kernels;
+    choice.kernels_reason = "named by the caller";
+    return;
+  }
+  const std::string path = tuning_path(options);
+  if (known.empty() || path.empty()) return;
+  const bool threaded = backend_entry(choice.backend).describe().threaded;
+  const int threads = threaded ? wanted_threads(options) : 1;
+  ask_file_for_kernels(path, known, to_string(isa), threads, choice);
+  if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+}
+
 // Checks all that the layer would check, so that a program can ask before it makes weights.
 Choice choose_named(const Shape& shape, const AttentionOptions& options) {
   wanted_threads(options);
@@ -96,8 +157,10 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options) {
     throw Unsupported(
         fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
   }
-  return {options.backend, options.formulation.value_or(Formulation::split), Choice::Source::caller,
-          "named by the caller", ""};
+  Choice choice{options.backend, options.formulation.value_or(Formulation::split),
+                Choice::Source::caller, "named by the caller", ""};
+  choose_kernels(options, true, choice);
+  return choice;
 }
 
 }  // namespace
@@ -108,13 +171,17 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   const tuning::Request request = request_of(shape, options);
   Choice choice;
   const std::string path = tuning_path(options);
-  if (!path.empty() && ask_file(path, request, choice)) return choice;
+  if (!path.empty() && ask_file(path, request, choice)) {
+    choose_kernels(options, true, choice);
+    return choice;
+  }
   const tuning::RuleChoice rule = tuning::choose_by_rule(request);
   choice.backend = rule.backend;
   choice.formulation = rule.formulation;
   choice.source = Choice::Source::rule;
   choice.reason = rule.reason;
   if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+  choose_kernels(options, choice.warning.empty(), choice);
   return choice;
 }
 

@@ -22,7 +22,7 @@ std::array<Source, 3> sources(const SplitWeights& w) {
   return {{{&w.query, &w.query_bias}, {&w.key, &w.key_bias}, {&w.value, &w.value_bias}}};
 }
 
-void append(ProjectionSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
+void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
   const Matrix& m = *source.matrix;
   spec.weights.push_back({m.values.data() + first_col, m.rows, cols, m.cols});
   if (!source.bias->empty()) spec.biases.push_back(source.bias->data() + first_col);
@@ -49,8 +49,8 @@ std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& 
   const std::int64_t heads = shape.heads;
   const std::array<Source, 3> qkv = sources(weights);
   std::vector<PlannedProduct> plan;
-  const auto start = [&](std::int64_t first_block, std::int64_t blocks) -> ProjectionSpec& {
-    plan.push_back({{shape.rows(), {}, {}, shape.head_dim()}, first_block, blocks});
+  const auto start = [&](std::int64_t first_block, std::int64_t blocks) -> ProductSpec& {
+    plan.push_back({{{}, {}, shape.head_dim()}, first_block, blocks});
     return plan.back().spec;
   };
   switch (formulation) {
@@ -68,7 +68,7 @@ std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& 
       }
       break;
     case Formulation::fused: {
-      ProjectionSpec& spec = start(0, 3 * heads);
+      ProductSpec& spec = start(0, 3 * heads);
       for (const Source& source : qkv) append(spec, source, 0, shape.d_out);
       break;
     }

@@ -12,7 +12,7 @@ namespace headroom {
 /// One product of a formulation: its weights, and which blocks of the `3 H` head blocks (query
 /// heads, then key heads, then value heads) it fills.
 struct PlannedProduct {
-  ProjectionSpec spec;
+  ProductSpec spec;
   std::int64_t first_block = 0;
   std::int64_t blocks = 0;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,22 +25,30 @@ struct OperationCosts {
   std::string provenance;
 };
 
-/// `Y = X W (+ b)` with weights packed once.
+/// One or more products `Y = X W (+ b)` of the same X, with weights packed once.
 class Projection {
  public:
   virtual ~Projection() = default;
-  /// @param x `rows` tokens of the width given at set-up; @param y as many rows. No overlap.
-  virtual void run(ConstMatrixView x, const BlockedView& y) = 0;
+  /// @param x `rows` tokens of the width given at set-up; @param y one per product, with as many
+  ///        rows. No overlap.
+  virtual void run(ConstMatrixView x, std::span<const BlockedView> y) = 0;
+  void run(ConstMatrixView x, const BlockedView& y) { run(x, std::span(&y, 1)); }
   virtual OperationCosts costs() const = 0;
 };
 
-/// What a projection is made from. The matrices stand side by side: columns of `Y` are those of
-/// the first matrix, then of the second, and so on. Views are read during set-up only.
-struct ProjectionSpec {
-  std::int64_t rows = 0;                 ///< rows of x at every call, `B * T`
+/// One product. The matrices stand side by side: columns of `Y` are those of the first matrix, then
+/// of the second, and so on. Views are read during set-up only.
+struct ProductSpec {
   std::vector<ConstMatrixView> weights;  ///< each `d_in x width`
   std::vector<const float*> biases;      ///< one per matrix, or empty for no bias
   std::int64_t block_cols = 0;           ///< block width of the destination
+};
+
+/// What a projection is made from. A backend may prepare the input once for all products; each is
+/// still a product of its own.
+struct ProjectionSpec {
+  std::int64_t rows = 0;              ///< rows of x at every call, `B * T`
+  std::vector<ProductSpec> products;  ///< at least one, all of the same depth
 };
 
 /// Softmax attention for all heads of all sequences.
@@ -52,6 +61,12 @@ class HeadAttention {
   virtual OperationCosts costs() const = 0;
 };
 
+/// Which variant of its kernels a backend runs, and why. Variants differ in speed alone.
+struct KernelChoice {
+  std::string name;  ///< empty: it has no variants
+  std::string reason;
+};
+
 /// A backend made ready for one thread count and instruction-set level.
 class Backend {
  public:
@@ -62,12 +77,14 @@ class Backend {
 
   virtual std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) = 0;
   virtual std::unique_ptr<HeadAttention> make_attention(const Shape& shape) = 0;
+  virtual KernelChoice kernels() const { return {}; }
 };
 
 /// What a backend is given when it is made.
 struct BackendConfig {
   int threads = 1;
   Isa isa = Isa::sse42;
+  std::string kernels = {};  ///< one of `BackendFacts::kernel_variants`; empty: its own choice
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures
@@ -85,6 +102,8 @@ struct BackendFacts {
   /// From this many FLOPs per layer on, this backend on several threads comes before all others;
   /// empty if it never does.
   std::optional<double> threads_pay_from = std::nullopt;
+  /// Names of the variants of its kernels on a level; null if it has none.
+  std::vector<std::string> (*kernel_variants)(Isa isa) = nullptr;
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
@@ -95,7 +114,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 2;
+inline constexpr int kBackendInterface = 3;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

@@ -2,7 +2,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "backends/simd_core.hpp"
 #include "simd/attend.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_matrix.hpp"
@@ -17,18 +19,29 @@ std::string provenance(const KernelTable& kernels) {
 
 class SimdProjection final : public Projection {
  public:
-  SimdProjection(const KernelTable& kernels, const Executor& executor, const ProjectionSpec& spec)
+  SimdProjection(const KernelTable& kernels, const ProjectVariant& variant,
+                 const Executor& executor, const ProjectionSpec& spec)
       : executor_(&executor),
-        product_(kernels, PackedMatrix(spec.weights, spec.biases, kernels.lanes, executor),
-                 spec.rows, executor.slots()),
-        costs_{product_.packed_bytes(), product_.workspace_bytes(), provenance(kernels)} {}
+        products_(kernels, packed(kernels, executor, spec), spec.rows, executor, variant),
+        costs_{products_.packed_bytes(), products_.workspace_bytes(), provenance(kernels)} {}
 
-  void run(ConstMatrixView x, const BlockedView& y) override { product_.run(*executor_, x, y); }
+  void run(ConstMatrixView x, std::span<const BlockedView> y) override {
+    products_.run(*executor_, x, y);
+  }
   OperationCosts costs() const override { return costs_; }
 
  private:
+  static std::vector<PackedMatrix> packed(const KernelTable& kernels, const Executor& executor,
+                                          const ProjectionSpec& spec) {
+    std::vector<PackedMatrix> matrices;
+    for (const ProductSpec& product : spec.products) {
+      matrices.emplace_back(product.weights, product.biases, kernels.lanes, executor);
+    }
+    return matrices;
+  }
+
   const Executor* executor_;
-  BlockedProduct product_;
+  BlockedProducts products_;
   OperationCosts costs_;
 };
 
@@ -36,7 +49,7 @@ class SimdAttention final : public HeadAttention {
  public:
   SimdAttention(const KernelTable& kernels, const Executor& executor, const Shape& shape)
       : executor_(&executor),
-        attention_(kernels, shape, executor.slots()),
+        attention_(kernels, shape, executor),
         costs_{0, attention_.workspace_bytes(), provenance(kernels)} {}
 
   void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
@@ -53,26 +66,42 @@ class SimdAttention final : public HeadAttention {
 
 class SimdBackend final : public Backend {
  public:
-  SimdBackend(const KernelTable& kernels, std::unique_ptr<Executor> executor)
-      : kernels_(&kernels), executor_(std::move(executor)) {}
+  SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
+      : kernels_(&kernel_table(config.isa)), executor_(std::move(executor)) {
+    variant_ = find_project_variant(config.isa, config.kernels);
+    if (variant_ != nullptr) return;
+    const CoreFacts core = core_facts(config.isa);
+    variant_ = &first_choice(config.isa, core);
+    reason_ = to_text(core);
+  }
 
   HeadLayout head_layout() const override { return HeadLayout::head_major; }
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
-    return std::make_unique<SimdProjection>(*kernels_, *executor_, spec);
+    return std::make_unique<SimdProjection>(*kernels_, *variant_, *executor_, spec);
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
     return std::make_unique<SimdAttention>(*kernels_, *executor_, shape);
   }
+  KernelChoice kernels() const override { return {std::string(variant_->name), reason_}; }
 
  private:
   const KernelTable* kernels_;
   std::unique_ptr<Executor> executor_;
+  const ProjectVariant* variant_ = nullptr;
+  std::string reason_;  ///< empty if the caller named the variant
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_simd_backend(Isa isa, std::unique_ptr<Executor> executor) {
-  return std::make_unique<SimdBackend>(kernel_table(isa), std::move(executor));
+std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
+                                           std::unique_ptr<Executor> executor) {
+  return std::make_unique<SimdBackend>(config, std::move(executor));
+}
+
+std::vector<std::string> kernel_variants(Isa isa) {
+  std::vector<std::string> names;
+  for (const ProjectVariant& variant : project_variants(isa)) names.emplace_back(variant.name);
+  return names;
 }
 
 double attend_bytes(const Shape& shape) {

@@ -9,8 +9,12 @@
 
 namespace headroom::simd {
 
-/// A backend whose operations run the kernels of `isa` as tasks of `executor`.
-std::unique_ptr<Backend> make_simd_backend(Isa isa, std::unique_ptr<Executor> executor);
+/// A backend whose operations run the kernels of a level as tasks of `executor`.
+std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
+                                           std::unique_ptr<Executor> executor);
+
+/// As `BackendFacts::kernel_variants`.
+std::vector<std::string> kernel_variants(Isa isa);
 
 /// Bytes that the kernels' `attend` needs: keys and values packed again.
 double attend_bytes(const Shape& shape);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace headroom {
@@ -34,16 +35,29 @@ class Executor {
   /// The most tasks that run at the same time; scratch memory is kept per slot.
   virtual int slots() const = 0;
 
+  /// Work of fewer seconds is never divided, so there is no use in cutting it up.
+  virtual double least_seconds() const { return 0; }
+  /// The slots that work of so many seconds may be spread over.
+  int slots_for(double seconds) const { return seconds < least_seconds() ? 1 : slots(); }
+
   /// Calls `task(i, slot)` for every `i` in `[0, count)`, with `slot` in `[0, slots())` used by one
   /// call at a time. Returns when all are done.
-  virtual void run(std::int64_t count, TaskRef task) const = 0;
+  /// @param seconds that all tasks together take on one thread, within a factor of two or so: short
+  ///        ones may not be worth waking other threads
+  virtual void run(std::int64_t count, TaskRef task, double seconds) const = 0;
+
+  /// The same for work that is always divided.
+  void run(std::int64_t count, TaskRef task) const {
+    run(count, task, std::numeric_limits<double>::infinity());
+  }
 };
 
 /// All tasks in order on the calling thread.
 class SerialExecutor final : public Executor {
  public:
+  using Executor::run;
   int slots() const override { return 1; }
-  void run(std::int64_t count, TaskRef task) const override {
+  void run(std::int64_t count, TaskRef task, double) const override {
     for (std::int64_t i = 0; i < count; ++i) task(i, 0);
   }
 };

@@ -1,5 +1,5 @@
-// Streaming attention over an executor: packs every head's keys and values once, then runs blocks
-// of query tiles as tasks.
+// Streaming attention over an executor: packs every head's keys once, then runs blocks of query
+// tiles.
 #pragma once
 
 #include "core/aligned_buffer.hpp"
@@ -13,7 +13,7 @@ namespace headroom::simd {
 
 class StreamingAttention {
  public:
-  StreamingAttention(const KernelTable& kernels, const Shape& shape, int slots);
+  StreamingAttention(const KernelTable& kernels, const Shape& shape, const Executor& executor);
 
   void run(const Executor& executor, const ConstBlockedView& q, const ConstBlockedView& k,
            const ConstBlockedView& v, const BlockedView& out);
@@ -23,12 +23,19 @@ class StreamingAttention {
   }
 
  private:
-  void pack_head(const ConstBlockedView& k, const ConstBlockedView& v, std::int64_t pair);
+  void zero_padding(std::int64_t copy);
+  void pack_head(const ConstBlockedView& k, const ConstBlockedView& v, std::int64_t pair,
+                 std::int64_t copy);
 
   const KernelTable* kernels_;
   Shape shape_;
   DropoutPattern dropout_;
-  std::int64_t panel_ = 0;            ///< keys, and columns of values, per panel
+  std::int64_t panel_ = 0;  ///< keys, and columns of values, per panel
+  /// A task is a head, whose packed keys are the slot's own. Otherwise a task is some rows of a
+  /// head, and the keys of all heads are packed first.
+  bool whole_heads_ = false;
+  double seconds_ = 0;                ///< of a run on one thread, about
+  bool in_place_ = false;             ///< values are read where they lie
   std::int64_t keys_per_head_ = 0;    ///< floats
   std::int64_t values_per_head_ = 0;  ///< floats
   std::int64_t tiles_ = 0;            ///< over a head's query rows

@@ -7,6 +7,7 @@
 
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
+#include "simd/variants.hpp"
 
 namespace headroom::simd {
 
@@ -14,6 +15,9 @@ namespace headroom::simd {
 /// each row before they move to the next chunk. 16 floats are one cache line, so packing copies
 /// whole lines and needs no transpose.
 inline constexpr std::int64_t kChunk = 16;
+
+/// Panels of the widest tile, for few rows.
+inline constexpr std::int64_t kMostTilePanels = 4;
 
 /// Keys that streaming attention scores before it updates the running maximum and sum.
 inline constexpr std::int64_t kKeyBlock = 256;
@@ -24,7 +28,20 @@ inline constexpr std::int64_t kKeyBlock = 256;
   return rows * i / tiles;
 }
 
-/// A block of row tiles times a run of weight panels.
+/// A run of weight panels of one matrix, and where their products with x go.
+/// On cache lines of its own, because every slot writes its own.
+struct alignas(64) PanelRun {
+  const float* panels = nullptr;  ///< the whole packed matrix, see packed_matrix.hpp
+  const float* bias = nullptr;    ///< padded to whole vectors, or null
+  std::int64_t cols = 0;          ///< columns of the whole matrix
+  std::int64_t panel_begin = 0, panel_end = 0;
+  float* y = nullptr;  ///< row 0 of the destination, a BlockedView
+  std::int64_t y_stride = 0;
+  std::int64_t block_cols = 0;
+  std::int64_t block_stride = 0;
+};
+
+/// A block of row tiles times runs of weight panels, perhaps of several matrices.
 struct ProjectTask {
   const float* x = nullptr;  ///< row 0 of all rows
   std::int64_t x_stride = 0;
@@ -33,24 +50,23 @@ struct ProjectTask {
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   std::int64_t depth = 0;                     ///< columns of x
   std::int64_t stage_depth = 0;               ///< depth per stage, in whole chunks
-  const float* panels = nullptr;              ///< the whole packed matrix, see packed_matrix.hpp
-  const float* bias = nullptr;                ///< padded to whole vectors, or null
-  std::int64_t cols = 0;                      ///< columns of the whole matrix
-  std::int64_t panel_begin = 0, panel_end = 0;
-  float* y = nullptr;  ///< row 0 of the destination, a BlockedView
-  std::int64_t y_stride = 0;
-  std::int64_t block_cols = 0;
-  std::int64_t block_stride = 0;
-  float* scratch = nullptr;  ///< `project_scratch_floats`
+  const PanelRun* runs = nullptr;
+  std::int64_t run_count = 0;
+  Ask ask = Ask::far;  ///< see ProjectVariant, as are the next two
+  bool pack_late = false;
+  bool ask_for_y = false;
+  float* scratch = nullptr;  ///< `project_scratch_floats`, for the panels of all runs together
 };
 
-/// Streaming attention for some query rows of one head over its packed keys and values.
+/// Streaming attention for some query rows of one head over its packed keys.
 struct AttendTask {
   const float* q = nullptr;  ///< row 0 of the head
   std::int64_t q_stride = 0;
   const float* keys = nullptr;    ///< panels of `key_panel` keys, each `head_dim x key_panel`
-  const float* values = nullptr;  ///< panels of columns, each `tokens x panel width`
-  float* out = nullptr;           ///< row 0 of the head's slice
+  const float* values = nullptr;  ///< row 0 of the head, or panels of columns
+  /// Floats from one key's values to the next. 0: they lie in panels, each `tokens x panel width`.
+  std::int64_t value_stride = 0;
+  float* out = nullptr;  ///< row 0 of the head's slice
   std::int64_t out_stride = 0;
   std::int64_t tokens = 0;
   std::int64_t head_dim = 0;

@@ -1,36 +1,52 @@
 // The projection over an executor: which blocks of tiles and panels become tasks.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "core/aligned_buffer.hpp"
 #include "core/executor.hpp"
 #include "core/head_view.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_matrix.hpp"
+#include "simd/variants.hpp"
 
 namespace headroom::simd {
 
-/// `Y = X W (+ b)` for a fixed number of rows, cut into tasks at set-up. The cut depends on the
-/// number of slots, the bits of the result do not: each element is one chain over the depth.
-class BlockedProduct {
+/// Products `Y = X W (+ b)` of one X with a fixed number of rows, cut into tasks at set-up. A task
+/// packs its rows of X once for all products that it has a part of. The cut depends on the number
+/// of slots, the bits of the result do not: each element is one chain over the depth.
+class BlockedProducts {
  public:
-  BlockedProduct(const KernelTable& kernels, PackedMatrix weights, std::int64_t rows, int slots);
+  /// @param weights at least one matrix, all of the same depth
+  BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights, std::int64_t rows,
+                  const Executor& executor, const ProjectVariant& variant);
 
-  void run(const Executor& executor, ConstMatrixView x, const BlockedView& y);
+  /// @param y one per matrix
+  void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
 
-  std::int64_t packed_bytes() const { return weights_.bytes(); }
+  std::int64_t packed_bytes() const;
   std::int64_t workspace_bytes() const { return scratch_.bytes(); }
 
  private:
+  std::int64_t first_panel(std::int64_t panel_task) const;
+  std::int64_t collect_runs(std::int64_t panel_task, std::span<const BlockedView> y,
+                            PanelRun* runs) const;
+
   const KernelTable* kernels_;
-  PackedMatrix weights_;
+  std::vector<PackedMatrix> weights_;
+  std::vector<std::int64_t> starts_;  ///< first panel of each matrix, counted over all; and the end
+  ProjectVariant variant_;
   std::int64_t rows_ = 0;
+  double seconds_ = 0;  ///< of a run on one thread, about
   std::int64_t tiles_ = 0;
   std::int64_t stage_depth_ = 0;
   std::int64_t row_tasks_ = 0;
   std::int64_t panel_tasks_ = 0;
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
+  std::vector<PanelRun> runs_;  ///< of each slot's task
 };
 
 }  // namespace headroom::simd

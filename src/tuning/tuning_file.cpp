@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,8 @@ using nlohmann::ordered_json;
 constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
 constexpr std::size_t kMaxShapes = 100'000;
 constexpr std::size_t kMaxCandidates = 1000;
-constexpr const char* kNext = "create it again with headroom pick --emit json";
+constexpr std::size_t kMaxKernels = 1000;
+constexpr const char* kNext = "create it again with headroom pick --emit json or headroom tune";
 
 Candidate read_candidate(const JsonFields& fields) {
   Candidate candidate;
@@ -40,6 +42,17 @@ TuningFile read_fields(const JsonFields& file) {
   tuning.version = file.text("headroom");
   const JsonFields machine = file.object("machine");
   tuning.machine = {machine.text("processor"), machine.text("architecture")};
+  // Either part may be missing, but not both.
+  if (file.has("kernels")) {
+    for (const JsonFields& fields : file.objects("kernels", kMaxKernels)) {
+      TunedKernels& tuned = tuning.kernels.emplace_back();
+      tuned.isa = fields.text("isa");
+      tuned.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
+      tuned.variant = fields.text("variant");
+      if (tuned.variant.empty()) fields.fail("variant", "the name of a variant");
+    }
+  }
+  if (!tuning.kernels.empty() && !file.has("shapes")) return tuning;
   for (const JsonFields& fields : file.objects("shapes", kMaxShapes)) {
     TunedShape& tuned = tuning.shapes.emplace_back();
     tuned.shape = shape_from_json(fields.object("shape"));
@@ -56,7 +69,22 @@ std::string_view major_and_minor(std::string_view version) {
   return dot == std::string_view::npos ? version : version.substr(0, version.find('.', dot + 1));
 }
 
+// In doublings, so that one thread is as far from 2 as 8 are from 4.
+double distance(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
+
 }  // namespace
+
+const TunedKernels* TuningFile::kernels_for(std::string_view isa, int threads) const {
+  const TunedKernels* nearest = nullptr;
+  for (const TunedKernels& tuned : kernels) {
+    if (tuned.isa != isa) continue;
+    if (nearest == nullptr ||
+        distance(tuned.threads, threads) < distance(nearest->threads, threads)) {
+      nearest = &tuned;
+    }
+  }
+  return nearest;
+}
 
 Machine this_machine() { return {machine::processor_name(), machine::processor_architecture()}; }
 

@@ -1,5 +1,6 @@
-// A tuning file: how long each candidate took for some shapes on one machine. `headroom pick --emit
-// json` writes it, and backend `auto` reads it.
+// A tuning file: how long each candidate took for some shapes on one machine, which `headroom pick
+// --emit json` writes and backend `auto` reads; and the fastest variants of the kernels, which
+// `headroom tune` writes and every layer reads.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,21 @@ struct TunedShape {
   std::vector<Candidate> candidates;  ///< at least one
 };
 
+/// The variant of the kernels that was fastest for a level and a number of threads.
+struct TunedKernels {
+  std::string isa;
+  int threads = 1;
+  std::string variant;
+};
+
 struct TuningFile {
   std::string version;  ///< of the headroom that measured
   Machine machine;
-  std::vector<TunedShape> shapes;  ///< at least one
+  std::vector<TunedShape> shapes;     ///< for `auto`; empty if only kernels were measured
+  std::vector<TunedKernels> kernels;  ///< empty if only backends were measured
+
+  /// The entry of that level with the nearest number of threads; null if there is none.
+  const TunedKernels* kernels_for(std::string_view isa, int threads) const;
 };
 
 /// Unknown fields are ignored.

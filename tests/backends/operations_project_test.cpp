@@ -58,12 +58,11 @@ class Data {
   }
 
   ProjectionSpec spec() const {
-    ProjectionSpec spec;
-    spec.rows = problem_.rows;
-    spec.block_cols = problem_.block_cols;
-    spec.weights = {ConstMatrixView{weights_.data(), problem_.depth, cols(), weight_stride()}};
-    if (problem_.biased) spec.biases = {bias_.data()};
-    return spec;
+    ProductSpec product;
+    product.block_cols = problem_.block_cols;
+    product.weights = {ConstMatrixView{weights_.data(), problem_.depth, cols(), weight_stride()}};
+    if (problem_.biased) product.biases = {bias_.data()};
+    return {problem_.rows, {product}};
   }
 
   /// `x W (+ b)` in double, and the sum of its terms' absolute values.
@@ -169,18 +168,19 @@ TEST_P(OperationProject, PutsSeveralMatricesSideBySide) {
   fill_integers(x, 4);
   fill_integers(weights, 5);
   fill_integers(bias, 6);
-  ProjectionSpec fused{rows, {}, {}, head_dim};
+  ProductSpec fused{{}, {}, head_dim};
   const Activations wide(backend_->head_layout(), rows, 3 * heads, head_dim);
   std::vector<float> y(static_cast<std::size_t>(wide.size()));
   for (std::int64_t m = 0; m < 3; ++m) {
     fused.weights.push_back({weights.data() + m * depth * width, depth, width, width});
     fused.biases.push_back(bias.data() + m * width);
   }
-  backend_->make_projection(fused)->run({x.data(), rows, depth, depth}, wide.view(y.data()));
+  backend_->make_projection({rows, {fused}})
+      ->run({x.data(), rows, depth, depth}, wide.view(y.data()));
   const Activations narrow(backend_->head_layout(), rows, heads, head_dim);
   for (std::int64_t m = 0; m < 3; ++m) {
     const auto at = static_cast<std::size_t>(m);
-    const ProjectionSpec one{rows, {fused.weights[at]}, {fused.biases[at]}, head_dim};
+    const ProjectionSpec one{rows, {{{fused.weights[at]}, {fused.biases[at]}, head_dim}}};
     std::vector<float> part(static_cast<std::size_t>(narrow.size()));
     backend_->make_projection(one)->run({x.data(), rows, depth, depth}, narrow.view(part.data()));
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -190,6 +190,34 @@ TEST_P(OperationProject, PutsSeveralMatricesSideBySide) {
         ASSERT_TRUE(std::equal(left, left + head_dim, right))
             << "matrix " << m << " row " << r << " head " << h;
       }
+    }
+  }
+}
+
+// As the wrapper gives them: products of their own over one input, which may be prepared once.
+TEST_P(OperationProject, SeveralProductsOfOneInputGiveTheBitsOfEach) {
+  const std::int64_t depth = 800;
+  for (const std::int64_t rows : {1, 5, 57}) {
+    std::vector<float> x(static_cast<std::size_t>(rows * depth));
+    fill_gaussian(x, 14);
+    const ConstMatrixView input{x.data(), rows, depth, depth};
+    ProjectionSpec all{rows, {}};
+    std::vector<std::vector<float>> weights, y;
+    std::vector<BlockedView> to;
+    for (const std::int64_t width : {64, 1, 33, 64, 64, 7, 128}) {
+      std::vector<float>& matrix = weights.emplace_back(static_cast<std::size_t>(depth * width));
+      fill_gaussian(matrix, static_cast<std::uint32_t>(20 + width));
+      all.products.push_back({{{matrix.data(), depth, width, width}}, {}, width});
+      const Activations activations(backend_->head_layout(), rows, 1, width);
+      to.push_back(activations.view(y.emplace_back(static_cast<std::size_t>(rows * width)).data()));
+    }
+    backend_->make_projection(all)->run(input, to);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      std::vector<float> alone(y[i].size());
+      BlockedView view = to[i];
+      view.data = alone.data();
+      backend_->make_projection({rows, {all.products[i]}})->run(input, view);
+      ASSERT_TRUE(same_bits(y[i], alone)) << rows << " rows, product " << i;
     }
   }
 }
@@ -275,8 +303,9 @@ TEST(NaiveProject, ColumnsDoNotDependOnTheirNeighbours) {
   backend->make_projection(data.spec())->run(data.x(), data.y());
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     ProjectionSpec narrow = data.spec();
-    narrow.weights[0].data += b * problem.block_cols;
-    narrow.weights[0].cols = problem.block_cols;
+    ConstMatrixView& columns = narrow.products[0].weights[0];
+    columns.data += b * problem.block_cols;
+    columns.cols = problem.block_cols;
     const Activations activations(backend->head_layout(), problem.rows, 1, problem.block_cols);
     std::vector<float> y(static_cast<std::size_t>(activations.size()));
     backend->make_projection(narrow)->run(data.x(), activations.view(y.data()));

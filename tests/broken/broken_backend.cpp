@@ -12,10 +12,12 @@ using namespace headroom;
 
 class WrongProjection final : public Projection {
  public:
-  void run(ConstMatrixView x, const BlockedView& y) override {
-    for (std::int64_t row = 0; row < y.rows; ++row) {
-      for (std::int64_t block = 0; block < y.blocks; ++block) {
-        std::fill_n(y.at(row, block), y.block_cols, x.row(row)[0]);
+  void run(ConstMatrixView x, std::span<const BlockedView> all) override {
+    for (const BlockedView& y : all) {
+      for (std::int64_t row = 0; row < y.rows; ++row) {
+        for (std::int64_t block = 0; block < y.blocks; ++block) {
+          std::fill_n(y.at(row, block), y.block_cols, x.row(row)[0]);
+        }
       }
     }
   }

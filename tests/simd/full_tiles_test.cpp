@@ -38,10 +38,14 @@ TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {
     const Matrix x = uniform_matrices(GetParam(), kDepth, 1, 1).front();
     const Matrix w = uniform_matrices(kDepth, cols, 1, 2).front();
     const auto run = [&](const KernelTable& kernels) {
-      BlockedProduct product(kernels, PackedMatrix({w.view()}, {}, kernels.lanes, executor_),
-                             x.rows, 1);
+      std::vector<PackedMatrix> weights;
+      weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels.lanes,
+                           executor_);
+      BlockedProducts products(kernels, std::move(weights), x.rows, executor_,
+                               project_variants(kernels.isa).front());
       Matrix y(x.rows, cols);
-      product.run(executor_, x.view(), {y.values.data(), y.rows, cols, 1, cols, 0});
+      const BlockedView all{y.values.data(), y.rows, cols, 1, cols, 0};
+      products.run(executor_, x.view(), {&all, 1});
       return y.values;
     };
     const std::vector<float> found = run(full_tiles::kTable);
@@ -58,7 +62,7 @@ TEST_P(FullTiles, AttentionHasTheBitsOfLowOnes) {
     shape.causal = causal;
     const std::vector<Matrix> qkv = uniform_matrices(shape.tokens, shape.d_out, 3, 3);
     const auto run = [&](const KernelTable& kernels) {
-      StreamingAttention attention(kernels, shape, 1);
+      StreamingAttention attention(kernels, shape, executor_);
       const auto heads = [&](const Matrix& matrix) {
         return ConstBlockedView{matrix.values.data(), shape.tokens, shape.d_out, 3, 21, 21};
       };

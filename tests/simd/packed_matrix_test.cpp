@@ -15,8 +15,9 @@ namespace {
 /// A thread for each task, the last task first.
 class ThreadExecutor final : public Executor {
  public:
+  using Executor::run;
   int slots() const override { return 1; }
-  void run(std::int64_t count, TaskRef task) const override {
+  void run(std::int64_t count, TaskRef task, double) const override {
     for (std::int64_t i = count - 1; i >= 0; --i) {
       std::jthread([&] { task(i, 0); }).join();
       done_.push_back(i);

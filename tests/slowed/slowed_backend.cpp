@@ -33,7 +33,7 @@ void slowed(const Work& work) {
 class SlowedProjection final : public Projection {
  public:
   explicit SlowedProjection(std::unique_ptr<Projection> real) : real_(std::move(real)) {}
-  void run(ConstMatrixView x, const BlockedView& y) override {
+  void run(ConstMatrixView x, std::span<const BlockedView> y) override {
     slowed([&] { real_->run(x, y); });
   }
   OperationCosts costs() const override { return real_->costs(); }

@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 
 #include "backends/backend.hpp"
+#include "backends/one_by_one.hpp"
 #include "backends/onednn/head_attention.hpp"
 #include "backends/onednn/projection.hpp"
 
@@ -20,8 +21,11 @@ class OnednnBackend final : public headroom::Backend {
   headroom::HeadLayout head_layout() const override { return headroom::HeadLayout::token_major; }
   std::unique_ptr<headroom::Projection> make_projection(
       const headroom::ProjectionSpec& spec) override {
-    return onednn::with_bad_alloc(
-        [&] { return std::make_unique<onednn::OnednnProjection>(threads_, scratch_, spec); });
+    return onednn::with_bad_alloc([&] {
+      return headroom::one_by_one(spec, [&](const headroom::ProductSpec& product) {
+        return onednn::OnednnProduct(threads_, scratch_, spec.rows, product);
+      });
+    });
   }
   std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Shape& shape) override {
     return onednn::with_bad_alloc(
@@ -75,6 +79,7 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   // First, because it also finds out whether there is memory for what follows.
   onednn::start_threads(config.threads);
   onednn::limit_isa(config.isa);
+  onednn::prepare_general_product();
   return std::make_unique<OnednnBackend>(config.threads);
 }
 

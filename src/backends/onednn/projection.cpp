@@ -22,11 +22,11 @@ bool is_dense(const BlockedView& y) {
 // oneDNN's fast kernels need x and Y without gaps between rows; for any other stride it falls back
 // to kernels that take twice as long. Copying the rows costs a few tenths of a per cent, so views
 // with gaps, such as a head's columns of a wider matrix, go through dense scratch memory.
-OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> scratch,
-                                   const ProjectionSpec& spec)
+OnednnProduct::OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch, std::int64_t rows,
+                             const ProductSpec& spec)
     : threads_(threads),
       scratch_(std::move(scratch)),
-      rows_(spec.rows),
+      rows_(rows),
       depth_(spec.weights.front().rows),
       cols_(total_cols(spec.weights)) {
   if (rows_ == 0) return;
@@ -58,7 +58,7 @@ OnednnProjection::OnednnProjection(int threads, std::shared_ptr<SharedScratch> s
       scratch_->reserve(SharedScratch::Use::output, rows_ * cols_);
 }
 
-void OnednnProjection::pack_weights(const ProjectionSpec& spec, const memory::desc& packed) {
+void OnednnProduct::pack_weights(const ProductSpec& spec, const memory::desc& packed) {
   packed_ = AlignedBuffer(floats_of(packed));
   weights_ = memory(packed, device_.engine, packed_.data());
   ConstMatrixView whole = spec.weights.front();
@@ -75,7 +75,7 @@ void OnednnProjection::pack_weights(const ProjectionSpec& spec, const memory::de
   device_.stream.wait();
 }
 
-void OnednnProjection::run(ConstMatrixView x, const BlockedView& y) {
+void OnednnProduct::run(ConstMatrixView x, const BlockedView& y) {
   if (rows_ == 0) return;
   const ThreadCount count(threads_);
   const float* input = x.data;
@@ -98,7 +98,7 @@ void OnednnProjection::run(ConstMatrixView x, const BlockedView& y) {
   });
 }
 
-void OnednnProjection::multiply(const float* x, float* y) {
+void OnednnProduct::multiply(const float* x, float* y) {
   x_.set_data_handle(const_cast<float*>(x));
   y_.set_data_handle(y);
   scratchpad_.set_data_handle(scratch_->data(SharedScratch::Use::primitive));
@@ -114,7 +114,7 @@ void OnednnProjection::multiply(const float* x, float* y) {
   }
 }
 
-OperationCosts OnednnProjection::costs() const {
+OperationCosts OnednnProduct::costs() const {
   return {packed_.bytes() + bias_.bytes(), workspace_bytes_, provenance_};
 }
 

@@ -9,14 +9,15 @@
 
 namespace headroom::onednn {
 
-class OnednnProjection final : public Projection {
+class OnednnProduct {
  public:
-  OnednnProjection(int threads, std::shared_ptr<SharedScratch> scratch, const ProjectionSpec& spec);
-  void run(ConstMatrixView x, const BlockedView& y) override;
-  OperationCosts costs() const override;
+  OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch, std::int64_t rows,
+                const ProductSpec& spec);
+  void run(ConstMatrixView x, const BlockedView& y);
+  OperationCosts costs() const;
 
  private:
-  void pack_weights(const ProjectionSpec& spec, const dnnl::memory::desc& packed);
+  void pack_weights(const ProductSpec& spec, const dnnl::memory::desc& packed);
   void multiply(const float* x, float* y);
 
   int threads_;

@@ -8,9 +8,9 @@
 
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
 
-TextbookProjection::TextbookProjection(const textbook::Kernels& kernels, std::string provenance,
-                                       const ProjectionSpec& spec)
-    : kernels_(kernels),
+TextbookProduct::TextbookProduct(const textbook::Kernels& kernels, std::string provenance,
+                                 const ProductSpec& spec)
+    : kernels_(&kernels),
       provenance_(std::move(provenance)),
       depth_(spec.weights.front().rows),
       weights_(side_by_side(spec.weights)) {
@@ -19,7 +19,7 @@ TextbookProjection::TextbookProjection(const textbook::Kernels& kernels, std::st
   }
 }
 
-void TextbookProjection::run(ConstMatrixView x, const BlockedView& y) {
+void TextbookProduct::run(ConstMatrixView x, const BlockedView& y) {
   textbook::ProjectArgs args{};
   args.x = x.data;
   args.x_row_stride = x.row_stride;
@@ -32,10 +32,10 @@ void TextbookProjection::run(ConstMatrixView x, const BlockedView& y) {
   args.depth = depth_;
   args.blocks = y.blocks;
   args.block_cols = y.block_cols;
-  kernels_.project(args);
+  kernels_->project(args);
 }
 
-OperationCosts TextbookProjection::costs() const {
+OperationCosts TextbookProduct::costs() const {
   return {weights_.bytes() + bias_.bytes(), 0, provenance_};
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "backends/one_by_one.hpp"
 #include "backends/textbook/textbook.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/dropout.hpp"
@@ -16,15 +17,15 @@
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
 
 /// Owns a row-major copy of the matrices of a spec, side by side.
-class TextbookProjection final : public Projection {
+class TextbookProduct {
  public:
-  TextbookProjection(const textbook::Kernels& kernels, std::string provenance,
-                     const ProjectionSpec& spec);
-  void run(ConstMatrixView x, const BlockedView& y) override;
-  OperationCosts costs() const override;
+  TextbookProduct(const textbook::Kernels& kernels, std::string provenance,
+                  const ProductSpec& spec);
+  void run(ConstMatrixView x, const BlockedView& y);
+  OperationCosts costs() const;
 
  private:
-  const textbook::Kernels& kernels_;
+  const textbook::Kernels* kernels_;
   std::string provenance_;
   std::int64_t depth_ = 0;
   AlignedBuffer weights_;
@@ -58,7 +59,9 @@ class TextbookBackend final : public Backend {
 
   HeadLayout head_layout() const override { return HeadLayout::token_major; }
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
-    return std::make_unique<TextbookProjection>(kernels_, provenance_, spec);
+    return one_by_one(spec, [this](const ProductSpec& product) {
+      return TextbookProduct(kernels_, provenance_, product);
+    });
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
     return std::make_unique<TextbookAttention>(kernels_, provenance_, shape);

@@ -27,6 +27,7 @@ const BackendFacts& facts() {
     kernels.gflops = 70;
     kernels.narrow_share = 0.8;
     kernels.attend_bytes = simd::attend_bytes;
+    kernels.kernel_variants = simd::kernel_variants;
     kernels.preference = 10;
     kernels.build_packages = {"libxsimd-dev"};
     return kernels;
@@ -35,7 +36,7 @@ const BackendFacts& facts() {
 }
 
 std::unique_ptr<Backend> make(const BackendConfig& config) {
-  return simd::make_simd_backend(config.isa, std::make_unique<SerialExecutor>());
+  return simd::make_simd_backend(config, std::make_unique<SerialExecutor>());
 }
 
 }  // namespace

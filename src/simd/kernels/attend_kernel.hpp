@@ -56,8 +56,8 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const TileState& tile,
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, false, kPanel>(
-      acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, 0, task.head_dim);
+  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
+                                   0, task.head_dim, kPanel);
   const bool masked = k + NV * kLanes > block.common;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
@@ -135,18 +135,20 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const TileState& tile,
   }
 }
 
-/// One panel of the output: out += weights * values. Keys that only some rows may see are added row
-/// by row, so that a NaN in a masked value cannot leak through a weight of 0.
+/// One panel of the output: out += weights * values, whose rows are `stride` apart. Keys that only
+/// some rows may see are added row by row, so that a NaN in a masked value cannot leak through a
+/// weight of 0.
 template <int MR, int NV>
 HEADROOM_INLINE void add_values(const TileState& tile, const KeyBlock& block, const float* weights,
-                                const float* values, float* out, std::int64_t cols, bool causal) {
+                                const float* values, std::int64_t stride, float* out,
+                                std::int64_t cols, bool causal) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + r * cols + v * kLanes);
   }
-  accumulate<MR, NV, false>(acc, weights, values, 0, block.common);
+  accumulate<MR, NV, Ask::nothing>(acc, weights, values, 0, block.common, stride);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
@@ -162,7 +164,7 @@ HEADROOM_INLINE void add_values(const TileState& tile, const KeyBlock& block, co
     for (std::int64_t k = block.common; k < end; ++k) {
       const Vec weight(weights[score_at<MR>(k, r)]);
       for (int v = 0; v < NV; ++v) {
-        sum[v] = multiply_add(weight, load(values + (k * NV + v) * kLanes), sum[v]);
+        sum[v] = multiply_add(weight, load(values + k * stride + v * kLanes), sum[v]);
       }
     }
     for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, sum[v]);
@@ -178,13 +180,14 @@ template <int MR>
   raise_maximum(task, tile, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
   for (std::int64_t c = 0; c < cols; c += kPanel) {
-    const float* panel = task.values + c * task.tokens;
-    if (cols - c == kLanes) {
-      add_values<MR, 1>(tile, block, scores, panel + block.begin * kLanes, tile.out + c, cols,
-                        task.causal);
+    const bool narrow = cols - c == kLanes;
+    const bool in_place = task.value_stride != 0;
+    const std::int64_t stride = in_place ? task.value_stride : narrow ? kLanes : kPanel;
+    const float* panel = task.values + (in_place ? c : c * task.tokens) + block.begin * stride;
+    if (narrow) {
+      add_values<MR, 1>(tile, block, scores, panel, stride, tile.out + c, cols, task.causal);
     } else {
-      add_values<MR, 2>(tile, block, scores, panel + block.begin * kPanel, tile.out + c, cols,
-                        task.causal);
+      add_values<MR, 2>(tile, block, scores, panel, stride, tile.out + c, cols, task.causal);
     }
   }
 }

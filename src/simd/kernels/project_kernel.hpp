@@ -8,7 +8,7 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 /// Width in vectors of the widest tile for few rows: no more accumulators than a full tile has, but
 /// enough independent chains to hide the latency of a multiply-add.
 template <int MR>
-inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 8
+inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePanels
                                     : MR * 4 <= 2 * kTileRows ? 4
                                                               : 2;
 
@@ -35,42 +35,42 @@ struct Destination {
 };
 
 template <int NV>
-HEADROOM_INLINE Destination<NV> find_destination(const ProjectTask& task, const TileCall& call) {
+HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const TileCall& call) {
   Destination<NV> to;
   to.whole = true;
-  std::int64_t block = call.column / task.block_cols;  // one division per tile, because it is slow
-  std::int64_t inside = call.column - block * task.block_cols;
+  std::int64_t block = call.column / run.block_cols;  // one division per tile, because it is slow
+  std::int64_t inside = call.column - block * run.block_cols;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
-    to.y[v] = task.y + call.row * task.y_stride + block * task.block_stride + inside;
-    to.whole = to.whole && inside + kLanes <= task.block_cols;
+    to.y[v] = run.y + call.row * run.y_stride + block * run.block_stride + inside;
+    to.whole = to.whole && inside + kLanes <= run.block_cols;
     inside += kLanes;
-    while (inside >= task.block_cols) {
-      inside -= task.block_cols;
+    while (inside >= run.block_cols) {
+      inside -= run.block_cols;
       ++block;
     }
   }
   return to;
 }
 
-/// Copies finished rows from the tile's partial sums, each as runs that end where a head ends.
+/// Copies finished rows from the tile's partial sums, each in pieces that end where a head ends.
 template <int NV>
-[[gnu::noinline]] void scatter_tile(const ProjectTask& task, const TileCall& call, int rows) {
+[[gnu::noinline]] void scatter_tile(const PanelRun& run, const TileCall& call, int rows) {
   const std::int64_t end =
-      call.column + NV * kLanes < task.cols ? call.column + NV * kLanes : task.cols;
+      call.column + NV * kLanes < run.cols ? call.column + NV * kLanes : run.cols;
   for (std::int64_t column = call.column; column < end;) {
-    const std::int64_t block = column / task.block_cols;
-    const std::int64_t block_end = (block + 1) * task.block_cols;
-    const std::int64_t run_end = block_end < end ? block_end : end;
+    const std::int64_t block = column / run.block_cols;
+    const std::int64_t block_end = (block + 1) * run.block_cols;
+    const std::int64_t piece_end = block_end < end ? block_end : end;
     const float* from = call.partial + (column - call.column);
-    float* to = task.y + call.row * task.y_stride + block * task.block_stride + column -
-                block * task.block_cols;
+    float* to = run.y + call.row * run.y_stride + block * run.block_stride + column -
+                block * run.block_cols;
     for (int r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < run_end - column; ++i) to[i] = from[i];
+      for (std::int64_t i = 0; i < piece_end - column; ++i) to[i] = from[i];
       from += NV * kLanes;
-      to += task.y_stride;
+      to += run.y_stride;
     }
-    column = run_end;
+    column = piece_end;
   }
 }
 
@@ -85,8 +85,8 @@ HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* parti
   }
 }
 
-template <int MR, int NV>
-HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
+template <int MR, int NV, Ask kAsk>
+HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall& call) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
@@ -100,42 +100,43 @@ HEADROOM_INLINE void run_tile(const ProjectTask& task, const TileCall& call) {
     }
   }
   // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
-  accumulate<MR, NV, NV <= 2>(acc, call.a, call.b, call.panel_stride, call.depth);
+  accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
+                                                    call.depth);
   if (call.last) {
-    const Destination<NV> to = find_destination<NV>(task, call);
+    const Destination<NV> to = find_destination<NV>(run, call);
     if (to.whole) {
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 16
-        for (int v = 0; v < NV; ++v) store(to.y[v] + r * task.y_stride, acc.v[r][v]);
+        for (int v = 0; v < NV; ++v) store(to.y[v] + r * run.y_stride, acc.v[r][v]);
       }
       return;
     }
   }
   store_partial(acc, call.partial);
-  if (call.last) scatter_tile<NV>(task, call, MR);
+  if (call.last) scatter_tile<NV>(run, call, MR);
 }
 
 /// One stage of the depth for all tiles of the task.
 struct Stage {
+  std::int64_t whole_depth = 0;  ///< of all stages together
   std::int64_t begin = 0;
   std::int64_t depth = 0;
   bool first = true, last = true;
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
-template <int MR>
-[[gnu::noinline]] std::int64_t run_panels(const ProjectTask& task, const Stage& stage,
-                                          const float* a, std::int64_t row, std::int64_t panel,
-                                          float* partial) {
+template <int MR, Ask kAsk>
+[[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
+                                          std::int64_t row, std::int64_t panel, float* partial) {
   const std::int64_t column = panel * kPanel;
-  const bool narrow = task.cols - column <= kLanes;
+  const bool narrow = run.cols - column <= kLanes;
   const std::int64_t width = narrow ? kLanes : kPanel;
   const TileCall call{a,
-                      task.panels + column * task.depth + stage.begin * width,
-                      task.depth * kPanel,
+                      run.panels + column * stage.whole_depth + stage.begin * width,
+                      stage.whole_depth * kPanel,
                       stage.depth,
-                      task.bias != nullptr ? task.bias + column : nullptr,
+                      run.bias != nullptr ? run.bias + column : nullptr,
                       partial,
                       stage.first,
                       stage.last,
@@ -143,52 +144,112 @@ template <int MR>
                       column};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
-    run_tile<MR, 1>(task, call);
+    run_tile<MR, 1, kAsk>(run, call);
     return 1;
   }
   if constexpr (kWide > 2) {
-    // All of the wide tile's panels must be full ones.
-    const std::int64_t wide_end = column + kWide / 2 * kPanel;
-    if (panel + kWide / 2 <= task.panel_end && task.cols > wide_end - kLanes) {
-      run_tile<MR, kWide>(task, call);
+    // All of a wide tile's panels must be full ones.
+    const auto fits = [&](std::int64_t panels) __attribute__((always_inline)) {
+      return panel + panels <= run.panel_end && run.cols > column + panels * kPanel - kLanes;
+    };
+    if (fits(kWide / 2)) {
+      run_tile<MR, kWide, kAsk>(run, call);
       return kWide / 2;
     }
+    if constexpr (kWide > 4) {
+      if (fits(2)) {
+        run_tile<MR, 4, kAsk>(run, call);
+        return 2;
+      }
+    }
   }
-  run_tile<MR, 2>(task, call);
+  run_tile<MR, 2, kAsk>(run, call);
   return 1;
+}
+
+/// All panels of a group, which is less than a run.
+template <int MR, Ask kAsk>
+HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
+                               std::int64_t row, float* partial) {
+  for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
+    p += run_panels<MR, kAsk>(group, stage, a, row, p,
+                              partial + (p - group.panel_begin) * kTileRows * kPanel);
+  }
+}
+
+/// Low tiles are few, and take several panels at a time: they know one way only.
+template <int MR>
+HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
+                               std::int64_t row, float* partial, Ask ask) {
+  if constexpr (MR > kTileRows / 2) {
+    if (ask == Ask::near) return run_group<MR, Ask::near>(group, stage, a, row, partial);
+  }
+  run_group<MR, Ask::far>(group, stage, a, row, partial);
+}
+
+/// The first head of the group that it reaches into is enough: the rest follows it or is a new
+/// head.
+HEADROOM_INLINE void ask_for_y(const PanelRun& group, std::int64_t row, std::int64_t rows) {
+  const std::int64_t column = group.panel_begin * kPanel;
+  const std::int64_t block = column / group.block_cols;
+  const std::int64_t inside = column - block * group.block_cols;
+  const std::int64_t rest = group.block_cols - inside;
+  const std::int64_t wanted = (group.panel_end - group.panel_begin) * kPanel;
+  const std::int64_t width = wanted < rest ? wanted : rest;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* to = group.y + (row + r) * group.y_stride + block * group.block_stride + inside;
+    for (std::int64_t c = 0; c < width; c += kChunk) __builtin_prefetch(to + c, 1, 3);
+  }
+}
+
+/// A group of panels of one run, for all tiles of the task.
+HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
+                                   const PanelRun& group, float* packed, float* partials,
+                                   std::int64_t partial_panels, bool first_group) {
+  const std::int64_t first_row = tile_begin(task.rows, task.tiles, task.tile_begin);
+  const std::int64_t padded = (stage.depth + kChunk - 1) / kChunk * kChunk;
+  const auto pack = [&](std::int64_t t) __attribute__((always_inline)) {
+    const std::int64_t row = tile_begin(task.rows, task.tiles, t);
+    pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride,
+              tile_begin(task.rows, task.tiles, t + 1) - row, stage.depth,
+              packed + (row - first_row) * padded);
+  };
+  if (first_group && !task.pack_late) {
+    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) pack(t);
+  }
+  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+    const std::int64_t row = tile_begin(task.rows, task.tiles, t);
+    const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
+    if (first_group && task.pack_late) pack(t);
+    if (stage.last && task.ask_for_y) ask_for_y(group, row, rows);
+    const Ask ask = t == task.tile_begin ? Ask::far : task.ask;
+    const float* tile = packed + (row - first_row) * padded;
+    float* partial = partials + (t - task.tile_begin) * partial_panels * kTileRows * kPanel;
+    with_rows(
+        rows, [&]<int MR>() __attribute__((always_inline)) {
+          run_group<MR>(group, stage, tile, row, partial, ask);
+        });
+  }
 }
 
 HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, float* packed,
                                    float* partials) {
-  const std::int64_t first_row = tile_begin(task.rows, task.tiles, task.tile_begin);
-  const std::int64_t padded = (stage.depth + kChunk - 1) / kChunk * kChunk;
-  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    const std::int64_t row = tile_begin(task.rows, task.tiles, t);
-    const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
-    pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride, rows, stage.depth,
-              packed + (row - first_row) * padded);
+  std::int64_t panels = 0;
+  for (std::int64_t r = 0; r < task.run_count; ++r) {
+    panels += task.runs[r].panel_end - task.runs[r].panel_begin;
   }
   // A panel's stage stays in the nearest cache while the tiles of packed rows pass over it. Tiles
   // of few rows take several panels at a time. The tiles of a task differ by at most one row, so
   // they may take different numbers of panels: each walks the panels on its own.
-  const std::int64_t group = 4;  // panels of the widest tile
-  for (std::int64_t g = task.panel_begin; g < task.panel_end; g += group) {
-    const std::int64_t end = g + group < task.panel_end ? g + group : task.panel_end;
-    ProjectTask part = task;
-    part.panel_end = end;
-    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      const std::int64_t row = tile_begin(task.rows, task.tiles, t);
-      const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
-      float* partial = partials + ((t - task.tile_begin) * (task.panel_end - task.panel_begin) +
-                                   (g - task.panel_begin)) *
-                                      kTileRows * kPanel;
-      with_rows(
-          rows, [&]<int MR>() __attribute__((always_inline)) {
-            for (std::int64_t p = g; p < end;) {
-              p += run_panels<MR>(part, stage, packed + (row - first_row) * padded, row, p,
-                                  partial + (p - g) * kTileRows * kPanel);
-            }
-          });
+  bool first_group = true;
+  for (std::int64_t r = 0; r < task.run_count; ++r) {
+    PanelRun group = task.runs[r];
+    for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
+      const std::int64_t end = group.panel_begin + kMostTilePanels;
+      group.panel_end = end < task.runs[r].panel_end ? end : task.runs[r].panel_end;
+      project_group(task, stage, group, packed, partials, panels, first_group);
+      partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
+      first_group = false;
     }
   }
 }
@@ -201,7 +262,7 @@ inline void project(const ProjectTask& task) {
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
     const std::int64_t rest = task.depth - k;
     const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-    project_stage(task, {k, depth, k == 0, k + depth == task.depth}, packed, partials);
+    project_stage(task, {task.depth, k, depth, k == 0, k + depth == task.depth}, packed, partials);
   }
 }
 

@@ -20,22 +20,28 @@ struct Accumulators {
 template <int NV>
 inline constexpr int kVectorsPerPanel = NV == 1 ? 1 : 2;
 
-/// Prefetch distance of panels in depth steps: 8 KiB of a full AVX-512 panel, because the hardware
-/// prefetcher stops at every 4 KiB page and then waits for memory.
-inline constexpr int kPanelAhead = 64;
-/// Not into the L1, which the rows of the tile need.
-inline constexpr int kIntoL2 = 2;
+/// Asks for the panel's rows some depth steps ahead of the current one. 64 steps are 8 KiB of a
+/// full AVX-512 panel.
+template <int NV, Ask kAsk>
+HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride) {
+  constexpr int kPer = kVectorsPerPanel<NV>;
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) {
+    const float* panel = b + (v / kPer) * panel_stride;
+    if constexpr (kAsk == Ask::far) {
+      __builtin_prefetch(panel + (v % kPer + 64 * kPer) * kLanes, 0, 2);
+    } else if constexpr (kAsk == Ask::near) {
+      __builtin_prefetch(panel + (v % kPer + 16 * kPer) * kLanes, 0, 3);
+    }
+  }
+}
 
-template <int MR, int NV, bool kAskAhead>
+template <int MR, int NV, Ask kAsk>
 HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   Vec bv[NV];
-#pragma GCC unroll 16
-  for (int v = 0; kAskAhead && v < NV; ++v) {
-    __builtin_prefetch(b + (v / kPer) * panel_stride + (v % kPer + kPanelAhead * kPer) * kLanes, 0,
-                       kIntoL2);
-  }
+  ask_ahead<NV, kAsk>(b, panel_stride);
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) bv[v] = load(b + (v / kPer) * panel_stride + (v % kPer) * kLanes);
 #pragma GCC unroll 16
@@ -49,20 +55,21 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds. Its bits
 /// depend neither on its tile nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
-/// @param b rows of `kRow` values of one panel; further panels at `panel_stride`
-/// @tparam kAskAhead prefetch panels, for those that come from beyond the L2
-template <int MR, int NV, bool kAskAhead, int kRow = kVectorsPerPanel<NV>* kLanes>
+/// @param b rows of one panel; further panels at `panel_stride`
+/// @param row from one row of b to the next, in floats
+template <int MR, int NV, Ask kAsk>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
-                                std::int64_t panel_stride, std::int64_t depth) {
+                                std::int64_t panel_stride, std::int64_t depth,
+                                std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
   for (; depth >= kChunk; depth -= kChunk) {
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k)
-      depth_step<MR, NV, kAskAhead>(acc, a + k, b + k * kRow, panel_stride);
+      depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
     a += MR * kChunk;
-    b += kChunk * kRow;
+    b += kChunk * row;
   }
   for (std::int64_t k = 0; k < depth; ++k)
-    depth_step<MR, NV, kAskAhead>(acc, a + k, b + k * kRow, panel_stride);
+    depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
 }
 
 /// Prefetch distance of packing, in floats of a row.

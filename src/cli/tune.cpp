@@ -1,0 +1,72 @@
+#include "tune/tune.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "core/environment_variable.hpp"
+#include "headroom/isa.hpp"
+#include "machine/cores.hpp"
+#include "plan/choices.hpp"
+#include "program/exit_code.hpp"
+#include "program/output_file.hpp"
+#include "program/signals.hpp"
+#include "tune/words.hpp"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kDefaultFile = "headroom-tuning.json";
+
+struct TuneOptions {
+  std::optional<std::string> output, threads, isa;
+  double min_time = 0.03;
+};
+
+std::string path_of(const TuneOptions& options) {
+  if (options.output) return *options.output;
+  const std::string named = environment("HEADROOM_TUNING");
+  return named.empty() ? kDefaultFile : named;
+}
+
+int run(const TuneOptions& options) {
+  tune::TuneSettings settings;
+  settings.isa = select_isa(plan::parse_forced_isa(options.isa));
+  settings.threads = options.threads       ? plan::parse_threads(options.threads)
+                     : allowed_cores() > 1 ? std::vector<int>{1, allowed_cores()}
+                                           : std::vector<int>{1};
+  settings.shapes = tune::default_shapes();
+  settings.min_time = options.min_time;
+  settings.started = [](const std::string& what) { complain("note", "measuring " + what); };
+  settings.stopped = [] { return stop_signal() != 0; };
+  const std::string path = path_of(options);
+  tune::tuning_text(path, {}, settings.isa);  // a file that cannot be kept is an error at once
+  install_signal_handlers();
+  const std::vector<tune::Tuned> tuned = tune::tune_kernels(settings);
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  write_file(path, tune::tuning_text(path, tuned, settings.isa));
+  out().print("{}", tune::to_text(tuned, settings.shapes));
+  out().print("Written to {0}; layers read it with HEADROOM_TUNING={0}\n", path);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_tune(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "measure the variants of the kernels and write the fastest into a tuning file");
+  const auto options = std::make_shared<TuneOptions>();
+  command->add_option("--output", options->output,
+                      "tuning file to write or to add to (default: the one that HEADROOM_TUNING "
+                      "names, or else headroom-tuning.json)");
+  command->add_option("--threads", options->threads,
+                      "numbers of threads (default: 1 and every allowed core)");
+  command->add_option("--min-time", options->min_time, "seconds per sample (default: 0.03)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--isa", options->isa, "instruction set (default: the best available)");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,46 @@
+// How a product streams its operands, as data. No choice changes a bit of a result: every element
+// stays one chain of multiply-adds over the depth.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "headroom/isa.hpp"
+
+namespace headroom::simd {
+
+/// How far ahead a tile asks for its panel.
+enum class Ask : std::uint8_t {
+  nothing,
+  near,  ///< 16 steps, into the L1: for panels that lie in the L2
+  far,   ///< 64 steps, into the L2: for panels from beyond it, because hardware prefetchers stop at
+         ///< the end of each page
+};
+
+struct ProjectVariant {
+  std::string_view name;
+  Ask next = Ask::far;      ///< of the row tiles after the first that passes over a panel
+  bool pack_late = false;   ///< rows are packed right before their tile's first use, not all first
+  bool ask_for_y = false;   ///< write prefetch of a tile's rows of y, before its last stage
+  int tiles_per_task = 12;  ///< 12 x 14 rows x 768 floats are 504 KiB of packed rows in the L2
+  int tasks_per_slot = 8;   ///< on several slots; more balance better, fewer pack x less often
+};
+
+/// The variants of a level, at least one.
+std::span<const ProjectVariant> project_variants(Isa isa);
+
+/// Null for an unknown name.
+const ProjectVariant* find_project_variant(Isa isa, std::string_view name);
+
+/// What the first choice of a variant goes by.
+struct CoreFacts {
+  double multiply_adds_per_cycle = 0;  ///< vectors of the level; 0: unknown
+  std::int64_t l2_bytes = 0;           ///< 0: unknown
+};
+
+/// What is best where nothing was measured on this machine; reports/speed-journal.md has the
+/// figures.
+const ProjectVariant& first_choice(Isa isa, const CoreFacts& core);
+
+}  // namespace headroom::simd

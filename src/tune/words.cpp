@@ -1,0 +1,80 @@
+#include "tune/words.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/regular_file.hpp"
+#include "headroom/error.hpp"
+#include "headroom/version.hpp"
+#include "program/json_text.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom::tune {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
+
+ordered_json kept_of(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return ordered_json::object();
+  const std::string text = read_regular_file(path, kMostBytes);
+  const std::string stale = tuning::stale_reason(tuning::parse_tuning(path, text));
+  if (!stale.empty()) {
+    throw FileError(
+        fmt::format("{}: {}; remove it or name another with --output", path.string(), stale));
+  }
+  return ordered_json::parse(text);
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Tuned>& all, const std::vector<Shape>& shapes) {
+  std::string text;
+  for (const Tuned& tuned : all) {
+    text +=
+        fmt::format("{} thread{} ({}): {} by itself ({})\n", tuned.threads,
+                    tuned.threads == 1 ? "" : "s", tuned.backend, tuned.own_choice, tuned.reason);
+    for (const VariantTimes& times : tuned.others) {
+      for (std::size_t s = 0; s < shapes.size(); ++s) {
+        const judge::Difference& one = times.by_shape[s];
+        text += fmt::format("  {:<12} {:<20} {:.3f} [{:.3f}, {:.3f}] {}\n",
+                            s == 0 ? times.variant : "", shapes[s].id(), one.ratio, one.ci95.low,
+                            one.ci95.high, to_string(one.verdict));
+      }
+    }
+    text += fmt::format("  chosen: {}\n", tuned.chosen);
+  }
+  return text + "Ratios are times over that of the backend's own choice; below 1 is faster.\n";
+}
+
+std::string tuning_text(const std::filesystem::path& path, const std::vector<Tuned>& all, Isa isa) {
+  ordered_json file = kept_of(path);
+  const tuning::Machine here = tuning::this_machine();
+  file["schema"] = tuning::kSchema;
+  file["headroom"] = HEADROOM_VERSION;
+  if (!file.contains("machine")) {
+    file["machine"] = {{"processor", here.processor}, {"architecture", here.architecture}};
+  }
+  ordered_json kernels = ordered_json::array();
+  const ordered_json former = file.value("kernels", ordered_json::array());
+  for (const ordered_json& entry : former) {
+    if (entry["isa"] != to_string(isa)) kernels.push_back(entry);
+  }
+  for (const Tuned& tuned : all) {
+    ordered_json others = ordered_json::array();
+    for (const VariantTimes& times : tuned.others) {
+      others.push_back({{"variant", times.variant}, {"times_its_own_choice", times.mean_ratio()}});
+    }
+    kernels.push_back({{"isa", to_string(isa)},
+                       {"threads", tuned.threads},
+                       {"variant", tuned.chosen},
+                       {"own_choice", tuned.own_choice},
+                       {"others", others}});
+  }
+  file["kernels"] = std::move(kernels);
+  return headroom::to_text(file, 2) + "\n";
+}
+
+}  // namespace headroom::tune

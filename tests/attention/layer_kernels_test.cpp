@@ -1,0 +1,172 @@
+// Variants of the kernels: they change no bit, and a layer says which one it runs and why.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "headroom/error.hpp"
+#include "support/layer_cases.hpp"
+#include "support/sample_tuning.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace headroom::test {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Variants {
+  std::string backend;
+  Isa isa;
+  std::vector<std::string> names;
+};
+
+// Of every backend that has some, on every level of this machine.
+std::vector<Variants> all_variants() {
+  std::vector<Variants> all;
+  for (const BackendInfo& info : backends()) {
+    const BackendFacts& facts = backend_facts(info.name);
+    if (!info.available || facts.kernel_variants == nullptr) continue;
+    for (const Isa isa : available_isas())
+      all.push_back({info.name, isa, facts.kernel_variants(isa)});
+  }
+  return all;
+}
+
+AttentionOptions options_of(const Variants& variants, const std::string& name, int threads = 3) {
+  AttentionOptions options;
+  options.backend = variants.backend;
+  options.threads = threads;
+  options.isa = variants.isa;
+  options.kernels = name;
+  return options;
+}
+
+class LayerKernels : public TemporaryFolder {
+ protected:
+  void SetUp() override {
+    TemporaryFolder::SetUp();
+    unsetenv("HEADROOM_TUNING");
+  }
+
+  // A file that names a variant for each number of threads.
+  std::string file_of(const std::string& isa,
+                      const std::vector<std::pair<int, std::string>>& choices,
+                      const std::string& version = HEADROOM_VERSION) const {
+    ordered_json json = tuning_json({});
+    json.erase("shapes");
+    json["headroom"] = version;
+    for (const auto& [threads, name] : choices) {
+      json["kernels"].push_back({{"isa", isa}, {"threads", threads}, {"variant", name}});
+    }
+    write("tuning.json", json.dump());
+    return (path_ / "tuning.json").string();
+  }
+
+  AttentionOptions tuned(const Variants& variants, const std::string& file, int threads) {
+    AttentionOptions options = options_of(variants, "", threads);
+    options.tuning_file = file;
+    options.on_warning = [this](const std::string& warning) { warnings_.push_back(warning); };
+    return options;
+  }
+
+  const Layer layer_ = gaussian_layer(tuned_shape(21, 64, 4));
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(LayerKernels, AllGiveTheSameBits) {
+  ASSERT_FALSE(all_variants().empty());
+  // Rows of one tile and of many, heads wider and narrower than a vector, several stages of depth.
+  for (const Shape& shape : {tuned_shape(1, 64, 4), tuned_shape(37, 120, 3),
+                             tuned_shape(200, 99, 9), tuned_shape(30, 1600, 25)}) {
+    const Layer layer = gaussian_layer(shape);
+    for (const Variants& variants : all_variants()) {
+      Matrix first;
+      for (const std::string& name : variants.names) {
+        Attention attention(shape, layer.weights, options_of(variants, name));
+        EXPECT_EQ(attention.choice().kernels, name);
+        Matrix y(shape.rows(), shape.output_width());
+        attention.forward(layer.x.view(), y.view());
+        if (first.values.empty()) first = y;
+        EXPECT_EQ(y.values, first.values) << variants.backend << ' ' << name << ' ' << shape.id();
+      }
+    }
+  }
+}
+
+TEST_F(LayerKernels, WithoutAWordTheBackendChooses) {
+  for (const Variants& variants : all_variants()) {
+    const Attention attention(layer_.shape, layer_.weights, options_of(variants, ""));
+    const Choice& choice = attention.choice();
+    EXPECT_NE(std::find(variants.names.begin(), variants.names.end(), choice.kernels),
+              variants.names.end());
+    EXPECT_NE(choice.kernels_reason.find("multiply-adds per cycle"), std::string::npos)
+        << choice.kernels_reason;
+  }
+}
+
+TEST_F(LayerKernels, AnUnknownOneIsRefusedWithThoseThatExist) {
+  for (const Variants& variants : all_variants()) {
+    try {
+      choose_backend(layer_.shape, options_of(variants, "nearer"));
+      FAIL();
+    } catch (const InvalidArgument& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("no variant 'nearer'"), std::string::npos) << text;
+      EXPECT_NE(text.find(variants.names.front()), std::string::npos) << text;
+    }
+  }
+  AttentionOptions options;
+  options.backend = "naive";
+  options.kernels = "near";
+  EXPECT_THROW(choose_backend(layer_.shape, options), InvalidArgument);
+}
+
+TEST_F(LayerKernels, TheTuningFileNamesTheNearestThreadCount) {
+  for (const Variants& variants : all_variants()) {
+    const std::string file = file_of(std::string(to_string(variants.isa)),
+                                     {{1, variants.names[1]}, {8, variants.names[2]}});
+    const bool threaded = backend_entry(variants.backend).describe().threaded;
+    for (const int threads : {1, 2, 4, 16}) {
+      const Choice choice = choose_backend(layer_.shape, tuned(variants, file, threads));
+      EXPECT_EQ(choice.kernels, variants.names[threaded && threads > 2 ? 2 : 1]) << threads;
+      EXPECT_NE(choice.kernels_reason.find(file), std::string::npos) << choice.kernels_reason;
+    }
+  }
+  EXPECT_EQ(warnings_, std::vector<std::string>());
+}
+
+TEST_F(LayerKernels, WhatTheFileCannotSayIsAWarning) {
+  const Variants variants = all_variants().front();
+  const std::string isa(to_string(variants.isa));
+  const auto warning_of = [&](const std::string& file) {
+    warnings_.clear();
+    const Attention attention(layer_.shape, layer_.weights, tuned(variants, file, 1));
+    EXPECT_FALSE(attention.choice().kernels.empty());
+    return warnings_.size() == 1 ? warnings_.front() : "";
+  };
+  EXPECT_NE(warning_of(file_of(isa, {{1, "gone"}})).find("no variant 'gone'"), std::string::npos);
+  EXPECT_NE(warning_of(file_of(isa, {{1, variants.names[1]}}, "9.9.9")).find("headroom 9.9.9"),
+            std::string::npos);
+  EXPECT_NE(warning_of((path_ / "nowhere.json").string()).find("nowhere.json"), std::string::npos);
+  // Nothing about this level is no error.
+  warning_of(file_of("another", {{1, variants.names[1]}}));
+  EXPECT_EQ(warnings_, std::vector<std::string>());
+}
+
+TEST_F(LayerKernels, AFileOfKernelsAloneIsNoneForAuto) {
+  const Variants variants = all_variants().front();
+  AttentionOptions options =
+      tuned(variants, file_of(std::string(to_string(variants.isa)), {{1, variants.names[1]}}), 1);
+  options.backend = "auto";
+  options.threads = 1;
+  const Choice choice = choose_backend(layer_.shape, options);
+  EXPECT_EQ(choice.source, Choice::Source::rule);
+  EXPECT_EQ(warnings_, std::vector<std::string>());
+  EXPECT_EQ(choice.kernels,
+            backend_facts(choice.backend).kernel_variants != nullptr ? variants.names[1] : "");
+}
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,186 @@
+// The first choice of a variant, and how work is cut for many threads.
+#include "simd/variants.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headroom/initialise.hpp"
+#include "simd/attend.hpp"
+#include "simd/kernel_table.hpp"
+#include "simd/project.hpp"
+#include "simd/scratch.hpp"
+
+namespace headroom::simd {
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+
+TEST(Variants, TheFirstChoiceGoesByTheCore) {
+  const auto name = [](Isa isa, double multiply_adds, std::int64_t l2) {
+    return std::string(first_choice(isa, {multiply_adds, l2}).name);
+  };
+  EXPECT_EQ(name(Isa::avx512, 1.0, 1024 * kKiB), "far");
+  EXPECT_EQ(name(Isa::avx512, 1.9, 1024 * kKiB), "near");
+  EXPECT_EQ(name(Isa::avx512, 1.9, 2048 * kKiB), "near-large");
+  EXPECT_EQ(name(Isa::avx512, 0, 2048 * kKiB), "far");
+  EXPECT_EQ(name(Isa::avx2, 2.0, 2048 * kKiB), "far");
+}
+
+TEST(Variants, NamesAreDifferentAndFound) {
+  for (const Isa isa : available_isas()) {
+    std::set<std::string_view> names;
+    for (const ProjectVariant& variant : project_variants(isa)) {
+      EXPECT_TRUE(names.insert(variant.name).second);
+      EXPECT_EQ(find_project_variant(isa, variant.name)->name, variant.name);
+    }
+    EXPECT_EQ(find_project_variant(isa, ""), nullptr);
+  }
+}
+
+// Runs tasks in turn on the slots, one after the other.
+class Slots final : public Executor {
+ public:
+  explicit Slots(int slots) : slots_(slots) {}
+  int slots() const override { return slots_; }
+  using Executor::run;
+  void run(std::int64_t count, TaskRef task, double) const override {
+    most_tasks = std::max(most_tasks, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      slot_now = static_cast<int>(i % slots_);
+      task(i, slot_now);
+    }
+  }
+  mutable std::int64_t most_tasks = 0;
+  static inline int slot_now = 0;
+
+ private:
+  int slots_;
+};
+
+// Which slot writes which cache lines of its scratch memory.
+std::map<std::uintptr_t, int> line_of_slot;
+int shared_lines = 0;
+
+void claim(const void* begin, std::int64_t bytes) {
+  constexpr std::uintptr_t kLine = 64;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  for (std::uintptr_t line = first / kLine;
+       line <= (first + static_cast<std::uintptr_t>(bytes) - 1) / kLine; ++line) {
+    const auto [place, fresh] = line_of_slot.try_emplace(line, Slots::slot_now);
+    if (!fresh && place->second != Slots::slot_now) ++shared_lines;
+  }
+}
+
+std::int64_t bytes_of(std::int64_t floats) {
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+constexpr std::int64_t kRows = 5;  // of a tile of the kernels below
+constexpr std::int64_t kLanes = 4;
+
+// Kernels that compute nothing and claim what they would write.
+KernelTable claiming() {
+  KernelTable table = kernel_table(available_isas().front());
+  table.tile_rows = kRows;
+  table.lanes = kLanes;
+  table.project = [](const ProjectTask& task) {
+    std::int64_t panels = 0;
+    for (std::int64_t r = 0; r < task.run_count; ++r) {
+      panels += task.runs[r].panel_end - task.runs[r].panel_begin;
+    }
+    claim(task.runs, task.run_count * static_cast<std::int64_t>(sizeof(PanelRun)));
+    claim(task.scratch, bytes_of(project_scratch_floats(kRows, 2 * kLanes, task.stage_depth,
+                                                        task.tile_end - task.tile_begin, panels)));
+  };
+  table.attend = [](const AttendTask& task) {
+    claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
+                                                       task.tile_end - task.tile_begin)));
+  };
+  table.pack_keys = [](const float*, std::int64_t, std::int64_t tokens, std::int64_t head_dim,
+                       float* panels) { claim(panels, bytes_of(tokens * head_dim)); };
+  return table;
+}
+
+class Sharing : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    line_of_slot.clear();
+    shared_lines = 0;
+  }
+};
+
+TEST_P(Sharing, NoCacheLineOfAProductIsWrittenByTwoSlots) {
+  const KernelTable kernels = claiming();
+  const Slots slots(GetParam());
+  constexpr std::int64_t kTokens = 33, kDepth = 37, kWidth = 21;
+  const std::vector<Matrix> w = uniform_matrices(kDepth, kWidth, 7, 1);
+  std::vector<PackedMatrix> weights;
+  for (const Matrix& matrix : w) {
+    weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kLanes, slots);
+  }
+  BlockedProducts products(kernels, std::move(weights), kTokens, slots,
+                           project_variants(kernels.isa).front());
+  const Matrix x = uniform_matrices(kTokens, kDepth, 1, 2).front();
+  Matrix y(kTokens, kWidth);
+  const std::vector<BlockedView> to(7, {y.values.data(), kTokens, kWidth, 1, kWidth, 0});
+  products.run(slots, x.view(), to);
+  EXPECT_GT(line_of_slot.size(), 0U);
+  EXPECT_EQ(shared_lines, 0);
+}
+
+TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
+  const KernelTable kernels = claiming();
+  const Slots slots(GetParam());
+  for (const std::int64_t heads : {1, 6, 41}) {
+    SetUp();
+    Shape shape;
+    shape.tokens = 33;
+    shape.heads = heads;
+    shape.d_in = shape.d_out = heads * 5;
+    StreamingAttention attention(kernels, shape, slots);
+    std::vector<float> qkv(static_cast<std::size_t>(shape.tokens * shape.d_out));
+    const BlockedView all{qkv.data(), shape.tokens, shape.d_out, heads, 5, 5};
+    attention.run(slots, all, all, all, all);
+    EXPECT_GT(line_of_slot.size(), 0U);
+    EXPECT_EQ(shared_lines, 0) << heads << " heads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Slots, Sharing, testing::Values(1, 2, 3, 5));
+
+TEST(Tasks, AreEnoughForSixtyFourCores) {
+  const KernelTable kernels = claiming();
+  constexpr int kCores = 64;
+  constexpr std::int64_t kTokens = 128, kHeads = 96, kHeadDim = 8;
+  const Slots project(kCores);
+  const Matrix w = uniform_matrices(16, kHeads * kHeadDim, 1, 1).front();
+  std::vector<PackedMatrix> weights;
+  weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kLanes, project);
+  BlockedProducts products(kernels, std::move(weights), kTokens, project,
+                           project_variants(kernels.isa).front());
+  const Matrix x = uniform_matrices(kTokens, 16, 1, 2).front();
+  std::vector<float> data(static_cast<std::size_t>(kTokens * kHeads * kHeadDim));
+  const BlockedView y{data.data(), kTokens, kHeads * kHeadDim, kHeads, kHeadDim, kHeadDim};
+  project.most_tasks = 0;
+  products.run(project, x.view(), {&y, 1});
+  EXPECT_GE(project.most_tasks, kCores);
+
+  const Slots attend(kCores);
+  Shape shape;
+  shape.tokens = kTokens;
+  shape.heads = kHeads;
+  shape.d_in = shape.d_out = kHeads * kHeadDim;
+  StreamingAttention attention(kernels, shape, attend);
+  attend.most_tasks = 0;
+  attention.run(attend, y, y, y, y);
+  EXPECT_GE(attend.most_tasks, kCores);
+}
+
+}  // namespace
+}  // namespace headroom::simd
