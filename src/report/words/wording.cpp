@@ -66,8 +66,8 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
   }
   // The rate measured beside each sample, not the one measured once: the clock drifts.
   if (result.control) {
-    return Share{record::share_of_control(result.shape.flops().total(), result.time.samples,
-                                          result.control->gflops),
+    return Share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
+                                        result.control->gflops),
                  false};
   }
   if (!roof) return std::nullopt;
