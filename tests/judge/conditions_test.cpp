@@ -93,6 +93,28 @@ TEST(Cautions, SayNothingOfAClockThatNobodyMeasured) {
   EXPECT_TRUE(cautions_after({old}, 0, roofs).empty());
 }
 
+TEST(Cautions, TellOfThreadsThatHadFewerCores) {
+  record::Peaks roofs;
+  roofs.fma_gflops = {{1, 100}, {2, 195}};
+  const auto at_rate = [](const char* backend, int threads, double gflops) {
+    record::CellResult result = with_time(sample_result(backend), {1, 1, 1});
+    result.threads = threads;
+    result.control = record::Control{"avx2", threads, std::vector<double>(3, gflops)};
+    return result;
+  };
+  const auto alone = at_rate("naive", 1, 100);
+  const auto whole = at_rate("onednn", 2, 190);
+  EXPECT_FALSE(says(cautions_after({alone, whole}, 0, roofs), "fewer cores"));
+  const auto shared = at_rate("xsimd", 2, 130);
+  const auto worst = at_rate("tbb", 2, 110);
+  const auto cautions = cautions_after({alone, whole, shared, worst}, 0, roofs);
+  EXPECT_TRUE(says(cautions,
+                   "2 of 3 cells on several threads had fewer cores than threads, such as "
+                   "split/tbb/f32/t1/B1_T4_D8_H2: 2 threads ran at the rate of 1.1 cores"));
+  EXPECT_FALSE(says(cautions_after({alone, whole, shared, worst}, 0), "fewer cores"))
+      << "without the rate of one thread nothing is known";
+}
+
 TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
   setenv("OMP_TEST_ONLY", "a=b", 1);
   setenv("XOMP_TEST_ONLY", "no", 1);
