@@ -43,7 +43,7 @@ class Keeper {
   explicit Keeper(machine::LimitKernelsOf limits_of)
       : isa_(select_isa(std::nullopt)),
         limits_of_(limits_of),
-        meters_(limits_of == nullptr ? nullptr : limits_of(isa_).fma) {}
+        meters_(limits_of == nullptr ? machine::LimitKernels() : limits_of(isa_)) {}
 
   ordered_json problem(const JsonFields& request);
   ordered_json backends_for(const JsonFields& request) const;
@@ -185,6 +185,7 @@ ordered_json Keeper::control(const JsonFields& request) {
   const machine::Reading reading = read();
   ordered_json answer{{"gflops", reading.gflops}};
   if (reading.clock_ghz) answer["clock_ghz"] = *reading.clock_ghz;
+  if (reading.tile_gflops) answer["tile_gflops"] = *reading.tile_gflops;
   return answer;
 }
 
@@ -208,6 +209,7 @@ void Keeper::set_times(const JsonFields& request, record::CellResult& result) co
     control.threads = result.threads;
     control.gflops = request.positives("control");
     if (request.has("clock_ghz")) control.clock_ghz = request.positives("clock_ghz");
+    if (request.has("tile_gflops")) control.tile_gflops = request.positives("tile_gflops");
   }
   if (request.has("again")) {
     record::Again& again = result.again.emplace();

@@ -26,6 +26,15 @@ class Readings:
     seconds: List[float] = field(default_factory=list)
     control: List[float] = field(default_factory=list)
     clock_ghz: List[float] = field(default_factory=list)
+    tile_gflops: List[float] = field(default_factory=list)
+
+    def beside(self) -> Dict[str, List[float]]:
+        """The control's readings by the names that the keeper records them under."""
+        return {
+            "control": self.control,
+            "clock_ghz": self.clock_ghz,
+            "tile_gflops": self.tile_gflops,
+        }
 
 
 @dataclass
@@ -144,7 +153,8 @@ class ShapeRun:
 
     def control(self, readings: Readings, before: Dict[str, float]) -> Dict[str, float]:
         after = self.keeper.ask("control", threads=self.threads)
-        for key, kept in (("gflops", readings.control), ("clock_ghz", readings.clock_ghz)):
+        for name, kept in readings.beside().items():
+            key = "gflops" if name == "control" else name
             if key in before and key in after:
                 kept.append((before[key] + after[key]) / 2)
         return after
@@ -203,7 +213,7 @@ class ShapeRun:
         if not variant:
             return {**fields, "reason": cell.reason, "status": cell.status}
         fields["seconds"] = readings.seconds
-        for key, values in (("control", readings.control), ("clock_ghz", readings.clock_ghz)):
+        for key, values in readings.beside().items():
             if len(values) == len(readings.seconds):
                 fields[key] = values
         if again is not None:

@@ -78,7 +78,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
 void print_summary(const measure::SweepOutcome& outcome, const std::string& folder) {
   std::size_t counts[5] = {};
   for (const auto& result : outcome.results) ++counts[static_cast<int>(result.status)];
-  out().write(show::results_table(outcome.results));
+  out().write(show::results_table(outcome.results, outcome.peaks));
   out().print("\n");
   for (const auto& entry : outcome.peaks.fma_gflops) {
     const int threads = entry.first;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "judge/core_rate.hpp"
 #include "judge/noise.hpp"
 #include "program/numbers.hpp"
 #include "statistics/samples.hpp"
@@ -70,6 +71,30 @@ std::string off_clock(const std::vector<record::CellResult>& results, const reco
       count, counted(cells.size(), "cell"), worst.result->cell.id, worst.cell, worst.roof);
 }
 
+// Empty if all threads had a core each, as far as is known.
+std::string few_cores(const std::vector<record::CellResult>& results, const record::Peaks& roofs) {
+  std::size_t known = 0;
+  std::size_t count = 0;
+  const record::CellResult* worst = nullptr;
+  double least = 0;  // cores of the worst
+  for (const record::CellResult& result : results) {
+    known += core_rate(result, roofs) ? 1 : 0;
+    const std::optional<double> cores = too_few_cores(result, roofs);
+    if (!cores) continue;
+    ++count;
+    if (worst != nullptr && *cores / result.threads >= least / worst->threads) continue;
+    worst = &result;
+    least = *cores;
+  }
+  if (worst == nullptr) return "";
+  return fmt::format(
+      "{} of {} on several threads had fewer cores than threads, such as {}: {}; virtual cores "
+      "that "
+      "share a physical one look like this, and so do other programs: measure again on a quieter "
+      "or dedicated host",
+      count, counted(known, "cell"), worst->cell.id, core_rate_words(worst->threads, least));
+}
+
 }  // namespace
 
 std::vector<std::string> cautions_before(const machine::Conditions& now, bool release_build) {
@@ -112,6 +137,9 @@ std::vector<std::string> cautions_after(const std::vector<record::CellResult>& r
   }
   if (std::string clock = off_clock(results, roofs); !clock.empty()) {
     cautions.push_back(std::move(clock));
+  }
+  if (std::string cores = few_cores(results, roofs); !cores.empty()) {
+    cautions.push_back(std::move(cores));
   }
   const std::optional<NoiseFloor> noise = noise_floor(results);
   if (noise && noise->floor > kMostNoise) {

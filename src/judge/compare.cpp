@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headroom/error.hpp"
+#include "judge/core_rate.hpp"
 #include "judge/environment_differences.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
@@ -97,6 +98,15 @@ void warn(FolderComparison& comparison) {
     const bool differs = cell.difference && cell.base->threads != cell.next->threads;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
                    : "";
+  });
+  const record::Peaks base_roofs = record::peaks_of(base);
+  const record::Peaks next_roofs = record::peaks_of(next);
+  warn_of_cells(comparison, "had fewer cores than threads", [&](const ComparedCell& cell) {
+    if (!cell.difference) return std::string();
+    const auto then = too_few_cores(*cell.base, base_roofs);
+    const auto now = too_few_cores(*cell.next, next_roofs);
+    if (then) return core_rate_words(cell.base->threads, *then) + " in BASE";
+    return now ? core_rate_words(cell.next->threads, *now) + " in NEW" : "";
   });
   warn_of_cells(comparison, "had too few samples to be distinguished; use more --repetitions",
                 [](const ComparedCell& cell) {

@@ -51,6 +51,12 @@ void add_samples(CellResult& whole, const CellResult& part, int process) {
   if (!whole.control) whole.control = record::Control{part.control->isa, part.control->threads, {}};
   append(whole.control->gflops, part.control->gflops);
   append(whole.control->clock_ghz, part.control->clock_ghz);
+  append(whole.control->tile_gflops, part.control->tile_gflops);
+}
+
+// A reading that only some processes could take says nothing of the others.
+void keep_complete(std::vector<double>& readings, std::size_t samples) {
+  if (readings.size() != samples) readings.clear();
 }
 
 // What every process found out anew.
@@ -84,9 +90,13 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   const auto peak = peaks.fma_gflops.find(result.threads);
   if (result.control) {
     result.peak_fraction =
-        record::share_of_control(flops, result.time.samples, result.control->gflops);
+        record::share_of_rates(flops, result.time.samples, result.control->gflops);
   } else if (peak != peaks.fma_gflops.end() && peak->second > 0) {
     result.peak_fraction = result.gflops / peak->second;
+  }
+  if (result.control && !result.control->tile_gflops.empty()) {
+    result.tile_fraction =
+        record::share_of_rates(flops, result.time.samples, result.control->tile_gflops);
   }
   if (result.again) result.again->ratio = ratio_of(*result.again, result);
 }
@@ -99,9 +109,9 @@ CellResult join_parts(const std::vector<CellResult>& parts, const record::Peaks&
   whole.again.reset();
   int process = 0;
   for (const CellResult& part : parts) add_samples(whole, part, process++);
-  // A clock that only some processes could read says nothing of the others.
-  if (whole.control && whole.control->clock_ghz.size() != whole.control->gflops.size()) {
-    whole.control->clock_ghz.clear();
+  if (whole.control) {
+    keep_complete(whole.control->clock_ghz, whole.control->gflops.size());
+    keep_complete(whole.control->tile_gflops, whole.control->gflops.size());
   }
   take_worst_and_middle(whole, parts);
   rate_samples(whole, peaks, seed);

@@ -73,7 +73,7 @@ class GroupMeasurement {
   PlacedMatrix y_;
   std::vector<Ready> batch_;
   std::int64_t held_bytes_ = 0;
-  ControlMeters meters_{settings_.control};
+  ControlMeters meters_{settings_.kernels};
   CacheEmptier caches_;
   bool noise_taken_ = false;
 };
@@ -85,7 +85,7 @@ void GroupMeasurement::finish(Part part, record::Status status, std::string reas
 }
 
 void GroupMeasurement::run() {
-  if (settings_.timing.cold) caches_.prepare(settings_.reader, settings_.limits.memory_bytes);
+  if (settings_.timing.cold) caches_.prepare(settings_.kernels.read, settings_.limits.memory_bytes);
   held_bytes_ = base_bytes();
   for (const Assignment& assigned : round_.cells) measure(assigned);
   time_batch();
@@ -256,7 +256,8 @@ void GroupMeasurement::timed(Ready& ready) {
   result.time = record::summarise(first.seconds, {}, settings_.seed);
   if (!first.control.empty()) {
     const std::string isa(headroom::to_string(settings_.peaks.isa));
-    result.control = record::Control{isa, result.threads, first.control, first.clock_ghz};
+    result.control =
+        record::Control{isa, result.threads, first.control, first.clock_ghz, first.tile};
   }
   // Its ratio follows once the samples of all processes are joined.
   if (!second.seconds.empty()) result.again = record::Again{1, second.seconds, second.control};

@@ -23,8 +23,9 @@ struct MeasureSettings {
   std::function<bool()> stopped;         ///< called often; true drops what is not finished
   std::optional<double> timeout;         ///< see `SweepSettings::timeout`
   record::Peaks peaks;
-  machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
-  machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches
+  /// `fma` and `tile` run beside each sample; `read` empties the caches, and is required for cold
+  /// ones. All may be null.
+  machine::LimitKernels kernels = {};
 
   /// Why a cell is skipped, by its estimate and by what is left; empty if it is measured.
   std::string reason_to_skip(const Shape& shape, const plan::Cell& cell,

@@ -35,8 +35,7 @@ class Runner {
     measure_.limits.more_memory = "raise --max-memory if there is more memory";
     measure_.peaks = peaks;
     measure_.timeout = settings.timeout;
-    measure_.control = settings.control;
-    measure_.reader = settings.reader;
+    measure_.kernels = settings.kernels;
     measure_.stopped = [this] {
       progress_.tick();
       return stop_signal() != 0;

@@ -23,8 +23,7 @@ struct SweepSettings {
   /// Seconds without a message after which the measuring process is considered hung and is ended,
   /// plus ten times what it said its current step should take. The default is five minutes.
   std::optional<double> timeout;
-  machine::FmaKernel control = nullptr;  ///< run beside each sample; null for none
-  machine::ReadKernel reader = nullptr;  ///< empties the caches; required for cold caches
+  machine::LimitKernels kernels = {};  ///< see `MeasureSettings::kernels`
 };
 
 /// Measures every cell. A signal stops it early; finished cells are in the journal.

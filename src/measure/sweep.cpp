@@ -130,11 +130,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
     plan::fit_budget(sweep.plan, sweep.settings.timing, *request.budget, plan::Estimator());
   }
   sweep.limits_of = request.limits_of;
-  if (sweep.limits_of != nullptr) {
-    const machine::LimitKernels kernels = sweep.limits_of(sweep.plan.isa);
-    sweep.settings.control = kernels.fma;
-    sweep.settings.reader = kernels.read;
-  }
+  if (sweep.limits_of != nullptr) sweep.settings.kernels = sweep.limits_of(sweep.plan.isa);
   return sweep;
 }
 

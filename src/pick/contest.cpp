@@ -116,7 +116,7 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
   measure::SweepSettings& settings = contest.settings;
   // If others take a core for a while, every threaded candidate looks slow. The control shows that.
   if (limits_of != nullptr) {
-    settings.control = limits_of(contest.plan.isa).fma;
+    settings.kernels = limits_of(contest.plan.isa);
     settings.timing.beside = plan::kControlSeconds;
   }
   settings.memory_limit = machine::usable_memory();

@@ -8,8 +8,15 @@
 
 namespace headroom::plan {
 
+/// Bursts of each kind in one reading of the control, multiply-adds in registers and register
+/// tiles; the best of each kind counts. For the same 20 ms, fewer and longer ones scatter more, and
+/// more and shorter ones lose a percent to the barrier of two threads: docs/trust.md has the
+/// figures.
+inline constexpr int kControlBursts = 4;
+inline constexpr double kControlBurstSeconds = 0.0025;  ///< of each
+
 /// Seconds that the control and its clock take per sample, before and after it together.
-inline constexpr double kControlSeconds = 2 * (machine::kBursts * machine::kBurstSeconds +
+inline constexpr double kControlSeconds = 2 * (2 * kControlBursts * kControlBurstSeconds +
                                                machine::kClockBursts * machine::kClockBurstSeconds);
 
 /// Passes whose phases are timed if a pass is short; their medians are recorded.

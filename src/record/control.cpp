@@ -15,9 +15,9 @@ std::vector<double> steadied(const std::vector<double>& seconds,
   return work;
 }
 
-double share_of_control(double flops, const std::vector<double>& seconds,
-                        const std::vector<double>& control) {
-  return flops * 1e-9 / statistics::median(steadied(seconds, control));
+double share_of_rates(double flops, const std::vector<double>& seconds,
+                      const std::vector<double>& gflops) {
+  return flops * 1e-9 / statistics::median(steadied(seconds, gflops));
 }
 
 }  // namespace headroom::record

@@ -67,11 +67,15 @@ void add_times(const CellResult& result, ordered_json& line) {
   line["gflops"] = result.gflops;
   line["peak_fraction"] =
       result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
+  if (result.tile_fraction) line["tile_fraction"] = *result.tile_fraction;
   if (result.control) {
     line["control"] = {{"kernel", "fma"},
                        {"isa", result.control->isa},
                        {"threads", result.control->threads},
                        {"gflops", result.control->gflops}};
+    if (!result.control->tile_gflops.empty()) {
+      line["control"]["tile_gflops"] = result.control->tile_gflops;
+    }
     if (!result.control->clock_ghz.empty()) {
       line["control"]["clock_ghz"] = result.control->clock_ghz;
     }

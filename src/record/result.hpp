@@ -51,9 +51,10 @@ struct CellResult {
   plan::CacheState cache = plan::CacheState::warm;
   plan::CellEstimate estimate;
 
-  TimeSummary time;  ///< only for `ok`, as are the next five
+  TimeSummary time;  ///< only for `ok`, as are the next six
   double gflops = 0;
   std::optional<double> peak_fraction;  ///< of the FMA rate on equally many threads
+  std::optional<double> tile_fraction;  ///< of the rate of register tiles beside the samples
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape
   PhaseTimes phases;

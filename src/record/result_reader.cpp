@@ -47,14 +47,14 @@ TimeSummary read_time(const JsonFields& fields) {
   return time;
 }
 
-// Folders from before the clock was measured, and machines that do not tell it, have none.
-void read_clock(const JsonFields& fields, Control& control) {
-  if (!fields.has("clock_ghz")) return;
-  control.clock_ghz = fields.positives("clock_ghz");
-  if (control.clock_ghz.size() != control.gflops.size()) {
-    fields.fail("clock_ghz",
-                fmt::format("nothing, or a reading for each of {} samples", control.gflops.size()));
+// Folders from before it was measured, and machines that do not tell it, have none.
+std::vector<double> read_if_there(const JsonFields& fields, const char* key, std::size_t samples) {
+  if (!fields.has(key)) return {};
+  std::vector<double> readings = fields.positives(key);
+  if (readings.size() != samples) {
+    fields.fail(key, fmt::format("nothing, or a reading for each of {} samples", samples));
   }
+  return readings;
 }
 
 Control read_control(const JsonFields& fields, std::size_t samples) {
@@ -66,7 +66,8 @@ Control read_control(const JsonFields& fields, std::size_t samples) {
   if (control.gflops.size() != samples) {
     fields.fail("gflops", fmt::format("one reading per sample, {} in all", samples));
   }
-  read_clock(fields, control);
+  control.tile_gflops = read_if_there(fields, "tile_gflops", samples);
+  control.clock_ghz = read_if_there(fields, "clock_ghz", samples);
   return control;
 }
 
@@ -175,6 +176,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
     result.time = read_time(line.object("time_s"));
     result.gflops = line.not_negative("gflops");
     if (line.has_value("peak_fraction")) result.peak_fraction = line.not_negative("peak_fraction");
+    if (line.has_value("tile_fraction")) result.tile_fraction = line.not_negative("tile_fraction");
     if (line.has_value("control")) {
       result.control = read_control(line.object("control"), result.time.samples.size());
     }

@@ -60,6 +60,7 @@ constexpr Column kColumns[] = {
     {"flops", [](Result r) { return if_timed(r, r.shape.flops().total()); }},
     {"gflops", [](Result r) { return if_timed(r, r.gflops); }},
     {"peak_fraction", [](Result r) { return r.peak_fraction ? text(*r.peak_fraction) : ""; }},
+    {"tile_fraction", [](Result r) { return r.tile_fraction ? text(*r.tile_fraction) : ""; }},
     {"qkv_s", [](Result r) { return if_timed(r, r.phases.qkv); }},
     {"attend_s", [](Result r) { return if_timed(r, r.phases.attend); }},
     {"output_s", [](Result r) { return if_timed(r, r.phases.output); }},

@@ -89,8 +89,8 @@ std::string sustained_words(const record::Peaks& peaks, int threads) {
 std::string tile_words(const record::Peaks& peaks, int threads, double peak) {
   const auto tile = peaks.tile_gflops.find(threads);
   if (tile == peaks.tile_gflops.end()) return "";
-  return fmt::format("; tiles from the L1 {:.1f} ({:.0f} %)", tile->second,
-                     100 * tile->second / peak);
+  return fmt::format("; register tiles from the L1 {:.1f} GFLOP/s ({:.0f} % of the multiply-adds)",
+                     tile->second, 100 * tile->second / peak);
 }
 
 }  // namespace

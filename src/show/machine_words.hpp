@@ -20,7 +20,8 @@ std::string clock_words(const nlohmann::ordered_json& environment);
 std::string last_level_words(const nlohmann::ordered_json& environment);
 
 /// A multiply-add roof: its rate and clock, then the rate and clock that the machine goes on with
-/// or, where that is less, what makes it a roof of bursts. Empty if it was not measured.
+/// or, where that is less, what makes it a roof of bursts; then the roof of register tiles. Empty
+/// if it was not measured.
 std::string fma_peak_words(const record::Peaks& peaks, int threads);
 
 }  // namespace headroom::show

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backends/backend.hpp"
+#include "judge/core_rate.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
 #include "program/numbers.hpp"
@@ -23,6 +24,7 @@ using Results = std::vector<const record::CellResult*>;
 struct Row {
   const record::CellResult* result = nullptr;
   std::optional<judge::CellDifference> baseline, wrapper;
+  std::optional<double> cores;  // if they were fewer than its threads
 };
 
 std::string speed_up(const std::optional<judge::CellDifference>& over) {
@@ -35,18 +37,18 @@ std::string speed_up(const std::optional<judge::CellDifference>& over) {
 
 std::string line_of(const Row& row) {
   const record::CellResult& result = *row.result;
-  const std::string line =
-      fmt::format("  {:<8} {:<8} {:>3}", result.cell.backend,
-                  headroom::to_string(result.cell.formulation), result.threads);
+  const std::string line = fmt::format("  {:<8} {:<8} {:>3}{}", result.cell.backend,
+                                       headroom::to_string(result.cell.formulation), result.threads,
+                                       row.cores ? '*' : ' ');
   if (result.status != record::Status::ok) {
-    return fmt::format("{}  {}: {}\n", line, to_string(result.status), result.reason);
+    return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
   }
   const std::string peak =
       result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
   const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
   const std::string interval =
       has_interval ? fmt::format("{:.1f}%", half_width_percent(result.time)) : "-";
-  return fmt::format("{}  {:>9} {:>6}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+  return fmt::format("{} {:>9} {:>6}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
                      speed_up(row.baseline), speed_up(row.wrapper), result.error->nrmse,
                      reference::kNrmseLimit);
@@ -75,6 +77,41 @@ std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   }
   if (tied.size() == 1) return fmt::format("  fastest: {}\n", tied.front());
   return fmt::format("  fastest, not distinguishable: {}\n", fmt::join(tied, ", "));
+}
+
+// One column has room for one roof, and no product can pass that of the tiles: the fastest cell
+// names both.
+std::string share_line(const Results& rivals) {
+  const record::CellResult* fastest = nullptr;
+  for (const record::CellResult* rival : rivals) {
+    if (rival->status != record::Status::ok) continue;
+    if (fastest == nullptr || rival->time.median < fastest->time.median) fastest = rival;
+  }
+  if (fastest == nullptr || !fastest->peak_fraction || !fastest->tile_fraction) return "";
+  return fmt::format("  {}: {:.1f}% of the multiply-adds, {:.1f}% of register tiles from the L1\n",
+                     name_of(*fastest), 100 * *fastest->peak_fraction,
+                     100 * *fastest->tile_fraction);
+}
+
+std::string core_lines(const std::vector<Row>& rows) {
+  std::string text;
+  for (const Row& row : rows) {
+    if (!row.cores) continue;
+    fmt::format_to(std::back_inserter(text), "  * {}: {}\n", name_of(*row.result),
+                   judge::core_rate_words(row.result->threads, *row.cores));
+  }
+  return text;
+}
+
+// What the column `of peak` is a share of; empty if no cell has one.
+std::string peak_words(const std::vector<record::CellResult>& results) {
+  const auto shared =
+      std::find_if(results.begin(), results.end(),
+                   [](const record::CellResult& result) { return result.peak_fraction; });
+  if (shared == results.end()) return "";
+  return fmt::format(
+      "of peak: share of the rate of multiply-adds in registers, measured {}\n",
+      shared->control ? "right before and after each sample" : "once, before the first cell");
 }
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
@@ -116,7 +153,8 @@ double half_width_percent(const record::TimeSummary& time) {
   return 50 * (time.ci95.high - time.ci95.low) / time.median;
 }
 
-std::string results_table(const std::vector<record::CellResult>& results) {
+std::string results_table(const std::vector<record::CellResult>& results,
+                          const record::Peaks& roofs) {
   const std::vector<Results> shapes = by_shape(results);
   const std::optional<judge::NoiseFloor> measured = judge::noise_floor(results);
   const double floor = measured ? measured->floor : 0;
@@ -124,7 +162,9 @@ std::string results_table(const std::vector<record::CellResult>& results) {
   judge::Comparisons comparisons;
   Results all;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    for (const record::CellResult* result : shapes[i]) rows[i].push_back({result, {}, {}});
+    for (const record::CellResult* result : shapes[i]) {
+      rows[i].push_back({result, {}, {}, judge::too_few_cores(*result, roofs)});
+    }
     add_baselines(shapes[i], rows[i], comparisons);
     all.insert(all.end(), shapes[i].begin(), shapes[i].end());
   }
@@ -135,14 +175,16 @@ std::string results_table(const std::vector<record::CellResult>& results) {
   }
   std::string text;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    text += block_of(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()];
+    text += block_of(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()] +
+            share_line(shapes[i]) + core_lines(rows[i]);
   }
+  std::string legend = peak_words(results);
   if (!fastest.empty()) {
-    text +=
-        "\nn.d.: not distinguishable; same: the 95 % interval of the ratio is within 3 % or the "
+    legend +=
+        "n.d.: not distinguishable; same: the 95 % interval of the ratio is within 3 % or the "
         "noise floor\n";
   }
-  return text;
+  return legend.empty() ? text : text + "\n" + legend;
 }
 
 std::string noise_lines(const std::vector<record::CellResult>& results) {

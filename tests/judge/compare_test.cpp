@@ -45,6 +45,25 @@ bool says(const std::vector<std::string>& lines, const std::string& part) {
                      [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
+TEST(Compare, WarnsOfThreadsThatHadFewerCores) {
+  record::CellResult whole = timed("tbb", 1);
+  whole.threads = 2;
+  whole.control = record::Control{"avx2", 2, std::vector<double>(9, 190)};
+  record::CellResult shared = whole;
+  shared.control->gflops.assign(9, 110);
+  record::ResultsFolder base = sample_folder("base", {whole});
+  record::ResultsFolder next = sample_folder("next", {shared});
+  const char* words =
+      "1 cell had fewer cores than threads, such as split/tbb/f32/t1/B1_T4_D8_H2: "
+      "2 threads ran at the rate of 1.1 cores in ";
+  EXPECT_FALSE(says(compare_folders(base, next, {}).warnings, "fewer cores"));
+  base.environment["peaks"]["fma_gflops_by_threads"] = {{"1", 100}};
+  next.environment["peaks"] = base.environment["peaks"];
+  EXPECT_TRUE(says(compare_folders(base, next, {}).warnings, std::string(words) + "NEW"));
+  EXPECT_TRUE(says(compare_folders(next, base, {}).warnings, std::string(words) + "BASE"));
+  EXPECT_FALSE(says(compare_folders(base, base, {}).warnings, "fewer cores"));
+}
+
 TEST(Compare, JoinsCellsByTheirNames) {
   const record::ResultsFolder base = sample_folder(
       "base", {timed("naive", 1), timed("xsimd", 1), timed("tbb", 1), timed("old", 1)});

@@ -93,6 +93,28 @@ TEST(Cautions, SayNothingOfAClockThatNobodyMeasured) {
   EXPECT_TRUE(cautions_after({old}, 0, roofs).empty());
 }
 
+TEST(Cautions, TellOfThreadsThatHadFewerCores) {
+  record::Peaks roofs;
+  roofs.fma_gflops = {{1, 100}, {2, 195}};
+  const auto at_rate = [](const char* backend, int threads, double gflops) {
+    record::CellResult result = with_time(sample_result(backend), {1, 1, 1});
+    result.threads = threads;
+    result.control = record::Control{"avx2", threads, std::vector<double>(3, gflops)};
+    return result;
+  };
+  const auto alone = at_rate("naive", 1, 100);
+  const auto whole = at_rate("onednn", 2, 190);
+  EXPECT_FALSE(says(cautions_after({alone, whole}, 0, roofs), "fewer cores"));
+  const auto shared = at_rate("xsimd", 2, 130);
+  const auto worst = at_rate("tbb", 2, 110);
+  const auto cautions = cautions_after({alone, whole, shared, worst}, 0, roofs);
+  EXPECT_TRUE(says(cautions,
+                   "2 of 3 cells on several threads had fewer cores than threads, such as "
+                   "split/tbb/f32/t1/B1_T4_D8_H2: 2 threads ran at the rate of 1.1 cores"));
+  EXPECT_FALSE(says(cautions_after({alone, whole, shared, worst}, 0), "fewer cores"))
+      << "without the rate of one thread nothing is known";
+}
+
 TEST(Conditions, SettingsOfTheRuntimesAreSeen) {
   setenv("OMP_TEST_ONLY", "a=b", 1);
   setenv("XOMP_TEST_ONLY", "no", 1);
@@ -137,26 +159,29 @@ TEST(Timing, EachSampleIsPreparedAndHasTheIterationsAskedFor) {
   EXPECT_EQ(run, 12);
 }
 
-// A control whose readings are told apart: 1, 2, 3, ... and a clock of a tenth of that.
-machine::TimedTask read_by(int& readings, bool clock) {
+// A control whose readings are told apart: 1, 2, 3, ..., tiles of half that and a clock of a tenth.
+machine::TimedTask read_by(int& readings, bool all) {
   machine::TimedTask task{"task", [] {}, 3};
   task.iterations = 1;
-  task.control = [&readings, clock] {
+  task.control = [&readings, all] {
     ++readings;
     machine::Reading reading{static_cast<double>(readings)};
-    if (clock) reading.clock_ghz = 0.1 * readings;
+    if (!all) return reading;
+    reading.clock_ghz = 0.1 * readings;
+    reading.tile_gflops = 0.5 * readings;
     return reading;
   };
   return task;
 }
 
-TEST(Timing, RateAndClockAreTheMeansOfTheReadingsAroundEachSample) {
+TEST(Timing, RatesAndClockAreTheMeansOfTheReadingsAroundEachSample) {
   int readings = 0;
   machine::TimedSamples samples;
   const auto keep = [&](std::size_t, const machine::TimedSamples& taken) { samples = taken; };
   machine::time_interleaved({read_by(readings, true)}, keep);
   EXPECT_EQ(readings, 6);
   EXPECT_EQ(samples.control, (std::vector<double>{1.5, 3.5, 5.5}));
+  EXPECT_EQ(samples.tile, (std::vector<double>{0.75, 1.75, 2.75}));
   ASSERT_EQ(samples.clock_ghz.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(samples.clock_ghz[i], 0.1 * samples.control[i], 1e-12);
@@ -164,6 +189,7 @@ TEST(Timing, RateAndClockAreTheMeansOfTheReadingsAroundEachSample) {
   machine::time_interleaved({read_by(readings, false)}, keep);
   EXPECT_EQ(samples.control.size(), 3u);
   EXPECT_TRUE(samples.clock_ghz.empty()) << "no clock is none, not one of 0 GHz";
+  EXPECT_TRUE(samples.tile.empty());
 }
 
 }  // namespace

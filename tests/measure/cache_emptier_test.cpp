@@ -72,7 +72,7 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
   const PreparedSweep sweep = prepare_sweep(cold_request());
   MeasureSettings settings;
   settings.timing = sweep.settings.timing;
-  settings.reader = counted_read;
+  settings.kernels.read = counted_read;
   settings.limits.memory_bytes = sweep.settings.memory_limit;
   settings.timing.repetitions = 2;
   int before_timing = 0;

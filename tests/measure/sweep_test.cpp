@@ -11,8 +11,11 @@
 #include <string>
 #include <thread>
 
+#include "measure/cell_result.hpp"
+#include "measure/group_measurement.hpp"
 #include "measure/roofs.hpp"
 #include "support/child.hpp"
+#include "support/sample_results.hpp"
 #include "support/small_request.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -54,6 +57,52 @@ TEST(SweepEnvironment, HoldsTheOptionsThatChangeAResult) {
   const auto sweep = prepare_sweep(request).environment({})["sweep"];
   EXPECT_EQ(sweep.at("timeout_s"), 1.5);
   EXPECT_EQ(sweep.at("memory_asked_bytes"), 1 << 20);
+}
+
+// Half the rate of the multiply-adds.
+double slow_tile(std::int64_t iterations, float* sink) { return slow_fma(iterations, sink) / 2; }
+
+TEST(SweepLines, HoldBothRatesBesideEachSample) {
+  const PreparedSweep sweep = prepare_sweep(small_request(nullptr));
+  MeasureSettings settings;
+  settings.timing = sweep.settings.timing;
+  settings.timing.repetitions = settings.timing.processes = 2;
+  settings.limits.memory_bytes = sweep.settings.memory_limit;
+  settings.kernels = {slow_fma, nullptr, slow_tile};
+  const plan::Group& group = sweep.plan.groups.front();
+  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
+  plan::Estimator estimator;
+  Part part;
+  const MeasureEvents events{[](const std::string&) {}, [&](const Part& done) { part = done; }};
+  Assignment assigned;
+  measure_round(group, problem, {0, {assigned}}, settings, estimator, events);
+  ASSERT_EQ(part.result.status, record::Status::ok) << part.result.reason;
+  ASSERT_TRUE(part.result.control.has_value());
+  const std::size_t samples = part.result.time.samples.size();
+  EXPECT_EQ(part.result.control->gflops.size(), samples);
+  EXPECT_EQ(part.result.control->tile_gflops.size(), samples);
+}
+
+record::CellResult part_of(double seconds, double tile_gflops) {
+  record::CellResult part =
+      test::with_time(test::sample_result("naive"), std::vector<double>(2, seconds));
+  part.control = record::Control{"avx2", 1, {100, 100}, {}, {tile_gflops, tile_gflops}};
+  return part;
+}
+
+TEST(SweepLines, JoinTheTilesOfAllProcessesIntoAShare) {
+  const record::CellResult first = part_of(1e-6, 80);
+  const record::CellResult second = part_of(2e-6, 40);
+  const record::CellResult whole = join_parts({first, second}, {}, 1);
+  EXPECT_EQ(whole.control->tile_gflops, (std::vector<double>{80, 80, 40, 40}));
+  const double flops = whole.shape.flops().total();
+  // Every sample took the time that tiles of as many operations would have taken, times this.
+  EXPECT_NEAR(whole.tile_fraction.value(), flops * 1e-9 / (1e-6 * 80), 1e-12);
+  record::CellResult without = second;
+  without.control->tile_gflops.clear();
+  const record::CellResult partly = join_parts({first, without}, {}, 1);
+  EXPECT_TRUE(partly.control->tile_gflops.empty()) << "some processes say nothing of the others";
+  EXPECT_FALSE(partly.tile_fraction.has_value());
 }
 
 TEST(Peaks, EndAsSoonAsTheyAreStopped) {

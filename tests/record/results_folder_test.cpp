@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -66,6 +67,36 @@ TEST(ResultReader, GivesBackTheControlWithOrWithoutItsClock) {
   result.control->clock_ghz = {3.5, 3.4, 3.3, 2.9999999999999996};
   expect_same_line(result);
   EXPECT_EQ(from_json(to_json(result)).control->clock_ghz, result.control->clock_ghz);
+}
+
+TEST(ResultReader, GivesBackTheTilesBesideTheSamplesIfTheyWereRun) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  result.control = Control{"avx2", 1, {100, 99, 98, 97}};
+  const ordered_json old = to_json(result);
+  EXPECT_FALSE(old.contains("tile_fraction")) << "as in older folders";
+  EXPECT_FALSE(old["control"].contains("tile_gflops"));
+  EXPECT_FALSE(from_json(old).tile_fraction.has_value());
+  EXPECT_TRUE(from_json(old).control->tile_gflops.empty());
+  result.tile_fraction = 0.30000000000000004;
+  result.control->tile_gflops = {90, 89, 88, 87.00000000000001};
+  expect_same_line(result);
+  EXPECT_EQ(from_json(to_json(result)).tile_fraction, result.tile_fraction);
+  EXPECT_EQ(from_json(to_json(result)).control->tile_gflops, result.control->tile_gflops);
+}
+
+// Lines as earlier versions wrote them, and as this one does.
+TEST(ResultReader, ReadsALineWhateverWasMeasuredBesideIt) {
+  const auto line_of = [](const std::string& name) {
+    std::ifstream file(fs::path(HEADROOM_TEST_DATA).parent_path() / "fuzz/corpus/results" / name);
+    return from_json(ordered_json::parse(file));
+  };
+  const CellResult old = line_of("again");
+  EXPECT_EQ(old.control->gflops.size(), 3u);
+  EXPECT_TRUE(old.control->tile_gflops.empty());
+  EXPECT_FALSE(old.tile_fraction.has_value());
+  const CellResult now = line_of("tiles");
+  EXPECT_EQ(now.control->tile_gflops, (std::vector<double>{190.5, 189, 191.25}));
+  EXPECT_GT(now.tile_fraction.value_or(0), now.peak_fraction.value_or(1));
 }
 
 TEST(ResultReader, GivesBackEveryFieldOfACellWithoutATime) {
@@ -146,6 +177,16 @@ TEST(ResultReader, BelievesNoValue) {
        }},
       {"gflops", [](auto& line) { line["gflops"] = -1; }},
       {"peak_fraction", [](auto& line) { line["peak_fraction"] = true; }},
+      {"tile_fraction", [](auto& line) { line["tile_fraction"] = "0.5"; }},
+      {"tile_fraction", [](auto& line) { line["tile_fraction"] = -0.5; }},
+      {"control.tile_gflops",
+       [](auto& line) {
+         line["control"]["tile_gflops"] = {1, 2, 3};
+       }},
+      {"control.tile_gflops",
+       [](auto& line) {
+         line["control"]["tile_gflops"] = {1, 2, 3, 0};
+       }},
       {"control.gflops",
        [](auto& line) {
          line["control"]["gflops"] = {1, 2, 3};
@@ -169,7 +210,8 @@ TEST(ResultReader, BelievesNoValue) {
       {"warnings", [](auto& line) { line["warnings"] = {1}; }},
   };
   CellResult whole = with_time(sample_result("naive"), kSamples);
-  whole.control = Control{"avx2", 1, {100, 99, 98, 97}, {3.5, 3.4, 3.3, 3.2}};
+  whole.control = Control{"avx2", 1, {100, 99, 98, 97}, {3.5, 3.4, 3.3, 3.2}, {90, 89, 88, 87}};
+  whole.tile_fraction = 0.5;
   const ordered_json good = to_json(whole);
   for (const Spoiled& spoiled : all) {
     ordered_json line = good;

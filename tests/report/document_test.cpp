@@ -229,6 +229,34 @@ TEST(ReportFacts, TheShareOfThePeakSaysAtWhichClock) {
       << method();
 }
 
+TEST(ReportFacts, TheShareOfTheTilesIsExplainedWhereItIsKnown) {
+  record::ResultsFolder folder = one_cell();
+  EXPECT_NE(markdown_of(folder).find("register tiles were not measured beside these cells"),
+            std::string::npos);
+  folder.results[0].tile_fraction = 0.5;
+  EXPECT_NE(markdown_of(folder).find("the share of the rate of register tiles"), std::string::npos);
+}
+
+TEST(ReportFacts, CellsWhoseThreadsHadFewerCoresAreMarked) {
+  record::ResultsFolder folder = one_cell();
+  folder.results[0].threads = 2;
+  folder.results[0].control = record::Control{"avx2", 2, std::vector<double>(5, 110)};
+  const auto found = [&folder] {
+    const report::Findings findings = report::find_out(folder);
+    return nlohmann::ordered_json::parse(report::page_data(findings))["findings"][0];
+  };
+  EXPECT_EQ(joined(report::remarks(folder)).find("fewer cores"), std::string::npos);
+  EXPECT_NE(markdown_of(folder).find("| 2 |"), std::string::npos) << "no rate of one thread";
+  EXPECT_FALSE(found().contains("cores"));
+  folder.environment["peaks"]["fma_gflops_by_threads"] = {{"1", 100.0}};
+  EXPECT_NE(joined(report::remarks(folder)).find("2 threads ran at the rate of 1.1 cores"),
+            std::string::npos)
+      << joined(report::remarks(folder));
+  EXPECT_NE(markdown_of(folder).find("| 2 (as 1.1 cores) |"), std::string::npos)
+      << markdown_of(folder);
+  EXPECT_EQ(found()["cores"], 1.1);
+}
+
 std::string machine_of(const record::ResultsFolder& folder) {
   std::string text;
   for (const auto& row : report::machine_facts(folder).rows) text += joined(row);

@@ -147,6 +147,22 @@ const checkPictures = async (browser, results) => {
   }
 };
 
+// Each roof is named, and so are the shares of both and the threads that had fewer cores.
+const checkRoofs = async (browser) => {
+  const texts = await browser.evaluate(`[...document.querySelectorAll("figure")].map((figure) => {
+    const details = figure.querySelector("details");
+    details.open = true; details.dispatchEvent(new Event("toggle"));
+    const text = figure.textContent; details.open = false; return text; })`);
+  const figure = (title) => texts.find((text) => text.includes(title)) ?? "";
+  const roofline = figure("Roofline");
+  for (const words of ["2 threads: multiply-adds 195 GFLOP/s, memory read 30.0 GB/s",
+    "tiles from the L1: 175 GFLOP/s", "tiles from the L1: 90.0 GFLOP/s", "of tiles"]) {
+    check(roofline.includes(words), "the roofline does not say: " + words);
+  }
+  check(figure("Speed-up with more threads").includes("2 (as 1.1 cores)"), "no mark of threads that had fewer cores");
+  check(figure("Raw samples").includes("tiles, GFLOP/s"), "no tiles beside the samples");
+};
+
 const checkWidth = async (browser, width) => {
   const wide = await browser.evaluate("document.documentElement.scrollWidth");
   check(wide <= width, "the page is " + wide + " pixels wide on a screen of " + width);
@@ -159,6 +175,7 @@ const checkReport = async (browser, results) => {
   const page = join(results, "index.html");
   await open(browser, page, 1280);
   await checkCharts(browser);
+  await checkRoofs(browser);
   await checkWidth(browser, 1280);
   await checkHover(browser);
   await checkKeyboard(browser);

@@ -190,6 +190,23 @@ TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {
   measured.control = record::Control{"avx2", 1, std::vector<double>(9, 4 * gflops)};
   const Told answer = told({measured});
   expect_part(answer.text, "the pass reaches 25 % (20 to 25) of the peak multiply-add rate");
+  expect_no_part(answer.text, "tiles");
+}
+
+TEST(ReportVerdict, TheShareOfTheTilesStandsBesideThatOfThePeak) {
+  CellResult measured = cell("tbb", kSplit, 96, std::vector<double>(9, 1));
+  const double gflops = measured.shape.flops().total() * 1e-9;
+  measured.control = record::Control{"avx2", 1, std::vector<double>(9, 4 * gflops)};
+  measured.tile_fraction = 0.3125;
+  const Told answer = told({measured});
+  expect_part(answer.text,
+              "of the peak multiply-add rate, measured on the same number of threads, and 31 % of "
+              "the rate of register tiles with their operands in the L1, which no product can "
+              "pass.");
+  const auto& row = answer.conclusion.every_shape.rows.at(0);
+  std::string cells;
+  for (const report::Prose& prose : row) cells += report::plain_text(prose) + "|";
+  expect_part(cells, "|25 % of multiply-adds, 31 % of tiles|");
 }
 
 TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {

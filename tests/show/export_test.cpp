@@ -61,7 +61,9 @@ std::vector<std::vector<std::string>> read_csv(const std::string& text) {
 }
 
 TEST(ExportCsv, HasARowForEveryCellWhateverItsStatus) {
-  const auto rows = read_csv(export_csv(three_cells()));
+  record::ResultsFolder folder = three_cells();
+  folder.results[2].tile_fraction = 0.25;
+  const auto rows = read_csv(export_csv(folder));
   ASSERT_EQ(rows.size(), 4u);
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   const auto field = [&](std::size_t row, const std::string& name) {
@@ -70,6 +72,8 @@ TEST(ExportCsv, HasARowForEveryCellWhateverItsStatus) {
     }
     return "no column " + name;
   };
+  EXPECT_EQ(field(1, "tile_fraction"), "") << "not measured";
+  EXPECT_EQ(field(3, "tile_fraction"), "0.25");
   const std::map<std::string, std::string> naive{
       {"id", kNaive},           {"status", "ok"},      {"reason", ""},
       {"formulation", "split"}, {"backend", "naive"},  {"dtype", "f32"},

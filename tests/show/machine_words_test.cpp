@@ -71,15 +71,21 @@ TEST(MachineWords, ARoofNamesItsClockAndWhetherItIsOneOfBursts) {
   EXPECT_EQ(fma_peak_words(peaks, 1), "100.0 GFLOP/s, sustained 99.0");
   peaks.sustained_gflops.clear();
   EXPECT_EQ(fma_peak_words(peaks, 2), "190.0 GFLOP/s") << "an old record";
+  peaks.tile_gflops = {{2, 171}};
+  EXPECT_EQ(fma_peak_words(peaks, 2),
+            "190.0 GFLOP/s; register tiles from the L1 171.0 GFLOP/s (90 % of the multiply-adds)");
+  EXPECT_EQ(fma_peak_words(peaks, 1), "100.0 GFLOP/s") << "no tiles on as many threads";
 }
 
 TEST(Peaks, AreReadBackAsWritten) {
-  const record::Peaks peaks = sample_peaks();
+  record::Peaks peaks = sample_peaks();
+  peaks.tile_gflops = {{1, 90}, {2, 171}};
   const record::Peaks read = record::peaks_of({{"peaks", to_json(peaks)}});
   EXPECT_EQ(to_json(read), to_json(peaks));
   EXPECT_EQ(read.sustained_gflops, peaks.sustained_gflops);
   EXPECT_EQ(read.clock_ghz, peaks.clock_ghz);
   EXPECT_EQ(read.sustained_clock_ghz, peaks.sustained_clock_ghz);
+  EXPECT_EQ(read.tile_gflops, peaks.tile_gflops);
 }
 
 TEST(Peaks, OfAnOldOrStrangeRecordLackWhatIsNotThere) {

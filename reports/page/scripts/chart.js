@@ -150,7 +150,9 @@ headroom.chart = (() => {
       format.seconds(cell.time.median) + " (95 %: " + format.interval(cell.time, format.seconds) + ")",
       format.digits(cell.gflops) + " GFLOP/s",
     ];
+    if (cell.cores) rows.push(format.threads(cell.threads) + " ran at the rate of " + cell.cores.toFixed(1) + " cores");
     if (cell.share !== undefined) rows.push(format.percent(cell.share) + " of the limit: " + cell.limit);
+    if (cell.tile !== undefined) rows.push(format.percent(cell.tile) + " of register tiles from the L1");
     if (cell.baseline) {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
@@ -158,7 +160,10 @@ headroom.chart = (() => {
     return tip(cell.backend + "/" + cell.formulation, rows);
   };
 
+  const threadsText = (cell) =>
+    cell.threads + (cell.cores ? " (as " + cell.cores.toFixed(1) + " cores)" : "");
+
   const cellName = (cell) => cell.backend + "/" + cell.formulation + ", t" + cell.threads;
 
-  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, tip };
+  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, threadsText, tip };
 })();

@@ -30,13 +30,14 @@ headroom.read = (data) => {
         median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],
         min: line.time_s.min, samples: line.time_s.samples,
       },
-      gflops: line.gflops, peak: line.peak_fraction, control: line.control, again: line.again,
+      gflops: line.gflops, peak: line.peak_fraction, tile: line.tile_fraction,
+      control: line.control, again: line.again,
       phases: line.phases_s, setup: line.setup_s, error: line.error,
       provenance: line.provenance, warnings: line.warnings || [],
       baseline: found && versus(found.baseline), wrapper: found && versus(found.wrapper),
       fastest: found && versus(found.fastest),
       intensity: found && found.flops_per_byte, share: found && found.share,
-      limit: found && found.limit,
+      limit: found && found.limit, cores: found && found.cores,
     };
   };
 

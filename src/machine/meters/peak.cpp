@@ -48,12 +48,12 @@ double best_median_seconds(const TimedTask& task, int rounds, const Stopped& sto
 }
 
 // Iterations that keep one thread busy for one burst.
-std::int64_t iterations_of_burst(FmaKernel kernel) {
+std::int64_t iterations_of_burst(FmaKernel kernel, double burst_seconds) {
   float sink = 0;
   for (std::int64_t iterations = 1000;; iterations *= 2) {
     const double seconds = seconds_of([&] { kernel(iterations, &sink); });
-    if (seconds < kBurstSeconds) continue;
-    return static_cast<std::int64_t>(static_cast<double>(iterations) * kBurstSeconds / seconds);
+    if (seconds < burst_seconds) continue;
+    return static_cast<std::int64_t>(static_cast<double>(iterations) * burst_seconds / seconds);
   }
 }
 
@@ -65,14 +65,21 @@ std::optional<ClockMeter> clock_meter() {
 
 }  // namespace
 
-FmaMeter::FmaMeter(int threads, FmaKernel kernel)
-    : iterations_(iterations_of_burst(kernel)),
+FmaMeter::FmaMeter(std::shared_ptr<Team> team, FmaKernel kernel, double burst_seconds)
+    : iterations_(iterations_of_burst(kernel, burst_seconds)),
       clock_(clock_meter()),
-      slots_(static_cast<std::size_t>(threads)),
-      team_(threads, [this, kernel](int index) {
+      slots_(static_cast<std::size_t>(team->size())),
+      share_([this, kernel](int index) {
         Slot& slot = slots_[static_cast<std::size_t>(index)];
         slot.flops = kernel(iterations_, &slot.sink);
-      }) {}
+      }),
+      team_(std::move(team)) {}
+
+FmaMeter::FmaMeter(int threads, FmaKernel kernel, double burst_seconds)
+    : FmaMeter(std::make_shared<Team>(threads, Team::Share()), kernel, burst_seconds) {}
+
+FmaMeter::FmaMeter(const FmaMeter& other, FmaKernel kernel, double burst_seconds)
+    : FmaMeter(other.team_, kernel, burst_seconds) {}
 
 double FmaMeter::flops() const {
   double flops = 0;
@@ -87,7 +94,7 @@ double FmaMeter::sample() {
 
 std::optional<double> FmaMeter::clock_ghz() {
   if (!clock_) return std::nullopt;
-  return clock_->sample(team_);
+  return clock_->sample(*team_);
 }
 
 ReadMeter::ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel)

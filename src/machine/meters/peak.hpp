@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,15 +35,20 @@ using LimitKernelsOf = LimitKernels (*)(Isa isa);
 /// drifts.
 inline constexpr double kBurstSeconds = 0.005;
 
-/// Bursts of multiply-adds on `threads` threads, of about `kBurstSeconds` each.
+/// Bursts of multiply-adds on `threads` threads.
 class FmaMeter {
  public:
-  FmaMeter(int threads, FmaKernel kernel);
+  /// @param burst_seconds about how long each takes
+  FmaMeter(int threads, FmaKernel kernel, double burst_seconds = kBurstSeconds);
+  /// Another kernel on the threads of `other`, so that both rates are those of the same cores.
+  FmaMeter(const FmaMeter& other, FmaKernel kernel, double burst_seconds = kBurstSeconds);
+  FmaMeter(const FmaMeter&) = delete;
+  FmaMeter& operator=(const FmaMeter&) = delete;
 
   /// One burst. @return GFLOP/s of all threads together.
   double sample();
   /// One burst, not timed.
-  void run() { team_.run(); }
+  void run() { team_->run(share_); }
   /// Floating-point operations of the last burst.
   double flops() const;
   /// The clock of the same threads. Right after a burst it is the burst's clock, because cores that
@@ -56,10 +62,13 @@ class FmaMeter {
     double flops = 0;
   };
 
+  FmaMeter(std::shared_ptr<Team> team, FmaKernel kernel, double burst_seconds);
+
   std::int64_t iterations_;
   std::optional<ClockMeter> clock_;
   std::vector<Slot> slots_;
-  Team team_;
+  Team::Share share_;
+  std::shared_ptr<Team> team_;
 };
 
 /// Read bandwidth: every thread sums its share of a buffer, which it also wrote first.

@@ -23,6 +23,13 @@ void initialise_once() {
 
 constexpr const char* kControl = "control";
 constexpr const char* kClock = "clock";
+constexpr const char* kTile = "tile";
+
+// Nothing unless both readings have a value.
+void count_mean(benchmark::State& state, const char* name, const std::optional<double>& before,
+                const std::optional<double>& after) {
+  if (before && after) state.counters[name] = 0.5 * (*before + *after);
+}
 
 // A benchmark passes numbers to its reporter as counters.
 void run_sample(benchmark::State& state, const TimedTask& task) {
@@ -31,9 +38,9 @@ void run_sample(benchmark::State& state, const TimedTask& task) {
   for (auto _ : state) task.run();
   if (!task.control) return;
   const Reading after = task.control();
-  state.counters[kControl] = 0.5 * (before.gflops + after.gflops);
-  if (!before.clock_ghz || !after.clock_ghz) return;
-  state.counters[kClock] = 0.5 * (*before.clock_ghz + *after.clock_ghz);
+  count_mean(state, kControl, before.gflops, after.gflops);
+  count_mean(state, kClock, before.clock_ghz, after.clock_ghz);
+  count_mean(state, kTile, before.tile_gflops, after.tile_gflops);
 }
 
 // Stops a task. Google Benchmark aborts the process if only some repetitions of a benchmark are
@@ -68,6 +75,7 @@ class CapturingReporter final : public benchmark::BenchmarkReporter {
       samples.seconds.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
       append(run.counters, kControl, samples.control);
       append(run.counters, kClock, samples.clock_ghz);
+      append(run.counters, kTile, samples.tile);
     }
     if (!samples.seconds.empty()) done_(index_.at(name), samples);
   }

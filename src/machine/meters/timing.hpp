@@ -12,8 +12,9 @@ namespace headroom::machine {
 
 /// How fast the machine is at some moment.
 struct Reading {
-  double gflops = 0;                     ///< of the control
-  std::optional<double> clock_ghz = {};  ///< of its threads, right after it
+  double gflops = 0;                       ///< of the control
+  std::optional<double> clock_ghz = {};    ///< of its threads, right after it
+  std::optional<double> tile_gflops = {};  ///< of register tiles on the same threads
 };
 
 /// Something to be timed.
@@ -36,6 +37,7 @@ struct TimedSamples {
   std::vector<double> seconds;    ///< wall-clock time of one iteration
   std::vector<double> control;    ///< mean of the readings around each; empty without a control
   std::vector<double> clock_ghz;  ///< likewise; empty where the control tells no clock
+  std::vector<double> tile;       ///< GFLOP/s, likewise; empty where no tiles were run
 };
 
 /// Called once per task, after its last repetition. Stopped tasks are left out.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "judge/core_rate.hpp"
 #include "program/json_text.hpp"
 #include "report/words/wording.hpp"
 
@@ -44,7 +45,11 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   }
   if (const std::optional<Share> share = share_of_limit(*findings.folder, cell)) {
     json["share"] = rounded(share->value);
-    json["limit"] = share->of_memory ? "memory" : "arithmetic";
+    json["limit"] = share->of_memory ? "memory" : "multiply-adds";
+  }
+  const record::Peaks roofs = record::peaks_of(findings.folder->environment);
+  if (const std::optional<double> cores = judge::too_few_cores(cell, roofs)) {
+    json["cores"] = rounded(*cores);
   }
   return json;
 }

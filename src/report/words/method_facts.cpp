@@ -84,9 +84,17 @@ std::string of_peak_text(const record::ResultsFolder& folder) {
   const bool beside = std::any_of(folder.results.begin(), folder.results.end(),
                                   [](const CellResult& result) { return result.control; });
   if (!beside) return "the share of the multiply-add rate measured before the first cell";
-  return "the share of the multiply-add rate measured on as many threads right before and after "
-         "each sample, " +
+  return "the share of the rate of multiply-adds in registers, measured on as many threads right "
+         "before and after each sample, " +
          clocks_text(folder);
+}
+
+std::string of_tiles_text(const record::ResultsFolder& folder) {
+  const bool known = std::any_of(folder.results.begin(), folder.results.end(),
+                                 [](const CellResult& result) { return result.tile_fraction; });
+  if (!known) return "not known: register tiles were not measured beside these cells";
+  return "the share of the rate of register tiles with their operands in the L1, measured beside "
+         "each sample likewise; no product can pass it";
 }
 
 // Only a sample of the rows of large shapes is checked.
@@ -197,7 +205,8 @@ Table method_facts(const Findings& findings) {
       "a multiplication and an addition count as two; masked products do not count: "
       "2·B·T·d_in·3·d_out for query, key and value + 2·B·T·(T+1)·d_out for causal attention "
       "(4·B·T²·d_out without a mask) + 2·B·T·d_out·d_proj for the output");
-  add("of peak", of_peak_text(folder));
+  add("of peak, of multiply-adds", of_peak_text(folder));
+  add("of tiles", of_tiles_text(folder));
   table.rows.push_back({{plain("baseline")},
                         {plain("speed-ups over "), code(std::string(baseline_backend())),
                          plain(": scalar loops that follow the definition, for the same shape and "

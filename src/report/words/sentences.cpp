@@ -94,9 +94,16 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
   const statistics::Interval ci95 = share_ci95(*share, cell);
   const std::string interval = fmt::format(" ({:.0f} to {:.0f})", 100 * ci95.low, 100 * ci95.high);
   if (!share->of_memory) {
-    return {plain("The limit there is arithmetic: the pass reaches "), strong(reached),
-            plain(interval +
-                  " of the peak multiply-add rate, measured on the same number of threads.")};
+    Prose prose{
+        plain("The limit there is arithmetic: the pass reaches "), strong(reached),
+        plain(interval + " of the peak multiply-add rate, measured on the same number of threads")};
+    if (share->of_tiles) {
+      append(prose, {plain(", and "), strong(fmt::format("{:.0f} %", 100 * *share->of_tiles)),
+                     plain(" of the rate of register tiles with their operands in the L1, which "
+                           "no product can pass")});
+    }
+    prose.push_back(plain("."));
+    return prose;
   }
   // The roof of memory is measured once per sweep, so a machine that drifts may exceed it.
   const char* beyond = ci95.low > 1

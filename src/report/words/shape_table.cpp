@@ -40,8 +40,7 @@ Prose lead(const ShapeFindings& shape) {
 Prose limit(const Findings& findings, const CellResult& cell) {
   const std::optional<Share> share = share_of_limit(*findings.folder, cell);
   if (!share) return {plain("-")};
-  return {plain(fmt::format("{:.0f} % of {}", 100 * share->value,
-                            share->of_memory ? "memory" : "arithmetic"))};
+  return {plain(limit_words(*share))};
 }
 
 Prose checked(const CellResult& cell) {
@@ -86,7 +85,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           number(shape->shape.d_out),
                           {code(name_of(cell))},
                           sureness(*shape),
-                          number(cell.threads),
+                          {plain(threads_words(*findings.folder, cell))},
                           {plain(format_seconds(cell.time.median))},
                           {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
                           speed_up(winner.over_baseline),

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
+#include "judge/core_rate.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::report {
@@ -66,12 +68,25 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
   }
   // The rate measured beside each sample, not the one measured once: the clock drifts.
   if (result.control) {
-    return Share{record::share_of_control(result.shape.flops().total(), result.time.samples,
-                                          result.control->gflops),
-                 false};
+    return Share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
+                                        result.control->gflops),
+                 false, result.tile_fraction};
   }
   if (!roof) return std::nullopt;
   return Share{result.gflops / roof->fma_gflops, false};
+}
+
+std::string limit_words(const Share& share) {
+  const std::string words = fmt::format("{:.0f} % of {}", 100 * share.value,
+                                        share.of_memory ? "memory" : "multiply-adds");
+  if (!share.of_tiles) return words;
+  return fmt::format("{}, {:.0f} % of tiles", words, 100 * *share.of_tiles);
+}
+
+std::string threads_words(const record::ResultsFolder& folder, const record::CellResult& result) {
+  const auto cores = judge::too_few_cores(result, record::peaks_of(folder.environment));
+  if (!cores) return fmt::format("{}", result.threads);
+  return fmt::format("{} (as {:.1f} cores)", result.threads, *cores);
 }
 
 statistics::Interval share_ci95(const Share& share, const record::CellResult& result) {

@@ -32,12 +32,19 @@ void append(Prose& prose, Prose more);
 /// The share of its limit that a cell reaches, and which limit that is.
 struct Share {
   double value = 0;
-  bool of_memory = false;  ///< of the read bandwidth, else of the multiply-add rate
+  bool of_memory = false;               ///< of the read bandwidth, else of the multiply-add rate
+  std::optional<double> of_tiles = {};  ///< beside that of multiply-adds, where it is known
 };
 
 /// Empty where no limit was measured.
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
                                     const record::CellResult& result);
+
+/// Such as `"83 % of multiply-adds, 91 % of tiles"`.
+std::string limit_words(const Share& share);
+
+/// The threads of a cell, such as `"2"`, or `"2 (as 1.1 cores)"` where the cores were fewer.
+std::string threads_words(const record::ResultsFolder& folder, const record::CellResult& result);
 
 /// The 95 % interval of such a share.
 statistics::Interval share_ci95(const Share& share, const record::CellResult& result);

@@ -15,11 +15,19 @@
       }));
   };
 
+  // At the right end, above the line or below it.
+  const roofLabel = (view, side, text) => ({
+    show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: side,
+    distance: 0, offset: [-4, side === "top" ? 5 : -5], backgroundColor: view.theme.background,
+    padding: [1, 3], formatter: () => text,
+  });
+
   // The rate of register tiles whose operands lie in the L1: no product of matrices passes it.
   const tileSeries = (view, roof, to) => ({
     name: "tiles", type: "line", symbol: "none", silent: true, z: 1,
     data: [[roof.tile / roof.read, roof.tile], [to, roof.tile]],
     lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
+    endLabel: roofLabel(view, "top", "tiles from the L1: " + format.digits(roof.tile) + " GFLOP/s"),
   });
 
   const roofSeries = (view, roof, from, to) => {
@@ -29,12 +37,8 @@
     return {
       name: "roof", type: "line", data: points, symbol: "none", silent: true, z: 1,
       lineStyle: { color: view.theme.text, width: 1.5, type: roof.threads === 1 ? "dashed" : "solid" },
-      endLabel: {
-        show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
-        distance: 0, offset: [-4, -5], backgroundColor: view.theme.background, padding: [1, 3],
-        formatter: () => format.digits(roof.fma) + " GFLOP/s, " + format.digits(roof.read) +
-          " GB/s on " + format.threads(roof.threads),
-      },
+      endLabel: roofLabel(view, "bottom", format.threads(roof.threads) + ": multiply-adds " +
+        format.digits(roof.fma) + " GFLOP/s, memory read " + format.digits(roof.read) + " GB/s"),
     };
   };
 
@@ -80,10 +84,12 @@
     },
 
     table: (model, selection) => ({
-      columns: [["cell"], ["operations per byte", 1], ["GFLOP/s", 1], ["of limit", 1], ["limit"]],
+      columns: [["cell"], ["operations per byte", 1], ["GFLOP/s", 1], ["of limit", 1], ["limit"],
+        ["of tiles", 1]],
       rows: cellsOf(model, selection).map((cell) => [
         cell.id, format.digits(cell.intensity), format.digits(cell.gflops),
         cell.share === undefined ? "-" : format.percent(cell.share), cell.limit || "-",
+        cell.tile === undefined ? "-" : format.percent(cell.tile),
       ]),
     }),
   });

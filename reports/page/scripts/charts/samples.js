@@ -8,6 +8,13 @@
       .reduce((best, cell) => (!best || cell.time.median < best.time.median ? cell : best), undefined) ||
     model.timed[0];
 
+  const tilesOf = (cell) => cell.control && cell.control.tile_gflops;
+
+  const besideSeries = (view, name, data, type) => ({
+    name, type: "line", yAxisIndex: 1, data, symbol: "none",
+    lineStyle: { color: view.theme.muted, width: 1, type },
+  });
+
   headroom.charts.push({
     name: "samples",
     title: "Raw samples of one cell",
@@ -17,7 +24,8 @@
     note: (model, selection) => {
       const cell = headroom.cellOf(model, selection);
       return cell ? cell.id + ". The line is the median, the band its 95 % confidence interval" +
-        (cell.control ? "; grey: the multiply-add rate measured beside each sample." : ".") : "";
+        (cell.control ? "; grey: the multiply-add rate measured beside each sample" : "") +
+        (tilesOf(cell) ? "; dotted: that of register tiles from the L1" : "") + "." : "";
     },
     height: () => 320,
 
@@ -40,10 +48,8 @@
         axisLabel: { color: view.theme.text, formatter: (value) => format.seconds(value) },
       }];
       if (cell.control) {
-        series.push({
-          name: "control", type: "line", yAxisIndex: 1, data: cell.control.gflops, symbol: "none",
-          lineStyle: { color: view.theme.muted, width: 1, type: "dashed" },
-        });
+        series.push(besideSeries(view, "control", cell.control.gflops, "dashed"));
+        if (tilesOf(cell)) series.push(besideSeries(view, "tiles", tilesOf(cell), "dotted"));
         yAxis.push({
           ...chart.axis(view, "control, GFLOP/s", { nameGap: 44, nameRotate: -90 }), type: "value", min: 0,
           splitLine: { show: false },
@@ -57,7 +63,7 @@
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: (item) => chart.tip("sample " + (item.dataIndex + 1), [
-            item.seriesName === "control" ? format.digits(item.value, 4) + " GFLOP/s" : format.seconds(item.value)]),
+            item.seriesName === "samples" ? format.seconds(item.value) : format.digits(item.value, 4) + " GFLOP/s"]),
         },
       };
     },
@@ -65,9 +71,10 @@
     table: (model, selection) => {
       const cell = headroom.cellOf(model, selection);
       return {
-        columns: [["sample", 1], ["seconds", 1], ["control, GFLOP/s", 1]],
+        columns: [["sample", 1], ["seconds", 1], ["control, GFLOP/s", 1], ["tiles, GFLOP/s", 1]],
         rows: cell ? cell.time.samples.map((seconds, i) => [
-          i + 1, seconds, cell.control ? format.digits(cell.control.gflops[i], 5) : "-"]) : [],
+          i + 1, seconds, cell.control ? format.digits(cell.control.gflops[i], 5) : "-",
+          tilesOf(cell) ? format.digits(tilesOf(cell)[i], 5) : "-"]) : [],
       };
     },
   });

@@ -30,7 +30,9 @@
       "measure with --threads 1,2 or more.",
     note: (model, selection) =>
       selection.shape + ". The baseline is the same cell on its fewest threads. Bars: the widest range " +
-      "that both 95 % confidence intervals allow. The grey line is perfect scaling.",
+      "that both 95 % confidence intervals allow. The grey line is perfect scaling." +
+      (scaled(model, selection).some((item) => item.cell.cores)
+        ? " Some threads had fewer cores than they were; the table names them." : ""),
     height: () => 360,
 
     draw(model, selection, view) {
@@ -69,7 +71,7 @@
     table: (model, selection) => ({
       columns: [["cell"], ["threads", 1], ["time", 1], ["over the fewest threads", 1], ["range", 1]],
       rows: scaled(model, selection).map((item) => [
-        item.name, item.cell.threads, format.seconds(item.cell.time.median), format.times(item.ratio),
+        item.name, chart.threadsText(item.cell), format.seconds(item.cell.time.median), format.times(item.ratio),
         format.interval(item, format.times),
       ]),
     }),
