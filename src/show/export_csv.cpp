@@ -78,6 +78,7 @@ constexpr Column kColumns[] = {
          all += (all.empty() ? "" : "; ") + warning;
        return all;
      }},
+    {"peer", [](Result r) { return flag(r.peer); }},
 };
 
 }  // namespace

@@ -70,11 +70,11 @@ headroom.chart = (() => {
   const lineSeries = (view, name, data, more) => {
     const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
     const colour = view.theme.colour(backend);
-    const look = view.theme.formulation(formulation);
+    const look = view.theme.line(backend, formulation);
     return {
       name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
       showSymbol: true, showAllSymbol: true,
-      lineStyle: { color: colour, width: 2, type: look.line },
+      lineStyle: { color: colour, width: look.width, type: look.line },
       itemStyle: { color: look.filled ? colour : view.theme.background, borderColor: colour,
         borderWidth: 1.5 },
       emphasis: { focus: "series" }, ...more,
@@ -155,7 +155,7 @@ headroom.chart = (() => {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
     }
-    return tip(cell.backend + "/" + cell.formulation, rows);
+    return tip(cell.backend + "/" + cell.formulation + (cell.peer ? ", another library" : ""), rows);
   };
 
   const cellName = (cell) => cell.backend + "/" + cell.formulation + ", t" + cell.threads;

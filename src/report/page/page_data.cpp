@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "judge/peers.hpp"
 #include "program/json_text.hpp"
 #include "report/words/wording.hpp"
 
@@ -86,6 +87,7 @@ std::string page_data(const Findings& findings) {
                           {"findings", by_place},
                           {"baseline", baseline_backend()},
                           {"backends", backend_names(folder.environment)},
+                          {"peers", judge::peer_names(folder)},
                           {"noise_floor", rounded(findings.noise_floor)},
                           {"margin", rounded(findings.margin)}};
   return headroom::to_text(data);

@@ -11,7 +11,8 @@ namespace headroom::report {
 /// JSON of schema `headroom.report/1`: `environment`, `results` (the text of `results.jsonl`, one
 /// line per cell), `order` (places of the cells in the order of the axes), `shapes` (the name of
 /// each cell's shape), `findings` (one per cell: its comparisons as
-/// `[ratio, low, high, verdict]`, flops per byte, share of its limit), `noise_floor` and `margin`.
+/// `[ratio, low, high, verdict]`, flops per byte, share of its limit), `peers` (the names of other
+/// libraries), `noise_floor` and `margin`.
 std::string page_data(const Findings& findings);
 
 /// Deflated (RFC 1950), then base 64, so that no text from a file can break out of the page.
