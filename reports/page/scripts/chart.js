@@ -110,7 +110,7 @@ headroom.chart = (() => {
           type: "text", x: params.coordSys.x + params.coordSys.width + 9, y: place.y,
           style: {
             text: formulation === "split" ? backend : name, fill: view.theme.colour(backend),
-            font: "600 12px " + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
+            font: (headroom.theme.isPeer(backend) ? "italic 12px " : "600 12px ") + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
           },
         };
       },

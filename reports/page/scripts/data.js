@@ -57,7 +57,7 @@ headroom.noteOf = (chart, model, selection) => {
   const drawn = chart.uses.includes("backends") &&
     model.timed.some((cell) => cell.peer && selection.backends.has(cell.backend));
   return chart.note(model, selection) +
-    (drawn ? " Thin lines of dashes and dots, or hollow marks: other libraries." : "");
+    (drawn ? " Crosses and thin lines of dashes and dots: other libraries." : "");
 };
 
 headroom.distinct = (items, key) => {

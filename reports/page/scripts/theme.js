@@ -17,6 +17,7 @@ headroom.theme = (() => {
   };
   // Of a peer, whatever its formulation: its name beside the line tells that.
   const kPeer = { line: [8, 3, 2, 3], width: 1, filled: false };
+  const kPeerSymbols = ["path://M0 0L8 8M0 8L8 0", "path://M4 0L4 8M0 4L8 4"];
   const kLight = {
     dark: false, background: "#ffffff", text: "#1b1f24", muted: "#59636e", line: "#d1d9e0",
     grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9"], phaseText: ["#fff", "#111", "#111"],
@@ -44,7 +45,8 @@ headroom.theme = (() => {
       // Single quotes inside, because the names appear in attributes of SVG files.
       font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
-      symbol: (backend) => look(backend).symbol,
+      symbol: (backend) => peers.has(backend)
+        ? kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length] : look(backend).symbol,
       line: (backend, formulation) => peers.has(backend) ? kPeer
         : { width: 2, ...(kFormulations[formulation] || kFormulations.split) },
       // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.

@@ -101,12 +101,17 @@ void add_without_ours(const std::vector<PeerBlock>& blocks, std::vector<Prose>& 
 
 Piece as_said(const std::string& text, bool faster) { return faster ? strong(text) : plain(text); }
 
+std::string verdict_of(const judge::Difference& difference) {
+  if (difference.verdict == Verdict::not_distinguishable) return "n.d.";
+  return std::string(to_string(difference.verdict));
+}
+
 Prose versus_ours(const PeerCell* peer) {
   if (peer == nullptr) return {plain("-")};
   if (!peer->to_ours) return {plain(format_seconds(peer->cell->time.median))};
   const judge::Difference& difference = peer->to_ours->difference;
   return {as_said(times(difference.ratio), peer->is(Verdict::faster)),
-          plain(fmt::format(" ({}), {}", range(difference.ci95), to_string(difference.verdict)))};
+          plain(fmt::format(" ({}), {}", range(difference.ci95), verdict_of(difference)))};
 }
 
 Table by_threads(const Findings& findings) {

@@ -22,7 +22,7 @@ inline constexpr const char* kPeerNote =
     "Each entry is the time of another library over that of the best of ours for the same shape on "
     "as many threads, with its 95 % confidence interval: above 1 × the other library is slower. "
     "Where a control ran beside both, it has steadied the samples. A library is shown with the "
-    "formulation that comes closest to ours or passes it.";
+    "formulation that comes closest to ours or passes it. n.d.: not distinguishable.";
 
 /// Nothing for a folder without peers.
 std::optional<PeerWords> peer_words(const Findings& findings);
