@@ -1,7 +1,8 @@
 """The peers that scripts/peers knows, and the programs that answer for them."""
 import os
+import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -12,11 +13,11 @@ class Peer:
     """A library, or one of our backends, as a program that answers the protocol of peer.py."""
 
     name: str  # that of the cells' backend
-    command: List[str]  # {python} stands for the Python of its virtual environment
+    command: List[str]  # {python} is that of its virtual environment, {build} the folder of ours
     formulations: Tuple[str, ...]  # one cell each; empty for all that it offers
     packages: str = ""  # its requirements-*.txt and virtual environment
+    debian: str = ""  # the package without which {build} has no program of it
     ours: bool = False
-    variables: Dict[str, str] = field(default_factory=dict)
 
 
 def _python(name: str, program: str, formulations: Tuple[str, ...], packages: str) -> Peer:
@@ -34,6 +35,12 @@ RIVALS = [
     _python("onnxruntime", "rival_onnxruntime.py", BOTH, "onnxruntime"),
     _python("openvino", "rival_openvino.py", BOTH, "openvino"),
     _python("jax", "rival_jax.py", BOTH, "jax"),
+    Peer(
+        "openblas",
+        [os.path.join("{build}", "headroom-peer-openblas")],
+        (*BOTH, "wrapper"),
+        debian="libopenblas-openmp-dev",
+    ),
     _python("openblas-numpy", "rival_numpy.py", BOTH, "openblas-numpy"),
 ]
 
@@ -45,8 +52,11 @@ def our_backend(program: str, name: str) -> Peer:
 def given_peer(text: str) -> Peer:
     """NAME=COMMAND, a program of the user's own that answers the protocol."""
     name, equals, command = text.partition("=")
-    if not (name and equals and command):
-        raise ValueError(f"--peer: '{text}' is not NAME=COMMAND")
+    # It becomes part of the names of cells.
+    if not (re.fullmatch(r"[A-Za-z0-9._-]+", name) and equals and command):
+        raise ValueError(
+            f"--peer: '{text}' is not NAME=COMMAND with a name of letters, digits, '.', '_', '-'"
+        )
     return Peer(name, shlex.split(command), ())
 
 

@@ -142,7 +142,19 @@ void add_peers(ordered_json& backends, const ordered_json& peers) {
   }
 }
 
+// Everything that reads the folder takes these names for other libraries.
+void refuse_our_names(const JsonFields& request) {
+  std::vector<std::string> ours{std::string(kAuto)};
+  for (const BackendInfo& info : backends()) ours.push_back(info.name);
+  for (const auto& [name, _] : request.at("peers").items()) {
+    if (std::find(ours.begin(), ours.end(), name) == ours.end()) continue;
+    throw InvalidArgument(
+        fmt::format("--peer: '{}' is a backend of headroom; give the peer another name", name));
+  }
+}
+
 ordered_json Keeper::begin(const JsonFields& request) {
+  refuse_our_names(request);
   std::set<int> threads;
   for (const ordered_json& count : request.at("threads")) threads.insert(count.get<int>());
   environment_ = record::describe_environment(isa_);

@@ -74,6 +74,7 @@ def options() -> argparse.Namespace:
     try:
         given.threads = [int(count) for count in names_of(given.threads)] or [cores]
         given.peers = chosen(given.peers) + [given_peer(text) for text in given.peer]
+        refuse_twice([peer.name for peer in given.peers])
     except ValueError as error:
         parser.error(str(error))
     given.shapes = given.shapes or [shape_of(text) for text in DEFAULT_SHAPES]
@@ -97,6 +98,12 @@ def chosen(names: Optional[List[str]]) -> List[Peer]:
     return [known[name] for name in wanted]
 
 
+def refuse_twice(names: List[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"--peers, --peer: '{name}' is given twice; name each once")
+
+
 def memory_left() -> float:
     """As a share of all memory."""
     with open("/proc/meminfo", encoding="ascii") as memory:
@@ -115,7 +122,8 @@ class Run:
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
         self.cpus = sorted(os.sched_getaffinity(0))
-        self.environments = Environments(given.environments, not given.no_install)
+        build = os.path.dirname(os.path.abspath(given.program))
+        self.environments = Environments(given.environments, not given.no_install, build)
         self.how = Settings(given.samples, given.min_time, given.seed, given.inputs)
         self.logs = os.path.join(given.environments, "logs")
         os.makedirs(self.logs, exist_ok=True)

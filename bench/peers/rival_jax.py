@@ -1,4 +1,5 @@
-"""JAX on the CPU: jit, compiled ahead, weights as constants or as arguments."""
+"""JAX on the CPU: jit, compiled ahead, weights as constants or as arguments, attention by its own
+function or by products."""
 from typing import Any, Dict, List, Tuple
 
 import jax
@@ -21,10 +22,21 @@ class Jax(Rival):
         }
 
     def variants(self, problem: Problem) -> List[Variant]:
-        return each_way(("constants", "arguments"), lambda *way: compiled(problem, *way))
+        return each_way(WAYS, lambda *way: compiled(problem, *way))
 
 
-def compiled(problem: Problem, fused: bool, weights: str) -> Layer:
+WAYS = ("constants", "arguments", "products")  # the last with weights as constants
+
+
+def by_products(query: Any, key: Any, value: Any) -> Any:
+    """As dot_product_attention, with the heads side by side and the softmax in f32 as there."""
+    tokens, head_dim = query.shape[1], query.shape[3]
+    scores = jnp.einsum("bqhd,bkhd->bhqk", query * np.float32(head_dim**-0.5), key)
+    hidden = jnp.asarray(np.triu(np.full((tokens, tokens), -np.inf, np.float32), 1))
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores + hidden), value)
+
+
+def compiled(problem: Problem, fused: bool, way: str) -> Layer:
     batch, tokens, width, heads = problem.sizes
     each = (batch, tokens, heads, width // heads)
     weights_of = [*problem.wide(fused), problem.matrix("output"), problem.bias()]
@@ -37,11 +49,14 @@ def compiled(problem: Problem, fused: bool, weights: str) -> Layer:
             query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
         else:
             query, key, value = ((rows @ w).reshape(each) for w in held[:3])
-        context = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+        if way == "products":
+            context = by_products(query, key, value)
+        else:
+            context = jax.nn.dot_product_attention(query, key, value, is_causal=True)
         return (context.reshape(rows.shape) @ held[-2] + held[-1]).reshape(x.shape)
 
     xs = [jnp.asarray(x) for x in problem.xs()]
-    if weights == "constants":
+    if way != "arguments":
         whole = jax.jit(lambda x: layer(x, *held)).lower(xs[0]).compile()
         given: Tuple[Any, ...] = ()
     else:
@@ -52,7 +67,8 @@ def compiled(problem: Problem, fused: bool, weights: str) -> Layer:
         return whole(xs[i], *given).block_until_ready()
 
     call(0)
-    return Layer(call, lambda i: np.array(call(i)), f"dot_product_attention, weights as {weights}")
+    note = "products, softmax" if way == "products" else f"dot_product_attention, weights as {way}"
+    return Layer(call, lambda i: np.array(call(i)), note)
 
 
 if __name__ == "__main__":

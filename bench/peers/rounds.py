@@ -11,6 +11,10 @@ from catalogue import Peer
 from process import PeerDied, PeerError, Process
 
 
+TRIALS = 5  # samples of each variant, to choose the fastest
+HOPELESS = 1.3  # times the fastest, after which a variant is timed no more
+
+
 @dataclass
 class Settings:
     samples: int
@@ -38,6 +42,19 @@ class Readings:
 
 
 @dataclass
+class Trial:
+    """A variant that is right, while the fastest is sought."""
+
+    variant: Dict[str, Any]
+    rough: float
+    seconds: List[float] = field(default_factory=list)
+
+    @property
+    def pace(self) -> float:
+        return statistics.median(self.seconds) if self.seconds else self.rough
+
+
+@dataclass
 class Cell:
     """A peer's fastest variant of one formulation."""
 
@@ -46,6 +63,7 @@ class Cell:
     variant: Dict[str, Any] = field(default_factory=dict)
     process: Optional[Process] = None
     pace: float = 0.0  # seconds per call
+    right: Dict[str, Trial] = field(default_factory=dict)  # variants with a right result, by name
     tried: Dict[str, str] = field(default_factory=dict)  # every variant, with its time or reason
     checked: str = ""  # the variant whose check is recorded, if there is no time
     reason: str = ""  # why there is no time
@@ -91,6 +109,8 @@ class ShapeRun:
                     cell.tried[variant["name"]] = cell.reason = variant["reason"]
                 else:
                     self.try_variant(cell, variant)
+            for cell in cells.values():
+                self.choose(cell)
             kept = [c.variant["name"] for c in cells.values() if c.variant]
             process.ask("keep", variants=kept)
         except PeerError as error:
@@ -115,14 +135,29 @@ class ShapeRun:
         wrong = self.check(cell, name)
         if wrong:
             cell.tried[name] = f"wrong result: {wrong}"
-            if not cell.variant:
+            if not cell.right:
                 cell.reason = cell.tried[name]
                 cell.checked = name
             return
-        pace = self.pace(cell, name)
-        cell.tried[name] = f"{pace:.4g} s"
-        if not cell.variant or pace < cell.pace:
-            cell.variant, cell.pace, cell.reason = variant, pace, ""
+        cell.right[name] = Trial(variant, self.rough_pace(cell, name))
+
+    def choose(self, cell: Cell) -> None:
+        """The fastest variant that is right. They are timed in turn, for the speed of a machine may
+        drift by more than they differ; those that fall behind are timed no more."""
+        trials = list(cell.right.values())
+        for number in range(TRIALS if len(trials) > 1 else 1):
+            if number >= 2:
+                least = min(trial.pace for trial in trials)
+                trials = [trial for trial in trials if trial.pace <= HOPELESS * least]
+            self.random.shuffle(trials)
+            for trial in trials:
+                calls = self.calls(trial.pace)
+                trial.seconds.append(self.sample(cell, trial.variant["name"], 1, calls))
+        for name, trial in cell.right.items():
+            cell.tried[name] = f"{trial.pace:.4g} s"
+        if cell.right:
+            best = min(cell.right.values(), key=lambda trial: trial.pace)
+            cell.variant, cell.pace, cell.reason = best.variant, best.pace, ""
 
     def check(self, cell: Cell, variant: str) -> str:
         assert cell.process is not None
@@ -144,12 +179,10 @@ class ShapeRun:
     def calls(self, pace: float) -> int:
         return max(1, math.ceil(self.how.min_time / pace))
 
-    def pace(self, cell: Cell, variant: str) -> float:
-        """Quickly, to choose among variants and to know how many calls make a sample."""
+    def rough_pace(self, cell: Cell, variant: str) -> float:
+        """To know how many calls make a sample."""
         first = self.sample(cell, variant, 2, 1)
-        rough = self.sample(cell, variant, 0, max(1, self.calls(first) // 4))
-        calls = self.calls(rough)
-        return statistics.median(self.sample(cell, variant, 0, calls) for _ in range(3))
+        return self.sample(cell, variant, 0, max(1, self.calls(first) // 4))
 
     def control(self, readings: Readings, before: Dict[str, float]) -> Dict[str, float]:
         after = self.keeper.ask("control", threads=self.threads)

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
-#include <map>
-#include <utility>
 #include <vector>
 
-#include "headroom/backend.hpp"
 #include "judge/compare.hpp"
-#include "judge/ranking.hpp"
+#include "judge/peers.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "record/results_folder.hpp"
@@ -18,66 +14,16 @@
 namespace headroom::peers {
 namespace {
 
+using judge::PeerBlock;
+using judge::PeerCell;
 using record::CellResult;
-
-struct Row {
-  const CellResult* cell = nullptr;
-  judge::CellDifference difference;  // of its time over that of our best
-};
-
-// The cells of one shape and number of threads.
-struct Block {
-  const CellResult* ours = nullptr;  // the fastest
-  std::vector<Row> rows;             // of the peers
-};
-
-bool is_ours(const CellResult& result) {
-  for (const BackendInfo& info : backends()) {
-    if (info.name == result.cell.backend) return true;
-  }
-  return false;
-}
-
-std::vector<Block> blocks_of(const record::ResultsFolder& folder) {
-  std::vector<Block> blocks;
-  std::map<std::pair<std::string, int>, std::size_t> places;
-  for (const CellResult& result : folder.results) {
-    const auto [place, fresh] =
-        places.try_emplace({result.shape.id(), result.threads}, blocks.size());
-    if (fresh) blocks.emplace_back();
-    Block& block = blocks[place->second];
-    if (!is_ours(result)) {
-      block.rows.push_back({&result, {}});
-    } else if (result.has_time() &&
-               (block.ours == nullptr || result.time.median < block.ours->time.median)) {
-      block.ours = &result;
-    }
-  }
-  return blocks;
-}
-
-void compare(std::vector<Block>& blocks, double noise_floor) {
-  judge::Comparisons comparisons;
-  for (Block& block : blocks) {
-    // First, because the answers refer to the rows.
-    std::stable_sort(block.rows.begin(), block.rows.end(), [](const Row& a, const Row& b) {
-      return std::pair(!a.cell->has_time(), a.cell->time.median) <
-             std::pair(!b.cell->has_time(), b.cell->time.median);
-    });
-    for (Row& row : block.rows) {
-      comparisons.add(block.ours, *row.cell,
-                      [&row](const judge::CellDifference& found) { row.difference = found; });
-    }
-  }
-  comparisons.run(noise_floor);
-}
 
 std::string name_of(const CellResult& result) {
   return fmt::format("{} {}", result.cell.backend, to_string(result.cell.formulation));
 }
 
-std::string title_of(const CellResult& result) {
-  return fmt::format("{}, {}", result.shape.id(), counted(result.threads, "thread"));
+std::string title_of(const PeerBlock& block) {
+  return fmt::format("{}, {}", block.shape().id(), counted(block.threads(), "thread"));
 }
 
 std::string ratio_of(const judge::Difference& difference) {
@@ -85,41 +31,38 @@ std::string ratio_of(const judge::Difference& difference) {
                      difference.ci95.high);
 }
 
-std::string faster_peers(const std::vector<Block>& blocks) {
+std::string faster_peers(const std::vector<PeerBlock>& blocks) {
   std::string text;
-  std::size_t shapes = 0;
-  for (const Block& block : blocks) {
-    bool found = false;
-    for (const Row& row : block.rows) {
-      const judge::Difference& difference = row.difference.difference;
-      if (block.ours == nullptr || !row.cell->has_time()) continue;
-      if (difference.verdict != judge::Verdict::faster) continue;
-      found = true;
-      text += fmt::format("  {}: {} takes {} of the time of {}\n", title_of(*row.cell),
-                          name_of(*row.cell), ratio_of(difference), name_of(*block.ours));
+  std::size_t count = 0;
+  for (const PeerBlock& block : blocks) {
+    count += block.any(judge::Verdict::faster) ? 1 : 0;
+    for (const PeerCell& peer : block.peers) {
+      if (!peer.is(judge::Verdict::faster)) continue;
+      text +=
+          fmt::format("  {}: {} takes {} of the time of {}\n", title_of(block), name_of(*peer.cell),
+                      ratio_of(peer.to_ours->difference), name_of(*block.ours));
     }
-    shapes += found ? 1 : 0;
   }
   if (text.empty()) return "a peer is faster than the best of our cells: nowhere\n";
   return fmt::format("a peer is faster than the best of our cells in {}:\n{}",
-                     counted(shapes, "block"), text);
+                     counted(count, "block"), text);
 }
 
-std::string row_text(const Row& row, const CellResult* ours) {
-  const CellResult& cell = *row.cell;
+std::string row_text(const PeerCell& peer) {
+  const CellResult& cell = *peer.cell;
   std::string text = fmt::format("  {:<28} ", name_of(cell));
   if (!cell.has_time()) return fmt::format("{}{}: {}\n", text, to_string(cell.status), cell.reason);
   text += fmt::format("{:>11}", format_seconds(cell.time.median));
-  if (ours != nullptr) {
-    const judge::Difference& difference = row.difference.difference;
-    text += fmt::format("  {:>6.2f}  {:<22} {:<20}", row.difference.raw_ratio, ratio_of(difference),
+  if (peer.to_ours) {
+    const judge::Difference& difference = peer.to_ours->difference;
+    text += fmt::format("  {:>6.2f}  {:<22} {:<20}", peer.to_ours->raw_ratio, ratio_of(difference),
                         to_string(difference.verdict));
   }
   return fmt::format("{}  {}\n", text, cell.costs ? cell.costs->attend_provenance : "");
 }
 
-std::string block_text(const Block& block) {
-  std::string text = fmt::format("\n{}: ", title_of(*block.rows.front().cell));
+std::string block_text(const PeerBlock& block) {
+  std::string text = fmt::format("\n{}: ", title_of(block));
   if (block.ours == nullptr) {
     text += "none of our cells has a time\n";
   } else {
@@ -128,7 +71,7 @@ std::string block_text(const Block& block) {
     text += fmt::format("  {:<28} {:>11}  {:>6}  {:<22} {:<20}  {}\n", "peer", "time", "/ ours",
                         "steadied (95 %)", "verdict", "by");
   }
-  for (const Row& row : block.rows) text += row_text(row, block.ours);
+  for (const PeerCell& peer : block.peers) text += row_text(peer);
   return text;
 }
 
@@ -147,12 +90,13 @@ std::string skipped_peers(const nlohmann::ordered_json& environment) {
 
 std::string peers_table(const std::filesystem::path& path) {
   const record::ResultsFolder folder = record::read_results_folder(path);
-  std::vector<Block> blocks = blocks_of(folder);
-  std::erase_if(blocks, [](const Block& block) { return block.rows.empty(); });
   const double noise_floor = judge::recorded_noise_floor(folder);
-  compare(blocks, noise_floor);
+  std::vector<PeerBlock> blocks = judge::peer_blocks(folder);
+  judge::Comparisons comparisons;
+  judge::compare_peers(blocks, comparisons);
+  comparisons.run(noise_floor);
   std::string text = faster_peers(blocks);
-  for (const Block& block : blocks) text += block_text(block);
+  for (const PeerBlock& block : blocks) text += block_text(block);
   fmt::format_to(
       std::back_inserter(text),
       "\n/ ours: its time over that of our best cell; steadied: each time corrected by the "

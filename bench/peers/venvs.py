@@ -1,4 +1,5 @@
-"""Virtual environments of the rivals, made from the pinned lists beside this file."""
+"""Where the rivals' programs are: virtual environments, made from the pinned lists beside this file,
+and what CMake built."""
 import os
 import shlex
 import subprocess
@@ -31,11 +32,12 @@ def how_to_install(folder: str, packages: str) -> str:
 
 
 class Environments:
-    """The folder of all environments. Each is tried once per run."""
+    """The folder of all environments, each of which is tried once per run, and that of the build."""
 
-    def __init__(self, folder: str, install: bool) -> None:
+    def __init__(self, folder: str, install: bool, build: str) -> None:
         self.folder = folder
         self.install = install
+        self.build = build
         self.found: Dict[str, Optional[str]] = {}
 
     def stamp(self, packages: str) -> str:
@@ -70,6 +72,8 @@ class Environments:
 
     def command(self, peer: Peer) -> List[str]:
         """Of the peer's program. Raises NotInstalled."""
+        if peer.debian:
+            return [self.built(peer)]
         if not peer.packages:
             return peer.command
         if peer.packages not in self.found:
@@ -80,3 +84,12 @@ class Environments:
             raise NotInstalled(f"{reason}; install it with: {how}")
         python = os.path.join(self.folder, peer.packages, "bin", "python")
         return [python if part == "{python}" else part for part in peer.command]
+
+    def built(self, peer: Peer) -> str:
+        program = peer.command[0].replace("{build}", self.build)
+        if not os.access(program, os.X_OK):
+            raise NotInstalled(
+                "not built, because its library was not there; install it with:"
+                f" apt-get install {peer.debian} && scripts/peers"
+            )
+        return program

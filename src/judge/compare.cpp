@@ -127,6 +127,7 @@ void warn(FolderComparison& comparison) {
 }  // namespace
 
 bool ComparedCell::regression() const {
+  if (peer()) return false;
   if (difference) return difference->verdict == Verdict::slower;
   if (base == nullptr || next == nullptr) return false;
   if (record::is_broken(next->status)) return !record::is_broken(base->status);

@@ -20,9 +20,10 @@ struct ComparedCell {
   double raw_ratio = 1;     ///< of the medians as timed
 
   const std::string& id() const { return base != nullptr ? base->cell.id : next->cell.id; }
+  bool peer() const { return base != nullptr ? base->peer : next->peer; }
 
   /// Whether the cell is slower, or newly failed, crashed or unsupported. A cell that was skipped
-  /// or is missing does not count: it may have been left out on purpose.
+  /// or is missing does not count: it may have been left out on purpose. Nor does a peer's.
   bool regression() const;
 };
 

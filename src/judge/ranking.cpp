@@ -17,7 +17,7 @@ const record::CellResult* find_timed(const std::vector<const record::CellResult*
                                      Wanted wanted) {
   const auto found =
       std::find_if(rivals.begin(), rivals.end(), [&](const record::CellResult* rival) {
-        return rival->status == record::Status::ok && wanted(*rival);
+        return rival->has_time() && !rival->peer && wanted(*rival);
       });
   return found == rivals.end() ? nullptr : *found;
 }
@@ -72,7 +72,7 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult
   std::vector<std::vector<Ranked>> shapes;
   std::map<std::string, std::size_t> places;
   for (const record::CellResult* result : results) {
-    if (result->status != record::Status::ok) continue;
+    if (!result->has_time() || result->peer) continue;
     const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
     if (fresh) shapes.emplace_back();
     shapes[place->second].push_back({result, {}});

@@ -9,7 +9,6 @@
 
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
-#include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "tuning/distance.hpp"
 
@@ -98,12 +97,6 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
   throw Unavailable(message);
 }
 
-// Whether scripts/peers measured another library there: it can be shown, but not linked.
-bool is_peer(const record::ResultsFolder& folder, const CellResult& result) {
-  const nlohmann::ordered_json& peers = value_at(folder.environment, "/peers");
-  return peers.is_object() && peers.contains(result.cell.backend);
-}
-
 ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
   ShapePick found;
   found.shape = shape;
@@ -113,7 +106,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
   for (const CellResult* result : in_order(folder)) {
     // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
-    if (is_peer(folder, *result)) {
+    if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
       continue;
     }

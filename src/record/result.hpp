@@ -50,6 +50,7 @@ struct CellResult {
   std::string isa;
   plan::CacheState cache = plan::CacheState::warm;
   plan::CellEstimate estimate;
+  bool peer = false;  ///< of another library: never a baseline, never a winner, never to be linked
 
   TimeSummary time;  ///< only for `ok`, as are the next six
   double gflops = 0;

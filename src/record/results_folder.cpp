@@ -183,7 +183,14 @@ ResultsFolder read_results_folder(const fs::path& path, Empty empty) {
                                 file.string(), folder.notes.empty() ? "" : ", only a torn line"));
   }
   fill_in_order(folder);
+  mark_peers(folder);
   return folder;
+}
+
+void mark_peers(ResultsFolder& folder) {
+  const auto peers = folder.environment.find("peers");
+  if (peers == folder.environment.end() || !peers->is_object()) return;
+  for (CellResult& result : folder.results) result.peer = peers->contains(result.cell.backend);
 }
 
 std::vector<const CellResult*> in_order(const ResultsFolder& folder) {

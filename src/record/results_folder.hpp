@@ -23,11 +23,16 @@ struct ResultsFolder {
 enum class Empty { refuse, accept };
 
 /// Reads `environment.json` and `results.jsonl`. `Cell::order` is restored as it was in the sweep
-/// that wrote them. If a cell occurs twice, the later line counts and a note says so.
+/// that wrote them, and peers are marked. If a cell occurs twice, the later line counts and a note
+/// says so.
 /// @param empty whether a folder without any finished cell is an error; only resuming and merging
 ///        accept one.
 /// @throws FileError with the path, the line and the byte of the fault.
 ResultsFolder read_results_folder(const std::filesystem::path& path, Empty empty = Empty::refuse);
+
+/// Sets `CellResult::peer` where the environment lists the cell's backend under `peers`, as
+/// scripts/peers does with every library that it measured. A line alone does not tell.
+void mark_peers(ResultsFolder& folder);
 
 /// The results shape by shape, in the order of the axes; the lines are in the order of finishing.
 std::vector<const CellResult*> in_order(const ResultsFolder& folder);

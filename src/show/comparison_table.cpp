@@ -39,9 +39,9 @@ std::string row(const judge::ComparedCell& cell, std::size_t width) {
                                  time_or_status(cell.base), time_or_status(cell.next));
   if (!cell.difference) return fmt::format("{}  {:>33}  {}\n", line, "", remark(cell));
   const judge::Difference& difference = *cell.difference;
-  return fmt::format("{}  {:>6.3f}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}\n", line, cell.raw_ratio,
+  return fmt::format("{}  {:>6.3f}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}{}\n", line, cell.raw_ratio,
                      difference.ratio, difference.ci95.low, difference.ci95.high,
-                     to_string(difference.verdict));
+                     to_string(difference.verdict), cell.peer() ? " (peer)" : "");
 }
 
 struct Left {
@@ -109,6 +109,12 @@ std::string summary(const judge::FolderComparison& comparison) {
                    comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
                    judge::kSignificance, tests_words(comparison), comparison.compared());
   }
+  const auto peers = std::count_if(comparison.cells.begin(), comparison.cells.end(),
+                                   [](const judge::ComparedCell& cell) { return cell.peer(); });
+  if (peers > 0) {
+    fmt::format_to(std::back_inserter(text), "{} of peers, which are no regressions of ours\n",
+                   counted(peers, "cell"));
+  }
   fmt::format_to(std::back_inserter(text), "{}\n", counted(comparison.regressions(), "regression"));
   return text;
 }
@@ -141,6 +147,7 @@ ordered_json cell_json(const judge::ComparedCell& cell) {
   } else {
     json["verdict"] = nullptr;
   }
+  json["peer"] = cell.peer();
   json["regression"] = cell.regression();
   return json;
 }

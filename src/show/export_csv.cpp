@@ -79,6 +79,7 @@ constexpr Column kColumns[] = {
          all += (all.empty() ? "" : "; ") + warning;
        return all;
      }},
+    {"peer", [](Result r) { return flag(r.peer); }},
 };
 
 }  // namespace

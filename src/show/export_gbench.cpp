@@ -38,10 +38,12 @@ ordered_json entry_of(const record::CellResult& result, std::size_t family,
                       const std::string& suffix) {
   // headroom-bench measures wall-clock time, and Google Benchmark then appends this to the name.
   const std::string run_name = result.cell.id + "/real_time";
-  return {{"name", run_name + suffix},
-          {"family_index", family},
-          {"per_family_instance_index", 0},
-          {"run_name", run_name}};
+  ordered_json entry{{"name", run_name + suffix},
+                     {"family_index", family},
+                     {"per_family_instance_index", 0},
+                     {"run_name", run_name}};
+  if (result.peer) entry["label"] = "peer";
+  return entry;
 }
 
 void add_time(ordered_json& entry, const record::CellResult& result, double seconds) {

@@ -12,10 +12,13 @@ import unittest
 from typing import Any, Dict, List
 
 HEADROOM, DRIVER, WORK = sys.argv[1:4]
+OPENBLAS = os.path.join(os.path.dirname(DRIVER), "headroom-peer-openblas")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "peers")
 sys.path.insert(0, PEERS)
+from catalogue import RIVALS  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
+from venvs import Environments, NotInstalled  # noqa: E402
 
 FAKE = f"{sys.executable} {os.path.join(HERE, 'fake_peer.py')}"
 ENVIRONMENT = {**os.environ, "PEERS_FOLDER": PEERS, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -118,7 +121,11 @@ class Measured(unittest.TestCase):
                 self.assertIn("not to link: fake split", done.stdout)
                 self.assertNotIn("COMPONENTS fake", done.stdout)
         with open(os.path.join(other, "report.md"), encoding="utf-8") as page:
-            self.assertIn("fake 1.0", page.read())
+            text = page.read()
+        self.assertIn("fake 1.0", text)
+        self.assertIn("# Another library is faster than the best of ours in 1 of 1", text)
+        self.assertRegex(text, r"- 5 tokens, width 8, 2 heads, on 1 thread: `fake/split` takes")
+        self.assertNotIn("link `fake`", text)
 
 
 class Protocol(unittest.TestCase):
@@ -177,10 +184,45 @@ class Protocol(unittest.TestCase):
             (["--peers", "nobody"], "unknown peer 'nobody'; known: pytorch-sdpa"),
             (["--shapes", "5,8,3"], "multiple of the heads"),
             (["--peer", "nameless"], "NAME=COMMAND"),
+            (["--peer", "a/b=true"], "with a name of letters"),
+            (["--peer", "a=true", "--peer", "a=false"], "'a' is given twice"),
         ):
             done = measure("--out", os.path.join(WORK, "never"), *arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(told, done.stderr)
+
+    def test_a_peer_cannot_take_the_name_of_a_backend(self) -> None:
+        out = os.path.join(WORK, "taken")
+        done = measure("--out", out, "--peers", "none", "--peer", f"naive={FAKE}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("'naive' is a backend of headroom", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(out, "results.jsonl")))
+
+    def test_a_program_that_was_not_built_is_skipped_with_the_command(self) -> None:
+        peer = next(peer for peer in RIVALS if peer.name == "openblas")
+        with self.assertRaisesRegex(NotInstalled, r"apt-get install libopenblas-openmp-dev && "):
+            Environments(WORK, False, os.path.join(WORK, "nowhere")).command(peer)
+
+    @unittest.skipUnless(os.path.exists(OPENBLAS), "OpenBLAS was not there at build time")
+    def test_openblas_gives_the_right_result_in_every_way(self) -> None:
+        threads = ",".join(str(n) for n in (1, 2) if n <= len(os.sched_getaffinity(0)))
+        # One row; fewer rows than a block of scores; blocks of which the last is not full.
+        shapes = ["1,1,8,2", "2,5,24,3", "1,300,16,1"]
+        out = os.path.join(WORK, "openblas")
+        quick = ["--peers", "openblas", "--ours", "none", "--threads", threads, "--out", out]
+        done = measure("--shapes", *shapes, *quick)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(out, "environment.json"), encoding="utf-8") as file:
+            told = json.load(file)["peers"]["openblas"]
+        self.assertRegex(told["version"], r"^OpenBLAS \d")
+        self.assertEqual(len(told["tried"]), len(shapes) * len(threads.split(",")))
+        for place, formulations in told["tried"].items():
+            self.assertEqual(set(formulations), {"fused", "split", "wrapper"})
+            for ways in formulations.values():
+                # As OpenBLAS shares out the work, and with threads as we do in two ways.
+                self.assertEqual(len(ways["tried"]) % (3 if place.startswith("t2") else 1), 0)
+                for name, time in ways["tried"].items():
+                    self.assertRegex(time, r"^[0-9.e-]+ s$", f"{place} {name}")
 
     @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not here")
     def test_numpy_gives_the_right_result(self) -> None:

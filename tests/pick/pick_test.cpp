@@ -150,6 +150,7 @@ TEST(Pick, ObeysTheNoiseFloorOfTheFolder) {
 TEST(Pick, ShowsPeersButLinksNone) {
   auto folder = sample_folder("results", {timed("tbb", 2), timed("other-library", 1)});
   folder.environment["peers"] = {{"other-library", {{"version", "1"}}}};
+  mark_peers(folder);
   const Pick found = pick::pick(folder, {}, {});
   EXPECT_EQ(found.choice().backend, "tbb");
   EXPECT_EQ(found.configurations.size(), 1u);

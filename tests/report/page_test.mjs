@@ -55,6 +55,18 @@ const makeHostile = (results) => {
   return bad;
 };
 
+// The same results with one backend as another library, and its name where a user may look for it.
+const makePeers = (results) => {
+  const beside = join(folder, "peers");
+  mkdirSync(beside);
+  const environment = JSON.parse(readFileSync(join(results, "environment.json"), "utf8"));
+  environment.peers = { onednn: { version: "1.0", settings: { mode: "plain" }, tried: {} } };
+  writeFileSync(join(beside, "environment.json"), JSON.stringify(environment));
+  writeFileSync(join(beside, "results.jsonl"), readFileSync(join(results, "results.jsonl")));
+  run("report", beside);
+  return beside;
+};
+
 const open = async (browser, path, width) => {
   await browser.resize(width, 900);
   await browser.load(pathToFileURL(path).href);
@@ -203,15 +215,41 @@ const checkHostile = async (browser, bad) => {
     "a hostile name does not show as text");
 };
 
+const checkPeers = async (browser, beside) => {
+  const page = join(beside, "index.html");
+  await open(browser, page, 1280);
+  await checkCharts(browser);
+  check(await browser.evaluate("document.querySelector('main h1').closest('section').id === 'peers'"),
+    "the page does not begin with the peers");
+  check(await browser.evaluate("document.querySelectorAll('#peers tbody tr').length > 3"), "no table of peers");
+  const boxes = (id) => browser.evaluate(
+    `[...document.querySelectorAll("#choose-${id} input")].map((input) => input.value).join()`);
+  check(await boxes("peers") === "onednn", "boxes of peers: " + await boxes("peers"));
+  check(!(await boxes("backends")).includes("onednn"), "a peer among the backends: " + await boxes("backends"));
+  const note = "document.querySelector('#roofline .note').textContent.includes('other libraries')";
+  check(await browser.evaluate(note), "nothing says which lines are peers");
+  const before = await drawings(browser);
+  await browser.evaluate("document.querySelector('#choose-peers input').click()");
+  const after = await drawings(browser);
+  check(before["chart-roofline"] !== after["chart-roofline"], "the box of a peer changes no chart");
+  check(!await browser.evaluate(note), "the note tells of peers that are not drawn");
+  check(!await browser.evaluate("[...document.querySelector('#choose-versus').options].some((o) => o.value === 'onednn')"),
+    "a peer is compared with its own wrapper");
+  await open(browser, page, 400);
+  await checkWidth(browser, 400);
+};
+
 const path = findBrowser();
 if (!path) skip("no browser could be installed, and none is on PATH");
 const results = makeReport();
 if (!existsSync(join(results, "pictures"))) skip("ECharts was not there at build time, so there are no charts");
 const bad = makeHostile(results);
+const beside = makePeers(results);
 const browser = await openBrowser(path, join(folder, "profile"));
 try {
   await checkReport(browser, results);
   await checkHostile(browser, bad);
+  await checkPeers(browser, beside);
   for (const error of browser.errors) problems.push("console: " + error);
   for (const request of browser.requests) {
     check(/^(file|data|blob):/.test(request), "something was asked of the network: " + request);

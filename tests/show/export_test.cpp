@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headroom/error.hpp"
+#include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::show {
@@ -162,6 +163,25 @@ TEST(Export, FormatsHaveNames) {
   EXPECT_EQ(parse_export_format("--to", "csv"), ExportFormat::csv);
   EXPECT_EQ(parse_export_format("--to", "bmf"), ExportFormat::bmf);
   EXPECT_THROW(parse_export_format("--to", "CSV"), InvalidArgument);
+}
+
+bool is_ours(const std::string& id) {
+  return id.find("/tbb/") != std::string::npos || id.find("/xsimd/") != std::string::npos;
+}
+
+TEST(Export, MarksPeers) {
+  const record::ResultsFolder folder = test::folder_with_peers();
+  const auto rows = read_csv(export_csv(folder));
+  ASSERT_EQ(rows.size(), folder.results.size() + 1);
+  EXPECT_EQ(rows[0].back(), "peer");
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].back(), is_ours(rows[i][0]) ? "false" : "true") << rows[i][0];
+  }
+  const auto json = ordered_json::parse(export_google_benchmark(folder));
+  for (const ordered_json& entry : json["benchmarks"]) {
+    const std::string name = entry["name"];
+    EXPECT_EQ(entry.contains("label"), !is_ours(name)) << name;
+  }
 }
 
 }  // namespace

@@ -34,7 +34,7 @@
     const draw = (dark) => {
       stale = true;
       fillTable();
-      note.textContent = chart.note(model, selection);
+      note.textContent = headroom.noteOf(chart, model, selection);
       const width = canvas.parentElement.clientWidth;
       const view = { theme: headroom.theme(dark), width, narrow: width < kNarrow };
       const option = headroom.hasCharts ? chart.draw(model, selection, view) : null;

@@ -70,11 +70,11 @@ headroom.chart = (() => {
   const lineSeries = (view, name, data, more) => {
     const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
     const colour = view.theme.colour(backend);
-    const look = view.theme.formulation(formulation);
+    const look = view.theme.line(backend, formulation);
     return {
       name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
       showSymbol: true, showAllSymbol: true,
-      lineStyle: { color: colour, width: 2, type: look.line },
+      lineStyle: { color: colour, width: look.width, type: look.line },
       itemStyle: { color: look.filled ? colour : view.theme.background, borderColor: colour,
         borderWidth: 1.5 },
       emphasis: { focus: "series" }, ...more,
@@ -110,7 +110,7 @@ headroom.chart = (() => {
           type: "text", x: params.coordSys.x + params.coordSys.width + 9, y: place.y,
           style: {
             text: formulation === "split" ? backend : name, fill: view.theme.colour(backend),
-            font: "600 12px " + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
+            font: (headroom.theme.isPeer(backend) ? "italic 12px " : "600 12px ") + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
           },
         };
       },
@@ -157,7 +157,7 @@ headroom.chart = (() => {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
     }
-    return tip(cell.backend + "/" + cell.formulation, rows);
+    return tip(cell.backend + "/" + cell.formulation + (cell.peer ? ", another library" : ""), rows);
   };
 
   const threadsText = (cell) =>

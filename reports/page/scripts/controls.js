@@ -17,7 +17,7 @@ headroom.controls = (model, selection, changed) => {
     return { fill: () => fill(options()), element: make("label", { class: "control" }, label, list) };
   };
 
-  const boxes = (label, key, names) => make("fieldset", { class: "control", id: "choose-" + key },
+  const boxes = (label, key, names, id = key) => make("fieldset", { class: "control", id: "choose-" + id },
     make("legend", {}, label),
     ...names.map((name) => make("label", { class: "chip" },
       make("input", { type: "checkbox", value: name, checked: selection[key].has(name),
@@ -64,11 +64,14 @@ headroom.controls = (model, selection, changed) => {
     }
   };
   follow("shape");
+  const named = (peer) => distinct(timed.filter((cell) => cell.peer === peer), (cell) => cell.backend);
+  const peers = named(true);
   return {
     follow,
     element: make("form", { class: "controls", "aria-label": "What the charts show", autocomplete: "off",
       onsubmit: (event) => event.preventDefault() },
-      boxes("Backends", "backends", distinct(timed, (cell) => cell.backend)),
+      boxes("Backends", "backends", named(false)),
+      ...(peers.length > 0 ? [boxes("Other libraries", "backends", peers, "peers")] : []),
       boxes("Formulations", "formulations", distinct(timed, (cell) => cell.formulation)),
       threads.element, families.element, tokens.element, heads.element, shapes.element,
       versus.element, cells.element),

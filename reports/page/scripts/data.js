@@ -1,6 +1,7 @@
 // The cells as the charts need them: the raw line and the findings of the program.
 headroom.read = (data) => {
   headroom.theme.order(data.backends);
+  headroom.theme.setPeers(data.peers || []);
   const versus = (item) =>
     item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
 
@@ -23,7 +24,7 @@ headroom.read = (data) => {
     const found = data.findings[place];
     const shape = line.shape;
     return {
-      id: line.id, place, status: line.status, reason: line.reason,
+      id: line.id, peer: headroom.theme.isPeer(line.backend), place, status: line.status, reason: line.reason,
       backend: line.backend, formulation: line.formulation, threads: line.threads, isa: line.isa,
       shape, family: familyOf(shape), shapeId: data.shapes[place],
       time: line.time_s && {
@@ -50,6 +51,14 @@ headroom.read = (data) => {
     baseline: data.baseline, noiseFloor: data.noise_floor, margin: data.margin,
     peaks: (data.environment && data.environment.peaks) || {},
   };
+};
+
+// The note of a chart that may have lines of peers.
+headroom.noteOf = (chart, model, selection) => {
+  const drawn = chart.uses.includes("backends") &&
+    model.timed.some((cell) => cell.peer && selection.backends.has(cell.backend));
+  return chart.note(model, selection) +
+    (drawn ? " Crosses and thin lines of dashes and dots: other libraries." : "");
 };
 
 headroom.distinct = (items, key) => {

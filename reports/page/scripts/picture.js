@@ -11,7 +11,7 @@
     canvas.setOption({ ...option, tooltip: undefined });
     const svg = canvas.renderToSVGString();
     canvas.dispose();
-    return [{ name: chart.name, title: chart.title, note: chart.note(model, selection), svg }];
+    return [{ name: chart.name, title: chart.title, note: headroom.noteOf(chart, model, selection), svg }];
   };
 
   let answer;

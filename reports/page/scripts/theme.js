@@ -15,6 +15,9 @@ headroom.theme = (() => {
     wrapper: { line: "dotted", filled: false },
     fused: { line: "dashed", filled: false },
   };
+  // Of a peer, whatever its formulation: its name beside the line tells that.
+  const kPeer = { line: [8, 3, 2, 3], width: 1, filled: false };
+  const kPeerSymbols = ["path://M0 0L8 8M0 8L8 0", "path://M4 0L4 8M0 4L8 4"];
   const kLight = {
     dark: false, background: "#ffffff", text: "#1b1f24", muted: "#59636e", line: "#d1d9e0",
     grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9"], phaseText: ["#fff", "#111", "#111"],
@@ -31,6 +34,7 @@ headroom.theme = (() => {
     if (!places.has(backend)) places.set(backend, places.size);
     return kLooks[places.get(backend) % kLooks.length];
   };
+  const peers = new Set();
   const mix = (from, to, share) =>
     "rgb(" + from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",") + ")";
 
@@ -41,8 +45,10 @@ headroom.theme = (() => {
       // Single quotes inside, because the names appear in attributes of SVG files.
       font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
-      symbol: (backend) => look(backend).symbol,
-      formulation: (name) => kFormulations[name] || kFormulations.split,
+      symbol: (backend) => peers.has(backend)
+        ? kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length] : look(backend).symbol,
+      line: (backend, formulation) => peers.has(backend) ? kPeer
+        : { width: 2, ...(kFormulations[formulation] || kFormulations.split) },
       // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
       ratio(value) {
         const share = Math.min(1, Math.abs(Math.log2(value)) / 2);
@@ -53,5 +59,10 @@ headroom.theme = (() => {
     };
   };
   theme.order = (backends) => backends.forEach(look);
+  theme.setPeers = (names) => {
+    peers.clear();
+    names.forEach((name) => peers.add(name));
+  };
+  theme.isPeer = (name) => peers.has(name);
   return theme;
 })();

@@ -14,9 +14,9 @@ using judge::Verdict;
 using record::CellResult;
 using record::Status;
 
-// `auto` is another backend under a second name, so it neither wins nor ties.
+// `auto` is another backend under a second name, so it neither wins nor ties; a peer is no backend.
 bool competes(const CellResult& result) {
-  return result.has_time() && result.cell.backend != "auto";
+  return result.has_time() && result.cell.backend != "auto" && !result.peer;
 }
 
 // Comparisons of all shapes are collected first, because they are corrected together.
@@ -35,7 +35,7 @@ void ask_all(ShapeFindings& shape, judge::Comparisons& comparisons, std::size_t&
     };
     ask(judge::baseline_of(rivals, cell), contest.over_baseline);
     ask(judge::wrapper_of(rivals, cell), contest.over_wrapper);
-    ask(fastest, contest.behind_fastest);
+    if (!cell.peer) ask(fastest, contest.behind_fastest);
   }
 }
 
@@ -117,6 +117,8 @@ Findings find_out(const record::ResultsFolder& folder) {
   findings.shapes = findings_by_shape(folder);
   judge::Comparisons comparisons;
   for (ShapeFindings& shape : findings.shapes) ask_all(shape, comparisons, findings.by_control);
+  findings.peers = judge::peer_blocks(folder);
+  judge::compare_peers(findings.peers, comparisons);
   comparisons.run(findings.noise_floor);
   findings.comparisons = comparisons.size();
   return findings;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/peers.hpp"
 #include "judge/verdict.hpp"
 #include "record/results_folder.hpp"
 
@@ -53,11 +54,12 @@ struct ShapeFindings {
 /// Refers to the folder, which must outlive it.
 struct Findings {
   const record::ResultsFolder* folder = nullptr;
-  std::vector<ShapeFindings> shapes;
-  double noise_floor = 0;       ///< 0: unknown
-  double margin = 0;            ///< ratio - 1 below which nothing is faster or slower
-  std::size_t comparisons = 0;  ///< corrected together
-  std::size_t by_control = 0;   ///< of these, with samples divided by the control beside them
+  std::vector<ShapeFindings> shapes;    ///< no peer wins or ties in one
+  std::vector<judge::PeerBlock> peers;  ///< other libraries beside the best of ours
+  double noise_floor = 0;               ///< 0: unknown
+  double margin = 0;                    ///< ratio - 1 below which nothing is faster or slower
+  std::size_t comparisons = 0;          ///< corrected together
+  std::size_t by_control = 0;  ///< of these, with samples divided by the control beside them
 };
 
 /// @throws FileError as `recorded_noise_floor`.

@@ -4,6 +4,7 @@
 #include "program/numbers.hpp"
 #include "report/page/documents.hpp"
 #include "report/words/facts.hpp"
+#include "report/words/peer_words.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -29,12 +30,29 @@ std::string pictures_text(const Pictures& pictures) {
   return text;
 }
 
+std::string peers_text(const PeerWords& words) {
+  std::string text = fmt::format("# {}\n\n", markdown(words.headline));
+  for (const Prose& item : words.faster) text += fmt::format("- {}\n", markdown(item));
+  if (!words.faster.empty()) text += "\n";
+  for (const Prose& sentence : words.sentences) text += markdown(sentence) + "\n\n";
+  if (words.by_threads.rows.empty()) return text;
+  return fmt::format("{}{}\n{}\n\n", text, markdown(words.by_threads), kPeerNote);
+}
+
+std::string peers_details(const record::ResultsFolder& folder, const PeerWords& words) {
+  return section("Every cell of the other libraries", words.cells) +
+         section("The other libraries", peer_rows(folder)) +
+         section("How they were called", peer_trials(folder));
+}
+
 }  // namespace
 
 std::string markdown_report(const Findings& findings, const Conclusion& conclusion,
                             const Pictures& pictures) {
   const record::ResultsFolder& folder = *findings.folder;
-  std::string text = fmt::format("{}\n# {}\n\n", kMark, markdown(conclusion.headline));
+  const std::optional<PeerWords> peers = peer_words(findings);
+  std::string text = fmt::format("{}\n{}{} {}\n\n", kMark, peers ? peers_text(*peers) : "",
+                                 peers ? "##" : "#", markdown(conclusion.headline));
   for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += escape_markdown(fmt::format("{}, {}, {}.", text_at(folder.environment, "/processor/name"),
                                       counted(folder.results.size(), "cell"),
@@ -53,6 +71,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   }
   text += pictures_text(pictures);
   text += section("Every shape", conclusion.every_shape);
+  if (peers) text += peers_details(folder, *peers);
   text += section("The machine", machine_facts(folder));
   text += section("Backends", backend_rows(folder));
   text += section("The method", method_facts(findings));

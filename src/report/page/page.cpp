@@ -10,6 +10,7 @@
 #include "report/page/documents.hpp"
 #include "report/page/page_data.hpp"
 #include "report/words/facts.hpp"
+#include "report/words/peer_words.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -38,15 +39,39 @@ std::string paragraphs(const std::vector<Prose>& sentences) {
   return text;
 }
 
-std::string list(const std::vector<Prose>& items) {
+std::string list(const std::vector<Prose>& items, const char* kind) {
   if (items.empty()) return "";
-  std::string text = "<ul class=\"remarks\">\n";
+  std::string text = fmt::format("<ul class=\"{}\">\n", kind);
   for (const Prose& item : items) text += fmt::format("<li>{}</li>\n", html(item));
   return text + "</ul>\n";
 }
 
 std::string table_or(const Table& table, std::string_view caption, std::string_view otherwise) {
   return table.rows.empty() ? fmt::format("<p>{}</p>\n", otherwise) : html(table, caption);
+}
+
+std::string details(const char* summary, const std::string& inside) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, inside);
+}
+
+// Before everything else, so that nobody reads the verdict on ours without it.
+std::string peers_section(const record::ResultsFolder& folder, const PeerWords& words) {
+  std::string text = fmt::format(
+      "<section id=\"peers\" aria-labelledby=\"peers-head\">\n<h1 id=\"peers-head\">{}</h1>\n",
+      html(words.headline));
+  if (!words.faster.empty()) text += list(words.faster, "faster");
+  text += fmt::format("<div class=\"sentences\">\n{}</div>\n", paragraphs(words.sentences));
+  if (!words.by_threads.rows.empty()) {
+    text += html(words.by_threads, "Other libraries beside the best of ours");
+    text += fmt::format("<p class=\"note\">{}</p>\n", kPeerNote);
+    text += details("Every cell of the other libraries",
+                    html(words.cells, "Every cell of the other libraries"));
+  }
+  text += details("Versions, settings and packages of the other libraries",
+                  html(peer_rows(folder), "The other libraries"));
+  text += details("How they were called: every variant that was tried",
+                  table_or(peer_trials(folder), "Every variant that was tried", "None."));
+  return text + "</section>\n";
 }
 
 std::string subtitle(const record::ResultsFolder& folder) {
@@ -66,14 +91,18 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
   const record::ResultsFolder& folder = *findings.folder;
   const Assets& parts = assets();
   const Table without = table_without_times(folder);
+  const std::optional<PeerWords> peers = peer_words(findings);
   const Places places{
       {"version", HEADROOM_VERSION},
-      {"title", escape_html(plain_text(conclusion.headline))},
+      {"title", escape_html(plain_text(peers ? peers->headline : conclusion.headline))},
+      {"peers", peers ? peers_section(folder, *peers) : ""},
+      {"peers_link", peers ? "<a href=\"#peers\">Other libraries</a>\n" : ""},
+      {"rank", peers ? "2" : "1"},
       {"subtitle", escape_html(subtitle(folder))},
       {"style", std::string(parts.style)},
       {"headline", html(conclusion.headline)},
       {"sentences", paragraphs(conclusion.sentences)},
-      {"remarks", list(remarks(folder))},
+      {"remarks", list(remarks(folder), "remarks")},
       {"most_heads",
        table_or(conclusion.most_heads, "The fastest cell of each shape with the most heads",
                 "No shape has a time.")},

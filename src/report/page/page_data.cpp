@@ -10,6 +10,7 @@
 
 #include "backends/backend.hpp"
 #include "judge/core_rate.hpp"
+#include "judge/peers.hpp"
 #include "program/json_text.hpp"
 #include "report/words/wording.hpp"
 
@@ -91,6 +92,7 @@ std::string page_data(const Findings& findings) {
                           {"findings", by_place},
                           {"baseline", baseline_backend()},
                           {"backends", backend_names(folder.environment)},
+                          {"peers", judge::peer_names(folder)},
                           {"noise_floor", rounded(findings.noise_floor)},
                           {"margin", rounded(findings.margin)}};
   return headroom::to_text(data);

@@ -12,7 +12,7 @@ namespace headroom::report {
 /// line per cell), `order` (places of the cells in the order of the axes), `shapes` (the name of
 /// each cell's shape), `findings` (one per cell: its comparisons as
 /// `[ratio, low, high, verdict]`, flops per byte, share of its limit, cores where they
-/// were fewer than its threads), `noise_floor` and `margin`.
+/// were fewer than its threads), `peers` (the names of other libraries), `noise_floor` and `margin`.
 std::string page_data(const Findings& findings);
 
 /// Deflated (RFC 1950), then base 64, so that no text from a file can break out of the page.

@@ -21,7 +21,7 @@ namespace {
 std::size_t timed_cells(const ShapeFindings& shape) {
   return static_cast<std::size_t>(std::count_if(
       shape.contests.begin(), shape.contests.end(),
-      [](const Contest& contest) { return contest.cell->status == record::Status::ok; }));
+      [](const Contest& contest) { return contest.cell->has_time() && !contest.cell->peer; }));
 }
 
 Shapes with_most_heads(const Findings& findings) {

@@ -15,6 +15,12 @@ Table machine_facts(const record::ResultsFolder& folder);
 /// Backends with their libraries; for a missing one, the reason.
 Table backend_rows(const record::ResultsFolder& folder);
 
+/// The peers with their versions, settings and packages; for one that was not measured, the reason.
+Table peer_rows(const record::ResultsFolder& folder);
+
+/// Every variant in which a peer was called for a shape, with its time or why it has none.
+Table peer_trials(const record::ResultsFolder& folder);
+
 /// Threads, samples, how operations are counted, baselines, and the rule that distinguishes cells.
 Table method_facts(const Findings& findings);
 

@@ -2,10 +2,13 @@
 (() => {
   const { chart, format } = headroom;
 
+  // Ours before peers, then the fastest.
+  const before = (a, b) => a.peer === b.peer ? a.time.median < b.time.median : b.peer;
+
   headroom.cellOf = (model, selection) =>
     model.timed.find((cell) => cell.id === selection.cell) ||
     model.timed.filter((cell) => cell.shapeId === selection.shape)
-      .reduce((best, cell) => (!best || cell.time.median < best.time.median ? cell : best), undefined) ||
+      .reduce((best, cell) => (!best || before(cell, best) ? cell : best), undefined) ||
     model.timed[0];
 
   const tilesOf = (cell) => cell.control && cell.control.tile_gflops;

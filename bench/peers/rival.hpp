@@ -1,0 +1,49 @@
+// The side of a peer in C++: prepares layers, runs and times them on request, as peer.py does for
+// libraries in Python. docs/peers.md describes the requests.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "headroom/formulation.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/view.hpp"
+#include "headroom/weights.hpp"
+
+namespace headroom::peers {
+
+/// A layer to prepare. The weights are read when they are asked for.
+struct Problem {
+  std::filesystem::path folder;
+  Shape shape;
+  int threads = 1;
+
+  SplitWeights weights() const;
+};
+
+/// A variant that is ready.
+struct Layer {
+  std::function<void(ConstMatrixView x, MatrixView y)> pass;
+  nlohmann::ordered_json told;  ///< what is recorded of it: `setup_s`, `note`, `isa`, ...
+};
+
+/// One way in which a rival may be called. `make` prepares it, which may take long; what it throws
+/// is the reason why there is no such variant.
+struct Variant {
+  std::string name;
+  Formulation formulation = Formulation::split;
+  std::function<Layer()> make;
+};
+
+struct Rival {
+  std::function<nlohmann::ordered_json()> about;  ///< `version` and `settings`
+  std::function<std::vector<Variant>(const Problem& problem)> variants;
+};
+
+/// Answers until standard input ends.
+void serve_rival(const Rival& rival);
+
+}  // namespace headroom::peers

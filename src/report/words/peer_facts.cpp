@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "program/json_text.hpp"
+#include "report/words/facts.hpp"
+
+namespace headroom::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Any value for people; the fields of an object one after another.
+std::string said(const ordered_json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object()) return headroom::to_text(value);
+  std::vector<std::string> parts;
+  for (const auto& [name, field] : value.items()) parts.push_back(name + " " + said(field));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+Prose plain_or_dash(const std::string& text) { return {plain(text.empty() ? "-" : text)}; }
+
+const ordered_json& peers_of(const record::ResultsFolder& folder) {
+  static const ordered_json kNone = ordered_json::object();
+  const ordered_json& peers = value_at(folder.environment, "/peers");
+  return peers.is_object() ? peers : kNone;
+}
+
+void add_trials(const std::string& peer, const ordered_json& places, Table& table) {
+  if (!places.is_object()) return;
+  for (const auto& [place, formulations] : places.items()) {
+    if (!formulations.is_object()) continue;
+    for (const auto& [formulation, told] : formulations.items()) {
+      const ordered_json& taken = value_at(told, "/taken");
+      table.rows.push_back({{code(place)},
+                            {code(fmt::format("{}/{}", peer, formulation))},
+                            plain_or_dash(said(taken)),
+                            plain_or_dash(said(value_at(told, "/tried")))});
+    }
+  }
+}
+
+}  // namespace
+
+Table peer_rows(const record::ResultsFolder& folder) {
+  Table table{{{"peer", false}, {"version", false}, {"settings", false}, {"packages", false}}, {}};
+  for (const auto& [name, peer] : peers_of(folder).items()) {
+    const std::string skipped = said(value_at(peer, "/skipped"));
+    table.rows.push_back({{code(name)},
+                          plain_or_dash(skipped.empty() ? said(value_at(peer, "/version"))
+                                                        : "not measured: " + skipped),
+                          plain_or_dash(said(value_at(peer, "/settings"))),
+                          plain_or_dash(said(value_at(peer, "/packages")))});
+  }
+  return table;
+}
+
+Table peer_trials(const record::ResultsFolder& folder) {
+  Table table{{{"threads and shape", false}, {"peer", false}, {"taken", false}, {"tried", false}},
+              {}};
+  for (const auto& [name, peer] : peers_of(folder).items()) {
+    add_trials(name, value_at(peer, "/tried"), table);
+  }
+  return table;
+}
+
+}  // namespace headroom::report
