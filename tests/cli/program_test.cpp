@@ -182,6 +182,22 @@ TEST_F(Cli, EverySampleHasTheClockThatItRanAt) {
   }
 }
 
+TEST_F(Cli, EverySampleHasBothRoofsBesideIt) {
+  const Outcome outcome = run(std::string("$headroom sweep --backend naive") + kTiny);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  for (const json& line : results()) {
+    if (!line.contains("control")) GTEST_SKIP() << "this build has no control kernel";
+    ASSERT_TRUE(line["control"].contains("tile_gflops")) << line;
+    EXPECT_EQ(line["control"]["tile_gflops"].size(), line["time_s"]["samples"].size());
+    EXPECT_GT(line["tile_fraction"], 0);
+    EXPECT_LT(line["tile_fraction"], 1);
+  }
+  for (const char* part : {"of peak: share of the rate of multiply-adds in registers",
+                           "% of register tiles from the L1\n", "; register tiles from the L1 "}) {
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
+  }
+}
+
 TEST_F(Cli, ColdCachesAreLabelledEverywhere) {
   const std::string sweep =
       std::string("$headroom sweep --backend xsimd --formulation split") + kTiny;
