@@ -34,7 +34,7 @@ tuning::Request request_for(const Shape& shape, const std::set<std::string>& usa
 }
 
 tuning::TuningFile file_of(const std::vector<TunedShape>& shapes) {
-  return {HEADROOM_VERSION, tuning::this_machine(), shapes};
+  return {HEADROOM_VERSION, tuning::this_machine(), shapes, {}};
 }
 
 constexpr Formulation kSplit = Formulation::split;
