@@ -86,14 +86,16 @@ void print_backends(const ordered_json& info) {
   }
 }
 
-// The file that auto will use, as far as this is known without a shape.
+// The file that auto and the kernels will use, as far as this is known without a shape.
 ordered_json tuning_json() {
   const std::string path = environment("HEADROOM_TUNING");
   if (path.empty()) return nullptr;
-  ordered_json json{{"path", path}, {"shapes", nullptr}, {"problem", nullptr}};
+  ordered_json json{
+      {"path", path}, {"shapes", nullptr}, {"kernels", nullptr}, {"problem", nullptr}};
   try {
     const tuning::TuningFile file = tuning::read_tuning(path);
     json["shapes"] = file.shapes.size();
+    json["kernels"] = file.kernels.size();
     const std::string stale = tuning::stale_reason(file);
     if (!stale.empty()) json["problem"] = stale;
   } catch (const FileError& error) {
@@ -105,6 +107,9 @@ ordered_json tuning_json() {
 void print_tuning(const ordered_json& tuning) {
   if (tuning.is_null()) {
     out().print("auto           uses its rule; HEADROOM_TUNING names no tuning file\n");
+  } else if (tuning["problem"].is_null() && tuning["shapes"] == 0) {
+    out().print("auto           uses its rule; {} is about kernels alone\n",
+                tuning["path"].get<std::string>());
   } else if (tuning["problem"].is_null()) {
     out().print("auto           uses {}, shapes: {}\n", tuning["path"].get<std::string>(),
                 tuning["shapes"].get<std::size_t>());
