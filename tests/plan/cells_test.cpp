@@ -196,7 +196,7 @@ TEST(Cells, EveryModelMultipliesOut) {
   for (const std::string& name : model_names()) {
     Axes axes = small();
     axes.model = name;
-    axes.tokens = "1";
+    axes.tokens = std::string("1");  // gcc 12 warns of the literal
     const Shape shape = expand(axes, {}).groups.at(0).shape;
     EXPECT_EQ(shape.d_proj, shape.d_in) << name;
   }
