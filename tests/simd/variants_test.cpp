@@ -119,19 +119,22 @@ TEST_P(Sharing, NoCacheLineOfAProductIsWrittenByTwoSlots) {
   const KernelTable kernels = claiming();
   const Slots slots(GetParam());
   constexpr std::int64_t kTokens = 33, kDepth = 37, kWidth = 21;
-  const std::vector<Matrix> w = uniform_matrices(kDepth, kWidth, 7, 1);
-  std::vector<PackedMatrix> weights;
-  for (const Matrix& matrix : w) {
-    weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kLanes, slots);
-  }
-  BlockedProducts products(kernels, std::move(weights), kTokens, slots,
-                           project_variants(kernels.isa).front());
   const Matrix x = uniform_matrices(kTokens, kDepth, 1, 2).front();
   Matrix y(kTokens, kWidth);
-  const std::vector<BlockedView> to(7, {y.values.data(), kTokens, kWidth, 1, kWidth, 0});
-  products.run(slots, x.view(), to);
-  EXPECT_GT(line_of_slot.size(), 0U);
-  EXPECT_EQ(shared_lines, 0);
+  for (const int count : {1, 7}) {
+    SetUp();
+    std::vector<PackedMatrix> weights;
+    for (const Matrix& matrix : uniform_matrices(kDepth, kWidth, count, 1)) {
+      weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kLanes, slots);
+    }
+    BlockedProducts products(kernels, std::move(weights), kTokens, slots,
+                             project_variants(kernels.isa).front());
+    const std::vector<BlockedView> to(static_cast<std::size_t>(count),
+                                      {y.values.data(), kTokens, kWidth, 1, kWidth, 0});
+    products.run(slots, x.view(), to);
+    EXPECT_GT(line_of_slot.size(), 0U);
+    EXPECT_EQ(shared_lines, 0) << count << " products";
+  }
 }
 
 TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
