@@ -155,7 +155,8 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of) {
   const auto options = std::make_shared<InfoOptions>();
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--measure", options->measure,
-                    "measure the FMA peak, its clock and the read bandwidth (takes some seconds)");
+                    "measure the FMA peak, its clock, the rate of register tiles and the read "
+                    "bandwidth (takes some seconds)");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

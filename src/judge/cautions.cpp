@@ -88,10 +88,9 @@ std::string few_cores(const std::vector<record::CellResult>& results, const reco
   }
   if (worst == nullptr) return "";
   return fmt::format(
-      "{} of {} on several threads had fewer cores than threads, such as {}: {}; virtual cores "
-      "that "
-      "share a physical one look like this, and so do other programs: measure again on a quieter "
-      "or dedicated host",
+      "{} of {} on several threads had fewer cores than threads, such as {}: {}; other programs "
+      "look like this, and so do virtual cores that share a physical one: measure again on a "
+      "quieter or dedicated host",
       count, counted(known, "cell"), worst->cell.id, core_rate_words(worst->threads, least));
 }
 

@@ -23,7 +23,7 @@ std::optional<double> positive_at(const std::map<int, double>& values, int threa
 }  // namespace
 
 std::optional<double> core_rate(const record::CellResult& result, const record::Peaks& roofs) {
-  if (!result.control || result.control->threads < 2) return std::nullopt;
+  if (!result.has_time() || !result.control || result.control->threads < 2) return std::nullopt;
   const std::optional<double> alone = positive_at(roofs.fma_gflops, 1);
   if (!alone) return std::nullopt;
   const double cores = statistics::median(result.control->gflops) / *alone;

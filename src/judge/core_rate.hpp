@@ -13,8 +13,8 @@ namespace headroom::judge {
 /// How many cores would do multiply-adds at the rate that the threads of a cell reached beside its
 /// samples, if each did as many per cycle as one thread alone.
 /// @param roofs of the same run, for the rate of one thread
-/// @return the median of the samples; nothing on one thread, without a control, or where the rate
-///         of one thread was not measured
+/// @return the median of the samples; nothing without a time, on one thread, without a control, or
+///         where the rate of one thread was not measured
 std::optional<double> core_rate(const record::CellResult& result, const record::Peaks& roofs);
 
 /// The same, only where that is fewer cores than the cell had threads.

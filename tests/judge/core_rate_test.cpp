@@ -41,6 +41,9 @@ TEST(CoreRate, IsUnknownWhereOneOfBothRatesIs) {
   record::CellResult without = on_threads(2, {110});
   without.control.reset();
   EXPECT_FALSE(core_rate(without, roofs_of(100)));
+  record::CellResult failed = on_threads(2, {110});
+  failed.status = record::Status::failed;
+  EXPECT_FALSE(core_rate(failed, roofs_of(100)));
   EXPECT_FALSE(core_rate(on_threads(1, {50}), roofs_of(100))) << "one thread shares with nobody";
 }
 
@@ -83,7 +86,7 @@ TEST(Table, MarksTheCellsWhoseThreadsHadFewerCores) {
   }
 }
 
-TEST(Table, SaysOfWhichRoofASharesIs) {
+TEST(Table, SaysOfWhichRoofAShareIs) {
   std::vector<record::CellResult> results{on_threads(1, {100, 100, 100})};
   results[0].peak_fraction = 0.5;
   const std::string one = show::results_table(results);
