@@ -18,6 +18,7 @@ PEERS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "peers")
 sys.path.insert(0, PEERS)
 from catalogue import RIVALS  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
+from rounds import Cell, Settings, ShapeRun, Trial  # noqa: E402
 from venvs import Environments, NotInstalled  # noqa: E402
 
 FAKE = f"{sys.executable} {os.path.join(HERE, 'fake_peer.py')}"
@@ -126,6 +127,28 @@ class Measured(unittest.TestCase):
         self.assertIn("# Another library is faster than the best of ours in 1 of 1", text)
         self.assertRegex(text, r"- 5 tokens, width 8, 2 heads, on 1 thread: `fake/split` takes")
         self.assertNotIn("link `fake`", text)
+
+
+class Choice(unittest.TestCase):
+    def test_the_fastest_variant_is_taken_while_the_machine_slows_down(self) -> None:
+        run = ShapeRun(None, {}, "", 1, Settings(samples=9, min_time=0.05, seed=1, inputs=2))
+        seconds = {"first": 1.0, "better": 0.95, "hopeless": 5.0}
+        asked: List[str] = []
+
+        def sample(_: Cell, variant: str, warm: int, calls: int) -> float:
+            asked.append(variant)
+            return seconds[variant] * 1.02 ** len(asked)
+
+        run.sample = sample
+        cell = Cell(RIVALS[0], "fused")
+        for name in seconds:  # the later ones were slowed down when they were prepared
+            cell.right[name] = Trial({"name": name}, seconds[name] * 1.02 ** len(cell.right))
+        run.choose(cell)
+        self.assertEqual(cell.variant, {"name": "better"})
+        self.assertEqual(set(cell.tried), set(seconds))
+        self.assertEqual(cell.reason, "")
+        self.assertEqual(asked.count("hopeless"), 2)
+        self.assertEqual(asked.count("first"), asked.count("better"))
 
 
 class Protocol(unittest.TestCase):
