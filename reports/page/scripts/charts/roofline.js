@@ -15,19 +15,16 @@
       }));
   };
 
-  // At the right end, above the line or below it.
-  const roofLabel = (view, side, text) => ({
-    show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: side,
-    distance: 0, offset: [-4, side === "top" ? 5 : -5], backgroundColor: view.theme.background,
-    padding: [1, 3], formatter: () => text,
-  });
+  // One label for all roofs of a number of threads: those of arithmetic may lie too close for two.
+  const roofText = (roof) => format.threads(roof.threads) + ": multiply-adds " + format.digits(roof.fma) +
+    (roof.tile > 0 ? ", tiles " + format.digits(roof.tile) : "") + " GFLOP/s\nmemory read " +
+    format.digits(roof.read) + " GB/s";
 
   // The rate of register tiles whose operands lie in the L1: no product of matrices passes it.
   const tileSeries = (view, roof, to) => ({
     name: "tiles", type: "line", symbol: "none", silent: true, z: 1,
     data: [[roof.tile / roof.read, roof.tile], [to, roof.tile]],
     lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
-    endLabel: roofLabel(view, "top", "tiles from the L1: " + format.digits(roof.tile) + " GFLOP/s"),
   });
 
   const roofSeries = (view, roof, from, to) => {
@@ -37,8 +34,11 @@
     return {
       name: "roof", type: "line", data: points, symbol: "none", silent: true, z: 1,
       lineStyle: { color: view.theme.text, width: 1.5, type: roof.threads === 1 ? "dashed" : "solid" },
-      endLabel: roofLabel(view, "bottom", format.threads(roof.threads) + ": multiply-adds " +
-        format.digits(roof.fma) + " GFLOP/s, memory read " + format.digits(roof.read) + " GB/s"),
+      endLabel: {
+        show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
+        distance: 0, offset: [-4, -5], backgroundColor: view.theme.background, padding: [1, 3],
+        formatter: () => roofText(roof),
+      },
     };
   };
 
