@@ -25,9 +25,9 @@ std::string said(const ordered_json& value) {
 Prose plain_or_dash(const std::string& text) { return {plain(text.empty() ? "-" : text)}; }
 
 const ordered_json& peers_of(const record::ResultsFolder& folder) {
-  static const ordered_json kNone = ordered_json::object();
+  static const ordered_json none = ordered_json::object();
   const ordered_json& peers = value_at(folder.environment, "/peers");
-  return peers.is_object() ? peers : kNone;
+  return peers.is_object() ? peers : none;
 }
 
 void add_trials(const std::string& peer, const ordered_json& places, Table& table) {
