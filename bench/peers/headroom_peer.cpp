@@ -24,7 +24,7 @@ using namespace headroom;
 #ifdef HEADROOM_HAVE_SIMD
 machine::LimitKernels limit_kernels(Isa isa) {
   const simd::KernelTable& kernels = simd::kernel_table(isa);
-  return {kernels.fma_chain, kernels.read_sum};
+  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain};
 }
 constexpr machine::LimitKernelsOf kLimits = limit_kernels;
 #else

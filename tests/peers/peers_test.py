@@ -64,6 +64,13 @@ class Measured(unittest.TestCase):
         self.assertLess(cell["error"]["nrmse"], 5e-6)
         self.assertEqual(cell["provenance"]["project"], "fake 1.0")
 
+    def test_both_roofs_stand_beside_each_sample(self) -> None:
+        cell = self.cell("fake", "split")
+        if "control" not in cell:
+            self.skipTest("this build has no control kernel")
+        self.assertEqual(len(cell["control"]["tile_gflops"]), 9)
+        self.assertGreater(cell["tile_fraction"], 0)
+
     def test_a_wrong_result_has_none(self) -> None:
         cell = self.cell("fake", "fused")
         self.assertEqual(cell["status"], "failed")
