@@ -77,12 +77,9 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
-/// or
-/// a
-///         variant of kernels that the backend does not have;
-///         Unavailable for a named backend or an instruction set that is not here, and if no
-///         backend of this program takes the shape; Unsupported if the named backend declines the
-///         shape.
+///         or a variant of kernels that the backend does not have; Unavailable for a named backend
+///         or an instruction set that is not here, and if no backend of this program takes the
+///         shape; Unsupported if the named backend declines the shape.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of each part of one forward pass.

@@ -3,46 +3,32 @@
 namespace headroom::machine {
 namespace {
 
+#if defined(__x86_64__)
+#define HEADROOM_LINK "imull %[factor], %[value]\n\t"
+#define HEADROOM_COUNT_DOWN \
+  "decq %[left]\n\t"        \
+  "jnz 1b"
+#elif defined(__aarch64__)
+#define HEADROOM_LINK "add %w[value], %w[value], %w[factor]\n\t"
+#define HEADROOM_COUNT_DOWN       \
+  "subs %[left], %[left], #1\n\t" \
+  "b.ne 1b"
+#endif
+
+#ifdef HEADROOM_LINK
+#define HEADROOM_FOUR_LINKS HEADROOM_LINK HEADROOM_LINK HEADROOM_LINK HEADROOM_LINK
+constexpr std::int64_t kLinks = 16;
+
 // The whole loop is assembly: no compiler can fold it, and an unoptimised build adds nothing to it.
 // The counter and the branch run in parallel with the chain, as neither waits for a link.
-#if defined(__x86_64__)
-#define HEADROOM_FOUR_LINKS       \
-  "imull %[factor], %[value]\n\t" \
-  "imull %[factor], %[value]\n\t" \
-  "imull %[factor], %[value]\n\t" \
-  "imull %[factor], %[value]\n\t"
-constexpr std::int64_t kLinks = 16;
-
 std::uint32_t run_chain(std::int64_t iterations) {
   std::uint32_t value = kChainStart;
   if (iterations <= 0) return value;
-  asm volatile(
-      "1:\n\t" HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS
-      "decq %[left]\n\t"
-      "jnz 1b"
-      : [value] "+r"(value), [left] "+r"(iterations)
-      : [factor] "r"(kChainFactor)
-      : "cc");
-  return value;
-}
-#elif defined(__aarch64__)
-#define HEADROOM_FOUR_LINKS                  \
-  "add %w[value], %w[value], %w[factor]\n\t" \
-  "add %w[value], %w[value], %w[factor]\n\t" \
-  "add %w[value], %w[value], %w[factor]\n\t" \
-  "add %w[value], %w[value], %w[factor]\n\t"
-constexpr std::int64_t kLinks = 16;
-
-std::uint32_t run_chain(std::int64_t iterations) {
-  std::uint32_t value = kChainStart;
-  if (iterations <= 0) return value;
-  asm volatile(
-      "1:\n\t" HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS
-      "subs %[left], %[left], #1\n\t"
-      "b.ne 1b"
-      : [value] "+r"(value), [left] "+r"(iterations)
-      : [factor] "r"(kChainFactor)
-      : "cc");
+  asm volatile("1:\n\t" HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS HEADROOM_FOUR_LINKS
+                   HEADROOM_FOUR_LINKS HEADROOM_COUNT_DOWN
+               : [value] "+r"(value), [left] "+r"(iterations)
+               : [factor] "r"(kChainFactor)
+               : "cc");
   return value;
 }
 #endif
