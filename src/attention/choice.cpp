@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "backends/backend.hpp"
@@ -33,34 +34,54 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   return request;
 }
 
-std::string tuning_path(const AttentionOptions& options) {
-  return options.tuning_file.empty() ? environment("HEADROOM_TUNING") : options.tuning_file;
-}
+// The tuning file of the options, read when it is first asked for.
+class TuningSource {
+ public:
+  explicit TuningSource(const AttentionOptions& options)
+      : path_(options.tuning_file.empty() ? environment("HEADROOM_TUNING") : options.tuning_file) {}
+
+  const std::string& path() const { return path_; }
+
+  // Null if none is named, or if it cannot be read: then the choice's warning says why.
+  const tuning::TuningFile* file(Choice& choice) {
+    if (path_.empty()) return nullptr;
+    if (!file_ && problem_.empty()) read();
+    if (!problem_.empty()) choice.warning = problem_;
+    return file_ ? &*file_ : nullptr;
+  }
+
+ private:
+  void read() {
+    try {
+      file_ = tuning::read_tuning(path_);
+    } catch (const FileError& error) {
+      problem_ = fmt::format("the tuning file is not used: {}", error.what());
+    }
+  }
+
+  std::string path_;
+  std::optional<tuning::TuningFile> file_;
+  std::string problem_;
+};
 
 // @return whether the file had an answer.
-bool ask_file(const std::string& path, const tuning::Request& request, Choice& choice) {
-  try {
-    const tuning::TuningFile file = tuning::read_tuning(path);
-    if (file.shapes.empty()) return false;  // it is about kernels alone
-    const std::string stale = tuning::stale_reason(file);
-    const tuning::Prediction found =
-        stale.empty() ? tuning::predict(file, request) : tuning::Prediction{};
-    if (!found.best) {
-      choice.warning =
-          fmt::format("{} is not used: {}; write it anew with headroom pick --emit json", path,
-                      stale.empty() ? found.why_not : stale);
-      return false;
-    }
-    choice.backend = found.best->backend;
-    choice.formulation = found.best->formulation;
-    choice.source = Choice::Source::tuning_file;
-    choice.reason = fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
-                                path, found.nearest.id(), found.distance, found.shapes);
-    return true;
-  } catch (const FileError& error) {
-    choice.warning = fmt::format("the tuning file is not used: {}", error.what());
+bool ask_file(TuningSource& source, const tuning::Request& request, Choice& choice) {
+  const tuning::TuningFile* file = source.file(choice);
+  if (file == nullptr || file->shapes.empty()) return false;  // it may be about kernels alone
+  const std::string stale = tuning::stale_reason(*file);
+  const tuning::Prediction found =
+      stale.empty() ? tuning::predict(*file, request) : tuning::Prediction{};
+  if (!found.best) {
+    choice.warning = fmt::format("{} is not used: {}; write it anew with headroom pick --emit json",
+                                 source.path(), stale.empty() ? found.why_not : stale);
     return false;
   }
+  choice.backend = found.best->backend;
+  choice.formulation = found.best->formulation;
+  choice.source = Choice::Source::tuning_file;
+  choice.reason = fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
+                              source.path(), found.nearest.id(), found.distance, found.shapes);
+  return true;
 }
 
 }  // namespace
@@ -103,33 +124,29 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The tuning file's word on the kernels, if it has one; a file that cannot be used is a warning.
-void ask_file_for_kernels(const std::string& path, const std::vector<std::string>& known,
+void ask_file_for_kernels(TuningSource& source, const std::vector<std::string>& known,
                           std::string_view isa, int threads, Choice& choice) {
-  try {
-    const tuning::TuningFile file = tuning::read_tuning(path);
-    const tuning::TunedKernels* tuned = file.kernels_for(isa, threads);
-    if (tuned == nullptr) return;
-    std::string why_not = tuning::stale_reason(file);
-    if (why_not.empty() && !has(known, tuned->variant)) {
-      why_not = fmt::format("this program has no variant '{}'", tuned->variant);
-    }
-    if (!why_not.empty()) {
-      choice.warning = fmt::format(
-          "the kernels of {} are not used: {}; write it anew with headroom "
-          "tune",
-          path, why_not);
-      return;
-    }
-    choice.kernels = tuned->variant;
-    choice.kernels_reason = fmt::format("fastest in {} with {} thread{}", path, tuned->threads,
-                                        tuned->threads == 1 ? "" : "s");
-  } catch (const FileError& error) {
-    choice.warning = fmt::format("the tuning file is not used: {}", error.what());
+  const tuning::TuningFile* file = source.file(choice);
+  const tuning::TunedKernels* tuned = file != nullptr ? file->kernels_for(isa, threads) : nullptr;
+  if (tuned == nullptr) return;
+  std::string why_not = tuning::stale_reason(*file);
+  if (why_not.empty() && !has(known, tuned->variant)) {
+    why_not = fmt::format("this program has no variant '{}'", tuned->variant);
   }
+  if (!why_not.empty()) {
+    choice.warning =
+        fmt::format("the kernels of {} are not used: {}; write it anew with headroom tune",
+                    source.path(), why_not);
+    return;
+  }
+  choice.kernels = tuned->variant;
+  choice.kernels_reason = fmt::format("fastest in {} with {} thread{}", source.path(),
+                                      tuned->threads, tuned->threads == 1 ? "" : "s");
 }
 
 // @param warn whether a file that cannot be used is worth a word: for `auto` it was said already
-void choose_kernels(const AttentionOptions& options, bool warn, Choice& choice) {
+void choose_kernels(const AttentionOptions& options, TuningSource& source, bool warn,
+                    Choice& choice) {
   const BackendFacts& facts = backend_entry(choice.backend).facts();
   const Isa isa = select_isa(options.isa);
   std::vector<std::string> known;
@@ -140,16 +157,15 @@ void choose_kernels(const AttentionOptions& options, bool warn, Choice& choice) 
     choice.kernels_reason = "named by the caller";
     return;
   }
-  const std::string path = tuning_path(options);
-  if (known.empty() || path.empty()) return;
+  if (known.empty()) return;
   const bool threaded = backend_entry(choice.backend).describe().threaded;
   const int threads = threaded ? wanted_threads(options) : 1;
-  ask_file_for_kernels(path, known, to_string(isa), threads, choice);
+  ask_file_for_kernels(source, known, to_string(isa), threads, choice);
   if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
 }
 
 // Checks all that the layer would check, so that a program can ask before it makes weights.
-Choice choose_named(const Shape& shape, const AttentionOptions& options) {
+Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningSource& source) {
   wanted_threads(options);
   const BackendEntry& entry = backend_entry(options.backend);
   select_isa(options.isa);
@@ -159,7 +175,7 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options) {
   }
   Choice choice{options.backend, options.formulation.value_or(Formulation::split),
                 Choice::Source::caller, "named by the caller", ""};
-  choose_kernels(options, true, choice);
+  choose_kernels(options, source, true, choice);
   return choice;
 }
 
@@ -167,12 +183,12 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options) {
 
 Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   shape.validate();
-  if (options.backend != kAuto) return choose_named(shape, options);
+  TuningSource source(options);
+  if (options.backend != kAuto) return choose_named(shape, options, source);
   const tuning::Request request = request_of(shape, options);
   Choice choice;
-  const std::string path = tuning_path(options);
-  if (!path.empty() && ask_file(path, request, choice)) {
-    choose_kernels(options, true, choice);
+  if (ask_file(source, request, choice)) {
+    choose_kernels(options, source, true, choice);
     return choice;
   }
   const tuning::RuleChoice rule = tuning::choose_by_rule(request);
@@ -181,7 +197,7 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   choice.source = Choice::Source::rule;
   choice.reason = rule.reason;
   if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
-  choose_kernels(options, choice.warning.empty(), choice);
+  choose_kernels(options, source, choice.warning.empty(), choice);
   return choice;
 }
 
