@@ -148,7 +148,14 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings) {
     Tuned tuned;
     tuned.threads = threads;
     tuned.backend = backend_for(threads, settings.isa);
-    std::vector<std::string> variants;
+    const KernelChoice own =
+        backend_entry(tuned.backend).make({threads, settings.isa, ""})->kernels();
+    tuned.own_choice = own.name;
+    tuned.reason = own.reason;
+    std::vector<std::string> variants{own.name};
+    for (const std::string& name : backend_facts(tuned.backend).kernel_variants(settings.isa)) {
+      if (name != own.name) variants.push_back(name);
+    }
     std::vector<judge::SamplePair> pairs;
     for (const Shape& shape : settings.shapes) {
       if (is_stopped(settings)) return all;
@@ -161,14 +168,6 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings) {
           measure::make_problem(shape, settings.seed, reference::Data::standard, kMostOracleFlops);
       contest.x = PlacedMatrix(contest.problem.x.view());
       contest.y = PlacedMatrix(shape.rows(), shape.output_width());
-      const KernelChoice own =
-          backend_entry(tuned.backend).make({threads, settings.isa, ""})->kernels();
-      tuned.own_choice = own.name;
-      tuned.reason = own.reason;
-      variants = {own.name};
-      for (const std::string& name : backend_facts(tuned.backend).kernel_variants(settings.isa)) {
-        if (name != own.name) variants.push_back(name);
-      }
       for (const std::string& variant : variants) {
         contest.layers.push_back(std::make_unique<Attention>(
             make_layer(contest.problem, tuned.backend, variant, threads, settings.isa)));
