@@ -87,6 +87,7 @@ Shape attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t h
 
 AttendProblem::AttendProblem(const Shape& shape, HeadLayout layout, std::int64_t padding, Side side)
     : shape_(shape),
+      sequences_(sequences_of(shape)),
       in_(layout, shape.rows(), shape.heads, shape.head_dim(), padding),
       out_(HeadLayout::token_major, shape.rows(), shape.heads, shape.head_dim(), padding),
       q_(in_.size() - padding, side),
