@@ -77,23 +77,25 @@ TEST(OracleCall, AWindowOfAllKeysIsNone) {
 
 // More sequences than one group holds, some of them empty.
 TEST(OracleCall, RaggedSequencesEqualSequencesApart) {
-  Shape shape = make_shape(400, 5, 4, 4, 2, 0);
-  for (std::int64_t s = 0; s < shape.batch; ++s) shape.lengths.push_back(s * 7 % 6);
-  shape.past = 2;
-  const Layer ragged = gaussian_layer(shape, 1);
-  const Expected all = run(ragged);
-  std::int64_t row = 0;
-  for (std::int64_t s = 0; s < shape.batch; ++s) {
-    const std::int64_t length = shape.length(s);
-    Shape single = make_shape(1, length, 4, 4, 2, 0);
+  for (const bool causal : {true, false}) {
+    Shape single = make_shape(1, 5, 4, 4, 2, 0);
+    single.causal = causal;
     single.past = 2;
-    const Inputs inputs{.x = {ragged.x.view().row(row), length, 4, 4},
-                        .past = {ragged.past.view().row(s * 2), 2, 4, 4}};
-    const Expected one = attention(single, ragged.weights, inputs, all_rows(single), 1);
-    for (std::size_t i = 0; i < one.y.size(); ++i) {
-      ASSERT_EQ(one.y[i], all.y[index(row) * 4 + i]) << s;
+    Shape shape = single;
+    shape.batch = 400;
+    for (std::int64_t s = 0; s < shape.batch; ++s) shape.lengths.push_back(s * 7 % 6);
+    const Layer ragged = gaussian_layer(shape, 1);
+    const Expected all = run(ragged);
+    std::int64_t row = 0;
+    for (std::int64_t s = 0; s < shape.batch; ++s, row += single.tokens) {
+      single.tokens = shape.length(s);
+      const Inputs inputs{.x = {ragged.x.view().row(row), single.tokens, 4, 4},
+                          .past = {ragged.past.view().row(s * 2), 2, 4, 4}};
+      const Expected one = attention(single, ragged.weights, inputs, all_rows(single), 1);
+      for (std::size_t i = 0; i < one.y.size(); ++i) {
+        ASSERT_EQ(one.y[i], all.y[index(row) * 4 + i]) << s;
+      }
     }
-    row += length;
   }
 }
 
@@ -165,6 +167,7 @@ TEST(AffordableRowsOfACall, AreRowsOfRaggedSequences) {
 TEST(AffordableRowsOfACall, AreMoreBehindAWindow) {
   Shape shape = make_shape(1, 512, 1024, 1024, 8, 1024);
   shape.past = 30'000;
+  shape.rotary.pairs = Rotary::Pairs::halves;  // so that keys must be projected
   const std::size_t all = affordable_rows(shape, 1e11, 1).size();
   shape.window = 64;
   const std::size_t windowed = affordable_rows(shape, 1e11, 1).size();
