@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -126,7 +127,7 @@ TEST_P(LayerCalls, TruncatingForgets) {
   KeyValueCache cache(attention, 1, layer.shape.tokens);
   Matrix other = gaussian_input(layer.shape, 99);
   // NaN in what is forgotten must not be remembered.
-  std::fill_n(other.values.begin() + 70 * other.cols, other.cols, std::nanf(""));
+  std::fill_n(other.values.begin() + 70 * other.cols, other.cols, std::numeric_limits<float>::quiet_NaN());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(rows(layer.x, 0, 60), rows_of(y, 0, 60), cache);
   attention.forward(rows(other, 60, 50), rows_of(y, 60, 50), cache);
@@ -183,7 +184,7 @@ TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
     Attention attention(shape, layer.weights, GetParam().options());
     for (std::int64_t r = 0; r < 60; ++r) {
       if (r % 20 < lengths[static_cast<std::size_t>(r / 20)]) continue;
-      std::fill_n(layer.x.view().row(r), shape.d_in, std::nanf(""));
+      std::fill_n(layer.x.view().row(r), shape.d_in, std::numeric_limits<float>::quiet_NaN());
     }
     constexpr float kUntouched = 4711;
     Matrix y(60, shape.output_width());
