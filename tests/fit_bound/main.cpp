@@ -126,8 +126,9 @@ using PlantedByFault = std::map<test::Fault, Planted>;
 void plant(PlantedByFault& planted, const Program& program, const reference::Expected& expected,
            const std::string& name) {
   constexpr double kShows = 1e-3;
+  const test::Layer layer{program.shape, program.weights, program.x};
   for (const test::Fault fault : test::faults_of(program.shape)) {
-    const Matrix y = test::planted(program.shape, program.weights, program.x, fault);
+    const Matrix y = test::planted(layer, fault);
     const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
     const bool single = fault == test::Fault::one_bad_element && result.max_over_rms > kShows;
     if (!single && !(result.nrmse > kShows)) continue;
