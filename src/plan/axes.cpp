@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
 

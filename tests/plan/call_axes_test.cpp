@@ -7,7 +7,7 @@
 
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/shape_json.hpp"
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
-#include "plan/models.hpp"
-#include "plan/shape_set.hpp"
+#include "plan/shapes/models.hpp"
+#include "plan/shapes/shape_set.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::plan {

@@ -1,4 +1,4 @@
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
 
 #include <fmt/format.h>
 

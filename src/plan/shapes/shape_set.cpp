@@ -1,4 +1,4 @@
-#include "plan/shape_set.hpp"
+#include "plan/shapes/shape_set.hpp"
 
 #include <fmt/format.h>
 
