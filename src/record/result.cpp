@@ -115,6 +115,10 @@ ordered_json to_json(const CellResult& result) {
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);
+  if (result.cached) {
+    line["key_value_cache"] = {{"bytes", result.cached->bytes},
+                               {"fill_s", result.cached->fill_seconds}};
+  }
   if (result.choice) {
     line["choice"] = {{"backend", result.choice->backend},
                       {"source", headroom::to_string(result.choice->source)},

@@ -41,6 +41,12 @@ struct TimeSummary {
 TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>& processes,
                       std::uint64_t seed);
 
+/// The cache of a cell whose sequences have a past.
+struct Cached {
+  std::int64_t bytes = 0;
+  double fill_seconds = 0;  ///< to fill it once, not part of any time
+};
+
 struct CellResult {
   plan::Cell cell;
   Shape shape;
@@ -62,6 +68,7 @@ struct CellResult {
 
   std::optional<Choice> choice;                ///< for the backend `auto`
   std::optional<AttentionCosts> costs;         ///< set once the layer exists
+  std::optional<Cached> cached;                ///< likewise, if the shape has a past
   std::optional<reference::Comparison> error;  ///< set once it was checked
   std::int64_t checked_rows = 0;
 

@@ -185,6 +185,10 @@ void read_measured(const JsonFields& line, CellResult& result) {
   }
   // A number without its check is worthless: an `ok` line must have all of these.
   if (ok || line.has("setup_s")) result.costs = read_costs(line);
+  if (line.has_value("key_value_cache")) {
+    const JsonFields cache = line.object("key_value_cache");
+    result.cached = {cache.whole("bytes", 0), cache.not_negative("fill_s")};
+  }
   if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {
     result.error = read_error(line.object("error"), result);

@@ -45,9 +45,9 @@ inline std::int64_t seen_past(const Shape& shape) {
 inline std::int64_t bytes_to_read(const Shape& shape) {
   constexpr std::int64_t kFloatBytes = 4;
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
-  if (!shape.lengths.empty()) sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
-  return shape.bytes().weights +
-         kFloatBytes * sequences * seen_past(shape) * 2 * shape.kv_width();
+  if (!shape.lengths.empty())
+    sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
+  return shape.bytes().weights + kFloatBytes * sequences * seen_past(shape) * 2 * shape.kv_width();
 }
 
 }  // namespace headroom
