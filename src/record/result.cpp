@@ -68,6 +68,11 @@ void add_times(const CellResult& result, ordered_json& line) {
   line["peak_fraction"] =
       result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
   if (result.tile_fraction) line["tile_fraction"] = *result.tile_fraction;
+  if (result.reading) {
+    line["bytes"] = result.reading->bytes;
+    line["read_gbps"] = result.reading->gbps;
+    if (result.reading->fraction) line["read_fraction"] = *result.reading->fraction;
+  }
   if (result.control) {
     line["control"] = {{"kernel", "fma"},
                        {"isa", result.control->isa},

@@ -47,6 +47,13 @@ struct Cached {
   double fill_seconds = 0;  ///< to fill it once, not part of any time
 };
 
+/// How fast a cell whose sequences bring few rows reads what it must, see `bytes_to_read`.
+struct Reading {
+  std::int64_t bytes = 0;               ///< weights, and the keys and values that it sees
+  double gbps = 0;                      ///< of them, in its median time
+  std::optional<double> fraction = {};  ///< of the bandwidth measured at that working set
+};
+
 struct CellResult {
   plan::Cell cell;
   Shape shape;
@@ -58,10 +65,11 @@ struct CellResult {
   plan::CellEstimate estimate;
   bool peer = false;  ///< of another library: never a baseline, never a winner, never to be linked
 
-  TimeSummary time;  ///< only for `ok`, as are the next six
+  TimeSummary time;  ///< only for `ok`, as are the next seven
   double gflops = 0;
   std::optional<double> peak_fraction;  ///< of the FMA rate on equally many threads
   std::optional<double> tile_fraction;  ///< of the rate of register tiles beside the samples
+  std::optional<Reading> reading;       ///< for few rows, where memory may be the limit
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape
   PhaseTimes phases;

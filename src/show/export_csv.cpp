@@ -93,6 +93,12 @@ constexpr Column kColumns[] = {
     {"past", [](Result r) { return text(r.shape.past); }},
     {"memory_tokens", [](Result r) { return text(r.shape.memory_tokens); }},
     {"lengths", [](Result r) { return fmt::format("{}", fmt::join(r.shape.lengths, "-")); }},
+    {"bytes", [](Result r) { return r.reading ? text(r.reading->bytes) : ""; }},
+    {"read_gbps", [](Result r) { return r.reading ? text(r.reading->gbps) : ""; }},
+    {"read_fraction",
+     [](Result r) { return r.reading && r.reading->fraction ? text(*r.reading->fraction) : ""; }},
+    {"cache_bytes", [](Result r) { return r.cached ? text(r.cached->bytes) : ""; }},
+    {"fill_s", [](Result r) { return r.cached ? text(r.cached->fill_seconds) : ""; }},
 };
 
 }  // namespace
