@@ -79,11 +79,13 @@ std::vector<float> dropout_factors(const Shape& shape) {
   std::vector<float> factors;
   if (shape.dropout == 0) return factors;
   const DropoutPattern pattern{shape.dropout, shape.dropout_seed};
-  const std::int64_t rows = shape.batch * shape.heads * shape.tokens;
-  factors.resize(static_cast<std::size_t>(rows * shape.tokens));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    pattern.factors(static_cast<std::uint64_t>(row), 0, shape.tokens,
-                    factors.data() + row * shape.tokens);
+  const std::int64_t heads = shape.batch * shape.heads;
+  factors.resize(static_cast<std::size_t>(heads * shape.tokens * shape.tokens));
+  float* to = factors.data();
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t token = 0; token < shape.tokens; ++token, to += shape.tokens) {
+      pattern.factors(dropout_row(head, token), 0, shape.tokens, to);
+    }
   }
   return factors;
 }
