@@ -21,8 +21,9 @@ void scale(Matrix& matrix) {
   for (float& value : matrix.values) value *= kAdversarialScale;
 }
 
-// Until the oracle knows of a past.
-ConstMatrixView inputs_of(const Problem& problem) { return problem.x.view(); }
+reference::Inputs inputs_of(const Problem& problem) {
+  return {problem.x.view(), problem.past.view(), problem.memory.view()};
+}
 
 }  // namespace
 
