@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/shape_json.hpp"
 #include "headroom/error.hpp"
+#include "record/peaks.hpp"
 #include "record/result.hpp"
 #include "support/sample_results.hpp"
 
@@ -67,6 +69,43 @@ TEST(ShapeFields, AreReadAsTheyWereWritten) {
     result.shape = shape;
     EXPECT_EQ(from_json(ordered_json::parse(to_json(result).dump())).shape, shape);
   }
+}
+
+TEST(ShapeFields, WhatACacheTakesAndHowFastItIsReadComesBack) {
+  CellResult result = test::with_time(test::sample_result("tbb"), {1, 2});
+  EXPECT_FALSE(to_json(result).contains("read_gbps")) << "as for many rows";
+  EXPECT_FALSE(to_json(result).contains("key_value_cache"));
+  EXPECT_FALSE(from_json(to_json(result)).reading.has_value());
+  result.cached = Cached{4096, 0.30000000000000004};
+  result.reading = Reading{123456, 17.25};
+  EXPECT_FALSE(from_json(to_json(result)).reading->fraction.has_value());
+  result.reading->fraction = 0.875;
+  const std::string line = to_json(result).dump();
+  const CellResult read = from_json(ordered_json::parse(line));
+  EXPECT_EQ(to_json(read).dump(), line);
+  EXPECT_EQ(read.cached->fill_seconds, 0.30000000000000004);
+  EXPECT_EQ(read.reading->fraction, 0.875);
+}
+
+TEST(ReadRoof, IsThatOfTheNearestPowerOfTwo) {
+  EXPECT_EQ(size_class(0), 1 << 16);
+  EXPECT_EQ(size_class(90'000), 1 << 16);
+  EXPECT_EQ(size_class(100'000), 1 << 17);
+  EXPECT_EQ(size_class(std::int64_t{3} << 29), std::int64_t{1} << 31);
+  EXPECT_EQ(size_class(std::numeric_limits<std::int64_t>::max()), std::int64_t{1} << 62);
+  Peaks peaks;
+  peaks.read_gbs[2] = 10;
+  EXPECT_FALSE(to_json(peaks).contains("read_gb_per_s_by_threads_and_bytes"));
+  peaks.read_gbs_of_set[2] = {{1 << 20, 80}, {1 << 30, 11}};
+  const Peaks read = peaks_of({{"peaks", to_json(peaks)}});
+  EXPECT_EQ(read.read_gbs_of_set, peaks.read_gbs_of_set);
+  EXPECT_EQ(read.read_roof(2, 1'100'000, false), 80);
+  EXPECT_EQ(read.read_roof(2, 1'100'000, true), 10) << "cold: from memory, whatever the size";
+  EXPECT_EQ(read.read_roof(2, 1 << 24, false), std::nullopt);
+  EXPECT_EQ(read.read_roof(1, 1 << 20, false), std::nullopt);
+  ordered_json odd = {{"peaks", to_json(peaks)}};
+  odd["peaks"]["read_gb_per_s_by_threads_and_bytes"] = {{"2", {{"-5", 1}, {"64", "x"}}}, {"x", 3}};
+  EXPECT_TRUE(peaks_of(odd).read_gbs_of_set.empty()) << "a file may come from anywhere";
 }
 
 TEST(ShapeFields, AsManyKeyHeadsAsHeadsAreReadAsNoneNamed) {
