@@ -138,7 +138,7 @@ std::vector<Answer> answers_of(const std::vector<ShapePick>& shapes,
     for (const ShapePick& shape : shapes) {
       if (demand_of(shape.shape) == demand) some.push_back(shape);
     }
-    if (some.empty() || some.size() == shapes.size()) return {};
+    if (some.empty()) return {};
     std::vector<Configuration> configurations = configurations_of(some);
     keep_best(configurations);
     answers.push_back({demand, configurations[lightest(configurations, costs)]});

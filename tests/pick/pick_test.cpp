@@ -235,8 +235,8 @@ TEST(Pick, AnswersPrefillAndDecodeApart) {
   EXPECT_EQ(both.answers[0].configuration.backend, "xsimd");
   EXPECT_EQ(both.answers[1].configuration.backend, "naive");
   const std::string text = pick::to_text(both);
-  EXPECT_NE(text.find("\n  prefill  xsimd"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n  decode   naive"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  prefill  split/xsimd"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  decode   split/naive"), std::string::npos) << text;
   const auto json = nlohmann::ordered_json::parse(pick::to_json(both));
   EXPECT_EQ(json["answers"]["decode"]["backend"], "naive");
 

@@ -119,19 +119,18 @@ TEST(Distance, CountsThePastAsKeysAndGroupsAsHeads) {
 }
 
 TEST(Predict, AnswersPromptAndStepsApart) {
-  // The step after 2047 tokens is 1.6 doublings from the wanted one, a prompt of 5 tokens only 1.2.
   const auto file =
-      file_of({{tuned_shape(5), {candidate("xsimd", kSplit, 2), candidate("tbb", kSplit, 1)}},
-               {after(2047), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 2)}}});
+      file_of({{tuned_shape(16), {candidate("xsimd", kSplit, 2), candidate("tbb", kSplit, 1)}},
+               {after(1023), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 2)}}});
   const auto best = [&](const Shape& shape) {
     return predict(file, request_for(shape, {"xsimd", "tbb"})).best->backend;
   };
-  Shape wanted = tuned_shape(3);
-  wanted.past = 250;
-  EXPECT_EQ(best(wanted), "xsimd");
-  wanted.tokens = 5;
-  wanted.past = 0;
-  EXPECT_EQ(best(wanted), "tbb");
+  Shape wanted = after(60);
+  wanted.tokens = 4;
+  EXPECT_LT(tuning::distance(wanted, tuned_shape(16)), tuning::distance(wanted, after(1023)));
+  EXPECT_EQ(best(wanted), "xsimd") << "a step after it is the nearer question";
+  EXPECT_EQ(best(tuned_shape(16)), "tbb");
+  EXPECT_GT(tuning::distance(tuned_shape(4), after(1023)), tuning::kFarthest);
   EXPECT_EQ(best(tuned_shape(4)), "tbb") << "no step is near enough";
 }
 
