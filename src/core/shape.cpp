@@ -43,6 +43,15 @@ void check_product(std::string_view names, std::initializer_list<std::int64_t> s
                   names, factors));
 }
 
+// `context()` adds them. With batch 0 no product holds them back.
+void check_sum(std::string_view first, std::int64_t a, std::string_view second, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return;
+  throw InvalidArgument(
+      fmt::format("shape: {} {} and {} {} together do not fit in 63 bits; make one of them smaller",
+                  first, a, second, b));
+}
+
 // A divisor of `width` among `first`, `first + step`, ...; 0 if none is near. The search is bounded
 // because it only serves a hint: a width near 2^60 must not delay the error.
 std::int64_t near_divisor(std::int64_t width, std::int64_t first, std::int64_t step) {
@@ -187,7 +196,8 @@ void Shape::validate() const {
   check_product("d_out * d_proj", {d_out, d_proj});
   check_product("d_memory * 2 * d_out", {d_memory, 2, d_out});
   check_product("batch * memory_tokens * d_memory", {batch, memory_tokens, d_memory});
-  check_product("past + tokens", {past, 2});
+  check_sum("past", past, "tokens", tokens);
+  check_sum("past", past, "memory_tokens", memory_tokens);
   check_product("batch * heads * tokens * keys", {batch, heads, tokens, context()});
   check_product("batch * keys * 2 * d_out", {batch, context(), 2, d_out});
 }
