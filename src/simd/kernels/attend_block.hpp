@@ -79,6 +79,13 @@ HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t 
   return xsimd::select(lane < Vec(static_cast<float>(clamp(end, 0, kLanes))), from_begin, none);
 }
 
+/// A tile of few rows has no others beside it that read its keys from a cache: it streams them from
+/// memory, several panels at a time.
+template <int MR>
+inline constexpr bool kStreams = MR <= 8 && MR <= kTileRows - 2;
+template <int MR>
+inline constexpr int kStreamVectors = kStreams<MR> ? kWideVectors<MR> : 2;
+
 /// Scores of the tile against NV vectors of keys from `k` on; what a row must not see becomes -inf.
 template <int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
@@ -86,15 +93,16 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
-                                   0, task.head_dim, kPanel);
+  accumulate<MR, NV, kStreams<MR> ? Ask::next_panels : Ask::nothing>(
+      acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, kPanel * task.head_dim,
+      task.head_dim, kPanel);
   const bool masked = k + NV * kLanes > block.common_end || k < block.common_begin;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       float* to = scores + score_at<MR>(k + v * kLanes, r);
       store(to, acc.v[r][v]);
@@ -119,6 +127,12 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
   std::int64_t k = block.first / kPanel * kPanel;
+  constexpr int kWide = kStreamVectors<MR>;
+  if constexpr (kWide > 2) {
+    for (; k + (kWide - 1) * kLanes < block.count; k += kWide * kLanes) {
+      score_keys<MR, kWide>(task, tile, block, k, scores, row_max);
+    }
+  }
   for (; k + kLanes < block.count; k += kPanel)
     score_keys<MR, 2>(task, tile, block, k, scores, row_max);
   if (k < block.count) score_keys<MR, 1>(task, tile, block, k, scores, row_max);
@@ -209,18 +223,22 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + r * cols + v * kLanes);
   }
+  // The vectors of a row lie side by side, so the next pair follows at once.
+  constexpr std::int64_t kSideBySide = 2 * kLanes;
   std::int64_t k = block.common_begin;
   for (; k < block.common_end && k % kChunk != 0; ++k) {
-    depth_step<MR, NV, Ask::nothing>(acc, weights + score_at<MR>(k, 0), values + k * stride, 0);
+    depth_step<MR, NV, Ask::nothing>(acc, weights + score_at<MR>(k, 0), values + k * stride,
+                                     kSideBySide, stride);
   }
-  accumulate<MR, NV, Ask::nothing>(acc, weights + score_at<MR>(k, 0), values + k * stride, 0,
-                                   block.common_end - k, stride);
+  accumulate<MR, NV, kStreams<MR> ? Ask::next_rows : Ask::nothing>(
+      acc, weights + score_at<MR>(k, 0), values + k * stride, kSideBySide, block.common_end - k,
+      stride);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, acc.v[r][v]);
   }
   add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.common_end,
@@ -241,6 +259,12 @@ template <int MR>
   weigh_block<MR>(task, tile, block, scores, factors);
   const float* values = task.values + block.begin * task.value_stride;
   std::int64_t c = 0;
+  constexpr int kWide = kStreamVectors<MR>;
+  if constexpr (kWide > 2) {
+    for (; c + kWide * kLanes <= cols; c += kWide * kLanes) {
+      add_values<MR, kWide>(task, tile, block, scores, values + c, tile.state.out + c, cols);
+    }
+  }
   for (; c + kPanel <= cols; c += kPanel) {
     add_values<MR, 2>(task, tile, block, scores, values + c, tile.state.out + c, cols);
   }
