@@ -125,6 +125,15 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return to_string(info.param.values) + info.param.name;
 }
 
+// What numerics.md wants of every honest result: a factor of 2 to spare.
+TEST_P(Planted, FloatIsWithinTheElementBound) {
+  const Layer layer = layer_of(GetParam());
+  const Comparison result =
+      reference::compare(oracle(layer), in_float(layer).view(), Data::adversarial);
+  EXPECT_TRUE(result.passed) << result.reason;
+  EXPECT_LE(result.bound_ratio, 0.5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, Planted, testing::ValuesIn(plain_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Calls, Planted, testing::ValuesIn(call_cases()), name_of);
 

@@ -25,9 +25,9 @@ constexpr std::array<std::pair<Fault, std::string_view>, 21> kNames{{
     {Fault::value_of_another_token, "value of another token"},
     {Fault::window_one_key_more, "window one key more"},
     {Fault::window_one_key_fewer, "window one key fewer"},
-    {Fault::key_head_of_another_group, "key head of another group"},
+    {Fault::key_head_of_another_group, "another group's key head"},
     {Fault::rotary_other_pairs, "rotary: the other pairs"},
-    {Fault::rotary_from_the_call, "rotary: positions from the call's start"},
+    {Fault::rotary_from_the_call, "rotary: past not counted"},
     {Fault::past_off_by_one, "past off by one"},
     {Fault::sequences_leak, "sequences leak"},
 }};

@@ -11,31 +11,34 @@
 namespace headroom::test {
 namespace {
 
-// A row-major matrix in double.
+// A row-major matrix.
+template <class Real>
 struct Table {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::vector<double> values;
+  std::vector<Real> values;
 
   Table(std::int64_t height, std::int64_t width)
       : rows(height), cols(width), values(static_cast<std::size_t>(height * width)) {}
-  double& at(std::int64_t r, std::int64_t c) {
+  Real& at(std::int64_t r, std::int64_t c) {
     return values[static_cast<std::size_t>(r * cols + c)];
   }
-  double at(std::int64_t r, std::int64_t c) const {
+  Real at(std::int64_t r, std::int64_t c) const {
     return values[static_cast<std::size_t>(r * cols + c)];
   }
 };
 
-Table multiply(const Table& a, const Matrix& b, const std::vector<float>& bias, bool with_bias) {
-  Table product(a.rows, b.cols);
+template <class Real>
+Table<Real> multiply(const Table<Real>& a, const Matrix& b, const std::vector<float>& bias,
+                     bool with_bias) {
+  Table<Real> product(a.rows, b.cols);
   for (std::int64_t r = 0; r < a.rows; ++r) {
     for (std::int64_t c = 0; c < b.cols && with_bias && !bias.empty(); ++c) {
-      product.at(r, c) = static_cast<double>(bias[static_cast<std::size_t>(c)]);
+      product.at(r, c) = static_cast<Real>(bias[static_cast<std::size_t>(c)]);
     }
     for (std::int64_t k = 0; k < b.rows; ++k) {
       for (std::int64_t c = 0; c < b.cols; ++c) {
-        product.at(r, c) += a.at(r, k) * static_cast<double>(b.view().row(k)[c]);
+        product.at(r, c) += a.at(r, k) * static_cast<Real>(b.view().row(k)[c]);
       }
     }
   }
@@ -64,18 +67,20 @@ std::vector<Sequence> sequences_of(const Shape& shape) {
   return all;
 }
 
-Table table_of(const Matrix& matrix) {
-  Table table(matrix.rows, matrix.cols);
+template <class Real>
+Table<Real> table_of(const Matrix& matrix) {
+  Table<Real> table(matrix.rows, matrix.cols);
   std::copy(matrix.values.begin(), matrix.values.end(), table.values.begin());
   return table;
 }
 
 // What all keys are made of, sequence by sequence.
-Table key_inputs(const Layer& layer, const std::vector<Sequence>& sequences) {
+template <class Real>
+Table<Real> key_inputs(const Layer& layer, const std::vector<Sequence>& sequences) {
   const Shape& shape = layer.shape;
   const Matrix& own = shape.d_memory > 0 ? layer.memory : layer.x;
-  Table inputs(sequences.empty() ? 0 : sequences.back().first_key + sequences.back().keys,
-               shape.key_input());
+  Table<Real> inputs(sequences.empty() ? 0 : sequences.back().first_key + sequences.back().keys,
+                     shape.key_input());
   auto to = inputs.values.begin();
   auto past = layer.past.values.begin();
   auto next = own.values.begin();
@@ -91,7 +96,8 @@ Table key_inputs(const Layer& layer, const std::vector<Sequence>& sequences) {
 }
 
 // Turns all heads of one row.
-void turn(const Rotary& rotary, std::int64_t head_dim, std::int64_t position, Table& table,
+template <class Real>
+void turn(const Rotary& rotary, std::int64_t head_dim, std::int64_t position, Table<Real>& table,
           std::int64_t row) {
   const bool neighbours = rotary.pairs == Rotary::Pairs::neighbours;
   for (std::int64_t head = 0; head < table.cols; head += head_dim) {
@@ -99,20 +105,23 @@ void turn(const Rotary& rotary, std::int64_t head_dim, std::int64_t position, Ta
       const double frequency =
           std::pow(rotary.base, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
       const double angle = static_cast<double>(position) * rotary.scale * frequency;
-      double& a = table.at(row, head + (neighbours ? 2 * i : i));
-      double& b = table.at(row, head + (neighbours ? 2 * i + 1 : i + head_dim / 2));
-      const double turned = a * std::cos(angle) - b * std::sin(angle);
-      b = a * std::sin(angle) + b * std::cos(angle);
+      const auto cosine = static_cast<Real>(std::cos(angle));
+      const auto sine = static_cast<Real>(std::sin(angle));
+      Real& a = table.at(row, head + (neighbours ? 2 * i : i));
+      Real& b = table.at(row, head + (neighbours ? 2 * i + 1 : i + head_dim / 2));
+      const Real turned = a * cosine - b * sine;
+      b = a * sine + b * cosine;
       a = turned;
     }
   }
 }
 
+template <class Real>
 struct Planting {
   const Shape& shape;
   Fault fault;
   std::vector<Sequence> sequences;
-  Table query, key, value;
+  Table<Real> query, key, value;
 
   std::int64_t position(std::int64_t in_call) const {
     return shape.d_memory > 0 ? in_call : shape.past + in_call;
@@ -153,10 +162,11 @@ struct Planting {
     return std::max<std::int64_t>(0, position(i) + 1 - window);
   }
 
-  double scale() const {
+  Real scale() const {
     const auto width = static_cast<double>(shape.head_dim());
-    if (fault == Fault::scale_by_head_dim) return 1 / width;
-    return (fault == Fault::scale_five_percent_up ? 1.05 : 1) / std::sqrt(width);
+    if (fault == Fault::scale_by_head_dim) return static_cast<Real>(1 / width);
+    const double factor = fault == Fault::scale_five_percent_up ? 1.05 : 1;
+    return static_cast<Real>(factor / std::sqrt(width));
   }
 
   // Keys that token `i` of a sequence sees, as rows of `key`; and what dropout makes of them.
@@ -188,33 +198,34 @@ struct Planting {
     return number * shape.head_dim();
   }
 
-  std::vector<double> attention_weights(const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                        const std::vector<std::int64_t>& keys) const {
-    std::vector<double> p(keys.size());
+  std::vector<Real> attention_weights(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                      const std::vector<std::int64_t>& keys) const {
+    std::vector<Real> p(keys.size());
     for (std::size_t j = 0; j < p.size(); ++j) {
       for (std::int64_t c = 0; c < shape.head_dim(); ++c) {
         p[j] += scale() * query.at(sequence.first_row + i, head * shape.head_dim() + c) *
                 key.at(keys[j], key_column(head) + c);
       }
     }
-    const double largest = p.empty() ? 0 : *std::max_element(p.begin(), p.end());
-    double sum = 0;
-    for (double& score : p) sum += score = std::exp(score - largest);
+    const Real largest = p.empty() ? 0 : *std::max_element(p.begin(), p.end());
+    Real sum = 0;
+    for (Real& score : p) sum += score = std::exp(score - largest);
     const std::vector<float> factors = factors_of(sequence, head, i, keys.size());
-    const double kept = fault == Fault::dropout_not_rescaled ? 1 - shape.dropout : 1;
+    const auto kept =
+        static_cast<Real>(fault == Fault::dropout_not_rescaled ? 1 - shape.dropout : 1);
     for (std::size_t j = 0; j < p.size(); ++j) {
-      p[j] *= static_cast<double>(factors[j]) * kept / sum;
+      p[j] *= static_cast<Real>(factors[j]) * kept / sum;
     }
     return p;
   }
 
-  void attend(const Sequence& sequence, std::int64_t i, Table& result) const {
+  void attend(const Sequence& sequence, std::int64_t i, Table<Real>& result) const {
     const std::int64_t head_dim = shape.head_dim();
     const std::vector<std::int64_t> keys = keys_of(sequence, i);
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const std::int64_t to =
           (fault == Fault::swapped_heads ? (head + 1) % shape.heads : head) * head_dim;
-      const std::vector<double> p = attention_weights(sequence, head, i, keys);
+      const std::vector<Real> p = attention_weights(sequence, head, i, keys);
       for (std::size_t j = 0; j < p.size(); ++j) {
         for (std::int64_t c = 0; c < head_dim; ++c) {
           result.at(sequence.first_row + i, to + c) +=
@@ -224,8 +235,8 @@ struct Planting {
     }
   }
 
-  Table merged() const {
-    Table result(shape.rows(), shape.d_out);
+  Table<Real> merged() const {
+    Table<Real> result(shape.rows(), shape.d_out);
     for (const Sequence& sequence : sequences) {
       for (std::int64_t i = 0; i < sequence.rows; ++i) attend(sequence, i, result);
     }
@@ -257,31 +268,36 @@ void spoil(Matrix& y, Fault fault) {
   }
 }
 
-}  // namespace
-
-Matrix planted(const Layer& layer, Fault fault) {
+template <class Real>
+Matrix compute(const Layer& layer, Fault fault) {
   const Shape& shape = layer.shape;
   const SplitWeights& w = layer.weights;
   const std::vector<Sequence> sequences = sequences_of(shape);
-  const Table inputs = key_inputs(layer, sequences);
-  Planting planting{
+  const auto inputs = key_inputs<Real>(layer, sequences);
+  Planting<Real> planting{
       shape,
       fault,
       sequences,
-      multiply(table_of(layer.x), w.query, w.query_bias, fault != Fault::query_bias_left_out),
+      multiply(table_of<Real>(layer.x), w.query, w.query_bias, fault != Fault::query_bias_left_out),
       multiply(inputs, w.key, w.key_bias, true),
       multiply(inputs, w.value, w.value_bias, fault != Fault::value_bias_left_out)};
   planting.turn_all();
   if (fault == Fault::value_of_another_token) planting.take_value_of_neighbour();
-  Table result = planting.merged();
+  Table<Real> result = planting.merged();
   if (shape.d_proj > 0) {
     result = multiply(result, w.output, w.output_bias, fault != Fault::output_bias_left_out);
   }
   Matrix y(shape.rows(), shape.output_width());
   std::transform(result.values.begin(), result.values.end(), y.values.begin(),
-                 [](double value) { return static_cast<float>(value); });
+                 [](Real value) { return static_cast<float>(value); });
   spoil(y, fault);
   return y;
 }
+
+}  // namespace
+
+Matrix planted(const Layer& layer, Fault fault) { return compute<double>(layer, fault); }
+
+Matrix in_float(const Layer& layer) { return compute<float>(layer, Fault::none); }
 
 }  // namespace headroom::test

@@ -42,4 +42,8 @@ std::vector<Fault> faults_of(const Shape& shape);
 
 Matrix planted(const Layer& layer, Fault fault);
 
+/// The right layer in float, each sum from its first term to its last: as far from exact as an
+/// honest result gets.
+Matrix in_float(const Layer& layer);
+
 }  // namespace headroom::test
