@@ -123,7 +123,8 @@ TEST(Predict, AnswersPromptAndStepsApart) {
       file_of({{tuned_shape(16), {candidate("xsimd", kSplit, 2), candidate("tbb", kSplit, 1)}},
                {after(1023), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 2)}}});
   const auto best = [&](const Shape& shape) {
-    return predict(file, request_for(shape, {"xsimd", "tbb"})).best->backend;
+    const auto found = predict(file, request_for(shape, {"xsimd", "tbb"}));
+    return found.best ? found.best->backend : found.why_not;
   };
   Shape wanted = after(60);
   wanted.tokens = 4;
