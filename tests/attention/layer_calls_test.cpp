@@ -127,7 +127,8 @@ TEST_P(LayerCalls, TruncatingForgets) {
   KeyValueCache cache(attention, 1, layer.shape.tokens);
   Matrix other = gaussian_input(layer.shape, 99);
   // NaN in what is forgotten must not be remembered.
-  std::fill_n(other.values.begin() + 70 * other.cols, other.cols, std::numeric_limits<float>::quiet_NaN());
+  std::fill_n(other.values.begin() + 70 * other.cols, other.cols,
+              std::numeric_limits<float>::quiet_NaN());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(rows(layer.x, 0, 60), rows_of(y, 0, 60), cache);
   attention.forward(rows(other, 60, 50), rows_of(y, 60, 50), cache);
