@@ -16,8 +16,6 @@ enum class Ask : std::uint8_t {
   near,  ///< 16 steps, into the L1: for panels that lie in the L2
   far,   ///< 64 steps, into the L2: for panels from beyond it, because hardware prefetchers stop at
          ///< the end of each page
-  next_panels,  ///< the panels after the tile's own
-  next_rows,    ///< of b, where they are far apart
 };
 
 struct ProjectVariant {

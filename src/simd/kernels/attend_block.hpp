@@ -80,42 +80,98 @@ HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t 
 }
 
 /// A tile of few rows has no others beside it that read its keys from a cache: it streams them from
-/// memory, several panels at a time.
+/// memory. One stream at a time is slow, as its misses wait for each other, so keys are read from
+/// several panels at once, some rows at a time, in pieces that stay in the L1 for the other rows.
 template <int MR>
 inline constexpr bool kStreams = MR <= 8 && MR <= kTileRows - 2;
-template <int MR>
-inline constexpr int kStreamVectors = kStreams<MR> ? kWideVectors<MR> : 2;
+inline constexpr int kStreamVectors = 2 * kMostTilePanels;
+inline constexpr int kStreamRows =
+    2 * kTileRows >= kStreamVectors ? 2 * kTileRows / kStreamVectors : 1;
+inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 
-/// Scores of the tile against NV vectors of keys from `k` on; what a row must not see becomes -inf.
+/// Keeps the scores of row `r` for NV vectors of keys from `k` on; what it must not see becomes
+/// -inf.
+template <int MR, int NV>
+HEADROOM_INLINE void keep_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                 std::int64_t k, int r, const Vec (&found)[NV], float* scores,
+                                 Vec& row_max) {
+  const bool masked = k + NV * kLanes > block.common_end || k < block.common_begin;
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) {
+    float* to = scores + score_at<MR>(k + v * kLanes, r);
+    store(to, found[v]);
+    if (masked) [[unlikely]] {
+      const KeyRange seen = seen_keys(task, tile.row + r);
+      const std::int64_t lane = block.begin + k + v * kLanes;
+      const Vec score = only_between(found[v], seen.begin - lane, seen.end - lane);
+      store(to, score);
+      row_max = max_or_second(row_max, score);
+    } else {
+      row_max = max_or_second(row_max, found[v]);
+    }
+  }
+}
+
+/// Scores of the tile against NV vectors of keys from `k` on.
 template <int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 std::int64_t k, float* scores, Vec (&row_max)[MR]) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 16
+#pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, kStreams<MR> ? Ask::next_panels : Ask::nothing>(
-      acc, tile.queries, task.keys + (block.begin + k) * task.head_dim, kPanel * task.head_dim,
-      task.head_dim, kPanel);
-  const bool masked = k + NV * kLanes > block.common_end || k < block.common_begin;
+  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
+                                   0, task.head_dim, kPanel);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
+    keep_scores<MR, NV>(task, tile, block, k, r, acc.v[r], scores, row_max[r]);
+  }
+}
+
+/// Calls `f.template operator()<ROWS>(first)` for groups of rows that are streamed together.
+template <int MR, int FIRST = 0, class F>
+HEADROOM_INLINE void for_stream_rows(F&& f) {
+  if constexpr (FIRST < MR) {
+    constexpr int kRows = MR - FIRST < kStreamRows ? MR - FIRST : kStreamRows;
+    f.template operator()<kRows, FIRST>();
+    for_stream_rows<MR, FIRST + kRows>(static_cast<F&&>(f));
+  }
+}
+
+/// The same for the panels of a stream, the depth in pieces.
+template <int MR>
+HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   std::int64_t k, float* scores, Vec (&row_max)[MR]) {
+  constexpr int kWide = kStreamVectors;
+  const float* panels = task.keys + (block.begin + k) * task.head_dim;
+  const std::int64_t panel_stride = kPanel * task.head_dim;
+  float sums[MR * kWide * kLanes];
+  for (std::int64_t d = 0; d < task.head_dim; d += kStreamDepth) {
+    const std::int64_t rest = task.head_dim - d;
+    const std::int64_t depth = rest < kStreamDepth ? rest : kStreamDepth;
+    for_stream_rows<MR>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
+      Accumulators<ROWS, kWide> acc;
+      float* partial = sums + FIRST * kWide * kLanes;
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) {
-      float* to = scores + score_at<MR>(k + v * kLanes, r);
-      store(to, acc.v[r][v]);
-      if (masked) [[unlikely]] {
-        const KeyRange seen = seen_keys(task, tile.row + r);
-        const std::int64_t lane = block.begin + k + v * kLanes;
-        const Vec score = only_between(acc.v[r][v], seen.begin - lane, seen.end - lane);
-        store(to, score);
-        row_max[r] = max_or_second(row_max[r], score);
-      } else {
-        row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
+      for (int i = 0; i < ROWS * kWide; ++i) {
+        acc.v[i / kWide][i % kWide] = d == 0 ? Vec(0.0F) : load(partial + i * kLanes);
       }
-    }
+      accumulate<ROWS, kWide, Ask::nothing, MR>(acc, tile.queries + d * MR + FIRST * kChunk,
+                                                panels + d * kPanel, panel_stride, depth, kPanel);
+#pragma GCC unroll 16
+      for (int i = 0; i < ROWS * kWide; ++i) {
+        store(partial + i * kLanes, acc.v[i / kWide][i % kWide]);
+      }
+    });
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+    Vec found[kWide];
+#pragma GCC unroll 16
+    for (int v = 0; v < kWide; ++v) found[v] = load(sums + (r * kWide + v) * kLanes);
+    keep_scores<MR, kWide>(task, tile, block, k, r, found, scores, row_max[r]);
   }
 }
 
@@ -127,10 +183,10 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
   std::int64_t k = block.first / kPanel * kPanel;
-  constexpr int kWide = kStreamVectors<MR>;
-  if constexpr (kWide > 2) {
-    for (; k + (kWide - 1) * kLanes < block.count; k += kWide * kLanes) {
-      score_keys<MR, kWide>(task, tile, block, k, scores, row_max);
+  if constexpr (kStreams<MR>) {
+    constexpr std::int64_t kKeys = kStreamVectors * kLanes;
+    for (; k + kKeys - kLanes < block.count; k += kKeys) {
+      stream_scores<MR>(task, tile, block, k, scores, row_max);
     }
   }
   for (; k + kLanes < block.count; k += kPanel)
@@ -212,37 +268,81 @@ HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
   }
 }
 
-/// One panel of the output: out += weights * values. For every row in the order of keys.
+/// NV vectors of the output of ROWS rows from `FIRST` on: out += weights * values, for the keys
+/// from `k` to below `end`, which all rows see.
+template <int MR, int ROWS, int FIRST, int NV>
+HEADROOM_INLINE void add_common_values(const AttendTask& task, const float* weights,
+                                       const float* values, float* out, std::int64_t cols,
+                                       std::int64_t k, std::int64_t end) {
+  const std::int64_t stride = task.value_stride;
+  // The vectors of a row lie side by side, so the next pair follows at once.
+  constexpr std::int64_t kSideBySide = 2 * kLanes;
+  Accumulators<ROWS, NV> acc;
+#pragma GCC unroll 16
+  for (int r = 0; r < ROWS; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + (FIRST + r) * cols + v * kLanes);
+  }
+  for (; k < end && k % kChunk != 0; ++k) {
+    depth_step<ROWS, NV, Ask::nothing>(acc, weights + score_at<MR>(k, FIRST), values + k * stride,
+                                       kSideBySide);
+  }
+  accumulate<ROWS, NV, Ask::nothing, MR>(acc, weights + score_at<MR>(k, FIRST), values + k * stride,
+                                         kSideBySide, end - k, stride);
+#pragma GCC unroll 16
+  for (int r = 0; r < ROWS; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) store(out + (FIRST + r) * cols + v * kLanes, acc.v[r][v]);
+  }
+}
+
+/// One panel of the output. For every row in the order of keys.
 template <int MR, int NV>
 HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 const float* weights, const float* values, float* out,
                                 std::int64_t cols) {
-  const std::int64_t stride = task.value_stride;
   add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.first,
                           block.common_begin);
-  Accumulators<MR, NV> acc;
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + r * cols + v * kLanes);
-  }
-  // The vectors of a row lie side by side, so the next pair follows at once.
-  constexpr std::int64_t kSideBySide = 2 * kLanes;
-  std::int64_t k = block.common_begin;
-  for (; k < block.common_end && k % kChunk != 0; ++k) {
-    depth_step<MR, NV, Ask::nothing>(acc, weights + score_at<MR>(k, 0), values + k * stride,
-                                     kSideBySide, stride);
-  }
-  accumulate<MR, NV, kStreams<MR> ? Ask::next_rows : Ask::nothing>(
-      acc, weights + score_at<MR>(k, 0), values + k * stride, kSideBySide, block.common_end - k,
-      stride);
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, acc.v[r][v]);
-  }
+  add_common_values<MR, MR, 0, NV>(task, weights, values, out, cols, block.common_begin,
+                                   block.common_end);
   add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.common_end,
                           block.count);
+}
+
+/// Calls `add.template operator()<NV>(c)` for all that are NV vectors wide; returns where the rest
+/// is.
+template <int NV, class Add>
+HEADROOM_INLINE std::int64_t for_columns(std::int64_t c, std::int64_t cols, Add&& add) {
+  for (; c + NV * kLanes <= cols; c += NV * kLanes) add.template operator()<NV>(c);
+  return c;
+}
+
+/// The same for all columns, some keys at a time, so that one row after the other finds their
+/// values in the L1.
+template <int MR>
+HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   const float* weights, const float* values, std::int64_t cols) {
+  float* out = tile.state.out;
+  const auto some = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+    for (std::int64_t c = 0; c < cols; c += kLanes) {
+      add_some_values<MR, 1>(task, tile, block, weights, values + c, out + c, cols, begin, end);
+    }
+  };
+  some(block.first, block.common_begin);
+  for (std::int64_t k = block.common_begin; k < block.common_end;) {
+    const std::int64_t whole = (k / kStreamDepth + 1) * kStreamDepth;
+    const std::int64_t end = whole < block.common_end ? whole : block.common_end;
+    for_stream_rows<MR>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
+      const auto add = [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
+        add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, out + c, cols, k, end);
+      };
+      std::int64_t c = for_columns<kStreamVectors>(0, cols, add);
+      c = for_columns<2>(c, cols, add);
+      for_columns<1>(c, cols, add);
+    });
+    k = end;
+  }
+  some(block.common_end, block.count);
 }
 
 HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
@@ -258,13 +358,11 @@ template <int MR>
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
   const float* values = task.values + block.begin * task.value_stride;
-  std::int64_t c = 0;
-  constexpr int kWide = kStreamVectors<MR>;
-  if constexpr (kWide > 2) {
-    for (; c + kWide * kLanes <= cols; c += kWide * kLanes) {
-      add_values<MR, kWide>(task, tile, block, scores, values + c, tile.state.out + c, cols);
-    }
+  if constexpr (kStreams<MR>) {
+    stream_values<MR>(task, tile, block, scores, values, cols);
+    return;
   }
+  std::int64_t c = 0;
   for (; c + kPanel <= cols; c += kPanel) {
     add_values<MR, 2>(task, tile, block, scores, values + c, tile.state.out + c, cols);
   }

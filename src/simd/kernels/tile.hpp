@@ -29,9 +29,8 @@ inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePan
 
 /// Asks for what is ahead of the present row of b. 64 steps are 8 KiB of a full AVX-512 panel.
 template <int NV, Ask kAsk>
-HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride, std::int64_t row) {
+HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
-  constexpr int kRowsAhead = 32;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
     const float* here = b + (v / kPer) * panel_stride + (v % kPer) * kLanes;
@@ -39,20 +38,16 @@ HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride, std::i
       __builtin_prefetch(here + 64 * kPer * kLanes, 0, 2);
     } else if constexpr (kAsk == Ask::near) {
       __builtin_prefetch(here + 16 * kPer * kLanes, 0, 3);
-    } else if constexpr (kAsk == Ask::next_panels) {
-      __builtin_prefetch(here + NV / kPer * panel_stride, 0, 2);
-    } else if constexpr (kAsk == Ask::next_rows) {
-      __builtin_prefetch(here + kRowsAhead * row, 0, 2);
     }
   }
 }
 
 template <int MR, int NV, Ask kAsk>
 HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const float* b,
-                                std::int64_t panel_stride, std::int64_t row) {
+                                std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   Vec bv[NV];
-  ask_ahead<NV, kAsk>(b, panel_stride, row);
+  ask_ahead<NV, kAsk>(b, panel_stride);
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) bv[v] = load(b + (v / kPer) * panel_stride + (v % kPer) * kLanes);
 #pragma GCC unroll 16
@@ -68,19 +63,20 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
-template <int MR, int NV, Ask kAsk>
+/// @tparam AR rows of a chunk, of which these are MR neighbours
+template <int MR, int NV, Ask kAsk, int AR = MR>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride, std::int64_t depth,
                                 std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
   for (; depth >= kChunk; depth -= kChunk) {
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k)
-      depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride, row);
-    a += MR * kChunk;
+      depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
+    a += AR * kChunk;
     b += kChunk * row;
   }
   for (std::int64_t k = 0; k < depth; ++k)
-    depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride, row);
+    depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
 }
 
 /// Prefetch distance of packing, in floats of a row.
