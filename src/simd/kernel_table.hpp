@@ -60,7 +60,7 @@ struct ProjectTask {
 
 /// Keys whose weights and values are summed from nothing; then segments are merged in order. Cut by
 /// position alone, so that threads can share a long sequence and no bit depends on how.
-inline constexpr std::int64_t kSegment = 2 * kKeyBlock;
+inline constexpr std::int64_t kSegment = 4 * kKeyBlock;
 
 /// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
 /// all heads of the group: row `i` is head `i % group` at position `position + i / group`.

@@ -35,7 +35,9 @@ struct KeyRange {
 
 HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
   if (!task.causal) return {0, task.key_count};
-  const std::int64_t end = task.position + row / task.group + 1;
+  // A division would cost as much as a step of the tile.
+  const std::int64_t token = task.group == 1 ? row : row / task.group;
+  const std::int64_t end = task.position + token + 1;
   return {task.window > 0 && end > task.window ? end - task.window : 0, end};
 }
 
