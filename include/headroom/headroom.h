@@ -160,9 +160,9 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_attention** layer);
 
 /**
- * Computes `y` from `x`: as many rows as the layer takes. Allocates nothing, except for the
- * bookkeeping of oneTBB (`tbb`) and oneDNN
- * (`onednn`). Different layers may run at the same time; a single layer runs one call at a time.
+ * Computes `y` from `x`: as many rows as the layer takes, without a second input. Allocates
+ * nothing, except for the bookkeeping of oneTBB (`tbb`) and oneDNN (`onednn`). Different layers may
+ * run at the same time; a single layer runs one call at a time.
  *
  * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
  * @param x_stride elements (not bytes) between row starts, at least `d_in`.
