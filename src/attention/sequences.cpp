@@ -20,6 +20,7 @@ template <class... Arguments>
 
 // Without lengths the rows are divided evenly.
 void check_even(const char* name, std::int64_t rows, std::int64_t sequences) {
+  if (rows < 0) refuse("{} has {} rows; allowed are 0 and above", name, rows);
   if (sequences > 0 ? rows % sequences == 0 : rows == 0) return;
   refuse("{} has {} rows for {} sequences of equal length; give a multiple, or the lengths", name,
          rows, sequences);
@@ -96,10 +97,12 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
   } else {
     rows_ = check_lengths("length", call.lengths, shape_.tokens);
   }
-  if (call.padded_tokens > 0 && !call.lengths.empty()) {
-    const std::int64_t longest = *std::max_element(call.lengths.begin(), call.lengths.end());
-    if (longest > call.padded_tokens || x.rows / count_ != call.padded_tokens ||
-        x.rows % count_ != 0) {
+  if (call.padded_tokens > 0) {
+    const std::int64_t longest =
+        call.lengths.empty() ? 0 : *std::max_element(call.lengths.begin(), call.lengths.end());
+    const bool fits =
+        count_ > 0 ? x.rows % count_ == 0 && x.rows / count_ == call.padded_tokens : x.rows == 0;
+    if (!fits || longest > call.padded_tokens) {
       refuse(
           "x has {} rows, {} sequences of up to {} tokens; with padded_tokens {} it must have {} "
           "for each, and no length may be larger",
@@ -120,8 +123,10 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
              memory_rows_) {
     refuse("memory has {} rows, which is not the sum of memory_lengths", memory_rows_);
   }
-  if (memory_rows_ > shape_.memory_rows()) {
-    refuse("memory has {} rows; this layer takes up to {}", memory_rows_, shape_.memory_rows());
+  if (memory_rows_ > shape_.memory_rows() ||
+      (call.memory_lengths.empty() && count_ > 0 && memory_rows_ / count_ > shape_.memory_tokens)) {
+    refuse("memory has {} rows; this layer takes up to {}, and up to {} of a sequence",
+           memory_rows_, shape_.memory_rows(), shape_.memory_tokens);
   }
   const bool cross = shape_.d_memory > 0;
   Sequence sequence;

@@ -81,6 +81,7 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   expect_refused("another layer", [&] { forward(5, {}, &of_twin); });
   expect_refused("3 rows for 2 sequences", [&] { forward(3, {}, &pair); });
   expect_refused("1 lengths for a cache of 2", [&] { forward(3, {3}, &pair); });
+  expect_refused("x has -2 rows", [&] { forward(-2, {}, &pair); });
   expect_refused("length 1 is -1", [&] { forward(3, {4, -1}, nullptr); });
   expect_refused("length 0 is 151", [&] { forward(150, {151}, nullptr); });
   expect_refused("add up to 4", [&] { forward(5, {1, 3}, nullptr); });
@@ -92,6 +93,44 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   with_memory.memory = layer.x.view();
   expect_refused("memory is given",
                  [&] { attention.forward(layer.x.view(), y.view(), with_memory); });
+}
+
+TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {
+  Shape shape = with_everything();
+  shape.batch = 2;
+  shape.tokens = 20;
+  shape.d_proj = 0;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Matrix y(40, layer.shape.output_width());
+  Call call;
+  for (const std::int64_t padded : {19, 21, 1 << 30}) {
+    call.padded_tokens = padded;
+    expect_refused("with padded_tokens",
+                   [&] { attention.forward(layer.x.view(), y.view(), call); });
+  }
+  call.padded_tokens = 20;
+  attention.forward(layer.x.view(), y.view(), call);
+  EXPECT_TRUE(equal_for(GetParam(), y.view(), run(GetParam(), layer).view()));
+}
+
+TEST_P(LayerRefusals, OneSequenceMayNotTakeTheMemoryOfAll) {
+  Shape shape = plain_shape(5, 12, 2, 8);
+  shape.batch = 4;
+  shape.causal = false;
+  shape.d_memory = 7;
+  shape.memory_tokens = 9;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Matrix y(5, layer.shape.output_width());
+  const Lengths alone{5};
+  Call call;
+  call.lengths = alone;
+  call.memory = layer.memory.view();
+  const auto forward = [&] { attention.forward(rows(layer.x, 0, 5), y.view(), call); };
+  expect_refused("up to 9 of a sequence", forward);
+  call.memory.rows = -4;
+  expect_refused("memory has -4 rows", forward);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerRefusals, testing::ValuesIn(layer_cases()), case_name);
