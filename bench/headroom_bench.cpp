@@ -39,7 +39,7 @@ constexpr std::uint64_t kSeed = 1;
 class Kept {
  public:
   struct Layer {
-    std::unique_ptr<Attention> attention;
+    std::unique_ptr<measure::CellLayer> layer;
     PlacedMatrix y;
     reference::Comparison error;
   };
@@ -49,10 +49,10 @@ class Kept {
     layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
     prepare_problem(shape);
-    layer_.attention = std::make_unique<Attention>(shape, problem_->weights, cell.options());
+    layer_.layer = std::make_unique<measure::CellLayer>(*problem_, cell.options());
     layer_.y = PlacedMatrix(shape.rows(), shape.output_width());
     layer_.error =
-        measure::run_and_compare(*layer_.attention, *problem_, x(), layer_.y.view()).comparison;
+        measure::run_and_compare(*layer_.layer, *problem_, x(), layer_.y.view()).comparison;
     layer_id_ = cell.id;
     return layer_;
   }
@@ -87,7 +87,7 @@ void run_cell(benchmark::State& state, const Shape& shape, const plan::Cell& cel
     state.SkipWithError(("wrong result: " + layer.error.reason).c_str());
     return;
   }
-  for (auto _ : state) layer.attention->forward(context.kept.x(), layer.y.view());
+  for (auto _ : state) layer.layer->forward(context.kept.x(), layer.y.view());
   const double gflop = shape.flops().total() * 1e-9 * static_cast<double>(state.iterations());
   state.counters["GFLOP/s"] = benchmark::Counter(gflop, benchmark::Counter::kIsRate);
   state.counters["nrmse"] = layer.error.nrmse;

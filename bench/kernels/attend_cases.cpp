@@ -72,6 +72,7 @@ struct Problem {
   PlacedMatrix qkv, y;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<HeadAttention> attention;
+  std::vector<Sequence> sequences;
 };
 
 Prepared prepare(const Contestant& who, const Case& c) {
@@ -86,17 +87,18 @@ Prepared prepare(const Contestant& who, const Case& c) {
   // On huge pages, as in a layer.
   const ArenaScope arena(64 * shape.rows() * shape.d_out);
   problem->attention = problem->backend->make_attention(shape);
+  problem->sequences = sequences_of(shape);
   const auto run = [problem, shape, head_major] {
     const std::int64_t head_dim = shape.head_dim();
-    const ConstBlockedView in{problem->qkv.view().data,
-                              shape.rows(),
-                              head_major ? head_dim : shape.d_out,
-                              shape.heads,
-                              head_dim,
-                              head_major ? shape.rows() * head_dim : head_dim};
-    problem->attention->run(
-        in, in, in,
-        {problem->y.view().data, shape.rows(), shape.d_out, shape.heads, head_dim, head_dim});
+    const BlockedView in{problem->qkv.view().data,
+                         shape.rows(),
+                         head_major ? head_dim : shape.d_out,
+                         shape.heads,
+                         head_dim,
+                         head_major ? shape.rows() * head_dim : head_dim};
+    const BlockedView out{
+        problem->y.view().data, shape.rows(), shape.d_out, shape.heads, head_dim, head_dim};
+    problem->attention->run({in, in, in, out, problem->sequences});
   };
   run();
   return {run, correct(shape, x, problem->y.view()) ? "" : "wrong result"};

@@ -1,11 +1,12 @@
 /// @file
-/// The layer itself: made once for a shape, then run as often as needed.
+/// The layer itself: made once, then called as often as needed, with any number of tokens.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -98,12 +99,42 @@ struct AttentionCosts {
   std::string attend_provenance;
 };
 
-/// A multi-head attention layer for one shape, with packed weights and its own workspace.
+class KeyValueCache;
+
+/// What one call brings besides x and y. The default: `Shape::batch` sequences of equal length.
+struct Call {
+  /// Rows of each sequence, in order; 0 is allowed. Empty: the rows of x are divided evenly among
+  /// the cache's sequences, or among `Shape::batch`.
+  std::span<const std::int64_t> lengths = {};
+  /// 0: the rows of a sequence follow those of the one before. Else sequence `i` begins at row
+  /// `i * padded_tokens` of x and y, and rows after its length are neither read nor written.
+  std::int64_t padded_tokens = 0;
+  /// Each sequence's keys and values are appended, and its rows see all that came before.
+  KeyValueCache* cache = nullptr;
+  /// Cross-attention: the second input, rows of `Shape::d_memory`. With a cache it may be empty:
+  /// then the rows of x see what earlier calls left there.
+  ConstMatrixView memory = {};
+  /// Rows of each sequence in `memory`. Empty: divided evenly.
+  std::span<const std::int64_t> memory_lengths = {};
+  PhaseTimes* times = nullptr;  ///< receives the time of each part
+};
+
+/// A multi-head attention layer with packed weights and its own workspace.
+///
+/// The weights are packed once, for any number of rows. The shape that the layer is made for says
+/// how much one call may bring at most: `rows()` rows, `tokens` for each sequence (and
+/// `memory_rows()` and `memory_tokens` of a second input). For `naive`, `autovec`, `xsimd` and
+/// `tbb` a row of y has the same bits however it is reached: in one call, in chunks or step by step
+/// with a cache, alone or beside other sequences, by a layer made for more rows or just as many, on
+/// any number of threads. (Dropout's pattern depends on the sequence's place in the call.) For
+/// `onednn` it is the same within the numerical contract.
 ///
 /// Different objects may run at the same time; one object runs one `forward` at a time.
 class HEADROOM_API Attention {
  public:
   /// Packs the weights and prepares the backend. The weights may be freed afterwards.
+  /// @param shape the layer, and the largest call. Its `past` and `lengths` ask for nothing: a
+  ///        cache has its own capacity.
   /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown
   ///         backend; Unavailable for a backend or instruction set that is not here; Unsupported
   ///         if the backend declines the shape; ResourceError if the system refuses the threads;
@@ -117,16 +148,26 @@ class HEADROOM_API Attention {
   /// behind two backends: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their own
   /// bookkeeping. The constructor starts their threads, but OpenMP keeps separate threads per
   /// calling thread. So `onednn` starts new ones when another thread calls, or when operations of
-  /// the layer use different numbers of threads.
-  /// @param x `B * T` rows of `d_in`, any alignment.
-  /// @param y `B * T` rows of `output_width()`, any alignment, not overlapping `x`.
+  /// the layer use different numbers of threads. `onednn` also makes primitives for each new number
+  /// of rows or keys, which takes milliseconds at the first call, and keeps a bounded number.
+  /// @param x `B * T` rows of `d_in` or fewer (a multiple of B), any alignment.
+  /// @param y as many rows of `output_width()`, any alignment, not overlapping `x`.
   /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
-  ///         is not the shape's, a stride is below the width or so large that the rows would span
-  ///         more than 2^56 bytes, or the views overlap.
+  ///         is beyond the layer's, a stride is below the width or so large that the rows would
+  ///         span more than 2^56 bytes, or the views overlap.
   void forward(ConstMatrixView x, MatrixView y);
 
   /// The same; also reports the time of each part.
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
+
+  /// The same for sequences of given lengths, with a cache, or with a second input.
+  /// @throws InvalidArgument also if lengths do not fit the views or the layer, if the cache is of
+  ///         another layer, has another number of sequences or too little room. Cache and `y` are
+  ///         as before then.
+  void forward(ConstMatrixView x, MatrixView y, const Call& call);
+
+  /// The same: appends x to the cache, and attends to all that is in it.
+  void forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache);
 
   const Shape& shape() const;
   /// The options as they took effect: backend, formulation, threads and instruction set filled in.
@@ -136,8 +177,40 @@ class HEADROOM_API Attention {
   const AttentionCosts& costs() const;
 
  private:
+  friend class KeyValueCache;
   class Plan;
   std::unique_ptr<Plan> plan_;
+};
+
+/// Keys and values of the tokens that a layer has seen, for a fixed number of sequences, in the
+/// layout that the layer's kernels read. Belongs to one layer, which must outlive it.
+class HEADROOM_API KeyValueCache {
+ public:
+  /// @param sequences independent ones, at least 1
+  /// @param capacity tokens of each sequence, at least 1
+  /// @throws InvalidArgument for a number below 1, or sizes whose product does not fit in 63 bits;
+  ///         std::bad_alloc if memory runs out.
+  KeyValueCache(const Attention& layer, std::int64_t sequences, std::int64_t capacity);
+  ~KeyValueCache();
+  KeyValueCache(KeyValueCache&&) noexcept;
+  KeyValueCache& operator=(KeyValueCache&&) noexcept;
+
+  std::int64_t sequences() const;
+  std::int64_t capacity() const;
+  /// Tokens of a sequence. @throws InvalidArgument if there is no such sequence.
+  std::int64_t length(std::int64_t sequence = 0) const;
+  /// Forgets the tokens of a sequence from `length` on.
+  /// @throws InvalidArgument if there is no such sequence, or it is shorter.
+  void truncate(std::int64_t sequence, std::int64_t length);
+  /// Forgets all tokens of all sequences.
+  void clear();
+  /// Memory of the whole capacity, and of what a call needs to read it.
+  std::int64_t bytes() const;
+
+ private:
+  friend class Attention;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Makes a layer by the name of its backend, or `"auto"`. @throws as the constructor of

@@ -38,11 +38,18 @@ typedef enum headroom_status {
   HEADROOM_NO_RESOURCE = 6     /**< the system refuses threads */
 } headroom_status;
 
+/** Which two values of a head rotary positions turn as a pair. */
+typedef enum headroom_rotary {
+  HEADROOM_ROTARY_NONE = 0,       /**< queries and keys stay as they are */
+  HEADROOM_ROTARY_NEIGHBOURS = 1, /**< `2 i` and `2 i + 1`, as in RoFormer and GPT-J */
+  HEADROOM_ROTARY_HALVES = 2      /**< `i` and `i + head_dim / 2`, as in Llama for `transformers` */
+} headroom_rotary;
+
 /** Sizes and options of a layer. Begin with `headroom_default_shape`, then set what differs. */
 typedef struct headroom_shape {
   size_t size;           /**< of this struct */
-  int64_t batch;         /**< B, independent sequences; 1 */
-  int64_t tokens;        /**< T, tokens per sequence; 0 */
+  int64_t batch;         /**< B, independent sequences, the most of a call; 1 */
+  int64_t tokens;        /**< T, tokens per sequence, the most of a call; 0 */
   int64_t d_in;          /**< width of the input; 0, must be set */
   int64_t d_out;         /**< width of all heads together, a multiple of `heads`; 0, must be set */
   int64_t heads;         /**< H; 1 */
@@ -51,21 +58,29 @@ typedef struct headroom_shape {
   int32_t qkv_bias;      /**< not 0: query, key and value projections add a bias; 0 */
   double dropout;        /**< probability that an attention weight is dropped, in [0, 1); 0 */
   uint64_t dropout_seed; /**< 0 */
+  int64_t kv_heads;      /**< heads of keys and values, a divisor of `heads`; 0: as many; 0 */
+  int64_t window;        /**< the most keys a causal row sees, its own included; 0 for all; 0 */
+  int32_t rotary_pairs;  /**< a `headroom_rotary`; HEADROOM_ROTARY_NONE */
+  double rotary_base;    /**< a pair turns by `position * scale * base^(-2 i / head_dim)`; 10000 */
+  double rotary_scale;   /**< multiplies positions; 1 */
+  int64_t d_memory;      /**< width of a second input for keys and values, 0 for none; 0 */
+  int64_t memory_tokens; /**< its tokens per sequence, the most of a call; 0 */
 } headroom_shape;
 
 /**
  * Weights, read by `headroom_create` only. A product is `y = x W + b`, so a matrix is the transpose
  * of what PyTorch's `nn.Linear` stores. Head `h` owns columns `h * head_dim` to `(h + 1) *
- * head_dim`.
+ * head_dim`. `key_input` is `d_memory`, or `d_in` without a second input; `kv_width` is `kv_heads *
+ * head_dim`, or `d_out` without `kv_heads`.
  */
 typedef struct headroom_weights {
   size_t size;              /**< of this struct: `sizeof(headroom_weights)` */
   const float* query;       /**< `d_in x d_out` */
-  const float* key;         /**< `d_in x d_out` */
-  const float* value;       /**< `d_in x d_out` */
+  const float* key;         /**< `key_input x kv_width`, see above */
+  const float* value;       /**< `key_input x kv_width` */
   const float* query_bias;  /**< `d_out` values with `qkv_bias`, else NULL; likewise the next two */
-  const float* key_bias;    /**< `d_out` values, or NULL */
-  const float* value_bias;  /**< `d_out` values, or NULL */
+  const float* key_bias;    /**< `kv_width` values, or NULL */
+  const float* value_bias;  /**< `kv_width` values, or NULL */
   const float* output;      /**< `d_out x d_proj`, or NULL without an output projection */
   const float* output_bias; /**< `d_proj` values, or NULL without an output projection */
 } headroom_weights;
@@ -83,13 +98,33 @@ typedef struct headroom_options {
 /** A layer made ready to run. */
 typedef struct headroom_attention headroom_attention;
 
+/** Keys and values of the tokens that a layer has seen, for a fixed number of sequences. */
+typedef struct headroom_cache headroom_cache;
+
+/** What one call brings besides x and y. Begin with `headroom_default_call`: all is 0 or NULL. */
+typedef struct headroom_call {
+  size_t size;                   /**< of this struct */
+  const int64_t* lengths;        /**< rows of each sequence, 0 allowed; NULL: divided evenly */
+  int64_t length_count;          /**< the number of sequences, if lengths are given */
+  int64_t padded_tokens;         /**< not 0: sequence `i` begins at row `i * padded_tokens` of x and
+                                    y, and rows after its length are neither read nor written */
+  headroom_cache* cache;         /**< new keys are appended, and rows see all that is in it */
+  const float* memory;           /**< the second input of a layer with `d_memory`; with a cache it
+                                    may be NULL: rows then see what earlier calls left there */
+  int64_t memory_rows;           /**< rows of `memory`, all sequences together */
+  int64_t memory_stride;         /**< elements between its row starts, at least `d_memory` */
+  const int64_t* memory_lengths; /**< its rows of each sequence; NULL: divided evenly */
+  int64_t memory_length_count;   /**< the number of sequences, if they are given */
+} headroom_call;
+
 /**
- * Called by the next three functions: writes size and defaults into a struct of `size` bytes, as
+ * Called by the next four functions: writes size and defaults into a struct of `size` bytes, as
  * the caller knows it. For programs that load the library at run time. NULL is ignored.
  */
 HEADROOM_API void headroom_init_shape(headroom_shape* shape, size_t size);
 HEADROOM_API void headroom_init_weights(headroom_weights* weights, size_t size);
 HEADROOM_API void headroom_init_options(headroom_options* options, size_t size);
+HEADROOM_API void headroom_init_call(headroom_call* call, size_t size);
 
 /** Writes the size and the default that ends the comment on each field of `headroom_shape`. */
 static inline void headroom_default_shape(headroom_shape* shape) {
@@ -106,6 +141,11 @@ static inline void headroom_default_options(headroom_options* options) {
   headroom_init_options(options, sizeof(headroom_options));
 }
 
+/** Writes the size, and 0 or NULL everywhere else. */
+static inline void headroom_default_call(headroom_call* call) {
+  headroom_init_call(call, sizeof(headroom_call));
+}
+
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
  * During the call it holds one more copy of them.
@@ -120,8 +160,9 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_attention** layer);
 
 /**
- * Computes `y` from `x`. Allocates nothing, except for the bookkeeping of oneTBB (`tbb`) and oneDNN
- * (`onednn`). Different layers may run at the same time; a single layer runs one call at a time.
+ * Computes `y` from `x`: as many rows as the layer takes, without a second input. Allocates
+ * nothing, except for the bookkeeping of oneTBB (`tbb`) and oneDNN (`onednn`). Different layers may
+ * run at the same time; a single layer runs one call at a time.
  *
  * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
  * @param x_stride elements (not bytes) between row starts, at least `d_in`.
@@ -131,6 +172,51 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
  */
 HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const float* x,
                                               int64_t x_stride, float* y, int64_t y_stride);
+
+/**
+ * The same for any number of rows up to the layer's, with lengths, a cache, or a second input.
+ *
+ * A row of y has the same bits however it is reached: in one call, in chunks or step by step with a
+ * cache, alone or beside other sequences. With `onednn` it is the same within rounding.
+ *
+ * @param x_rows rows of x and of y; with `padded_tokens` those between are counted, too.
+ * @param call NULL for the defaults. If HEADROOM_INVALID_ARGUMENT is returned, its cache is as
+ *        before.
+ */
+HEADROOM_API headroom_status headroom_forward_call(headroom_attention* layer, const float* x,
+                                                   int64_t x_rows, int64_t x_stride, float* y,
+                                                   int64_t y_stride, const headroom_call* call);
+
+/**
+ * Makes an empty cache, which only this layer can use.
+ *
+ * @param sequences independent ones, at least 1.
+ * @param capacity tokens of each sequence, at least 1.
+ * @param cache receives it, owned by the caller until `headroom_cache_destroy`, which comes before
+ *        that of the layer; NULL on failure.
+ */
+HEADROOM_API headroom_status headroom_cache_create(const headroom_attention* layer,
+                                                   int64_t sequences, int64_t capacity,
+                                                   headroom_cache** cache);
+
+/** Writes the tokens of a sequence into `length`. */
+HEADROOM_API headroom_status headroom_cache_length(const headroom_cache* cache, int64_t sequence,
+                                                   int64_t* length);
+
+/** Forgets the tokens of a sequence from `length` on, which must not be above what it has. */
+HEADROOM_API headroom_status headroom_cache_truncate(headroom_cache* cache, int64_t sequence,
+                                                     int64_t length);
+
+/** Forgets all tokens of all sequences. NULL is ignored. */
+HEADROOM_API void headroom_cache_clear(headroom_cache* cache);
+
+/** What the cache was made with, and its memory in bytes. 0 for NULL. */
+HEADROOM_API int64_t headroom_cache_sequences(const headroom_cache* cache);
+HEADROOM_API int64_t headroom_cache_capacity(const headroom_cache* cache);
+HEADROOM_API int64_t headroom_cache_bytes(const headroom_cache* cache);
+
+/** Frees a cache. NULL is ignored. It must not be in use. */
+HEADROOM_API void headroom_cache_destroy(headroom_cache* cache);
 
 /** The backend that computes the layer, such as "tbb". Owned by the layer; NULL for NULL. */
 HEADROOM_API const char* headroom_chosen_backend(const headroom_attention* layer);

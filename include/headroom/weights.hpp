@@ -25,19 +25,23 @@ struct HEADROOM_API Matrix {
   ConstMatrixView view() const { return {values.data(), rows, cols, cols}; }
 };
 
-/// Weight splits: one `d_in x d_out` matrix each for query, key and value; head `h` owns columns
-/// `h * head_dim` to `(h + 1) * head_dim`. A product is `y = x W + b`, so `nn.Linear.weight` is the
-/// transpose. Bias vectors are empty where the shape has none.
+/// Weight splits: one matrix each for query, key and value. Head `h` owns columns `h * head_dim` to
+/// `(h + 1) * head_dim` of the query's, and key head `g` those columns of the other two, which are
+/// `d_in x d_out` as well in a layer without `kv_heads` and `d_memory`. A product is `y = x W + b`,
+/// so `nn.Linear.weight` is the transpose. Bias vectors are empty where the shape has none.
 struct SplitWeights {
-  Matrix query, key, value;                             ///< `d_in x d_out`
-  std::vector<float> query_bias, key_bias, value_bias;  ///< `d_out`, or empty
-  Matrix output;                                        ///< `d_out x d_proj`, or empty
-  std::vector<float> output_bias;                       ///< `d_proj`, or empty
+  Matrix query;                             ///< `d_in x d_out`
+  Matrix key, value;                        ///< `key_input() x kv_width()`
+  std::vector<float> query_bias;            ///< `d_out`, or empty
+  std::vector<float> key_bias, value_bias;  ///< `kv_width()`, or empty
+  Matrix output;                            ///< `d_out x d_proj`, or empty
+  std::vector<float> output_bias;           ///< `d_proj`, or empty
 };
 
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
 struct HeadWeights {
-  Matrix query, key, value;                             ///< `d_in x head_dim`
+  Matrix query;                                         ///< `d_in x head_dim`
+  Matrix key, value;                                    ///< `key_input() x head_dim`
   std::vector<float> query_bias, key_bias, value_bias;  ///< `head_dim`, or empty
 };
 
@@ -48,11 +52,13 @@ struct PerHeadWeights {
   std::vector<float> output_bias;  ///< `d_proj`, or empty
 };
 
-/// Column slices of the split matrices, one head after the other.
+/// Column slices of the split matrices, one head after the other. Query heads that share a key head
+/// get a copy of it each.
 /// @throws InvalidArgument if the weights do not fit the shape.
 HEADROOM_API PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights);
 
-/// The heads' matrices side by side. Exact inverse of `to_per_head`.
+/// The heads' matrices side by side; of heads that share a key head, those of the first. Exact
+/// inverse of `to_per_head`.
 /// @throws InvalidArgument if the weights do not fit the shape.
 HEADROOM_API SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
 

@@ -19,36 +19,60 @@ double product_floats(double rows, double depth, double width, int threads) {
   return (depth + 2) * (width + kLanes) + threads * block;
 }
 
-// Keys and values packed again, and for each thread a block of queries, results and scores.
+// Keys and values packed again, and for each thread a head of them and a block of queries, results
+// and scores.
 double attend_floats(const Shape& shape, int threads) {
-  const auto tokens = static_cast<double>(shape.tokens);
+  const auto rows = static_cast<double>(shape.tokens);
+  const bool cross = shape.d_memory > 0;
+  const auto keys = static_cast<double>(cross ? shape.memory_tokens : shape.tokens) + 2 * kLanes;
   const double head = static_cast<double>(shape.head_dim()) + kLanes;
-  const double pairs = static_cast<double>(shape.batch) * static_cast<double>(shape.heads);
-  const double block = std::min(tokens + kLanes, kBlockRows) * (2 * head + std::max(tokens, 256.0));
-  return 2 * pairs * (tokens + 2 * kLanes) * head + threads * block;
+  const double pairs = static_cast<double>(shape.batch) * static_cast<double>(shape.key_heads());
+  const double block = std::min(rows + kLanes, kBlockRows) * (3 * head + std::max(keys, 256.0));
+  return 2 * (pairs + threads) * keys * head + threads * block;
 }
+
+double products_floats(const std::vector<PlannedProduct>& products, std::int64_t rows,
+                       std::int64_t depth, int threads) {
+  double floats = 0;
+  for (const PlannedProduct& product : products) {
+    double width = 0;
+    for (const ConstMatrixView& part : product.spec.weights) {
+      width += static_cast<double>(part.cols);
+    }
+    floats += product_floats(static_cast<double>(rows), static_cast<double>(depth), width, threads);
+  }
+  return floats;
+}
+
+constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be more
 
 }  // namespace
 
-std::int64_t expected_bytes(const Shape& shape, const std::vector<PlannedProduct>& products,
+std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
                             const BackendFacts& facts, int threads) {
   const auto rows = static_cast<double>(shape.rows());
   const auto d_in = static_cast<double>(shape.d_in);
   const auto d_out = static_cast<double>(shape.d_out);
   const auto d_proj = static_cast<double>(shape.d_proj);
   double floats = attend_floats(shape, threads);
-  for (const PlannedProduct& product : products) {
-    double width = 0;
-    for (const ConstMatrixView& part : product.spec.weights)
-      width += static_cast<double>(part.cols);
-    floats += product_floats(rows, d_in, width, threads);
-  }
+  floats += products_floats(products.of_x, shape.rows(), shape.d_in, threads);
+  floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, threads);
   if (shape.d_proj > 0) floats += product_floats(rows, d_out, d_proj, threads);
   // Query, key, value and context, and as much again for dense copies of inputs and results.
-  floats += rows * (d_in + 8 * d_out + d_proj);
+  floats += rows * (2 * d_in + 8 * d_out + 2 * d_proj);
+  floats += static_cast<double>(shape.memory_rows()) *
+            static_cast<double>(shape.d_memory + 4 * shape.kv_width());
   const double more = facts.attend_bytes != nullptr ? facts.attend_bytes(shape) : 0;
-  constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be more
   return static_cast<std::int64_t>(std::min(floats * sizeof(float) + more, kMost));
+}
+
+std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,
+                                  std::int64_t capacity) {
+  const double head = static_cast<double>(shape.head_dim()) + kLanes;
+  const double tokens =
+      static_cast<double>(sequences) * (static_cast<double>(capacity) + 2 * kLanes);
+  const double floats = 2.125 * tokens * static_cast<double>(shape.key_heads()) * head;
+  return static_cast<std::int64_t>(std::min(floats * sizeof(float), kMost));
 }
 
 }  // namespace headroom

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "attention/formulation.hpp"
 #include "backends/backend.hpp"
@@ -13,7 +12,11 @@ namespace headroom {
 /// About what a layer will hold: rather too much, because the arena gives back what is not used.
 /// @param products those of the formulation, without the output projection
 /// @pre the shape is valid.
-std::int64_t expected_bytes(const Shape& shape, const std::vector<PlannedProduct>& products,
+std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
                             const BackendFacts& facts, int threads);
+
+/// About what the keys and values of a cache will hold. Saturates instead of overflowing.
+std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,
+                                  std::int64_t capacity);
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace headroom {
 namespace {
@@ -12,15 +13,13 @@ constexpr std::array<std::pair<Formulation, std::string_view>, 3> kNames{{
     {Formulation::fused, "fused"},
 }};
 
-// Query, key and value in the order of the head blocks.
+// Query, key or value: its weights, and its head blocks.
 struct Source {
   const Matrix* matrix;
   const std::vector<float>* bias;
+  std::int64_t first_block;
+  std::int64_t heads;
 };
-
-std::array<Source, 3> sources(const SplitWeights& w) {
-  return {{{&w.query, &w.query_bias}, {&w.key, &w.key_bias}, {&w.value, &w.value_bias}}};
-}
 
 void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
   const Matrix& m = *source.matrix;
@@ -44,32 +43,48 @@ std::optional<Formulation> parse_formulation(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& shape,
-                                          const SplitWeights& weights) {
+PlannedProducts plan_products(Formulation formulation, const Shape& shape,
+                              const SplitWeights& weights) {
   const std::int64_t heads = shape.heads;
-  const std::array<Source, 3> qkv = sources(weights);
-  std::vector<PlannedProduct> plan;
-  const auto start = [&](std::int64_t first_block, std::int64_t blocks) -> ProductSpec& {
-    plan.push_back({{{}, {}, shape.head_dim()}, first_block, blocks});
-    return plan.back().spec;
+  const std::int64_t key_heads = shape.key_heads();
+  const std::int64_t head_dim = shape.head_dim();
+  const Source query{&weights.query, &weights.query_bias, 0, heads};
+  const Source key{&weights.key, &weights.key_bias, heads, key_heads};
+  const Source value{&weights.value, &weights.value_bias, heads + key_heads, key_heads};
+  PlannedProducts plan;
+  std::vector<PlannedProduct>& of_keys = shape.d_memory > 0 ? plan.of_memory : plan.of_x;
+  const auto add_heads = [&](std::vector<PlannedProduct>& to, const Source& source,
+                             std::int64_t first, std::int64_t count) {
+    to.push_back({{{}, {}, head_dim}, source.first_block + first, count});
+    append(to.back().spec, source, first * head_dim, count * head_dim);
   };
   switch (formulation) {
-    case Formulation::wrapper:  // head by head, like the textbook's list of heads
-      for (std::int64_t h = 0; h < heads; ++h) {
-        for (std::int64_t m = 0; m < 3; ++m) {
-          append(start(m * heads + h, 1), qkv[static_cast<std::size_t>(m)], h * shape.head_dim(),
-                 shape.head_dim());
+    case Formulation::wrapper: {  // head by head, like the textbook's list of heads
+      const std::int64_t group = heads / key_heads;
+      for (std::int64_t k = 0; k < key_heads; ++k) {
+        for (std::int64_t h = k * group; h < (k + 1) * group; ++h) {
+          add_heads(plan.of_x, query, h, 1);
         }
+        add_heads(of_keys, key, k, 1);
+        add_heads(of_keys, value, k, 1);
       }
       break;
+    }
     case Formulation::split:
-      for (std::int64_t m = 0; m < 3; ++m) {
-        append(start(m * heads, heads), qkv[static_cast<std::size_t>(m)], 0, shape.d_out);
-      }
+      add_heads(plan.of_x, query, 0, heads);
+      add_heads(of_keys, key, 0, key_heads);
+      add_heads(of_keys, value, 0, key_heads);
       break;
     case Formulation::fused: {
-      ProductSpec& spec = start(0, 3 * heads);
-      for (const Source& source : qkv) append(spec, source, 0, shape.d_out);
+      add_heads(plan.of_x, query, 0, heads);
+      if (shape.d_memory > 0) {
+        add_heads(of_keys, key, 0, key_heads);
+      } else {
+        append(of_keys.back().spec, key, 0, shape.kv_width());
+        of_keys.back().blocks += key_heads;
+      }
+      append(of_keys.back().spec, value, 0, shape.kv_width());
+      of_keys.back().blocks += key_heads;
       break;
     }
   }

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// One product of a formulation: its weights, and which blocks of the `3 H` head blocks (query
-/// heads, then key heads, then value heads) it fills.
+/// One product of a formulation: its weights, and which head blocks it fills (query heads, then key
+/// heads, then value heads).
 struct PlannedProduct {
   ProductSpec spec;
   std::int64_t first_block = 0;
@@ -18,7 +18,11 @@ struct PlannedProduct {
 };
 
 /// The products of a formulation in the order in which they run. The views point into `weights`.
-std::vector<PlannedProduct> plan_products(Formulation formulation, const Shape& shape,
-                                          const SplitWeights& weights);
+struct PlannedProducts {
+  std::vector<PlannedProduct> of_x;
+  std::vector<PlannedProduct> of_memory;  ///< of the second input, if the layer has one
+};
+PlannedProducts plan_products(Formulation formulation, const Shape& shape,
+                              const SplitWeights& weights);
 
 }  // namespace headroom

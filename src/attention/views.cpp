@@ -24,30 +24,6 @@ bool fits_in_addresses(const ConstMatrixView& view) {
   return view.rows <= 1 || view.row_stride <= (kMostFloats - view.cols) / (view.rows - 1);
 }
 
-void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t rows,
-                std::int64_t cols) {
-  if (view.rows != rows || view.cols != cols) {
-    throw InvalidArgument(fmt::format("forward: {} is {} x {}; this layer takes {} x {}", name,
-                                      view.rows, view.cols, rows, cols));
-  }
-  if (view.row_stride < cols) {
-    throw InvalidArgument(
-        fmt::format("forward: {} has row stride {}; it must be at least its {} "
-                    "columns",
-                    name, view.row_stride, cols));
-  }
-  if (!fits_in_addresses(view)) {
-    throw InvalidArgument(
-        fmt::format("forward: {} has row stride {}; its {} rows would span more than the 2^56 "
-                    "bytes that memory can have; give the stride in elements",
-                    name, view.row_stride, rows));
-  }
-  if (view.data == nullptr && rows > 0) {
-    throw InvalidArgument(
-        fmt::format("forward: {} is a null pointer; pass {} x {} floats", name, rows, cols));
-  }
-}
-
 // In bytes, so that views at odd addresses are compared exactly, too.
 struct Span {
   explicit Span(const ConstMatrixView& view)
@@ -84,6 +60,38 @@ void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
 }
 
 }  // namespace
+
+void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t rows,
+                std::int64_t cols) {
+  if (view.rows != rows || view.cols != cols) {
+    throw InvalidArgument(fmt::format("forward: {} is {} x {}; this call takes {} x {}", name,
+                                      view.rows, view.cols, rows, cols));
+  }
+  if (view.row_stride < cols) {
+    throw InvalidArgument(
+        fmt::format("forward: {} has row stride {}; it must be at least its {} "
+                    "columns",
+                    name, view.row_stride, cols));
+  }
+  if (!fits_in_addresses(view)) {
+    throw InvalidArgument(
+        fmt::format("forward: {} has row stride {}; its {} rows would span more than the 2^56 "
+                    "bytes that memory can have; give the stride in elements",
+                    name, view.row_stride, rows));
+  }
+  if (view.data == nullptr && rows > 0) {
+    throw InvalidArgument(
+        fmt::format("forward: {} is a null pointer; pass {} x {} floats", name, rows, cols));
+  }
+}
+
+void check_apart(std::string_view name, const ConstMatrixView& other, const ConstMatrixView& y) {
+  if (other.rows == 0 || y.rows == 0) return;
+  const Span of_other(other);
+  const Span of_y(y);
+  if (of_other.begin >= of_y.end || of_y.begin >= of_other.end) return;
+  throw InvalidArgument(fmt::format("forward: y overlaps {}; give y memory of its own", name));
+}
 
 void check_views(const ConstMatrixView& x, const ConstMatrixView& y, const ViewSizes& sizes) {
   check_view("x", x, sizes.rows, sizes.x_cols);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/call/attend_call.hpp"
 #include "core/head_view.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
@@ -29,8 +30,8 @@ struct OperationCosts {
 class Projection {
  public:
   virtual ~Projection() = default;
-  /// @param x `rows` tokens of the width given at set-up; @param y one per product, with as many
-  ///        rows. No overlap.
+  /// @param x tokens of the width given at set-up, at most as many; @param y one per product, with
+  ///        as many rows. No overlap. A row's bits do not depend on the others.
   virtual void run(ConstMatrixView x, std::span<const BlockedView> y) = 0;
   void run(ConstMatrixView x, const BlockedView& y) { run(x, std::span(&y, 1)); }
   virtual OperationCosts costs() const = 0;
@@ -47,17 +48,21 @@ struct ProductSpec {
 /// What a projection is made from. A backend may prepare the input once for all products; each is
 /// still a product of its own.
 struct ProjectionSpec {
-  std::int64_t rows = 0;              ///< rows of x at every call, `B * T`
+  std::int64_t rows = 0;              ///< the most rows of x
   std::vector<ProductSpec> products;  ///< at least one, all of the same depth
 };
 
-/// Softmax attention for all heads of all sequences.
+/// Softmax attention for all heads of all sequences. It also appends to the store, because a head's
+/// new keys are best written by the thread that reads them next.
 class HeadAttention {
  public:
   virtual ~HeadAttention() = default;
-  /// @param q, k, v `B * T` rows, one block per head; @param out likewise. No overlap.
-  virtual void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-                   const BlockedView& out) = 0;
+  /// Room for the keys and values of earlier calls.
+  virtual std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
+                                                    std::int64_t capacity) = 0;
+  /// @param call at most as many rows, and rows of a sequence, as the shape has; its store is one
+  ///        of this object, with room for the new keys.
+  virtual void run(const AttendCall& call) = 0;
   virtual OperationCosts costs() const = 0;
 };
 
@@ -76,6 +81,7 @@ class Backend {
   virtual HeadLayout head_layout() const = 0;
 
   virtual std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) = 0;
+  /// @param shape the layer, and the largest call
   virtual std::unique_ptr<HeadAttention> make_attention(const Shape& shape) = 0;
   virtual KernelChoice kernels() const { return {}; }
 };
@@ -114,7 +120,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 3;
+inline constexpr int kBackendInterface = 4;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

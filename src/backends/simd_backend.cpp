@@ -52,9 +52,12 @@ class SimdAttention final : public HeadAttention {
         attention_(kernels, shape, executor),
         costs_{0, attention_.workspace_bytes(), provenance(kernels)} {}
 
-  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-           const BlockedView& out) override {
-    attention_.run(*executor_, q, k, v, out);
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
+                                            std::int64_t capacity) override {
+    return attention_.make_store(*executor_, sequences, capacity);
+  }
+  void run(const AttendCall& call) override {
+    attention_.run(*executor_, call, static_cast<PackedStore*>(call.store));
   }
   OperationCosts costs() const override { return costs_; }
 
@@ -105,7 +108,8 @@ std::vector<std::string> kernel_variants(Isa isa) {
 }
 
 double attend_bytes(const Shape& shape) {
-  return 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_out) * sizeof(float);
+  const double keys = static_cast<double>(shape.d_memory > 0 ? shape.memory_rows() : shape.rows());
+  return 2 * keys * static_cast<double>(shape.kv_width()) * sizeof(float);
 }
 
 }  // namespace headroom::simd

@@ -31,6 +31,8 @@ enum class Stream : std::uint32_t {
   value_bias,
   output_bias,
   input,
+  memory,
+  past,
 };
 
 // ln(u) for normal u > 0: u = m 2^e with m in [sqrt(1/2), sqrt(2)), ln(m) = 2 artanh((m-1)/(m+1)).
@@ -141,6 +143,12 @@ std::vector<float> gaussian_bias(std::int64_t size, std::uint64_t seed, Stream s
   return bias;
 }
 
+Matrix unit_gaussians(std::int64_t rows, std::int64_t cols, std::uint64_t seed, Stream stream) {
+  Matrix matrix(rows, cols);
+  GaussianStream{seed, stream, 1}.fill(matrix.values);
+  return matrix;
+}
+
 // ---- PyTorch's draws ------------------------------------------------------------------------
 
 // The low 24 bits of a draw as a fraction in [0, 1). Scaled in double and rounded to float once,
@@ -174,14 +182,14 @@ class TorchUniform {
   }
 
   template <class Weights>
-  void linear_qkv(const Shape& shape, std::int64_t cols, Weights& weights) {
-    const auto draw = [&](Matrix& matrix, std::vector<float>& bias) {
-      matrix = linear_matrix(shape.d_in, cols);
-      if (shape.qkv_bias) bias = linear_bias(shape.d_in, cols);
-    };
-    draw(weights.query, weights.query_bias);
-    draw(weights.key, weights.key_bias);
-    draw(weights.value, weights.value_bias);
+  void linear_query(const Shape& shape, std::int64_t cols, Weights& weights) {
+    linear(shape, shape.d_in, cols, weights.query, weights.query_bias);
+  }
+
+  template <class Weights>
+  void linear_key_value(const Shape& shape, std::int64_t cols, Weights& weights) {
+    linear(shape, shape.key_input(), cols, weights.key, weights.key_bias);
+    linear(shape, shape.key_input(), cols, weights.value, weights.value_bias);
   }
 
   template <class Weights>
@@ -192,6 +200,12 @@ class TorchUniform {
   }
 
  private:
+  void linear(const Shape& shape, std::int64_t rows, std::int64_t cols, Matrix& matrix,
+              std::vector<float>& bias) {
+    matrix = linear_matrix(rows, cols);
+    if (shape.qkv_bias) bias = linear_bias(rows, cols);
+  }
+
   static float linear_bound(std::int64_t rows) {
     return static_cast<float>(1 / std::sqrt(static_cast<double>(rows)));
   }
@@ -199,18 +213,25 @@ class TorchUniform {
   std::mt19937 engine_;
 };
 
+void share_key_value(const HeadWeights& from, HeadWeights& to) {
+  to.key = from.key;
+  to.value = from.value;
+  to.key_bias = from.key_bias;
+  to.value_bias = from.value_bias;
+}
+
 }  // namespace
 
 SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed) {
   shape.validate();
   SplitWeights weights;
   weights.query = gaussian_matrix(shape.d_in, shape.d_out, seed, Stream::query);
-  weights.key = gaussian_matrix(shape.d_in, shape.d_out, seed, Stream::key);
-  weights.value = gaussian_matrix(shape.d_in, shape.d_out, seed, Stream::value);
+  weights.key = gaussian_matrix(shape.key_input(), shape.kv_width(), seed, Stream::key);
+  weights.value = gaussian_matrix(shape.key_input(), shape.kv_width(), seed, Stream::value);
   if (shape.qkv_bias) {
     weights.query_bias = gaussian_bias(shape.d_out, seed, Stream::query_bias);
-    weights.key_bias = gaussian_bias(shape.d_out, seed, Stream::key_bias);
-    weights.value_bias = gaussian_bias(shape.d_out, seed, Stream::value_bias);
+    weights.key_bias = gaussian_bias(shape.kv_width(), seed, Stream::key_bias);
+    weights.value_bias = gaussian_bias(shape.kv_width(), seed, Stream::value_bias);
   }
   if (shape.d_proj > 0) {
     weights.output = gaussian_matrix(shape.d_out, shape.d_proj, seed, Stream::output);
@@ -221,16 +242,25 @@ SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed) {
 
 Matrix gaussian_input(const Shape& shape, std::uint64_t seed) {
   shape.validate();
-  Matrix x(shape.rows(), shape.d_in);
-  GaussianStream{seed, Stream::input, 1}.fill(x.values);
-  return x;
+  return unit_gaussians(shape.rows(), shape.d_in, seed, Stream::input);
+}
+
+Matrix gaussian_memory(const Shape& shape, std::uint64_t seed) {
+  shape.validate();
+  return unit_gaussians(shape.memory_rows(), shape.d_memory, seed, Stream::memory);
+}
+
+Matrix gaussian_past(const Shape& shape, std::uint64_t seed) {
+  shape.validate();
+  return unit_gaussians(shape.batch * shape.past, shape.key_input(), seed, Stream::past);
 }
 
 SplitWeights linear_weights(const Shape& shape, std::uint32_t seed) {
   shape.validate();
   TorchUniform draws(seed);
   SplitWeights weights;
-  draws.linear_qkv(shape, shape.d_out, weights);
+  draws.linear_query(shape, shape.d_out, weights);
+  draws.linear_key_value(shape, shape.kv_width(), weights);
   draws.linear_output(shape, weights);
   return weights;
 }
@@ -240,7 +270,16 @@ PerHeadWeights linear_weights_per_head(const Shape& shape, std::uint32_t seed) {
   TorchUniform draws(seed);
   PerHeadWeights weights;
   weights.heads.resize(static_cast<std::size_t>(shape.heads));
-  for (HeadWeights& head : weights.heads) draws.linear_qkv(shape, shape.head_dim(), head);
+  const std::int64_t group_size = shape.heads / shape.key_heads();
+  for (std::int64_t h = 0; h < shape.heads; ++h) {
+    HeadWeights& head = weights.heads[static_cast<std::size_t>(h)];
+    draws.linear_query(shape, shape.head_dim(), head);
+    if (h % group_size == 0) {
+      draws.linear_key_value(shape, shape.head_dim(), head);
+    } else {
+      share_key_value(weights.heads[static_cast<std::size_t>(h - 1)], head);
+    }
+  }
   draws.linear_output(shape, weights);
   return weights;
 }

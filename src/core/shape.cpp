@@ -1,10 +1,13 @@
 #include "headroom/shape.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -40,6 +43,15 @@ void check_product(std::string_view names, std::initializer_list<std::int64_t> s
                   names, factors));
 }
 
+// `context()` adds them. With batch 0 no product holds them back.
+void check_sum(std::string_view first, std::int64_t a, std::string_view second, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return;
+  throw InvalidArgument(
+      fmt::format("shape: {} {} and {} {} together do not fit in 63 bits; make one of them smaller",
+                  first, a, second, b));
+}
+
 // A divisor of `width` among `first`, `first + step`, ...; 0 if none is near. The search is bounded
 // because it only serves a hint: a width near 2^60 must not delay the error.
 std::int64_t near_divisor(std::int64_t width, std::int64_t first, std::int64_t step) {
@@ -72,6 +84,84 @@ void check_heads_divide(std::int64_t width, std::int64_t heads) {
       fmt::format("shape: d_out {} is not a multiple of heads {}; {}", width, heads, hint));
 }
 
+void check_key_heads(std::int64_t heads, std::int64_t kv_heads) {
+  if (kv_heads == 0 || (kv_heads <= heads && heads % kv_heads == 0)) return;
+  const std::int64_t below = near_divisor(heads, std::min(kv_heads - 1, heads), -1);
+  const std::int64_t above = near_divisor(heads, kv_heads + 1, 1);
+  throw InvalidArgument(
+      fmt::format("shape: kv_heads {} does not divide heads {}; nearest that do: {}", kv_heads,
+                  heads, one_or_both(below, above)));
+}
+
+void check_rotary(const Shape& shape) {
+  const Rotary& rotary = shape.rotary;
+  if (rotary.pairs == Rotary::Pairs::none) return;
+  if (shape.head_dim() % 2 != 0) {
+    throw InvalidArgument(
+        fmt::format("shape: rotary positions turn pairs of values, and head_dim is {}; allowed are "
+                    "even widths",
+                    shape.head_dim()));
+  }
+  const auto positive = [](std::string_view name, double value) {
+    if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
+    throw InvalidArgument(
+        fmt::format("shape: rotary {} is {}; allowed are numbers above 0", name, value));
+  };
+  positive("base", rotary.base);
+  positive("scale", rotary.scale);
+  if (shape.d_memory > 0) {
+    throw InvalidArgument(
+        "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
+        "have "
+        "no position beside those of x; leave one out");
+  }
+}
+
+void check_memory(const Shape& shape) {
+  check_size("d_memory", shape.d_memory, 0);
+  check_size("memory_tokens", shape.memory_tokens, 0);
+  if (shape.d_memory == 0 && shape.memory_tokens > 0) {
+    throw InvalidArgument(
+        fmt::format("shape: memory_tokens is {} without a second input; set its width, d_memory",
+                    shape.memory_tokens));
+  }
+  if (shape.d_memory > 0 && shape.causal) {
+    throw InvalidArgument(
+        "shape: causal and d_memory exclude each other: no token of a second input comes after one "
+        "of x; set causal to false");
+  }
+}
+
+void check_lengths(const Shape& shape) {
+  const std::vector<std::int64_t>& lengths = shape.lengths;
+  if (lengths.empty()) return;
+  if (static_cast<std::int64_t>(lengths.size()) != shape.batch) {
+    throw InvalidArgument(fmt::format("shape: there are {} lengths for batch {}; give one for each",
+                                      lengths.size(), shape.batch));
+  }
+  for (const std::int64_t length : lengths) check_size("a length", length, 0);
+  const std::int64_t most = *std::max_element(lengths.begin(), lengths.end());
+  if (most != shape.tokens) {
+    throw InvalidArgument(
+        fmt::format("shape: the largest length is {} and tokens is {}; they must "
+                    "be equal",
+                    most, shape.tokens));
+  }
+}
+
+// Pairs of a row and a key that it sees, of one sequence.
+double seen_pairs(const Shape& shape, double rows) {
+  const auto past = static_cast<double>(shape.past);
+  if (shape.d_memory > 0) return rows * (past + static_cast<double>(shape.memory_tokens));
+  if (!shape.causal) return rows * (past + rows);
+  const double all = rows * past + rows * (rows + 1) / 2;
+  if (shape.window == 0) return all;
+  // Rows from position `window` on would see more keys than fit: 1, 2, ... up to the last row's.
+  const double most = past + rows - static_cast<double>(shape.window);
+  const double first = std::max(0.0, past - static_cast<double>(shape.window));
+  return most <= 0 ? all : all - (most * (most + 1) - first * (first + 1)) / 2;
+}
+
 }  // namespace
 
 void Shape::validate() const {
@@ -82,6 +172,19 @@ void Shape::validate() const {
   check_size("heads", heads, 1);
   check_size("d_proj", d_proj, 0);
   check_heads_divide(d_out, heads);
+  check_size("kv_heads", kv_heads, 0);
+  check_key_heads(heads, kv_heads);
+  check_size("window", window, 0);
+  check_size("past", past, 0);
+  if (window > 0 && !causal) {
+    throw InvalidArgument(fmt::format(
+        "shape: window is {} without a causal mask; it counts keys back from a row's own "
+        "one, so set causal, or window to 0",
+        window));
+  }
+  check_rotary(*this);
+  check_memory(*this);
+  check_lengths(*this);
   if (!(dropout >= 0 && dropout < 1)) {  // written so that NaN fails too
     throw InvalidArgument(fmt::format(
         "shape: dropout is {}; allowed is 0 <= dropout < 1, and 0 keeps every weight", dropout));
@@ -91,25 +194,46 @@ void Shape::validate() const {
   check_product("batch * tokens * d_proj", {batch, tokens, d_proj});
   check_product("d_in * 3 * d_out", {d_in, 3, d_out});
   check_product("d_out * d_proj", {d_out, d_proj});
-  check_product("batch * heads * tokens * tokens", {batch, heads, tokens, tokens});
+  check_product("d_memory * 2 * d_out", {d_memory, 2, d_out});
+  check_product("batch * memory_tokens * d_memory", {batch, memory_tokens, d_memory});
+  check_sum("past", past, "tokens", tokens);
+  check_sum("past", past, "memory_tokens", memory_tokens);
+  check_product("batch * heads * tokens * keys", {batch, heads, tokens, context()});
+  check_product("batch * keys * 2 * d_out", {batch, context(), 2, d_out});
+}
+
+std::int64_t Shape::rows() const {
+  if (lengths.empty()) return batch * tokens;
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
 FlopCount Shape::flops() const {
-  const auto b = static_cast<double>(batch);
-  const auto t = static_cast<double>(tokens);
+  const auto all_rows = static_cast<double>(rows());
   const auto width = static_cast<double>(d_out);
+  const auto keys = 2 * static_cast<double>(kv_width());
   FlopCount count;
-  count.qkv = 2 * b * t * static_cast<double>(d_in) * 3 * width;
-  count.attention = causal ? 2 * b * t * (t + 1) * width : 4 * b * t * t * width;
-  count.output = 2 * b * t * width * static_cast<double>(d_proj);
+  if (d_memory > 0) {
+    count.qkv = 2 * all_rows * static_cast<double>(d_in) * width +
+                2 * static_cast<double>(memory_rows()) * static_cast<double>(d_memory) * keys;
+  } else {
+    count.qkv = 2 * all_rows * static_cast<double>(d_in) * (width + keys);
+  }
+  double pairs = 0;
+  if (lengths.empty()) {
+    pairs = static_cast<double>(batch) * seen_pairs(*this, static_cast<double>(tokens));
+  }
+  for (const std::int64_t length : lengths) pairs += seen_pairs(*this, static_cast<double>(length));
+  count.attention = 4 * pairs * width;
+  count.output = 2 * all_rows * width * static_cast<double>(d_proj);
   return count;
 }
 
 ByteCount Shape::bytes() const {
-  std::int64_t weights = d_in * 3 * d_out + d_out * d_proj + d_proj;
-  if (qkv_bias) weights += 3 * d_out;
-  return {kFloatBytes * rows() * d_in, kFloatBytes * rows() * output_width(),
-          kFloatBytes * weights};
+  std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
+  if (qkv_bias) weights += d_out + 2 * kv_width();
+  return {kFloatBytes * (rows() * d_in + memory_rows() * d_memory),
+          kFloatBytes * rows() * output_width(), kFloatBytes * weights,
+          kFloatBytes * batch * past * 2 * kv_width()};
 }
 
 std::string Shape::id() const {
@@ -120,6 +244,16 @@ std::string Shape::id() const {
   if (d_proj == 0) id += "_noproj";
   if (d_proj != 0 && d_proj != d_out) id += fmt::format("_proj{}", d_proj);
   if (dropout != 0) id += fmt::format("_drop{}", dropout);
+  if (key_heads() != heads) id += fmt::format("_K{}", kv_heads);
+  if (window > 0) id += fmt::format("_W{}", window);
+  if (rotary.pairs != Rotary::Pairs::none) {
+    id += rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
+    if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
+    if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
+  }
+  if (d_memory > 0) id += fmt::format("_M{}x{}", memory_tokens, d_memory);
+  if (past > 0) id += fmt::format("_P{}", past);
+  if (!lengths.empty()) id += fmt::format("_L{}", fmt::join(lengths, "-"));
   return id;
 }
 

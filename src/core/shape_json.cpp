@@ -2,13 +2,83 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <string>
+
 namespace headroom {
+namespace {
+
+using Pairs = Rotary::Pairs;
+
+void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
+  if (rotary.pairs == Pairs::none) return;
+  json["rotary"] = {
+      {"pairs", to_string(rotary.pairs)}, {"base", rotary.base}, {"scale", rotary.scale}};
+}
+
+Rotary read_rotary(const JsonFields& fields) {
+  Rotary rotary;
+  const std::string name = fields.text("pairs");
+  const std::optional<Pairs> pairs = parse_pairs(name);
+  if (!pairs || *pairs == Pairs::none) fields.fail("pairs", "neighbours or halves");
+  rotary.pairs = *pairs;
+  rotary.base = fields.positive("base");
+  rotary.scale = fields.positive("scale");
+  return rotary;
+}
+
+// What a folder from before these fields does not have keeps its default.
+void read_newer_fields(const JsonFields& fields, Shape& shape) {
+  const auto read = [&](const char* key, std::int64_t& value) {
+    if (fields.has(key)) value = fields.whole(key, 0);
+  };
+  read("kv_heads", shape.kv_heads);
+  read("window", shape.window);
+  read("d_memory", shape.d_memory);
+  read("past", shape.past);
+  read("memory_tokens", shape.memory_tokens);
+  if (fields.has("rotary")) shape.rotary = read_rotary(fields.object("rotary"));
+  if (fields.has("lengths")) {
+    shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
+  }
+  if (shape.kv_heads == shape.heads) shape.kv_heads = 0;  // two ways to say the same
+}
+
+}  // namespace
+
+std::string_view to_string(Pairs pairs) {
+  switch (pairs) {
+    case Pairs::none:
+      return "none";
+    case Pairs::neighbours:
+      return "neighbours";
+    case Pairs::halves:
+      return "halves";
+  }
+  return "unknown";
+}
+
+std::optional<Pairs> parse_pairs(std::string_view name) {
+  for (const Pairs pairs : {Pairs::none, Pairs::neighbours, Pairs::halves}) {
+    if (to_string(pairs) == name) return pairs;
+  }
+  return std::nullopt;
+}
 
 nlohmann::ordered_json to_json(const Shape& shape) {
-  return {{"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
-          {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
-          {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
-          {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
+  nlohmann::ordered_json json = {
+      {"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
+      {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
+      {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
+      {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
+  if (shape.key_heads() != shape.heads) json["kv_heads"] = shape.kv_heads;
+  if (shape.window > 0) json["window"] = shape.window;
+  add_rotary(shape.rotary, json);
+  if (shape.d_memory > 0) json["d_memory"] = shape.d_memory;
+  if (shape.past > 0) json["past"] = shape.past;
+  if (shape.memory_tokens > 0) json["memory_tokens"] = shape.memory_tokens;
+  if (!shape.lengths.empty()) json["lengths"] = shape.lengths;
+  return json;
 }
 
 Shape shape_from_json(const JsonFields& fields) {
@@ -24,6 +94,7 @@ Shape shape_from_json(const JsonFields& fields) {
   // The contract's line has no d_proj; the projection then leads back to the input's width.
   shape.d_proj = fields.has("d_proj") ? fields.whole("d_proj", 0) : (projects ? shape.d_in : 0);
   shape.dropout = fields.not_negative("dropout");
+  read_newer_fields(fields, shape);
   shape.validate();
   if (projects != (shape.d_proj > 0)) fields.fail("out_proj", "whether d_proj is above 0");
   if (fields.whole("head_dim", 1) != shape.head_dim()) {

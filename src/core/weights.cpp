@@ -40,21 +40,32 @@ void check_bias(const Shape& shape, const std::string& name, const std::vector<f
                                     bias.size(), shape.id(), allowed, meaning));
 }
 
+// What query, key or value must be, and what its columns are called.
+struct Needed {
+  Size size;
+  std::string_view rows_name;
+  std::string_view cols_name;
+};
+
+void check_projection(const Shape& shape, const std::string& name, const Matrix& matrix,
+                      const std::vector<float>& bias, const Needed& needed) {
+  check_matrix(shape, name, matrix, needed.size,
+               fmt::format("{} x {}", needed.rows_name, needed.cols_name));
+  check_bias(shape, name + "_bias", bias, shape.qkv_bias ? needed.size.cols : 0,
+             shape.qkv_bias ? needed.cols_name : "qkv_bias is off, so leave it empty");
+}
+
 // SplitWeights and HeadWeights use the same member names; `where` is "" or such as "head 3 ".
 template <class Weights>
-void check_qkv(const Shape& shape, const Weights& weights, std::int64_t cols,
-               const std::string& where, std::string_view cols_name) {
-  const Size size{shape.d_in, cols};
-  const std::string meaning = fmt::format("d_in x {}", cols_name);
-  check_matrix(shape, where + "query", weights.query, size, meaning);
-  check_matrix(shape, where + "key", weights.key, size, meaning);
-  check_matrix(shape, where + "value", weights.value, size, meaning);
-  const std::int64_t bias = shape.qkv_bias ? cols : 0;
-  const std::string bias_meaning =
-      shape.qkv_bias ? std::string(cols_name) : "qkv_bias is off, so leave it empty";
-  check_bias(shape, where + "query_bias", weights.query_bias, bias, bias_meaning);
-  check_bias(shape, where + "key_bias", weights.key_bias, bias, bias_meaning);
-  check_bias(shape, where + "value_bias", weights.value_bias, bias, bias_meaning);
+void check_qkv(const Shape& shape, const Weights& weights, const std::string& where,
+               const Needed& query, const Needed& key) {
+  check_projection(shape, where + "query", weights.query, weights.query_bias, query);
+  check_projection(shape, where + "key", weights.key, weights.key_bias, key);
+  check_projection(shape, where + "value", weights.value, weights.value_bias, key);
+}
+
+std::string_view key_input_name(const Shape& shape) {
+  return shape.d_memory > 0 ? "d_memory" : "d_in";
 }
 
 void check_output(const Shape& shape, const Matrix& output, const std::vector<float>& bias) {
@@ -71,8 +82,10 @@ void check_weights(const Shape& shape, const PerHeadWeights& weights) {
     throw InvalidArgument(fmt::format("weights: there are {} heads; shape {} needs {}",
                                       weights.heads.size(), shape.id(), shape.heads));
   }
+  const Needed query{{shape.d_in, shape.head_dim()}, "d_in", "head_dim"};
+  const Needed key{{shape.key_input(), shape.head_dim()}, key_input_name(shape), "head_dim"};
   for (std::size_t h = 0; h < weights.heads.size(); ++h) {
-    check_qkv(shape, weights.heads[h], shape.head_dim(), fmt::format("head {} ", h), "head_dim");
+    check_qkv(shape, weights.heads[h], fmt::format("head {} ", h), query, key);
   }
   check_output(shape, weights.output, weights.output_bias);
 }
@@ -100,6 +113,9 @@ void append(std::vector<float>& to, const std::vector<float>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// Query heads that share a key head.
+std::int64_t group_size(const Shape& shape) { return shape.heads / shape.key_heads(); }
+
 }  // namespace
 
 Matrix::Matrix(std::int64_t rows_in, std::int64_t cols_in)
@@ -107,7 +123,12 @@ Matrix::Matrix(std::int64_t rows_in, std::int64_t cols_in)
 
 void check_weights(const Shape& shape, const SplitWeights& weights) {
   shape.validate();
-  check_qkv(shape, weights, shape.d_out, "", "d_out");
+  const bool grouped = shape.kv_width() != shape.d_out;
+  const Needed query{{shape.d_in, shape.d_out}, "d_in", "d_out"};
+  const Needed key{{shape.key_input(), shape.kv_width()},
+                   key_input_name(shape),
+                   grouped ? "kv_heads * head_dim" : "d_out"};
+  check_qkv(shape, weights, "", query, key);
   check_output(shape, weights.output, weights.output_bias);
 }
 
@@ -116,14 +137,16 @@ PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights) {
   const std::int64_t width = shape.head_dim();
   PerHeadWeights result;
   result.heads.reserve(index(shape.heads));
-  for (std::int64_t first = 0; first < shape.d_out; first += width) {
+  for (std::int64_t h = 0; h < shape.heads; ++h) {
+    const std::int64_t first = h * width;
+    const std::int64_t first_key = h / group_size(shape) * width;
     HeadWeights head;
     head.query = columns(weights.query, first, width);
-    head.key = columns(weights.key, first, width);
-    head.value = columns(weights.value, first, width);
+    head.key = columns(weights.key, first_key, width);
+    head.value = columns(weights.value, first_key, width);
     head.query_bias = part(weights.query_bias, first, width);
-    head.key_bias = part(weights.key_bias, first, width);
-    head.value_bias = part(weights.value_bias, first, width);
+    head.key_bias = part(weights.key_bias, first_key, width);
+    head.value_bias = part(weights.value_bias, first_key, width);
     result.heads.push_back(std::move(head));
   }
   result.output = weights.output;
@@ -135,17 +158,18 @@ SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights) {
   check_weights(shape, weights);
   SplitWeights result;
   result.query = Matrix(shape.d_in, shape.d_out);
-  result.key = Matrix(shape.d_in, shape.d_out);
-  result.value = Matrix(shape.d_in, shape.d_out);
-  std::int64_t first = 0;
-  for (const HeadWeights& head : weights.heads) {
-    set_columns(result.query, first, head.query);
-    set_columns(result.key, first, head.key);
-    set_columns(result.value, first, head.value);
+  result.key = Matrix(shape.key_input(), shape.kv_width());
+  result.value = Matrix(shape.key_input(), shape.kv_width());
+  for (std::int64_t h = 0; h < shape.heads; ++h) {
+    const HeadWeights& head = weights.heads[index(h)];
+    set_columns(result.query, h * shape.head_dim(), head.query);
     append(result.query_bias, head.query_bias);
+    if (h % group_size(shape) != 0) continue;
+    const std::int64_t first_key = h / group_size(shape) * shape.head_dim();
+    set_columns(result.key, first_key, head.key);
+    set_columns(result.value, first_key, head.value);
     append(result.key_bias, head.key_bias);
     append(result.value_bias, head.value_bias);
-    first += shape.head_dim();
   }
   result.output = weights.output;
   result.output_bias = weights.output_bias;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/call/demand.hpp"
 #include "headroom/backend.hpp"
 #include "judge/noise.hpp"
 #include "statistics/samples.hpp"
@@ -83,6 +84,20 @@ CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
   return result;
 }
 
+namespace {
+
+void rate_reading(CellResult& result, const record::Peaks& peaks) {
+  if (demand_of(result.shape) != Demand::decode) return;
+  record::Reading& reading = result.reading.emplace();
+  reading.bytes = bytes_to_read(result.shape);
+  reading.gbps = static_cast<double>(reading.bytes) / result.time.median * 1e-9;
+  const bool cold = result.cache == plan::CacheState::cold;
+  const std::optional<double> roof = peaks.read_roof(result.threads, reading.bytes, cold);
+  if (roof) reading.fraction = reading.gbps / *roof;
+}
+
+}  // namespace
+
 void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t seed) {
   result.time = record::summarise(result.time.samples, result.time.processes, seed);
   const double flops = result.shape.flops().total();
@@ -98,6 +113,7 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
     result.tile_fraction =
         record::share_of_rates(flops, result.time.samples, result.control->tile_gflops);
   }
+  rate_reading(result, peaks);
   if (result.again) result.again->ratio = ratio_of(*result.again, result);
 }
 

@@ -21,6 +21,10 @@ void scale(Matrix& matrix) {
   for (float& value : matrix.values) value *= kAdversarialScale;
 }
 
+reference::Inputs inputs_of(const Problem& problem) {
+  return {problem.x.view(), problem.past.view(), problem.memory.view()};
+}
+
 }  // namespace
 
 double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
@@ -28,6 +32,8 @@ double total(const PhaseTimes& times) { return times.qkv + times.attend + times.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
                      double max_flops) {
   Problem problem{shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1), {}, data};
+  if (shape.past > 0) problem.past = gaussian_past(shape, seed + 1);
+  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape, seed + 1);
   if (data == reference::Data::adversarial) {
     scale(problem.weights.query);
     scale(problem.weights.key);
@@ -35,24 +41,39 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   // numerics.md: the element bound applies to dropout, whatever the values.
   if (shape.dropout > 0) problem.data = reference::Data::adversarial;
   problem.expected =
-      reference::attention(shape, problem.weights, problem.x.view(),
+      reference::attention(shape, problem.weights, inputs_of(problem),
                            reference::affordable_rows(shape, max_flops, seed), allowed_cores());
   return problem;
 }
 
-Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
-                        MatrixView y, const BeforePass& before) {
+namespace {
+
+template <class Layer>
+Checked run_and_compare_any(Layer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                            const BeforePass& before) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
   }
   Checked checked;
   if (before) before();
-  attention.forward(x, y, checked.phases);
+  layer.forward(x, y, checked.phases);
   checked.comparison = reference::compare(problem.expected, y, problem.data);
   return checked;
 }
 
-Pace measure_pace(Attention& attention, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+}  // namespace
+
+Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                        const BeforePass& before) {
+  return run_and_compare_any(layer, problem, x, y, before);
+}
+
+Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
+                        MatrixView y, const BeforePass& before) {
+  return run_and_compare_any(attention, problem, x, y, before);
+}
+
+Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
                   const BeforePass& before) {
   Pace pace{first, total(first)};
   if (pace.forward >= plan::kShortPass) return pace;
@@ -61,7 +82,7 @@ Pace measure_pace(Attention& attention, ConstMatrixView x, MatrixView y, const P
   for (int run = 0; run < plan::kPhaseRuns; ++run) {
     PhaseTimes times;
     if (before) before();
-    attention.forward(x, y, times);
+    layer.forward(x, y, times);
     qkv.push_back(times.qkv);
     attend.push_back(times.attend);
     output.push_back(times.output);

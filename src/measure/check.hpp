@@ -7,24 +7,11 @@
 #include "headroom/attention.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
-#include "headroom/weights.hpp"
+#include "measure/cell_layer.hpp"
+#include "measure/problem.hpp"
 #include "reference/comparator.hpp"
-#include "reference/oracle.hpp"
 
 namespace headroom::measure {
-
-/// The inputs of a shape and the result expected from a layer.
-struct Problem {
-  Shape shape;
-  SplitWeights weights;
-  Matrix x;
-  reference::Expected expected;
-  reference::Data data = reference::Data::standard;  ///< which limits apply
-
-  bool all_rows_checked() const {
-    return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();
-  }
-};
 
 /// Draws weights and input from the seed and computes the expected result of as many rows as
 /// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
@@ -45,6 +32,9 @@ using BeforePass = std::function<void()>;
 /// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
 /// nothing, or not everything, cannot pass with what a rival left there.
 /// @param x as in the problem, wherever it lies
+Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                        const BeforePass& before = {});
+/// The same for a layer whose shape says all of the call.
 Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
                         MatrixView y, const BeforePass& before = {});
 
@@ -58,7 +48,7 @@ struct Pace {
 };
 
 /// Where a pass is short, takes `plan::kPhaseRuns` more; else the first pass is all there is.
-Pace measure_pace(Attention& attention, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
                   const BeforePass& before = {});
 
 }  // namespace headroom::measure

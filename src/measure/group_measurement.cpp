@@ -41,7 +41,7 @@ class GroupMeasurement {
   struct Ready {
     Assignment assigned;
     Part part;
-    std::unique_ptr<Attention> attention;
+    std::unique_ptr<CellLayer> layer;
     machine::TimedSamples first, second;  // the second of the rival that is timed twice
   };
 
@@ -140,14 +140,15 @@ void GroupMeasurement::measure(const Assignment& assigned) {
 
 void GroupMeasurement::prepare(Ready& ready) {
   record::CellResult& result = ready.part.result;
-  ready.attention =
-      std::make_unique<Attention>(group_.shape, problem_.weights, result.cell.options());
-  const AttentionCosts& costs = ready.attention->costs();
+  ready.layer = std::make_unique<CellLayer>(problem_, result.cell.options());
+  const CellLayer& layer = *ready.layer;
+  const AttentionCosts& costs = layer.attention().costs();
   result.costs = costs;
-  result.threads = ready.attention->options().threads;
-  if (!result.cell.chosen.empty()) result.choice = ready.attention->choice();
+  if (group_.shape.past > 0) result.cached = {layer.cache_bytes(), layer.fill_seconds()};
+  result.threads = layer.attention().options().threads;
+  if (!result.cell.chosen.empty()) result.choice = layer.choice();
   if (!check(ready)) return;
-  held_bytes_ += costs.packed_bytes + costs.workspace_bytes;
+  held_bytes_ += costs.packed_bytes + costs.workspace_bytes + layer.cache_bytes();
   batch_.push_back(std::move(ready));
 }
 
@@ -156,7 +157,7 @@ bool GroupMeasurement::check(Ready& ready) {
   record::CellResult& result = ready.part.result;
   const double expected = estimator_.forward_seconds(group_.shape, result.cell);
   const Checked first =
-      run_and_compare(*ready.attention, problem_, x_.view(), y_.view(), before_pass(expected));
+      run_and_compare(*ready.layer, problem_, x_.view(), y_.view(), before_pass(expected));
   result.error = first.comparison;
   result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
   if (!first.comparison.passed) {
@@ -177,13 +178,14 @@ void GroupMeasurement::decide(Ready& ready, const PhaseTimes& first) {
     part.forward = ready.assigned.forward;
     return;
   }
-  const Pace pace = measure_pace(*ready.attention, x_.view(), y_.view(), first,
+  const Pace pace = measure_pace(*ready.layer, x_.view(), y_.view(), first,
                                  before_pass(std::max(part.forward, total(first))));
   part.result.phases = pace.phases;
   part.forward = pace.forward;
   estimator_.observe(group_.shape, part.result.cell, pace.forward);
   const plan::TimingPlan& timing = settings_.timing;
-  part.plan = timing.samples(pace.forward, part.result.costs->setup_seconds + total(first));
+  const double before = part.result.costs->setup_seconds + ready.layer->fill_seconds();
+  part.plan = timing.samples(pace.forward, before + total(first));
   const double passes = timing.cold ? 1 : std::ceil(timing.min_time / pace.forward);
   part.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(passes));
   ready.assigned.samples = part.plan.share(0);
@@ -201,9 +203,7 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   const Part& part = ready.part;
   machine::TimedTask task;
   task.name = part.result.cell.id + suffix;
-  task.run = [this, attention = ready.attention.get()] {
-    attention->forward(x_.view(), y_.view());
-  };
+  task.run = [this, layer = ready.layer.get()] { layer->forward(x_.view(), y_.view()); };
   task.repetitions = ready.assigned.samples;
   task.iterations = part.iterations;
   task.control = meters_.reader(part.result.threads);

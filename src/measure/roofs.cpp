@@ -1,7 +1,11 @@
 #include "measure/roofs.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
 
+#include "core/call/demand.hpp"
 #include "machine/caches.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
@@ -45,13 +49,39 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
   return peaks;
 }
 
+namespace {
+
+// The working sets of cells with few rows, for which memory may be the limit.
+std::set<std::pair<int, std::int64_t>> working_sets(const plan::Plan& plan) {
+  std::set<std::pair<int, std::int64_t>> sets;
+  for (const plan::Group& group : plan.groups) {
+    if (demand_of(group.shape) != Demand::decode || group.shape.rows() == 0) continue;
+    const std::int64_t bytes = record::size_class(bytes_to_read(group.shape));
+    for (const plan::Cell& cell : group.cells) sets.insert({cell.threads, bytes});
+  }
+  return sets;
+}
+
+}  // namespace
+
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped) {
   std::set<int> threads;
   for (const plan::Group& group : plan.groups) {
     for (const plan::Cell& cell : group.cells) threads.insert(cell.threads);
   }
-  return measure_peaks(plan.isa, threads, limits_of, stopped);
+  record::Peaks peaks = measure_peaks(plan.isa, threads, limits_of, stopped);
+  if (limits_of == nullptr) return peaks;
+  const machine::ReadKernel read = limits_of(plan.isa).read;
+  // What would not fit is not measured; its cells are skipped as well.
+  const std::int64_t most = machine::usable_memory() / 2;
+  for (const auto& [count, bytes] : working_sets(plan)) {
+    if (read == nullptr || bytes > most) continue;
+    if (stopped && stopped()) return peaks;
+    const double gbs = machine::measure_read_bandwidth(count, bytes, read, stopped);
+    if (gbs > 0) peaks.read_gbs_of_set[count][bytes] = gbs;
+  }
+  return peaks;
 }
 
 }  // namespace headroom::measure

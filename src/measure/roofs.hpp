@@ -16,7 +16,8 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped = {});
 
-/// Likewise for every number of threads that the plan uses.
+/// Likewise for every number of threads that the plan uses; and read bandwidth at the working sets
+/// of its cells with few rows, once for each power of two.
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped = {});
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
+#include "core/call/demand.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -54,9 +56,11 @@ std::vector<Shape> shapes_of(const record::ResultsFolder& folder) {
 [[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Shape& wanted) {
   constexpr std::size_t kMost = 3;
   std::vector<Shape> shapes = shapes_of(folder);
-  std::stable_sort(shapes.begin(), shapes.end(), [&](const Shape& a, const Shape& b) {
-    return tuning::distance(a, wanted) < tuning::distance(b, wanted);
-  });
+  const auto how_far = [&](const Shape& shape) {
+    return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
+  };
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [&](const Shape& a, const Shape& b) { return how_far(a) < how_far(b); });
   std::vector<std::string> names;
   for (const Shape& shape : shapes) {
     if (names.size() < kMost) names.push_back(shape.id());

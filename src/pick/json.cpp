@@ -71,19 +71,23 @@ std::string to_json(const Pick& pick) {
   }
   ordered_json shapes = ordered_json::array();
   for (const ShapePick& shape : pick.shapes) shapes.push_back(shape_json(shape));
-  const ordered_json all{{"schema", tuning::kSchema},
-                         {"headroom", text_at(environment, "/headroom", HEADROOM_VERSION)},
-                         {"time", text_at(environment, "/time")},
-                         {"machine",
-                          {{"processor", text_at(environment, "/processor/name")},
-                           {"architecture", text_at(environment, "/processor/architecture")},
-                           {"allowed_cores", value_at(environment, "/allowed_cores")},
-                           {"isa", text_at(environment, "/isa")}}},
-                         {"margin", pick.margin},
-                         {"choice", choice},
-                         {"configurations", configurations},
-                         {"link", costs},
-                         {"shapes", shapes}};
+  ordered_json all{{"schema", tuning::kSchema},
+                   {"headroom", text_at(environment, "/headroom", HEADROOM_VERSION)},
+                   {"time", text_at(environment, "/time")},
+                   {"machine",
+                    {{"processor", text_at(environment, "/processor/name")},
+                     {"architecture", text_at(environment, "/processor/architecture")},
+                     {"allowed_cores", value_at(environment, "/allowed_cores")},
+                     {"isa", text_at(environment, "/isa")}}},
+                   {"margin", pick.margin},
+                   {"choice", choice},
+                   {"configurations", configurations},
+                   {"link", costs},
+                   {"shapes", shapes}};
+  for (const Answer& answer : pick.answers) {
+    all["answers"][std::string(to_string(answer.demand))] =
+        configuration_json(answer.configuration);
+  }
   return headroom::to_text(all, 2) + "\n";
 }
 

@@ -116,6 +116,36 @@ void keep_best(std::vector<Configuration>& configurations) {
   configurations = std::move(best);
 }
 
+// The lightest of those that are tied with the fastest everywhere. @return its place
+std::size_t lightest(const std::vector<Configuration>& configurations,
+                     const std::map<std::string, LinkCost>& costs) {
+  std::size_t chosen = 0;
+  for (std::size_t i = 1; i < configurations.size(); ++i) {
+    const Configuration& other = configurations[i];
+    if (other.tied && lighter(costs.at(other.backend), costs.at(configurations[chosen].backend))) {
+      chosen = i;
+    }
+  }
+  return chosen;
+}
+
+// A program may hold a layer for prompts and one for the steps after them.
+std::vector<Answer> answers_of(const std::vector<ShapePick>& shapes,
+                               const std::map<std::string, LinkCost>& costs) {
+  std::vector<Answer> answers;
+  for (const Demand demand : {Demand::prefill, Demand::decode}) {
+    std::vector<ShapePick> some;
+    for (const ShapePick& shape : shapes) {
+      if (demand_of(shape.shape) == demand) some.push_back(shape);
+    }
+    if (some.empty()) return {};
+    std::vector<Configuration> configurations = configurations_of(some);
+    keep_best(configurations);
+    answers.push_back({demand, configurations[lightest(configurations, costs)]});
+  }
+  return answers;
+}
+
 }  // namespace
 
 Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
@@ -135,12 +165,8 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   pick.configurations = configurations_of(pick.shapes);
   keep_best(pick.configurations);
-  for (std::size_t i = 1; i < pick.configurations.size(); ++i) {
-    const Configuration& other = pick.configurations[i];
-    if (other.tied && lighter(pick.costs.at(other.backend), pick.costs.at(pick.choice().backend))) {
-      pick.chosen = i;
-    }
-  }
+  pick.chosen = lightest(pick.configurations, pick.costs);
+  pick.answers = answers_of(pick.shapes, pick.costs);
   return pick;
 }
 

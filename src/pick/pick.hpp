@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/call/demand.hpp"
 #include "judge/verdict.hpp"
 #include "pick/candidates.hpp"
 #include "pick/link_cost.hpp"
@@ -27,14 +28,21 @@ struct Configuration {
   bool tied = false;        ///< with the fastest, for every shape
 };
 
+/// The configuration to use for the shapes of one demand.
+struct Answer {
+  Demand demand = Demand::prefill;
+  Configuration configuration;
+};
+
 /// Refers to the folder, which must outlive it.
 struct Pick {
   const record::ResultsFolder* folder = nullptr;
   std::vector<ShapePick> shapes;
   std::vector<Configuration> configurations;  ///< the best of each backend, best first
   std::size_t chosen = 0;                     ///< index into the configurations
-  std::map<std::string, LinkCost> costs;      ///< by backend
-  double margin = 0;                          ///< ratio minus 1 up to which times count as the same
+  std::vector<Answer> answers;  ///< for prefill and for decode, if there are shapes of both
+  std::map<std::string, LinkCost> costs;  ///< by backend
+  double margin = 0;                      ///< ratio minus 1 up to which times count as the same
 
   const Configuration& choice() const { return configurations[chosen]; }
   /// Whether a lighter backend was chosen although another had a shorter median.

@@ -63,6 +63,17 @@ void add_configurations(std::string& text, const Pick& pick) {
   }
 }
 
+// Two questions with two answers, each of which a program may link.
+void add_answers(std::string& text, const Pick& pick) {
+  if (pick.answers.empty()) return;
+  add(text, "\none for many rows of a sequence (prefill), one for at most {} (decode)\n", kFewRows);
+  for (const Answer& answer : pick.answers) {
+    add(text, "  {:<8} {:<26}  {:>5.2f} times the fastest of each shape, {:.2f} at worst\n",
+        to_string(answer.demand), to_text(answer.configuration), answer.configuration.mean_loss,
+        answer.configuration.worst_loss);
+  }
+}
+
 void add_costs(std::string& text, const Pick& pick) {
   add(text, "\nto link          at run time\n");
   for (const Configuration& configuration : pick.configurations) {
@@ -95,6 +106,7 @@ std::string to_text(const Pick& pick) {
       measured_on(*pick.folder), 100 * pick.margin);
   for (const ShapePick& shape : pick.shapes) add_shape(text, shape);
   if (pick.shapes.size() > 1) add_configurations(text, pick);
+  add_answers(text, pick);
   add_costs(text, pick);
   add(text, "\n");
   for (const std::string& line : cmake_lines(choice)) add(text, "  {}\n", line);

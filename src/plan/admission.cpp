@@ -9,7 +9,7 @@ namespace headroom::plan {
 std::string reason_to_skip(const Shape& shape, const Cell& cell, const CellEstimate& estimate,
                            const Limits& limits) {
   if (!cell.skip_reason.empty()) return cell.skip_reason;
-  if (shape.rows() == 0) return "batch times tokens is 0: nothing to compute";
+  if (shape.rows() == 0) return "no sequence has a token: nothing to compute";
   if (estimate.bytes > limits.memory_bytes) {
     return fmt::format("needs about {}, but only {} may be used{}{}", format_bytes(estimate.bytes),
                        format_bytes(limits.memory_bytes), limits.more_memory.empty() ? "" : "; ",

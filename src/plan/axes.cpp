@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
 
@@ -22,6 +22,18 @@ void add_axes_options(CLI::App& app, Axes& axes) {
   add("--head-dim", axes.head_dim, "width of one head (default 64 if only --heads is given)")
       ->excludes(d_model);
   add("--d-in", axes.d_in, "width of the input (default: the model's width)");
+  add("--kv-heads", axes.kv_heads,
+      "heads of keys and values, a divisor of the heads (default: the model's, or as many)" +
+          numbers);
+  add("--window", axes.window,
+      "keys that a token sees at most, its own included (default: the model's, or all)" + numbers);
+  add("--past", axes.past, "tokens that are in the cache before the call (default 0)" + numbers);
+  add("--lengths", axes.lengths,
+      "tokens of each sequence of one ragged batch, such as 1,17,64; not an axis, and stands in "
+      "place of --batch and --tokens");
+  add("--rotary", axes.rotary,
+      "rotary positions of queries and keys: none, halves or neighbours (default: the model's, or "
+      "none)");
   add("--threads", axes.threads, "threads (default: every allowed core)" + numbers);
   add("--backend", axes.backend,
       "backends, separated by commas, or all (default); auto adds one more rival");

@@ -13,6 +13,7 @@ namespace headroom::plan {
 /// Text as typed. An axis that was not given is empty; `expand` gives it its default.
 struct Axes {
   std::optional<std::string> heads, tokens, batch, d_model, head_dim, d_in, threads;
+  std::optional<std::string> kv_heads, window, past, lengths, rotary;
   std::optional<std::string> backend, formulation, isa, dropout, model, preset;
   bool no_causal = false;
   bool qkv_bias = false;
@@ -20,7 +21,8 @@ struct Axes {
 
   /// Whether any axis that sets a size was given.
   bool sizes_given() const {
-    return heads || tokens || batch || d_model || head_dim || d_in || model;
+    return heads || tokens || batch || d_model || head_dim || d_in || model || kv_heads || window ||
+           past || lengths;
   }
 };
 

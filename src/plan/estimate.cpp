@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "backends/backend.hpp"
+#include "core/call/demand.hpp"
 #include "machine/cores.hpp"
+#include "plan/shapes/layer_shape.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -14,6 +16,24 @@ constexpr double kReadBytesPerSecond = 1e10;
 constexpr double kPackBytesPerSecond = 4e8;
 constexpr double kDrawSecondsPerFloat = 2.5e-8;
 constexpr double kOracleFlopsPerSecond = 6e8;
+
+// Keys and values of the past and of the call. Backends pad heads to whole vectors, of 16 floats at
+// most.
+double cache_bytes(const Shape& shape) {
+  constexpr double kLanes = 16;
+  const double head = std::ceil(static_cast<double>(shape.head_dim()) / kLanes) * kLanes;
+  return 4.0 * 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
+         static_cast<double>(shape.key_heads()) * head;
+}
+
+// What the oracle needs at least for the rows of a cell: each row's keys, from the inputs of all
+// tokens that it sees, for every head.
+double least_check_flops(const Shape& shape) {
+  constexpr double kRows = 4;
+  const double rows = std::min(kRows, static_cast<double>(shape.rows()));
+  return rows * 8 * static_cast<double>(seen_keys(shape)) * static_cast<double>(shape.heads) *
+         static_cast<double>(shape.key_input());
+}
 
 std::int64_t saturate(double bytes) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
@@ -25,18 +45,22 @@ std::int64_t saturate(double bytes) {
 std::int64_t shared_bytes(const Shape& shape) {
   const ByteCount bytes = shape.bytes();
   // The oracle keeps a row's expected values and magnitudes in double precision.
-  // Each process has an input of its own.
+  // Each process has an input of its own. What came before is drawn once.
+  const double past = 4.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
+                      static_cast<double>(shape.key_input());
   return saturate(static_cast<double>(bytes.weights) + 2 * static_cast<double>(bytes.input) +
-                  5 * static_cast<double>(bytes.output));
+                  5 * static_cast<double>(bytes.output) + past);
 }
 
 std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
+  const Shape layer = layer_shape(shape);
   const ByteCount bytes = shape.bytes();
-  const auto rows = static_cast<double>(shape.rows());
-  const auto width = static_cast<double>(shape.d_out);
-  double total = static_cast<double>(bytes.weights) + 4 * rows * width * 4;  // q, k, v, context
+  const auto rows = static_cast<double>(layer.rows());
+  const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
+  double total = static_cast<double>(bytes.weights) + 4 * rows * widths;  // q, k, v, context
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
-  if (attend_bytes != nullptr) total += attend_bytes(shape);
+  if (attend_bytes != nullptr) total += attend_bytes(layer);
+  if (shape.past > 0) total += cache_bytes(shape);
   return saturate(total);
 }
 
@@ -53,7 +77,7 @@ double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
   const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
                          (flops.attention * 1.5 + flops.output) / rate;
   const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
-  const double memory = static_cast<double>(shape.bytes().weights) / kReadBytesPerSecond;
+  const double memory = static_cast<double>(bytes_to_read(shape)) / kReadBytesPerSecond;
   return std::max(compute, memory) + calls * facts.call_seconds;
 }
 
@@ -63,10 +87,17 @@ double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
   return modelled_seconds(shape, cell) * factor;
 }
 
+double Estimator::fill_seconds(const Shape& shape, const Cell& cell) const {
+  if (shape.past == 0) return 0;
+  const auto known = fill_.find(key(cell));
+  const double factor = known == fill_.end() ? 1 : std::exp(known->second);
+  return modelled_seconds(fill_shape(shape), cell) * factor;
+}
+
 double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
   const double forward = forward_seconds(shape, cell);
   const double pass = plan.emptying + forward;
-  const double launch = setup_seconds(shape, cell) + pass;
+  const double launch = setup_seconds(shape, cell) + fill_seconds(shape, cell) + pass;
   const double phases = forward < kShortPass ? kPhaseRuns * pass : 0;
   const SamplePlan samples = plan.samples(forward, launch);
   return phases + samples.processes * launch + samples.repetitions * plan.sample_seconds(forward);
@@ -84,13 +115,17 @@ CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
 double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
   const Shape& shape = group.shape;
   const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
-  const double checked = std::min(shape.flops().total(), kCheckFlops);
+  const double past = static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
+                      static_cast<double>(shape.key_input()) * kDrawSecondsPerFloat;
+  double checked = std::min(shape.flops().total(), kCheckFlops);
+  // A few rows after many tokens may cost more than all that is checked elsewhere.
+  if (shape.past > 0) checked = std::max(checked, least_check_flops(shape));
   double fastest = std::numeric_limits<double>::infinity();
   for (const Cell& cell : group.cells) {
     if (cell.skip_reason.empty()) fastest = std::min(fastest, forward_seconds(shape, cell));
   }
   const double twin = fastest < kShortPass ? plan.repetitions * plan.sample_seconds(fastest) : 0;
-  return weights + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
+  return weights + past + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
 }
 
 double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
@@ -108,6 +143,12 @@ void Estimator::learn(Corrections& corrections, const std::string& key, double r
 
 void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
   learn(forward_, key(cell), seconds / modelled_seconds(shape, cell));
+}
+
+void Estimator::observe_fill(const Shape& shape, const Cell& cell, double seconds) {
+  if (shape.past > 0) {
+    learn(fill_, key(cell), seconds / modelled_seconds(fill_shape(shape), cell));
+  }
 }
 
 void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {

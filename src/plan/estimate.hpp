@@ -15,7 +15,7 @@ namespace headroom::plan {
 /// Saturates instead of overflowing.
 std::int64_t shared_bytes(const Shape& shape);
 
-/// Bytes of one cell's packed weights and workspace.
+/// Bytes of one cell's packed weights, workspace and cache.
 std::int64_t cell_bytes(const Shape& shape, const Cell& cell);
 
 /// What a cell will take.
@@ -32,6 +32,9 @@ class Estimator {
   /// Seconds per forward pass.
   double forward_seconds(const Shape& shape, const Cell& cell) const;
 
+  /// Seconds to fill the cache with the past, in each process; 0 without one.
+  double fill_seconds(const Shape& shape, const Cell& cell) const;
+
   /// Seconds from creating the layer to its last sample.
   double cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const;
 
@@ -43,6 +46,9 @@ class Estimator {
 
   /// Learns from a forward pass that took `seconds`.
   void observe(const Shape& shape, const Cell& cell, double seconds);
+
+  /// Learns from a cache that took `seconds` to fill.
+  void observe_fill(const Shape& shape, const Cell& cell, double seconds);
 
   /// Learns from a layer whose construction took `seconds`.
   void observe_setup(const Shape& shape, const Cell& cell, double seconds);
@@ -57,6 +63,7 @@ class Estimator {
   static std::string key(const Cell& cell);
 
   Corrections forward_;  ///< by backend and formulation
+  Corrections fill_;     ///< by backend and formulation
   Corrections setup_;    ///< by backend
 };
 

@@ -1,6 +1,9 @@
 #include "record/peaks.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <string>
 
 #include "machine/meters/peak.hpp"
 #include "program/json_text.hpp"
@@ -17,24 +20,47 @@ ordered_json by_threads(const std::map<int, double>& values) {
 }
 
 // A name such as "2". 0 for any other.
-int threads_of(const std::string& name) {
-  constexpr std::size_t kMostDigits = 6;
-  if (name.empty() || name.size() > kMostDigits) return 0;
+std::int64_t number_of(const std::string& name, std::size_t most_digits) {
+  if (name.empty() || name.size() > most_digits) return 0;
   if (name.find_first_not_of("0123456789") != std::string::npos) return 0;
-  return std::stoi(name);
+  return std::stoll(name);
 }
 
-std::map<int, double> values_at(const ordered_json& environment, const char* place) {
-  std::map<int, double> values;
-  const ordered_json& all = value_at(environment, place);
+int threads_of(const std::string& name) {
+  constexpr std::size_t kMostDigits = 6;
+  return static_cast<int>(number_of(name, kMostDigits));
+}
+
+template <class Key, class KeyOf>
+std::map<Key, double> values_of(const ordered_json& all, KeyOf key_of) {
+  std::map<Key, double> values;
   if (!all.is_object()) return values;
   for (const auto& [name, value] : all.items()) {
-    const int threads = threads_of(name);
-    if (threads > 0 && value.is_number() && value.get<double>() > 0) {
-      values[threads] = value.get<double>();
+    const Key key = key_of(name);
+    if (key > 0 && value.is_number() && value.template get<double>() > 0) {
+      values[key] = value.template get<double>();
     }
   }
   return values;
+}
+
+std::map<int, double> values_at(const ordered_json& environment, const char* place) {
+  return values_of<int>(value_at(environment, place), threads_of);
+}
+
+constexpr const char* kReadOfSet = "read_gb_per_s_by_threads_and_bytes";
+
+std::map<int, std::map<std::int64_t, double>> reads_of_sets(const ordered_json& environment) {
+  constexpr std::size_t kMostDigits = 18;
+  std::map<int, std::map<std::int64_t, double>> reads;
+  const ordered_json& all = value_at(environment, (std::string("/peaks/") + kReadOfSet).c_str());
+  if (!all.is_object()) return reads;
+  for (const auto& [name, sizes] : all.items()) {
+    auto values = values_of<std::int64_t>(
+        sizes, [](const std::string& bytes) { return number_of(bytes, kMostDigits); });
+    if (threads_of(name) > 0 && !values.empty()) reads[threads_of(name)] = std::move(values);
+  }
+  return reads;
 }
 
 std::optional<double> value_of(const std::map<int, double>& values, int threads) {
@@ -43,6 +69,21 @@ std::optional<double> value_of(const std::map<int, double>& values, int threads)
 }
 
 }  // namespace
+
+std::int64_t size_class(std::int64_t bytes) {
+  constexpr int kLeast = 16;
+  constexpr int kMost = 62;
+  const double log = std::log2(static_cast<double>(std::max<std::int64_t>(bytes, 1)));
+  return std::int64_t{1} << std::clamp(static_cast<int>(std::lround(log)), kLeast, kMost);
+}
+
+std::optional<double> Peaks::read_roof(int threads, std::int64_t bytes, bool cold) const {
+  if (cold) return value_of(read_gbs, threads);
+  const auto sets = read_gbs_of_set.find(threads);
+  if (sets == read_gbs_of_set.end()) return std::nullopt;
+  const auto rate = sets->second.find(size_class(bytes));
+  return rate == sets->second.end() ? std::nullopt : std::optional(rate->second);
+}
 
 std::string Peaks::why_not_held(int threads) const {
   machine::FmaPeak peak;
@@ -55,13 +96,18 @@ std::string Peaks::why_not_held(int threads) const {
 }
 
 ordered_json to_json(const Peaks& peaks) {
-  return {{"isa", headroom::to_string(peaks.isa)},
-          {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
-          {"tile_gflops_by_threads", by_threads(peaks.tile_gflops)},
-          {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)},
-          {"sustained_fma_gflops_by_threads", by_threads(peaks.sustained_gflops)},
-          {"clock_ghz_by_threads", by_threads(peaks.clock_ghz)},
-          {"sustained_clock_ghz_by_threads", by_threads(peaks.sustained_clock_ghz)}};
+  ordered_json json = {{"isa", headroom::to_string(peaks.isa)},
+                       {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
+                       {"tile_gflops_by_threads", by_threads(peaks.tile_gflops)},
+                       {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)},
+                       {"sustained_fma_gflops_by_threads", by_threads(peaks.sustained_gflops)},
+                       {"clock_ghz_by_threads", by_threads(peaks.clock_ghz)},
+                       {"sustained_clock_ghz_by_threads", by_threads(peaks.sustained_clock_ghz)}};
+  for (const auto& [threads, rates] : peaks.read_gbs_of_set) {
+    ordered_json& sizes = json[kReadOfSet][std::to_string(threads)];
+    for (const auto& [bytes, rate] : rates) sizes[std::to_string(bytes)] = rate;
+  }
+  return json;
 }
 
 Peaks peaks_of(const ordered_json& environment) {
@@ -74,6 +120,7 @@ Peaks peaks_of(const ordered_json& environment) {
   peaks.sustained_gflops = values_at(environment, "/peaks/sustained_fma_gflops_by_threads");
   peaks.clock_ghz = values_at(environment, "/peaks/clock_ghz_by_threads");
   peaks.sustained_clock_ghz = values_at(environment, "/peaks/sustained_clock_ghz_by_threads");
+  peaks.read_gbs_of_set = reads_of_sets(environment);
   return peaks;
 }
 

@@ -1,13 +1,19 @@
 // The roofs of a run: what the hardware did at most, and at which clock.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "headroom/isa.hpp"
 
 namespace headroom::record {
+
+/// The power of two nearest to a number of bytes, at least 64 KiB: reading less is all starting and
+/// waiting. Working sets of one size have one roof.
+std::int64_t size_class(std::int64_t bytes);
 
 /// Measured limits of the hardware, by number of threads. A missing entry means not measured; so
 /// does a rate of 0.
@@ -19,6 +25,14 @@ struct Peaks {
   std::map<int, double> sustained_gflops = {};     ///< multiply-adds without a pause
   std::map<int, double> clock_ghz = {};            ///< right after the best
   std::map<int, double> sustained_clock_ghz = {};  ///< right after those without a pause
+
+  /// Read bandwidth where this many bytes are read again and again, by threads and `size_class`:
+  /// what fits a cache is read faster than memory.
+  std::map<int, std::map<std::int64_t, double>> read_gbs_of_set = {};
+
+  /// Read bandwidth for a working set that is in no cache before, if `cold`; empty if it was not
+  /// measured.
+  std::optional<double> read_roof(int threads, std::int64_t bytes, bool cold) const;
 
   /// Empty where the machine goes on at the rate of its roof, or nobody tried. Else the roof is one
   /// of bursts, and this says what was seen.

@@ -68,6 +68,11 @@ void add_times(const CellResult& result, ordered_json& line) {
   line["peak_fraction"] =
       result.peak_fraction ? ordered_json(*result.peak_fraction) : ordered_json(nullptr);
   if (result.tile_fraction) line["tile_fraction"] = *result.tile_fraction;
+  if (result.reading) {
+    line["bytes"] = result.reading->bytes;
+    line["read_gbps"] = result.reading->gbps;
+    if (result.reading->fraction) line["read_fraction"] = *result.reading->fraction;
+  }
   if (result.control) {
     line["control"] = {{"kernel", "fma"},
                        {"isa", result.control->isa},
@@ -115,6 +120,10 @@ ordered_json to_json(const CellResult& result) {
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);
+  if (result.cached) {
+    line["key_value_cache"] = {{"bytes", result.cached->bytes},
+                               {"fill_s", result.cached->fill_seconds}};
+  }
   if (result.choice) {
     line["choice"] = {{"backend", result.choice->backend},
                       {"source", headroom::to_string(result.choice->source)},

@@ -41,6 +41,19 @@ struct TimeSummary {
 TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>& processes,
                       std::uint64_t seed);
 
+/// The cache of a cell whose sequences have a past.
+struct Cached {
+  std::int64_t bytes = 0;
+  double fill_seconds = 0;  ///< to fill it once, not part of any time
+};
+
+/// How fast a cell whose sequences bring few rows reads what it must, see `bytes_to_read`.
+struct Reading {
+  std::int64_t bytes = 0;               ///< weights, and the keys and values that it sees
+  double gbps = 0;                      ///< of them, in its median time
+  std::optional<double> fraction = {};  ///< of the bandwidth measured at that working set
+};
+
 struct CellResult {
   plan::Cell cell;
   Shape shape;
@@ -52,16 +65,18 @@ struct CellResult {
   plan::CellEstimate estimate;
   bool peer = false;  ///< of another library: never a baseline, never a winner, never to be linked
 
-  TimeSummary time;  ///< only for `ok`, as are the next six
+  TimeSummary time;  ///< only for `ok`, as are the next seven
   double gflops = 0;
   std::optional<double> peak_fraction;  ///< of the FMA rate on equally many threads
   std::optional<double> tile_fraction;  ///< of the rate of register tiles beside the samples
+  std::optional<Reading> reading;       ///< for few rows, where memory may be the limit
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape
   PhaseTimes phases;
 
   std::optional<Choice> choice;                ///< for the backend `auto`
   std::optional<AttentionCosts> costs;         ///< set once the layer exists
+  std::optional<Cached> cached;                ///< likewise, if the shape has a past
   std::optional<reference::Comparison> error;  ///< set once it was checked
   std::int64_t checked_rows = 0;
 

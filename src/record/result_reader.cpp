@@ -177,6 +177,12 @@ void read_measured(const JsonFields& line, CellResult& result) {
     result.gflops = line.not_negative("gflops");
     if (line.has_value("peak_fraction")) result.peak_fraction = line.not_negative("peak_fraction");
     if (line.has_value("tile_fraction")) result.tile_fraction = line.not_negative("tile_fraction");
+    if (line.has_value("read_gbps")) {
+      result.reading = {line.whole("bytes", 0), line.not_negative("read_gbps")};
+      if (line.has_value("read_fraction")) {
+        result.reading->fraction = line.not_negative("read_fraction");
+      }
+    }
     if (line.has_value("control")) {
       result.control = read_control(line.object("control"), result.time.samples.size());
     }
@@ -185,6 +191,10 @@ void read_measured(const JsonFields& line, CellResult& result) {
   }
   // A number without its check is worthless: an `ok` line must have all of these.
   if (ok || line.has("setup_s")) result.costs = read_costs(line);
+  if (line.has_value("key_value_cache")) {
+    const JsonFields cache = line.object("key_value_cache");
+    result.cached = {cache.whole("bytes", 0), cache.not_negative("fill_s")};
+  }
   if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {
     result.error = read_error(line.object("error"), result);

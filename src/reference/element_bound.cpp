@@ -19,11 +19,14 @@ double grown(double t) {
 }  // namespace
 
 BoundFactors bound_factors(const Shape& shape, std::int64_t visible) {
-  const auto d_in = static_cast<double>(shape.d_in);
+  constexpr double kRoundingsOfTurn = 3;
+  const auto key_input = static_cast<double>(shape.key_input());
   const auto head_dim = static_cast<double>(shape.head_dim());
+  const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
+  const double projections = static_cast<double>(shape.d_in) + key_input;
   BoundFactors factors;
-  factors.value = 4 + std::sqrt(d_in + 8 * static_cast<double>(visible));
-  factors.logit = 4 + std::sqrt(2 * d_in + head_dim);
+  factors.value = 4 + std::sqrt(key_input + 8 * static_cast<double>(visible));
+  factors.logit = 4 + std::sqrt(projections + (turned ? 2 * kRoundingsOfTurn : 0) + head_dim);
   if (shape.d_proj > 0) factors.output = 4 + 2 * std::sqrt(static_cast<double>(shape.d_out));
   return factors;
 }

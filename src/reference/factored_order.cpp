@@ -20,10 +20,11 @@ struct Direction {
   double offset_size = 0;
 };
 
-Direction direction_of(const Layer& layer, std::int64_t column, const Sized& query) {
+Direction direction_of(const Layer& layer, std::int64_t head, const Sized& query) {
   const std::int64_t head_dim = layer.shape.head_dim();
-  const double* q = query.values.data() + column;
-  const double* q_size = query.sizes.data() + column;
+  const std::int64_t column = layer.key_column(head);
+  const double* q = query.values.data() + head * head_dim;
+  const double* q_size = query.sizes.data() + head * head_dim;
   const Block<float> key = columns(layer.weights.key, column, head_dim);
   Direction direction{Doubles(index(key.rows)), Doubles(index(key.rows))};
   for (std::int64_t k = 0; k < key.rows; ++k) {
@@ -39,52 +40,69 @@ Direction direction_of(const Layer& layer, std::int64_t column, const Sized& que
   return direction;
 }
 
+// The tokens that a row sees, as what came before and as the call's own, each with the number of
+// tokens before it.
+template <class Visit>
+void for_each_part(const Layer& layer, const Place& place, const Visit& visit) {
+  for (std::int64_t first = 0; first < place.keys;) {
+    const ConstMatrixView part = layer.tokens(place.sequence, place.first_key + first);
+    const std::int64_t count = std::min(part.rows, place.keys - first);
+    visit(Block<float>{part.data, count, part.cols, part.row_stride}, first);
+    first += count;
+  }
+}
+
 // Without k there is no L_j of element_bound.hpp, but the scale Qa.Ka_j of numerics.md, which is
 // not less: |x_j|.(|W_k| Qa) + Qa.|b_k|.
-WeightedInput weigh_input(const Layer& layer, std::int64_t row, std::int64_t head,
+WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t head,
                           const Direction& direction) {
-  const std::int64_t seen = layer.visible(row);
-  const Block<float> x{layer.x.row(layer.sequence(row) * layer.shape.tokens), seen,
-                       layer.shape.d_in, layer.x.row_stride};
-  Doubles scores(index(seen));
-  Doubles logits(index(seen));
-  for (std::int64_t j = 0; j < seen; ++j) {
-    const float* token = x.data + j * x.stride;
-    const double score = dot<kSigned>(direction.values.data(), token, x.cols);
-    const double logit = dot<kMagnitudes>(direction.sizes.data(), token, x.cols);
-    scores[index(j)] = layer.scale * (score + direction.offset);
-    logits[index(j)] = layer.scale * (logit + direction.offset_size);
-  }
-  weigh(layer, row, head, scores, logits);
-  WeightedInput sum{Doubles(index(x.cols)), Doubles(index(x.cols))};
-  add_product<kSigned>(scores.data(), x, sum.x.data());
-  add_product<kMagnitudes>(logits.data(), x, sum.size.data());
+  const std::int64_t width = layer.shape.key_input();
+  Doubles scores(index(place.keys));
+  Doubles logits(index(place.keys));
+  for_each_part(layer, place, [&](const Block<float>& x, std::int64_t first) {
+    for (std::int64_t j = 0; j < x.rows; ++j) {
+      const float* token = x.data + j * x.stride;
+      const double score = dot<kSigned>(direction.values.data(), token, width);
+      const double logit = dot<kMagnitudes>(direction.sizes.data(), token, width);
+      scores[index(first + j)] = layer.scale * (score + direction.offset);
+      logits[index(first + j)] = layer.scale * (logit + direction.offset_size);
+    }
+  });
+  weigh(layer, place, head, scores, logits);
+  WeightedInput sum{Doubles(index(width)), Doubles(index(width))};
+  for_each_part(layer, place, [&](const Block<float>& x, std::int64_t first) {
+    add_product<kSigned>(scores.data() + first, x, sum.x.data());
+    add_product<kMagnitudes>(logits.data() + first, x, sum.size.data());
+  });
   sum.weight = std::accumulate(scores.begin(), scores.end(), 0.0);
   sum.size_weight = std::accumulate(logits.begin(), logits.end(), 0.0);
   return sum;
 }
 
+void attend_head(const Layer& layer, const Place& place, std::int64_t head, const Sized& query,
+                 MergedRow& merged) {
+  const std::int64_t head_dim = layer.shape.head_dim();
+  const std::int64_t column = layer.key_column(head);
+  const WeightedInput sum = weigh_input(layer, place, head, direction_of(layer, head, query));
+  const Block<float> value = columns(layer.weights.value, column, head_dim);
+  double* context = merged.context.data() + head * head_dim;
+  double* bound = merged.bound.data() + head * head_dim;
+  add_product<kSigned>(sum.x.data(), value, context);
+  add_product<kMagnitudes>(sum.size.data(), value, bound);
+  if (layer.weights.value_bias.empty()) return;
+  const Block<float> bias{layer.weights.value_bias.data() + column, 1, head_dim, head_dim};
+  add_product<kSigned>(&sum.weight, bias, context);
+  add_product<kMagnitudes>(&sum.size_weight, bias, bound);
+}
+
 }  // namespace
 
-MergedRow attend_factored(const Layer& layer, std::int64_t row) {
-  const std::int64_t head_dim = layer.shape.head_dim();
+MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads) {
+  const Place place = layer.place(row);
   MergedRow merged(layer.shape);
-  Sized query(layer.shape.d_out);
-  apply(layer.x.row(row), layer.weights.query, layer.weights.query_bias, query.values.data(),
-        query.sizes.data());
-  for (std::int64_t head = 0; head < layer.shape.heads; ++head) {
-    const std::int64_t column = head * head_dim;
-    const WeightedInput sum = weigh_input(layer, row, head, direction_of(layer, column, query));
-    const Block<float> value = columns(layer.weights.value, column, head_dim);
-    double* context = merged.context.data() + column;
-    double* bound = merged.bound.data() + column;
-    add_product<kSigned>(sum.x.data(), value, context);
-    add_product<kMagnitudes>(sum.size.data(), value, bound);
-    if (layer.weights.value_bias.empty()) continue;
-    const Block<float> bias{layer.weights.value_bias.data() + column, 1, head_dim, head_dim};
-    add_product<kSigned>(&sum.weight, bias, context);
-    add_product<kMagnitudes>(&sum.size_weight, bias, bound);
-  }
+  const Sized query = project_query(layer, row, place.position);
+  parallel_for(threads, layer.shape.heads,
+               [&](std::int64_t head) { attend_head(layer, place, head, query, merged); });
   return merged;
 }
 

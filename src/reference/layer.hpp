@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,7 +10,10 @@
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
+#include "reference/call_rows.hpp"
+#include "reference/inputs.hpp"
 #include "reference/plain_loops.hpp"
+#include "reference/rotation.hpp"
 
 namespace headroom::reference {
 
@@ -17,17 +21,32 @@ using Doubles = std::vector<double>;
 
 inline std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
+/// Where a row stands in its sequence, and which of the sequence's keys it sees. Masked tokens are
+/// skipped, not multiplied by zero: a NaN there must not leak.
+struct Place {
+  std::int64_t sequence;
+  std::int64_t position;  ///< what came before included
+  std::int64_t first_key;
+  std::int64_t keys;
+};
+
 struct Layer {
   const Shape& shape;
   const SplitWeights& weights;
-  ConstMatrixView x;
-  double scale;
+  const Inputs& inputs;
   int threads;
+  Sequences sequences{shape};
+  Rotation rotation{shape};
+  double scale = 1 / std::sqrt(static_cast<double>(shape.head_dim()));
 
-  std::int64_t sequence(std::int64_t row) const { return row / shape.tokens; }
-  // Masked tokens are skipped, not multiplied by zero: a NaN there must not leak.
-  std::int64_t visible(std::int64_t row) const {
-    return shape.causal ? row % shape.tokens + 1 : shape.tokens;
+  Place place(std::int64_t row) const;
+  /// Keys of a sequence: those of tokens that came before, then the call's own.
+  std::int64_t keys(std::int64_t sequence) const;
+  /// What key `j` of a sequence is made of, with the keys after it that lie in the same matrix.
+  ConstMatrixView tokens(std::int64_t sequence, std::int64_t j) const;
+  /// First column of the key and value that a query head reads.
+  std::int64_t key_column(std::int64_t head) const {
+    return head / (shape.heads / shape.key_heads()) * shape.head_dim();
   }
 };
 
@@ -66,27 +85,34 @@ inline void apply(const float* row, const Matrix& matrix, const std::vector<floa
   add_products(row, columns(matrix, 0, matrix.cols), values, sizes);
 }
 
-/// Turns the scaled scores of a row and head into attention weights, dropout included, and the
+/// A row's query, turned to its position.
+Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position);
+
+/// Turns the scaled scores of a head's row into attention weights, dropout included, and the
 /// logits `L_j` of element_bound.hpp into the weights of the bound.
-void weigh(const Layer& layer, std::int64_t row, std::int64_t head, Doubles& scores,
+void weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
            Doubles& logits);
 
-/// q, k and v of all tokens first, like the definition; for consecutive rows of `expected`.
+/// k and v of all tokens first, like the definition; for consecutive rows of `expected`.
 class DirectOrder {
  public:
-  /// Projects `count` tokens from `first` on.
+  /// Projects the tokens of `count` sequences from `first` on.
   DirectOrder(const Layer& layer, std::int64_t first, std::int64_t count);
   MergedRow attend(std::int64_t row) const;
 
  private:
+  void project(std::int64_t sequence, std::int64_t key, std::int64_t at);
+
   const Layer& layer_;
   std::int64_t first_;
-  Sized key_, value_;  // `d_out` wide
+  std::int64_t reach_;  // keys that are kept of each sequence, the last ones
+  Sized key_, value_;   // `kv_width()` wide
 };
 
 /// For a few rows of a large layer, k and v of all tokens would be most of the work. Products are
 /// associative: q.k_j = (W_k q).x_j + q.b_k, and sum_j p_j v_j = (sum_j p_j x_j) W_v + b_v sum_j
-/// p_j.
-MergedRow attend_factored(const Layer& layer, std::int64_t row);
+/// p_j. Not for rotary positions, which stand between q and W_k.
+/// @param threads to share the heads
+MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads);
 
 }  // namespace headroom::reference

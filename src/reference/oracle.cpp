@@ -3,45 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <span>
+#include <string_view>
 
-#include "headroom/dropout.hpp"
 #include "headroom/error.hpp"
 #include "reference/element_bound.hpp"
 #include "reference/layer.hpp"
 #include "reference/oracle_cost.hpp"
 
 // Two orders of evaluation, direct and factored (layer.hpp), give the same numbers up to rounding
-// in double, but the factored one's bound is wider. All rows of a shape are always computed
-// directly.
+// in double, but the factored one's bound is wider. So the direct one is taken wherever it is not
+// much work.
 
 namespace headroom::reference {
-
-void weigh(const Layer& layer, std::int64_t row, std::int64_t head, Doubles& scores,
-           Doubles& logits) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const double score : scores) largest = std::max(largest, score);
-  for (double& score : scores) score -= largest;
-  Softmax softmax{scores, {}};
-  double sum = 0;
-  for (double& score : scores) sum += score = std::exp(score);
-  for (double& score : scores) score /= sum;
-  softmax.weights = scores;
-  const auto count = static_cast<std::int64_t>(scores.size());
-  std::vector<float> factors;
-  if (layer.shape.dropout > 0) {
-    const DropoutPattern pattern{layer.shape.dropout, layer.shape.dropout_seed};
-    const std::int64_t row_index =
-        (layer.sequence(row) * layer.shape.heads + head) * layer.shape.tokens +
-        row % layer.shape.tokens;
-    factors.resize(scores.size());
-    pattern.factors(static_cast<std::uint64_t>(row_index), 0, count, factors.data());
-    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
-  }
-  weigh_bound(bound_factors(layer.shape, count), softmax, factors, logits);
-}
 
 namespace {
 
@@ -53,7 +27,7 @@ void finish(const Layer& layer, const MergedRow& merged, std::size_t at, Expecte
     std::copy(merged.bound.begin(), merged.bound.end(), bound);
   } else {
     const std::vector<float>& bias = layer.weights.output_bias;
-    const double factor = bound_factors(layer.shape, layer.visible(expected.rows[at])).output;
+    const double factor = bound_factors(layer.shape, 0).output;
     for (std::size_t c = 0; c < bias.size(); ++c) {
       y[c] = static_cast<double>(bias[c]);
       bound[c] = factor * term<kMagnitudes>(1, bias[c]);
@@ -66,13 +40,14 @@ void finish(const Layer& layer, const MergedRow& merged, std::size_t at, Expecte
 }
 
 void run_direct(const Layer& layer, Expected& expected) {
-  const std::int64_t group = group_tokens(layer.shape);
+  const std::int64_t group = group_sequences(layer.shape);
   const std::span<const std::int64_t> rows(expected.rows);
   for (std::size_t begin = 0; begin < rows.size();) {
-    const std::int64_t first = rows[begin] / group * group;
-    const std::int64_t count = std::min(group, layer.shape.rows() - first);
+    const std::int64_t first = layer.sequences.of(rows[begin]) / group * group;
+    const std::int64_t count = std::min(group, layer.shape.batch - first);
     const auto end = static_cast<std::size_t>(
-        std::lower_bound(rows.begin(), rows.end(), first + count) - rows.begin());
+        std::lower_bound(rows.begin(), rows.end(), layer.sequences.first(first + count)) -
+        rows.begin());
     const DirectOrder order(layer, first, count);
     parallel_for(layer.threads, static_cast<std::int64_t>(end - begin), [&](std::int64_t i) {
       const std::size_t at = begin + index(i);
@@ -82,21 +57,40 @@ void run_direct(const Layer& layer, Expected& expected) {
   }
 }
 
+// Threads share the rows, or the heads of each row where there are fewer rows than threads.
 void run_factored(const Layer& layer, Expected& expected) {
-  parallel_for(layer.threads, static_cast<std::int64_t>(expected.rows.size()), [&](std::int64_t i) {
-    const MergedRow merged = attend_factored(layer, expected.rows[index(i)]);
+  const auto count = static_cast<std::int64_t>(expected.rows.size());
+  const bool share_rows = count >= layer.threads;
+  parallel_for(share_rows ? layer.threads : 1, count, [&](std::int64_t i) {
+    const MergedRow merged =
+        attend_factored(layer, expected.rows[index(i)], share_rows ? 1 : layer.threads);
     finish(layer, merged, index(i), expected);
   });
 }
 
-void check_request(const Shape& shape, ConstMatrixView x, const std::vector<std::int64_t>& rows) {
-  if (x.rows != shape.rows() || x.cols != shape.d_in || x.row_stride < x.cols ||
-      (x.data == nullptr && x.rows > 0)) {
-    throw InvalidArgument(fmt::format(
-        "oracle: x is {} x {} with row stride {}; shape {} needs {} x {} and a stride of {} or "
-        "more",
-        x.rows, x.cols, x.row_stride, shape.id(), shape.rows(), shape.d_in, shape.d_in));
+struct NeededInput {
+  std::string_view name;
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+void check_input(const Shape& shape, ConstMatrixView input, const NeededInput& needed) {
+  if (needed.rows == 0 && input.rows == 0) return;
+  if (input.rows == needed.rows && input.cols == needed.cols && input.row_stride >= input.cols &&
+      input.data != nullptr) {
+    return;
   }
+  throw InvalidArgument(fmt::format(
+      "oracle: {} is {} x {} with row stride {}; shape {} needs {} x {} and a stride of {} or more",
+      needed.name, input.rows, input.cols, input.row_stride, shape.id(), needed.rows, needed.cols,
+      needed.cols));
+}
+
+void check_request(const Shape& shape, const Inputs& inputs,
+                   const std::vector<std::int64_t>& rows) {
+  check_input(shape, inputs.x, {"x", shape.rows(), shape.d_in});
+  check_input(shape, inputs.past, {"past", shape.batch * shape.past, shape.key_input()});
+  check_input(shape, inputs.memory, {"memory", shape.memory_rows(), shape.d_memory});
   std::int64_t least = 0;
   for (const std::int64_t row : rows) {
     if (row < least || row >= shape.rows()) {
@@ -111,25 +105,28 @@ void check_request(const Shape& shape, ConstMatrixView x, const std::vector<std:
 
 }  // namespace
 
-Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,
+Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
                    const std::vector<std::int64_t>& rows, int threads) {
   check_weights(shape, weights);
-  check_request(shape, x, rows);
+  check_request(shape, inputs, rows);
   Expected expected;
   expected.rows = rows;
   expected.width = shape.output_width();
   expected.y.resize(rows.size() * index(expected.width));
   expected.bound.resize(expected.y.size());
   if (rows.empty()) return expected;
-  const double scale = 1 / std::sqrt(static_cast<double>(shape.head_dim()));
-  const Layer layer{shape, weights, x, scale, threads};
-  const bool all = std::ssize(rows) == shape.rows();
-  if (all || direct_is_cheaper(shape, rows)) {
+  const Layer layer{shape, weights, inputs, threads};
+  if (takes_direct_order(shape, rows)) {
     run_direct(layer, expected);
   } else {
     run_factored(layer, expected);
   }
   return expected;
+}
+
+Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,
+                   const std::vector<std::int64_t>& rows, int threads) {
+  return attention(shape, weights, Inputs{.x = x}, rows, threads);
 }
 
 }  // namespace headroom::reference

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "reference/call_rows.hpp"
 #include "reference/row_sample.hpp"
 
 namespace headroom::reference {
@@ -22,50 +23,72 @@ double product_flops(std::int64_t a, std::int64_t b) {
   return 2 * static_cast<double>(a) * static_cast<double>(b);
 }
 
+// Keys that a row sees, on average. Exact for plain shapes: all factors are small integers.
 double mean_visible(const Shape& shape) {
-  const auto tokens = static_cast<double>(shape.tokens);
-  return shape.causal ? (tokens + 1) / 2 : tokens;
+  const double pairs = shape.flops().attention / (4 * static_cast<double>(shape.d_out));
+  return pairs / static_cast<double>(std::max<std::int64_t>(1, shape.rows()));
 }
 
 // A product together with its size takes about as long as one and a half products.
 constexpr double kSizedProduct = 1.5;
 
 Cost direct_cost(const Shape& shape, double tokens) {
-  const double projection = kSizedProduct * product_flops(shape.d_in, shape.d_out);
-  return {2 * projection * tokens,  // key and value
-          projection + 2 * product_flops(shape.d_out, shape.d_proj) +
+  const double key = kSizedProduct * product_flops(shape.key_input(), shape.kv_width());
+  return {2 * key * tokens,  // key and value
+          kSizedProduct * product_flops(shape.d_in, shape.d_out) +
+              2 * product_flops(shape.d_out, shape.d_proj) +
               10 * mean_visible(shape) * static_cast<double>(shape.d_out)};
 }
 
 Cost factored_cost(const Shape& shape) {
-  return {0, (4 + kSizedProduct) * product_flops(shape.d_in, shape.d_out) +
+  return {0, kSizedProduct * product_flops(shape.d_in, shape.d_out) +
+                 4 * product_flops(shape.key_input(), shape.d_out) +
                  2 * product_flops(shape.d_out, shape.d_proj) +
                  8 * mean_visible(shape) * static_cast<double>(shape.heads) *
-                     static_cast<double>(shape.d_in)};
+                     static_cast<double>(shape.key_input())};
 }
 
-// Tokens whose keys and values the direct order computes for these rows.
+// Tokens whose keys and values the direct order computes for all rows.
+double all_tokens(const Shape& shape) {
+  return static_cast<double>(shape.batch * seen_keys(shape));
+}
+
+// The same for these rows.
 double direct_tokens(const Shape& shape, const std::vector<std::int64_t>& rows) {
-  const std::int64_t group = group_tokens(shape);
+  const Sequences sequences(shape);
+  const std::int64_t group = group_sequences(shape);
   std::int64_t groups = 0;
   std::int64_t last = -1;
   for (const std::int64_t row : rows) {
-    if (row / group != last) ++groups;
-    last = row / group;
+    const std::int64_t number = sequences.of(row) / group;
+    if (number != last) ++groups;
+    last = number;
   }
-  return static_cast<double>(std::min(groups * group, shape.rows()));
+  return std::min(static_cast<double>(groups * group * seen_keys(shape)), all_tokens(shape));
 }
+
+bool has_rotary(const Shape& shape) { return shape.rotary.pairs != Rotary::Pairs::none; }
 
 }  // namespace
 
-std::int64_t group_tokens(const Shape& shape) {
+std::int64_t group_sequences(const Shape& shape) {
   constexpr std::int64_t kGroupTokens = 1024;
-  return std::max<std::int64_t>(1, kGroupTokens / shape.tokens) * shape.tokens;
+  return std::max<std::int64_t>(1, kGroupTokens / std::max<std::int64_t>(1, seen_keys(shape)));
 }
 
 bool direct_is_cheaper(const Shape& shape, const std::vector<std::int64_t>& rows) {
   const auto count = static_cast<double>(rows.size());
   return direct_cost(shape, direct_tokens(shape, rows)).of(count) <= factored_cost(shape).of(count);
+}
+
+bool takes_direct_order(const Shape& shape, const std::vector<std::int64_t>& rows) {
+  constexpr double kSmallEffort = 1e9;
+  const bool all = std::ssize(rows) == shape.rows();
+  const bool keys_of_x = shape.past == 0 && shape.d_memory == 0;
+  if (has_rotary(shape) || (all && keys_of_x)) return true;
+  const auto count = static_cast<double>(rows.size());
+  const bool small = direct_cost(shape, direct_tokens(shape, rows)).of(count) <= kSmallEffort;
+  return (all && small) || direct_is_cheaper(shape, rows);
 }
 
 std::vector<std::int64_t> all_rows(const Shape& shape) {
@@ -78,8 +101,11 @@ std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops,
                                           std::uint64_t seed) {
   constexpr double kLeastRows = 4;
   const auto total = static_cast<double>(shape.rows());
-  const double affordable = std::max({kLeastRows, direct_cost(shape, total).rows_for(max_flops),
-                                      factored_cost(shape).rows_for(max_flops)});
+  double affordable = direct_cost(shape, all_tokens(shape)).rows_for(max_flops);
+  if (!has_rotary(shape)) {
+    affordable = std::max(affordable, factored_cost(shape).rows_for(max_flops));
+  }
+  affordable = std::max(kLeastRows, affordable);
   if (affordable >= total) return all_rows(shape);
   return sampled_rows(shape, static_cast<std::int64_t>(affordable), seed);
 }

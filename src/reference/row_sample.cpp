@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "reference/call_rows.hpp"
+
 namespace headroom::reference {
 namespace {
 
@@ -33,20 +35,31 @@ class Draws {
 // libraries as they like, so these are likely places and no more.
 constexpr std::array<std::int64_t, 4> kHeights{14, 16, 32, 256};
 
+struct Span {
+  std::int64_t first;
+  std::int64_t rows;
+};
+
+// Some sequence, or where that one is empty the next that is not.
+Span some_sequence(const Shape& shape, const Sequences& sequences, Draws& draws) {
+  std::int64_t sequence = draws.below(shape.batch);
+  while (sequences.length(sequence) == 0) sequence = (sequence + 1) % shape.batch;
+  return {sequences.first(sequence), sequences.length(sequence)};
+}
+
 // The first or the last row of some sequence.
-std::int64_t end_of_sequence(const Shape& shape, Draws& draws) {
-  const std::int64_t sequence = draws.below(shape.batch);
-  return sequence * shape.tokens + (draws.below(2) == 0 ? 0 : shape.tokens - 1);
+std::int64_t end_of_sequence(const Shape& shape, const Sequences& sequences, Draws& draws) {
+  const Span span = some_sequence(shape, sequences, draws);
+  return span.first + (draws.below(2) == 0 ? 0 : span.rows - 1);
 }
 
 // Beside an edge of a tile, which may be one of all rows or one of a single sequence.
-std::int64_t edge_of_tile(const Shape& shape, Draws& draws) {
+std::int64_t edge_of_tile(const Shape& shape, const Sequences& sequences, Draws& draws) {
   const bool within = draws.below(2) == 0;
-  const std::int64_t span = within ? shape.tokens : shape.rows();
-  const std::int64_t start = within ? draws.below(shape.batch) * shape.tokens : 0;
+  const Span span = within ? some_sequence(shape, sequences, draws) : Span{0, shape.rows()};
   const std::int64_t height = kHeights[static_cast<std::size_t>(draws.below(kHeights.size()))];
-  const std::int64_t edge = draws.below(span / height + 1) * height + draws.below(3) - 1;
-  return start + std::clamp<std::int64_t>(edge, 0, span - 1);
+  const std::int64_t edge = draws.below(span.rows / height + 1) * height + draws.below(3) - 1;
+  return span.first + std::clamp<std::int64_t>(edge, 0, span.rows - 1);
 }
 
 // Each of the rows that are left is as likely as any other.
@@ -65,10 +78,12 @@ void fill_up(std::set<std::int64_t>& rows, std::int64_t count, std::int64_t all,
 
 std::vector<std::int64_t> sampled_rows(const Shape& shape, std::int64_t count, std::uint64_t seed) {
   Draws draws(seed);
+  const Sequences sequences(shape);
   std::set<std::int64_t> rows{0, shape.rows() - 1};
   for (std::int64_t i = 0; i < (count - 2) * 2 / 3; ++i) {
     const bool end = shape.batch > 1 && i % 2 == 0;
-    rows.insert(end ? end_of_sequence(shape, draws) : edge_of_tile(shape, draws));
+    rows.insert(end ? end_of_sequence(shape, sequences, draws)
+                    : edge_of_tile(shape, sequences, draws));
   }
   fill_up(rows, count, shape.rows(), draws);
   return {rows.begin(), rows.end()};

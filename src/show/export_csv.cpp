@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/shape_json.hpp"
 #include "show/export.hpp"
 
 namespace headroom::show {
@@ -30,6 +32,8 @@ struct Column {
 };
 
 using Result = const record::CellResult&;
+
+bool has_rotary(Result r) { return r.shape.rotary.pairs != Rotary::Pairs::none; }
 
 constexpr Column kColumns[] = {
     {"id", [](Result r) { return r.cell.id; }},
@@ -80,6 +84,21 @@ constexpr Column kColumns[] = {
        return all;
      }},
     {"peer", [](Result r) { return flag(r.peer); }},
+    {"kv_heads", [](Result r) { return text(r.shape.key_heads()); }},
+    {"window", [](Result r) { return text(r.shape.window); }},
+    {"rotary", [](Result r) { return text(to_string(r.shape.rotary.pairs)); }},
+    {"rotary_base", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.base) : ""; }},
+    {"rotary_scale", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.scale) : ""; }},
+    {"d_memory", [](Result r) { return text(r.shape.d_memory); }},
+    {"past", [](Result r) { return text(r.shape.past); }},
+    {"memory_tokens", [](Result r) { return text(r.shape.memory_tokens); }},
+    {"lengths", [](Result r) { return fmt::format("{}", fmt::join(r.shape.lengths, "-")); }},
+    {"bytes", [](Result r) { return r.reading ? text(r.reading->bytes) : ""; }},
+    {"read_gbps", [](Result r) { return r.reading ? text(r.reading->gbps) : ""; }},
+    {"read_fraction",
+     [](Result r) { return r.reading && r.reading->fraction ? text(*r.reading->fraction) : ""; }},
+    {"cache_bytes", [](Result r) { return r.cached ? text(r.cached->bytes) : ""; }},
+    {"fill_s", [](Result r) { return r.cached ? text(r.cached->fill_seconds) : ""; }},
 };
 
 }  // namespace

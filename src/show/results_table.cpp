@@ -79,14 +79,32 @@ std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   return fmt::format("  fastest, not distinguishable: {}\n", fmt::join(tied, ", "));
 }
 
-// One column has room for one roof, and no product can pass that of the tiles: the fastest cell
-// names both.
-std::string share_line(const Results& rivals) {
+const record::CellResult* fastest_of(const Results& rivals) {
   const record::CellResult* fastest = nullptr;
   for (const record::CellResult* rival : rivals) {
     if (rival->status != record::Status::ok) continue;
     if (fastest == nullptr || rival->time.median < fastest->time.median) fastest = rival;
   }
+  return fastest;
+}
+
+// Of few rows: how fast the fastest cell reads, and which of the two roofs it is nearer to.
+std::string reading_line(const Results& rivals) {
+  const record::CellResult* fastest = fastest_of(rivals);
+  if (fastest == nullptr || !fastest->reading || !fastest->reading->fraction) return "";
+  const record::Reading& reading = *fastest->reading;
+  const double arithmetic = fastest->peak_fraction.value_or(0);
+  return fmt::format(
+      "  {}: reads {} at {:.1f} GB/s, {:.1f}% of what {} {} at that size; {} binds\n",
+      name_of(*fastest), format_bytes(reading.bytes), reading.gbps, 100 * *reading.fraction,
+      counted(fastest->threads, "thread"), fastest->threads == 1 ? "reads" : "read",
+      *reading.fraction >= arithmetic ? "memory" : "arithmetic");
+}
+
+// One column has room for one roof, and no product can pass that of the tiles: the fastest cell
+// names both.
+std::string share_line(const Results& rivals) {
+  const record::CellResult* fastest = fastest_of(rivals);
   if (fastest == nullptr || !fastest->peak_fraction || !fastest->tile_fraction) return "";
   return fmt::format("  {}: {:.1f}% of the multiply-adds, {:.1f}% of register tiles from the L1\n",
                      name_of(*fastest), 100 * *fastest->peak_fraction,
@@ -176,7 +194,7 @@ std::string results_table(const std::vector<record::CellResult>& results,
   std::string text;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     text += block_of(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()] +
-            share_line(shapes[i]) + core_lines(rows[i]);
+            share_line(shapes[i]) + reading_line(shapes[i]) + core_lines(rows[i]);
   }
   std::string legend = peak_words(results);
   if (!fastest.empty()) {

@@ -19,122 +19,260 @@ constexpr std::int64_t kManyHeads = 8;
 // Packing keys costs about this share of the attention of short sequences.
 constexpr double kPackShare = 0.1;
 
-// At half the rate of products, and less for short heads.
-double expected_seconds(const KernelTable& kernels, const Shape& shape) {
-  constexpr double kFlopsPerLane = 4e9;
-  constexpr double kSecondsPerRow = 50e-9;
-  const double rows = static_cast<double>(shape.rows()) * static_cast<double>(shape.heads);
-  return shape.flops().attention / (kFlopsPerLane * static_cast<double>(kernels.lanes)) +
-         rows * kSecondsPerRow;
-}
-
 }  // namespace
+
+// One call, with what all its tasks need.
+struct StreamingAttention::Run {
+  const AttendCall& call;
+  PackedStore* store;
+  std::int64_t pairs;  // of a sequence and a key head
+  int slots;
+  double seconds;  // of all on one thread, about
+  bool shared;     // several tasks read the keys of a head
+};
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& shape,
                                        const Executor& executor)
     : kernels_(&kernels),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
+      group_(shape.heads / shape.key_heads()),
       panel_(2 * kernels.lanes) {
   const std::int64_t head_dim = shape.head_dim();
-  const std::int64_t pairs = shape.batch * shape.heads;
-  seconds_ = expected_seconds(kernels, shape);
-  const std::int64_t slots = executor.slots_for(seconds_);
-  whole_heads_ = pairs % slots == 0 || pairs >= kManyHeads * slots;
+  const std::int64_t key_heads = shape.key_heads();
+  const bool cross = shape.d_memory > 0;
+  const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
+  const std::int64_t all_tokens = cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
   in_place_ = head_dim % kernels.lanes == 0;
-  keys_per_head_ = round_up(shape.tokens, panel_) * head_dim;
-  values_per_head_ = in_place_ ? 0 : round_up(head_dim, kernels.lanes) * shape.tokens;
-  const std::int64_t copies = whole_heads_ ? slots : pairs;
-  keys_ = AlignedBuffer(copies * keys_per_head_);
-  values_ = AlignedBuffer(copies * values_per_head_);
-  auto zero = [this](std::int64_t copy, int) { zero_padding(copy); };
-  executor.run(copies, zero);
-  tiles_ = divide_up(shape.tokens, kernels.tile_rows);
-  tasks_per_head_ = std::max<std::int64_t>(1, divide_up(tiles_, kTilesPerTask));
-  tiles_per_task_ = divide_up(tiles_, tasks_per_head_);
-  scratch_per_slot_ = round_up(
-      attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim, tiles_per_task_), kChunk);
+  const std::int64_t slots = executor.slots();
+  keys_per_slot_ = round_up(tokens, panel_);
+  slot_heads_ = PackedHeads(kernels, head_dim, slots * keys_per_slot_, !in_place_);
+  if (key_heads % slots != 0) {
+    shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
+    const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
+                                       shared_pairs_ * keys_per_slot_);
+    shared_heads_ = PackedHeads(kernels, head_dim, round_up(keys, panel_), !in_place_);
+    first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
+    shared_heads_.zero(0, round_up(keys, panel_));
+  }
+  auto zero = [this](std::int64_t slot, int) {
+    slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
+  };
+  executor.run(slots, zero);
+  rotary_ = RotaryTable(shape.rotary, head_dim, tokens);
+  const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
+  scratch_per_slot_ =
+      round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
+                                     std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
+               kChunk);
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
 }
 
-// Padding keys are scored and then masked; padding columns of values are never stored. Zeros avoid
-// slow denormals and undefined values in both. Whole panels of keys are written before they are
-// read.
-void StreamingAttention::zero_padding(std::int64_t copy) {
-  const std::int64_t last_panel = std::min(panel_ * shape_.head_dim(), keys_per_head_);
-  std::fill_n(keys_.data() + (copy + 1) * keys_per_head_ - last_panel, last_panel, 0.0F);
-  std::fill_n(values_.data() + copy * values_per_head_, values_per_head_, 0.0F);
-}
-
-void StreamingAttention::pack_head(const ConstBlockedView& k, const ConstBlockedView& v,
-                                   std::int64_t pair, std::int64_t copy) {
-  const std::int64_t first_row = pair / shape_.heads * shape_.tokens;
-  const std::int64_t head = pair % shape_.heads;
-  const std::int64_t head_dim = shape_.head_dim();
-  const std::int64_t lanes = kernels_->lanes;
-  kernels_->pack_keys(k.at(first_row, head), k.row_stride, shape_.tokens, head_dim,
-                      keys_.data() + copy * keys_per_head_);
-  if (in_place_) return;
-  float* values = values_.data() + copy * values_per_head_;
-  for (std::int64_t t = 0; t < shape_.tokens; ++t) {
-    const float* value = v.at(first_row + t, head);
-    for (std::int64_t c = 0; c < head_dim; c += panel_) {
-      const std::int64_t rest = head_dim - c;
-      const std::int64_t width = rest <= lanes ? lanes : panel_;
-      std::copy_n(value + c, std::min(width, rest), values + c * shape_.tokens + t * width);
-    }
-  }
-}
-
-void StreamingAttention::run(const Executor& executor, const ConstBlockedView& q,
-                             const ConstBlockedView& k, const ConstBlockedView& v,
-                             const BlockedView& out) {
-  const std::int64_t pairs = shape_.batch * shape_.heads;
-  AttendTask common;
-  common.q_stride = q.row_stride;
-  common.out_stride = out.row_stride;
-  common.tokens = shape_.tokens;
-  common.head_dim = shape_.head_dim();
-  common.value_stride = in_place_ ? v.row_stride : 0;
-  common.tiles = tiles_;
-  common.causal = shape_.causal;
-  common.scale =
-      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
-  common.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
-  const auto attend = [&](std::int64_t pair, std::int64_t copy, std::int64_t block, int slot) {
-    AttendTask part = common;
-    const std::int64_t first_row = pair / shape_.heads * shape_.tokens;
-    const std::int64_t head = pair % shape_.heads;
-    part.q = q.at(first_row, head);
-    part.keys = keys_.data() + copy * keys_per_head_;
-    part.values = in_place_ ? v.at(first_row, head) : values_.data() + copy * values_per_head_;
-    part.out = out.at(first_row, head);
-    part.tile_begin = std::min(block * tiles_per_task_, tiles_);
-    part.tile_end = std::min(part.tile_begin + tiles_per_task_, tiles_);
-    part.row_index = static_cast<std::uint64_t>(pair * shape_.tokens);
-    part.scratch = scratch_.data() + slot * scratch_per_slot_;
-    if (part.tile_begin < part.tile_end) kernels_->attend(part);
+std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& executor,
+                                                            std::int64_t sequences,
+                                                            std::int64_t capacity) const {
+  auto store = std::make_unique<PackedStore>();
+  store->capacity = round_up(capacity, panel_);
+  const std::int64_t pairs = sequences * shape_.key_heads();
+  store->heads = PackedHeads(*kernels_, shape_.head_dim(), pairs * store->capacity, true);
+  auto zero = [&](std::int64_t pair, int) {
+    store->heads.zero(pair * store->capacity, store->capacity);
   };
-  if (whole_heads_) {
-    // The keys of a head are still in the nearest caches when they are read.
-    auto head = [&](std::int64_t pair, int slot) {
-      pack_head(k, v, pair, slot);
-      for (std::int64_t block = 0; block < tasks_per_head_; ++block) {
-        attend(pair, slot, block, slot);
-      }
-    };
-    executor.run(pairs, head, seconds_);
+  executor.run(pairs, zero);
+  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  // Threads share the segments of a head only where heads are few and its rows are one tile.
+  if (executor.slots() > 1 && capacity > kSegment) {
+    store->states = AlignedBuffer(
+        std::min(pairs, kManyHeads * executor.slots()) * divide_up(capacity, kSegment) *
+        attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim()));
+  }
+  return store;
+}
+
+// At half the rate of products, and less for short heads; or as fast as keys and values come from
+// an L3, where rows are few.
+double StreamingAttention::expected_seconds(std::span<const Sequence> sequences) const {
+  constexpr double kFlopsPerLane = 4e9;
+  constexpr double kBytesPerSecond = 40e9;
+  constexpr double kSecondsPerRow = 50e-9;
+  double seconds = 0;
+  for (const Sequence& sequence : sequences) {
+    const auto rows = static_cast<double>(sequence.rows);
+    double keys = static_cast<double>(sequence.keys());
+    if (shape_.causal) keys -= (rows - 1) / 2;
+    if (shape_.window > 0) keys = std::min(keys, static_cast<double>(shape_.window));
+    const double flops = 4 * rows * keys * static_cast<double>(shape_.d_out);
+    const double bytes = 8 * keys * static_cast<double>(shape_.kv_width());
+    seconds += std::max(flops / (kFlopsPerLane * static_cast<double>(kernels_->lanes)),
+                        bytes / kBytesPerSecond) +
+               rows * static_cast<double>(shape_.heads) * kSecondsPerRow;
+  }
+  return seconds;
+}
+
+PackedHeads::Head StreamingAttention::place(const Run& run, std::int64_t pair, int slot) {
+  const std::int64_t key_heads = shape_.key_heads();
+  const auto index = static_cast<std::size_t>(pair / key_heads);
+  const Sequence& sequence = run.call.sequences[index];
+  const std::int64_t head = pair % key_heads;
+  if (run.store != nullptr) {
+    return run.store->heads.head((sequence.number * key_heads + head) * run.store->capacity);
+  }
+  if (!run.shared) return slot_heads_.head(slot * keys_per_slot_);
+  return shared_heads_.head(first_keys_[index] + head * round_up(sequence.new_keys, panel_));
+}
+
+// New keys are turned and packed; the queries of the group are turned on the way.
+void StreamingAttention::append(const Run& run, std::int64_t pair,
+                                const PackedHeads::Head& head) const {
+  const std::int64_t key_heads = shape_.key_heads();
+  const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
+  const std::int64_t key_head = pair % key_heads;
+  const AttendCall& call = run.call;
+  const RotaryTable& rotary = run.store != nullptr ? run.store->rotary : rotary_;
+  rotary.turn(call.k, sequence.first_key, sequence.new_keys, key_head, sequence.past);
+  for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
+    rotary.turn(call.q, sequence.first_row, sequence.rows, h, sequence.position);
+  }
+  const PackedHeads& heads = run.store != nullptr ? run.store->heads : slot_heads_;
+  heads.append(head, sequence.past, sequence.new_keys, call.k, call.v, sequence.first_key,
+               key_head);
+}
+
+AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
+                                       const PackedHeads::Head& head, int slot) {
+  const std::int64_t key_heads = shape_.key_heads();
+  const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
+  const std::int64_t key_head = pair % key_heads;
+  const std::int64_t first_head = key_head * group_;
+  const AttendCall& call = run.call;
+  AttendTask task;
+  task.q = call.q.at(sequence.first_row, first_head);
+  task.q_stride = call.q.row_stride;
+  task.q_head_stride = call.q.block_stride;
+  task.group = group_;
+  task.rows = sequence.rows * group_;
+  task.position = sequence.position;
+  task.keys = head.keys;
+  const bool in_place = head.values == nullptr;
+  task.values = in_place ? call.v.at(sequence.first_key, key_head) : head.values;
+  task.value_stride = in_place ? call.v.row_stride : slot_heads_.value_stride();
+  task.key_count = sequence.keys();
+  task.out = call.out.at(sequence.first_out, first_head);
+  task.out_stride = call.out.row_stride;
+  task.out_head_stride = call.out.block_stride;
+  task.head_dim = shape_.head_dim();
+  task.tiles = divide_up(task.rows, kernels_->tile_rows);
+  task.causal = shape_.causal;
+  task.window = shape_.window;
+  task.scale =
+      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
+  task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
+  task.dropout_head = sequence.number * shape_.heads + first_head;
+  task.scratch = scratch_.data() + slot * scratch_per_slot_;
+  return task;
+}
+
+namespace {
+
+std::int64_t tasks_of_head(const AttendTask& task) { return divide_up(task.tiles, kTilesPerTask); }
+
+// @return whether there is such a part
+bool take_part(AttendTask& task, std::int64_t part) {
+  const std::int64_t parts = tasks_of_head(task);
+  if (part >= parts) return false;
+  const std::int64_t tiles = divide_up(task.tiles, parts);
+  task.tile_begin = std::min(part * tiles, task.tiles);
+  task.tile_end = std::min(task.tile_begin + tiles, task.tiles);
+  return task.tile_begin < task.tile_end;
+}
+
+}  // namespace
+
+// The keys of a head are still in the nearest caches when they are read.
+void StreamingAttention::run_whole_heads(const Executor& executor, const Run& run) {
+  auto head = [&](std::int64_t pair, int slot) {
+    const PackedHeads::Head keys = place(run, pair, slot);
+    append(run, pair, keys);
+    AttendTask task = task_of(run, pair, keys, slot);
+    for (std::int64_t part = 0; take_part(task, part); ++part) kernels_->attend(task);
+  };
+  executor.run(run.pairs, head, run.seconds);
+}
+
+// All keys are packed first, then a task is some rows of a head.
+void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
+  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
+  executor.run(run.pairs, pack, kPackShare * run.seconds);
+  std::int64_t most_rows = 0;
+  for (const Sequence& s : run.call.sequences) most_rows = std::max(most_rows, s.rows);
+  const std::int64_t parts =
+      divide_up(divide_up(most_rows * group_, kernels_->tile_rows), kTilesPerTask);
+  auto part = [&](std::int64_t index, int slot) {
+    const std::int64_t pair = index / parts;
+    AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
+    // Later rows see more keys. The largest tasks come first, to balance the load at the end.
+    if (take_part(task, parts - 1 - index % parts)) kernels_->attend(task);
+  };
+  executor.run(run.pairs * parts, part, run.seconds);
+}
+
+// A task is a segment of a head's keys; then the states of its segments are merged.
+void StreamingAttention::run_segments(const Executor& executor, const Run& run) {
+  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
+  executor.run(run.pairs, pack, kPackShare * run.seconds);
+  const std::int64_t state =
+      attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim());
+  const std::int64_t most = divide_up(run.store->capacity, kSegment);
+  std::int64_t first = most;
+  std::int64_t end = 0;
+  for (const Sequence& s : run.call.sequences) {
+    const std::int64_t begin = shape_.window > 0 ? s.position + 1 - shape_.window : 0;
+    first = std::min(first, std::max<std::int64_t>(begin, 0) / kSegment);
+    end = std::max(end, divide_up(s.keys(), kSegment));
+  }
+  const auto task_for = [&](std::int64_t pair, int slot) {
+    AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
+    task.tile_end = 1;
+    task.states = run.store->states.data() + pair * most * state;
+    return task;
+  };
+  auto segment = [&](std::int64_t index, int slot) {
+    AttendTask task = task_for(index / (end - first), slot);
+    task.segment = first + index % (end - first);
+    if (task.rows > 0 && task.segment * kSegment < task.key_count) kernels_->attend(task);
+  };
+  executor.run(run.pairs * (end - first), segment, run.seconds);
+  auto merge = [&](std::int64_t pair, int slot) {
+    const AttendTask task = task_for(pair, slot);
+    if (task.rows > 0) kernels_->merge_segments(task);
+  };
+  executor.run(run.pairs, merge, kPackShare * run.seconds);
+}
+
+void StreamingAttention::run(const Executor& executor, const AttendCall& call, PackedStore* store) {
+  Run run{call, store, 0, 1, expected_seconds(call.sequences), false};
+  run.pairs = static_cast<std::int64_t>(call.sequences.size()) * shape_.key_heads();
+  run.slots = executor.slots_for(run.seconds);
+  if (run.pairs % run.slots == 0 || run.pairs >= kManyHeads * run.slots) {
+    run_whole_heads(executor, run);
     return;
   }
-  auto pack = [&](std::int64_t pair, int) { pack_head(k, v, pair, pair); };
-  executor.run(pairs, pack, kPackShare * seconds_);
-  auto task = [&](std::int64_t index, int slot) {
-    const std::int64_t pair = index / tasks_per_head_;
-    // Later query rows see more keys. The largest tasks come first, to balance the load at the end.
-    attend(pair, pair, tasks_per_head_ - 1 - index % tasks_per_head_, slot);
-  };
-  executor.run(pairs * tasks_per_head_, task, seconds_);
+  run.shared = true;
+  bool one_tile = store != nullptr && store->states.size() > 0;
+  std::int64_t first_key = 0;
+  std::size_t index = 0;
+  for (const Sequence& sequence : call.sequences) {
+    one_tile = one_tile && sequence.rows * group_ <= kernels_->tile_rows;
+    if (store == nullptr) first_keys_[index++] = first_key;
+    first_key += shape_.key_heads() * round_up(sequence.new_keys, panel_);
+  }
+  if (one_tile) {
+    run_segments(executor, run);
+  } else {
+    run_tiles(executor, run);
+  }
 }
 
 }  // namespace headroom::simd

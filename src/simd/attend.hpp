@@ -1,49 +1,68 @@
-// Streaming attention over an executor: packs every head's keys once, then runs blocks of query
-// tiles.
+// Streaming attention over an executor: which heads, tiles and segments become tasks.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "core/aligned_buffer.hpp"
+#include "core/call/attend_call.hpp"
+#include "core/call/rotary.hpp"
 #include "core/executor.hpp"
-#include "core/head_view.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/shape.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/packed_heads.hpp"
 
 namespace headroom::simd {
 
+/// Keys and values of earlier calls, packed.
+struct PackedStore final : public KeyValueStore {
+  std::int64_t capacity = 0;  ///< keys of a head, whole panels
+  PackedHeads heads;          ///< of all sequences, `key_heads` each
+  RotaryTable rotary;
+  AlignedBuffer states;  ///< of the segments that threads share
+  std::int64_t bytes() const override { return heads.bytes() + rotary.bytes() + states.bytes(); }
+};
+
 class StreamingAttention {
  public:
+  /// @param shape the layer, and the largest call
   StreamingAttention(const KernelTable& kernels, const Shape& shape, const Executor& executor);
 
-  void run(const Executor& executor, const ConstBlockedView& q, const ConstBlockedView& k,
-           const ConstBlockedView& v, const BlockedView& out);
+  std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
+                                          std::int64_t capacity) const;
+
+  /// @param store of this object, or null; the call's own is not looked at
+  void run(const Executor& executor, const AttendCall& call, PackedStore* store);
 
   std::int64_t workspace_bytes() const {
-    return keys_.bytes() + values_.bytes() + scratch_.bytes();
+    return slot_heads_.bytes() + shared_heads_.bytes() + rotary_.bytes() + scratch_.bytes();
   }
 
  private:
-  void zero_padding(std::int64_t copy);
-  void pack_head(const ConstBlockedView& k, const ConstBlockedView& v, std::int64_t pair,
-                 std::int64_t copy);
+  struct Run;
+
+  PackedHeads::Head place(const Run& run, std::int64_t pair, int slot);
+  void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
+  AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
+  void run_whole_heads(const Executor& executor, const Run& run);
+  void run_tiles(const Executor& executor, const Run& run);
+  void run_segments(const Executor& executor, const Run& run);
+  double expected_seconds(std::span<const Sequence> sequences) const;
 
   const KernelTable* kernels_;
   Shape shape_;
   DropoutPattern dropout_;
-  std::int64_t panel_ = 0;  ///< keys, and columns of values, per panel
-  /// A task is a head, whose packed keys are the slot's own. Otherwise a task is some rows of a
-  /// head, and the keys of all heads are packed first.
-  bool whole_heads_ = false;
-  double seconds_ = 0;                ///< of a run on one thread, about
-  bool in_place_ = false;             ///< values are read where they lie
-  std::int64_t keys_per_head_ = 0;    ///< floats
-  std::int64_t values_per_head_ = 0;  ///< floats
-  std::int64_t tiles_ = 0;            ///< over a head's query rows
-  std::int64_t tiles_per_task_ = 0;
-  std::int64_t tasks_per_head_ = 0;
+  std::int64_t group_ = 1;  ///< query heads of a key head
+  std::int64_t panel_ = 0;  ///< keys per panel
+  bool in_place_ = false;   ///< values can be read where they lie
   std::int64_t scratch_per_slot_ = 0;
-  AlignedBuffer keys_;
-  AlignedBuffer values_;
+  std::int64_t keys_per_slot_ = 0;
+  std::int64_t shared_pairs_ = 0;         ///< the most heads whose keys lie in `shared_heads_`
+  PackedHeads slot_heads_;                ///< one head for each slot
+  PackedHeads shared_heads_;              ///< all heads of a call, where several tasks read each
+  std::vector<std::int64_t> first_keys_;  ///< in `shared_heads_`, of each sequence
+  RotaryTable rotary_;
   AlignedBuffer scratch_;
 };
 

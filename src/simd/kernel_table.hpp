@@ -58,25 +58,39 @@ struct ProjectTask {
   float* scratch = nullptr;  ///< `project_scratch_floats`, for the panels of all runs together
 };
 
-/// Streaming attention for some query rows of one head over its packed keys.
+/// Keys whose weights and values are summed from nothing; then segments are merged in order. Cut by
+/// position alone, so that threads can share a long sequence and no bit depends on how.
+inline constexpr std::int64_t kSegment = 4 * kKeyBlock;
+
+/// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
+/// all heads of the group: row `i` is head `i % group` at position `position + i / group`.
 struct AttendTask {
-  const float* q = nullptr;  ///< row 0 of the head
-  std::int64_t q_stride = 0;
-  const float* keys = nullptr;    ///< panels of `key_panel` keys, each `head_dim x key_panel`
-  const float* values = nullptr;  ///< row 0 of the head, or panels of columns
-  /// Floats from one key's values to the next. 0: they lie in panels, each `tokens x panel width`.
+  const float* q = nullptr;        ///< row 0
+  std::int64_t q_stride = 0;       ///< from one position to the next
+  std::int64_t q_head_stride = 0;  ///< from one head to the next
+  std::int64_t group = 1;
+  std::int64_t rows = 0;  ///< positions times group
+  std::int64_t position = 0;
+  const float* keys = nullptr;    ///< panels of two vectors' keys, each `head_dim x 2 lanes`
+  const float* values = nullptr;  ///< row 0; whole vectors may be read
   std::int64_t value_stride = 0;
-  float* out = nullptr;  ///< row 0 of the head's slice
+  std::int64_t key_count = 0;
+  float* out = nullptr;  ///< row 0
   std::int64_t out_stride = 0;
-  std::int64_t tokens = 0;
+  std::int64_t out_head_stride = 0;
   std::int64_t head_dim = 0;
-  std::int64_t tiles = 0;                     ///< tiles over all query rows
+  std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   bool causal = true;
+  std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
   float scale = 1;                          ///< `log2(e) / sqrt(head_dim)`
   const DropoutPattern* dropout = nullptr;  ///< null for none
-  std::uint64_t row_index = 0;              ///< dropout's index of row 0
-  float* scratch = nullptr;                 ///< `attend_scratch_floats`
+  std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
+  float* scratch = nullptr;       ///< `attend_scratch_floats`
+  /// If not null the task is one tile over one segment, and leaves its state here, in the place of
+  /// that segment among all of the sequence; `merge_segments` makes the rows of them.
+  float* states = nullptr;
+  std::int64_t segment = 0;
 };
 
 /// The kernels of one level. One function pointer call covers a whole block of work.
@@ -87,10 +101,12 @@ struct KernelTable {
 
   void (*project)(const ProjectTask& task);
   void (*attend)(const AttendTask& task);
-  /// Writes the keys of one head (`tokens` rows of `head_dim`) as panels of two vectors' keys, each
-  /// `head_dim x 2 lanes`. The last panel's missing keys stay unwritten.
-  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t tokens,
-                    std::int64_t head_dim, float* panels);
+  /// The rows of a task's one tile, from the states of all segments.
+  void (*merge_segments)(const AttendTask& task);
+  /// Writes `count` keys (rows of `head_dim`) of one head from `position` on into its panels of two
+  /// vectors' keys, each `head_dim x 2 lanes`. Nothing else in them is touched.
+  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t position,
+                    std::int64_t count, std::int64_t head_dim, float* panels);
   /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
   void (*exp2)(const float* x, float* y, std::int64_t count);
   /// The softmax of attention alone, for measuring: `tile_rows` rows of `kKeyBlock` scores, which

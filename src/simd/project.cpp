@@ -28,14 +28,9 @@ std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
 
 // The longer of multiplying, at two vectors of multiply-adds a cycle at 2 GHz or one at 4 GHz, and
 // of reading the weights, from an L3.
-double expected_seconds(const KernelTable& kernels, std::int64_t rows,
-                        const std::vector<PackedMatrix>& weights) {
+double expected_seconds(const KernelTable& kernels, std::int64_t rows, double floats) {
   constexpr double kFlopsPerLane = 8e9;
   constexpr double kBytesPerSecond = 60e9;
-  double floats = 0;
-  for (const PackedMatrix& matrix : weights) {
-    floats += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
-  }
   const double flops_per_second = kFlopsPerLane * static_cast<double>(kernels.lanes);
   return std::max(2 * static_cast<double>(rows) * floats / flops_per_second,
                   floats * sizeof(float) / kBytesPerSecond);
@@ -44,36 +39,57 @@ double expected_seconds(const KernelTable& kernels, std::int64_t rows,
 }  // namespace
 
 BlockedProducts::BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights,
-                                 std::int64_t rows, const Executor& executor,
+                                 std::int64_t most_rows, const Executor& executor,
                                  const ProjectVariant& variant)
-    : kernels_(&kernels), weights_(std::move(weights)), variant_(variant), rows_(rows) {
+    : kernels_(&kernels), weights_(std::move(weights)), variant_(variant) {
   starts_ = {0};
-  for (const PackedMatrix& matrix : weights_) starts_.push_back(starts_.back() + matrix.panels());
-  tiles_ = divide_up(rows_, kernels.tile_rows);
-  const std::int64_t panels = starts_.back();
-  const std::int64_t panel_cols = 2 * kernels.lanes;
-  row_tasks_ = std::max<std::int64_t>(1, divide_up(tiles_, variant_.tiles_per_task));
-  panel_tasks_ = divide_up(panels, std::max<std::int64_t>(1, kColsPerTask / panel_cols));
-  seconds_ = expected_seconds(kernels, rows_, weights_);
-  const int slots = executor.slots_for(seconds_);
-  if (slots > 1) {
-    const std::int64_t wanted = divide_up(variant_.tasks_per_slot * slots, row_tasks_);
-    panel_tasks_ = std::max(panel_tasks_, std::min(wanted, panels));
-    // Equal numbers of tasks per slot: with 21 tasks for two slots, one idles a twentieth of the
-    // time.
-    const std::int64_t step = slots / std::gcd<std::int64_t, std::int64_t>(slots, panel_tasks_);
-    row_tasks_ = std::min(round_up(row_tasks_, step), std::max<std::int64_t>(1, tiles_));
+  for (const PackedMatrix& matrix : weights_) {
+    starts_.push_back(starts_.back() + matrix.panels());
+    weight_floats_ += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
   }
-  stage_depth_ = stage_depth(weights_.front().depth(), tiles_);
-  std::int64_t most_panels = 0;
-  for (std::int64_t i = 0; i < panel_tasks_; ++i) {
-    most_panels = std::max(most_panels, first_panel(i + 1) - first_panel(i));
-  }
-  scratch_per_slot_ = round_up(project_scratch_floats(kernels.tile_rows, panel_cols, stage_depth_,
-                                                      divide_up(tiles_, row_tasks_), most_panels),
-                               kChunk);
+  const int slots = executor.slots_for(expected_seconds(kernels, most_rows, weight_floats_));
+  scratch_per_slot_ = round_up(most_scratch(most_rows), kChunk);
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
+}
+
+std::int64_t BlockedProducts::task_panels() const {
+  return std::max<std::int64_t>(1, kColsPerTask / (2 * kernels_->lanes));
+}
+
+// For any number of rows up to the most: one tile takes the whole depth at once, several take it in
+// stages. A task's panels may be rounded up to the widest tile's.
+std::int64_t BlockedProducts::most_scratch(std::int64_t most_rows) const {
+  const std::int64_t depth = weights_.front().depth();
+  const std::int64_t panels = std::min(starts_.back(), task_panels() + kMostTilePanels);
+  const std::int64_t tiles =
+      std::min<std::int64_t>(divide_up(most_rows, kernels_->tile_rows), variant_.tiles_per_task);
+  const auto floats = [&](std::int64_t of_tiles, std::int64_t stage) {
+    return project_scratch_floats(kernels_->tile_rows, 2 * kernels_->lanes, stage, of_tiles,
+                                  panels);
+  };
+  return std::max(floats(std::min<std::int64_t>(tiles, 1), stage_depth(depth, 1)),
+                  floats(tiles, stage_depth(depth, 2)));
+}
+
+BlockedProducts::Cut BlockedProducts::cut(const Executor& executor, std::int64_t rows) const {
+  Cut cut;
+  cut.tiles = divide_up(rows, kernels_->tile_rows);
+  const std::int64_t panels = starts_.back();
+  cut.row_tasks = std::max<std::int64_t>(1, divide_up(cut.tiles, variant_.tiles_per_task));
+  cut.panel_tasks = divide_up(panels, task_panels());
+  cut.seconds = expected_seconds(*kernels_, rows, weight_floats_);
+  const int slots = executor.slots_for(cut.seconds);
+  if (slots > 1) {
+    const std::int64_t wanted = divide_up(variant_.tasks_per_slot * slots, cut.row_tasks);
+    cut.panel_tasks = std::max(cut.panel_tasks, std::min(wanted, panels));
+    // Equal numbers of tasks per slot: with 21 tasks for two slots, one idles a twentieth of the
+    // time.
+    const std::int64_t step = slots / std::gcd<std::int64_t, std::int64_t>(slots, cut.panel_tasks);
+    cut.row_tasks = std::min(round_up(cut.row_tasks, step), std::max<std::int64_t>(1, cut.tiles));
+  }
+  cut.stage_depth = stage_depth(weights_.front().depth(), cut.tiles);
+  return cut;
 }
 
 std::int64_t BlockedProducts::packed_bytes() const {
@@ -83,17 +99,17 @@ std::int64_t BlockedProducts::packed_bytes() const {
 }
 
 // A single tile may be a wide one, over several panels, which a cut between them would forbid.
-std::int64_t BlockedProducts::first_panel(std::int64_t panel_task) const {
-  const std::int64_t unit = tiles_ <= 1 ? kMostTilePanels : 1;
+std::int64_t BlockedProducts::first_panel(const Cut& cut, std::int64_t panel_task) const {
+  const std::int64_t unit = cut.tiles <= 1 ? kMostTilePanels : 1;
   const std::int64_t panels = starts_.back();
-  return std::min(tile_begin(divide_up(panels, unit), panel_tasks_, panel_task) * unit, panels);
+  return std::min(tile_begin(divide_up(panels, unit), cut.panel_tasks, panel_task) * unit, panels);
 }
 
 // The parts of all matrices that the task's panels belong to.
-std::int64_t BlockedProducts::collect_runs(std::int64_t panel_task, std::span<const BlockedView> y,
-                                           PanelRun* runs) const {
-  const std::int64_t begin = first_panel(panel_task);
-  const std::int64_t end = first_panel(panel_task + 1);
+std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_task,
+                                           std::span<const BlockedView> y, PanelRun* runs) const {
+  const std::int64_t begin = first_panel(cut, panel_task);
+  const std::int64_t end = first_panel(cut, panel_task + 1);
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), begin);
   std::int64_t count = 0;
   for (auto m = static_cast<std::size_t>(after - starts_.begin()) - 1;
@@ -115,29 +131,30 @@ std::int64_t BlockedProducts::collect_runs(std::int64_t panel_task, std::span<co
 
 void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
                           std::span<const BlockedView> y) {
+  const Cut cut = this->cut(executor, x.rows);
   ProjectTask common;
   common.x = x.data;
   common.x_stride = x.row_stride;
-  common.rows = rows_;
-  common.tiles = tiles_;
+  common.rows = x.rows;
+  common.tiles = cut.tiles;
   common.depth = weights_.front().depth();
-  common.stage_depth = stage_depth_;
+  common.stage_depth = cut.stage_depth;
   common.ask = variant_.next;
   common.pack_late = variant_.pack_late;
   common.ask_for_y = variant_.ask_for_y;
   // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;
-    const std::int64_t row_task = index % row_tasks_;
-    part.tile_begin = tile_begin(tiles_, row_tasks_, row_task);
-    part.tile_end = tile_begin(tiles_, row_tasks_, row_task + 1);
+    const std::int64_t row_task = index % cut.row_tasks;
+    part.tile_begin = tile_begin(cut.tiles, cut.row_tasks, row_task);
+    part.tile_end = tile_begin(cut.tiles, cut.row_tasks, row_task + 1);
     PanelRun* runs = runs_.data() + static_cast<std::size_t>(slot) * weights_.size();
     part.runs = runs;
-    part.run_count = collect_runs(index / row_tasks_, y, runs);
+    part.run_count = collect_runs(cut, index / cut.row_tasks, y, runs);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
     kernels_->project(part);
   };
-  executor.run(row_tasks_ * panel_tasks_, task, seconds_);
+  executor.run(cut.row_tasks * cut.panel_tasks, task, cut.seconds);
 }
 
 }  // namespace headroom::simd

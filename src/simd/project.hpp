@@ -14,14 +14,15 @@
 
 namespace headroom::simd {
 
-/// Products `Y = X W (+ b)` of one X with a fixed number of rows, cut into tasks at set-up. A task
-/// packs its rows of X once for all products that it has a part of. The cut depends on the number
-/// of slots, the bits of the result do not: each element is one chain over the depth.
+/// Products `Y = X W (+ b)` of one X. A task packs its rows of X once for all products that it has
+/// a part of. The cut into tasks depends on the number of rows and of slots, the bits of the result
+/// do not: each element is one chain over the depth.
 class BlockedProducts {
  public:
   /// @param weights at least one matrix, all of the same depth
-  BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights, std::int64_t rows,
-                  const Executor& executor, const ProjectVariant& variant);
+  /// @param most_rows of X in a run
+  BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights,
+                  std::int64_t most_rows, const Executor& executor, const ProjectVariant& variant);
 
   /// @param y one per matrix
   void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
@@ -30,20 +31,27 @@ class BlockedProducts {
   std::int64_t workspace_bytes() const { return scratch_.bytes(); }
 
  private:
-  std::int64_t first_panel(std::int64_t panel_task) const;
-  std::int64_t collect_runs(std::int64_t panel_task, std::span<const BlockedView> y,
+  /// How the products of some rows become tasks.
+  struct Cut {
+    double seconds = 0;  ///< of a run on one thread, about
+    std::int64_t tiles = 0;
+    std::int64_t stage_depth = 0;
+    std::int64_t row_tasks = 0;
+    std::int64_t panel_tasks = 0;
+  };
+
+  Cut cut(const Executor& executor, std::int64_t rows) const;
+  std::int64_t task_panels() const;
+  std::int64_t most_scratch(std::int64_t most_rows) const;
+  std::int64_t first_panel(const Cut& cut, std::int64_t panel_task) const;
+  std::int64_t collect_runs(const Cut& cut, std::int64_t panel_task, std::span<const BlockedView> y,
                             PanelRun* runs) const;
 
   const KernelTable* kernels_;
   std::vector<PackedMatrix> weights_;
   std::vector<std::int64_t> starts_;  ///< first panel of each matrix, counted over all; and the end
   ProjectVariant variant_;
-  std::int64_t rows_ = 0;
-  double seconds_ = 0;  ///< of a run on one thread, about
-  std::int64_t tiles_ = 0;
-  std::int64_t stage_depth_ = 0;
-  std::int64_t row_tasks_ = 0;
-  std::int64_t panel_tasks_ = 0;
+  double weight_floats_ = 0;
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
   std::vector<PanelRun> runs_;  ///< of each slot's task

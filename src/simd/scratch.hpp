@@ -19,16 +19,23 @@ namespace headroom::simd {
   return tiles * tile_rows * (stage_depth + panels * panel_cols);
 }
 
-/// Floats of scratch for an attention task with this many tiles: a tile's queries, its scores
-/// against a block of keys, the accumulated output of every tile, and its running maxima and sums.
+/// Floats of a tile's state over some keys: the accumulated output, its running maxima and sums.
+[[gnu::always_inline]] constexpr std::int64_t attend_state_floats(std::int64_t tile_rows,
+                                                                  std::int64_t lanes,
+                                                                  std::int64_t head_dim) {
+  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
+  return (tile_rows * (cols + lanes + 1) + kChunk - 1) / kChunk * kChunk;
+}
+
+/// Floats of scratch for an attention task with this many tiles: of each tile its queries and its
+/// states over one segment and over all before; the scores of one against a block of keys.
 [[gnu::always_inline]] constexpr std::int64_t attend_scratch_floats(std::int64_t tile_rows,
                                                                     std::int64_t lanes,
                                                                     std::int64_t head_dim,
                                                                     std::int64_t tiles) {
   const std::int64_t depth = (head_dim + kChunk - 1) / kChunk * kChunk;
-  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
-  return tiles * tile_rows * (depth + cols + lanes + 1) + tile_rows * kKeyBlock +
-         kKeyBlock;  // one row of dropout factors
+  return tiles * (tile_rows * depth + 2 * attend_state_floats(tile_rows, lanes, head_dim)) +
+         tile_rows * kKeyBlock + kKeyBlock;  // one row of dropout factors
 }
 
 }  // namespace headroom::simd

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/call/demand.hpp"
+
 namespace headroom::tuning {
 namespace {
 
@@ -23,15 +25,17 @@ double squared_if(bool different, double doublings) {
 
 double distance(const Shape& a, const Shape& b) {
   const double rows = 0.75 * squared_doublings(a.rows(), b.rows());
-  const double tokens = 0.25 * squared_doublings(a.tokens, b.tokens);
+  // Without a past and a window a row sees as many keys as there are tokens.
+  const double keys = 0.25 * squared_doublings(seen_keys(a), seen_keys(b));
   const double widths = (squared_doublings(a.d_in, b.d_in) + squared_doublings(a.d_out, b.d_out) +
                          squared_doublings(a.output_width(), b.output_width())) /
                         3;
-  const double heads = 0.25 * squared_doublings(a.heads, b.heads);
+  const double heads = 0.25 * (squared_doublings(a.heads, b.heads) +
+                               squared_doublings(a.heads / a.key_heads(), b.heads / b.key_heads()));
   const double options =
       squared_if(a.causal != b.causal, 1) + squared_if((a.d_proj > 0) != (b.d_proj > 0), 1) +
       squared_if((a.dropout > 0) != (b.dropout > 0), 3) + squared_if(a.qkv_bias != b.qkv_bias, 0.1);
-  return std::sqrt(rows + tokens + widths + heads + options);
+  return std::sqrt(rows + keys + widths + heads + options);
 }
 
 }  // namespace headroom::tuning

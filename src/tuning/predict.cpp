@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/call/demand.hpp"
 #include "tuning/distance.hpp"
 
 namespace headroom::tuning {
@@ -42,10 +43,17 @@ std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) 
   return candidates;
 }
 
-// Shapes near enough, the nearest first.
+// Shapes near enough, the nearest first. What is fastest for a prompt says little about the steps
+// after it, so shapes of the same demand come before any other, if one of them is near enough.
 std::vector<Neighbour> neighbours(const TuningFile& file, const Shape& shape) {
-  std::vector<Neighbour> all;
-  for (const TunedShape& tuned : file.shapes) all.push_back({&tuned, distance(tuned.shape, shape)});
+  std::vector<Neighbour> all, same;
+  for (const TunedShape& tuned : file.shapes) {
+    const Neighbour neighbour{&tuned, distance(tuned.shape, shape)};
+    all.push_back(neighbour);
+    if (demand_of(tuned.shape) == demand_of(shape)) same.push_back(neighbour);
+  }
+  const auto near_enough = [](const Neighbour& one) { return one.distance <= kFarthest; };
+  if (std::any_of(same.begin(), same.end(), near_enough)) all = std::move(same);
   std::stable_sort(all.begin(), all.end(),
                    [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; });
   const double reach = std::max(all.front().distance, kSameShape) * kReach;

@@ -77,6 +77,30 @@ TEST_P(LayerAllocations, ForwardAllocatesNothing) {
   }
 }
 
+TEST_P(LayerAllocations, CallsOfAnySizeAllocateNothing) {
+  Shape shape = plain_shape(60, 33, 6, 20);
+  shape.batch = 2;
+  shape.kv_heads = 2;
+  shape.d_proj = 33;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  KeyValueCache cache(attention, 2, 100);
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  const std::vector<std::vector<std::int64_t>> calls{{60, 3}, {1, 1}, {0, 17}, {2, 2}};
+  const std::int64_t before = allocations;
+  for (const bool cached : {true, false}) {
+    for (const std::vector<std::int64_t>& lengths : calls) {
+      Call call;
+      call.lengths = lengths;
+      if (cached) call.cache = &cache;
+      const std::int64_t count = lengths[0] + lengths[1];
+      attention.forward(rows(layer.x, 0, count), {y.values.data(), count, y.cols, y.cols}, call);
+    }
+    cache.truncate(0, 5);
+  }
+  EXPECT_EQ(allocations - before, 0);
+}
+
 TEST(AutoEnvironment, ForwardAllocatesNothing) {
   const Layer layer = gaussian_layer(small_shape());
   AttentionOptions options;

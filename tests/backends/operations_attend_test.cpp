@@ -87,19 +87,20 @@ TEST_P(OperationAttend, ReadsQueryKeyAndValueOutOfOneMatrix) {
   }
   std::vector<float> out(static_cast<std::size_t>(shape.rows() * shape.d_out));
   const Activations merged(HeadLayout::token_major, shape.rows(), shape.heads, shape.head_dim());
+  const std::vector<Sequence> sequences = sequences_of(shape);
   backend_->make_attention(shape)->run(
-      all.slice(0, shape.heads), all.slice(shape.heads, shape.heads),
-      all.slice(2 * shape.heads, shape.heads), merged.view(out.data()));
+      {all.slice(0, shape.heads), all.slice(shape.heads, shape.heads),
+       all.slice(2 * shape.heads, shape.heads), merged.view(out.data()), sequences});
   EXPECT_TRUE(same_bits(out, apart.out_values()));
 }
 
 TEST_P(OperationAttend, RepeatsToTheBit) {
   const AttendProblem values = make_problem(attention_shape(257, 40, 3, 2));
   const auto attention = backend_->make_attention(values.shape());
-  attention->run(values.q(), values.k(), values.v(), values.out());
+  attention->run(values.call());
   const std::vector<float> first(values.out_values().begin(), values.out_values().end());
   for (int repeat = 0; repeat < 5; ++repeat) {
-    attention->run(values.q(), values.k(), values.v(), values.out());
+    attention->run(values.call());
     ASSERT_TRUE(same_bits(values.out_values(), first));
   }
 }

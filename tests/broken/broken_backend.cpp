@@ -26,11 +26,12 @@ class WrongProjection final : public Projection {
 
 class WrongAttention final : public HeadAttention {
  public:
-  void run(const ConstBlockedView&, const ConstBlockedView&, const ConstBlockedView& v,
-           const BlockedView& out) override {
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t, std::int64_t) override { return nullptr; }
+  void run(const AttendCall& call) override {
+    const BlockedView& out = call.out;
     for (std::int64_t row = 0; row < out.rows; ++row) {
       for (std::int64_t block = 0; block < out.blocks; ++block) {
-        std::copy_n(v.at(row, block), out.block_cols, out.at(row, block));
+        std::copy_n(call.v.at(row, block), out.block_cols, out.at(row, block));
       }
     }
   }

@@ -84,6 +84,30 @@ TEST(LinearWeights, PerHeadAreTheTextbooksWrapper) {
   }
 }
 
+// nn.Linear draws the transpose, so the first columns of a wide matrix are those of a narrow one.
+TEST(LinearWeights, AreAsWideAsTheKeyHeads) {
+  Shape shape = layer(6, 8, 4, 0);
+  shape.kv_heads = 2;
+  const SplitWeights weights = linear_weights(shape, 123);
+  const SplitWeights plain = linear_weights(layer(6, 8, 4, 0), 123);
+  EXPECT_EQ(weights.query.values, plain.query.values);
+  ASSERT_EQ(weights.key.cols, 4);
+  for (std::int64_t c = 0; c < 4; ++c) {
+    EXPECT_EQ(weights.key.view().row(5)[c], plain.key.view().row(5)[c]);
+    EXPECT_EQ(weights.value.view().row(5)[c], plain.key.view().row(5)[4 + c]);
+  }
+}
+
+TEST(LinearWeights, HeadsOfAGroupShareOneDraw) {
+  Shape shape = layer(6, 8, 4, 0);
+  shape.kv_heads = 2;
+  const std::vector<HeadWeights> heads = linear_weights_per_head(shape, 123).heads;
+  EXPECT_EQ(heads[1].key.values, heads[0].key.values);
+  EXPECT_EQ(heads[3].value.values, heads[2].value.values);
+  EXPECT_NE(heads[2].key.values, heads[0].key.values);
+  EXPECT_NE(heads[1].query.values, heads[0].query.values);
+}
+
 struct Moments {
   double mean = 0, variance = 0, kurtosis = 0, beyond_three = 0;
 };
@@ -133,6 +157,39 @@ TEST(Gaussian, MatricesAndSeedsDiffer) {
   EXPECT_NE(w.value.values, w.output.values);
   EXPECT_NE(w.query.values, gaussian_weights(shape, 6).query.values);
   EXPECT_EQ(w.query.values, gaussian_weights(shape, 5).query.values);
+}
+
+TEST(Gaussian, InputsHaveDrawsOfTheirOwn) {
+  Shape shape = layer(6, 8, 1, 0);
+  shape.batch = 2;
+  shape.past = 3;
+  const Matrix x = gaussian_input(shape, 5);
+  const Matrix past = gaussian_past(shape, 5);
+  EXPECT_EQ(past.rows, 6);
+  EXPECT_EQ(past.cols, 6);
+  EXPECT_NE(past.values[0], x.values[0]);
+  EXPECT_EQ(gaussian_memory(shape, 5).rows, 0);
+  shape.causal = false;
+  shape.d_memory = 4;
+  shape.memory_tokens = 7;
+  const Matrix memory = gaussian_memory(shape, 5);
+  EXPECT_EQ(memory.rows, 14);
+  EXPECT_EQ(memory.cols, 4);
+  EXPECT_NE(memory.values[0], x.values[0]);
+  EXPECT_NE(memory.values[0], past.values[0]);
+  EXPECT_EQ(gaussian_past(shape, 5).cols, 4) << "what keys are made of";
+  EXPECT_EQ(gaussian_input(shape, 5).values, x.values);
+  EXPECT_NE(gaussian_memory(shape, 6).values, memory.values);
+  EXPECT_EQ(gaussian_memory(shape, 5).values, memory.values);
+  EXPECT_NEAR(moments(gaussian_past(shape, 5).values).variance, 1, 1);
+}
+
+TEST(Gaussian, RaggedInputHasTheRowsOfItsLengths) {
+  Shape shape = layer(6, 8, 1, 0);
+  shape.batch = 3;
+  shape.tokens = 4;
+  shape.lengths = {4, 0, 1};
+  EXPECT_EQ(gaussian_input(shape, 5).rows, 5);
 }
 
 // The library's own series against the C library, over a matrix large enough to be shared among

@@ -103,7 +103,7 @@ TEST(Shape, RefusesProductsBeyond63Bits) {
        [](Shape& s) {
          s.tokens = 1, s.heads = 1, s.d_in = 1, s.d_out = s.d_proj = std::int64_t{1} << 30;
        }},
-      {"heads * tokens * tokens",
+      {"heads * tokens * keys",
        [](Shape& s) { s.tokens = std::int64_t{1} << 30, s.d_in = s.d_out = s.d_proj = 12; }},
       // The product wraps to a small positive number.
       {"batch * tokens * d_in",
@@ -154,6 +154,14 @@ TEST(Shape, CountsBytes) {
   shape.d_proj = 0;
   EXPECT_EQ(shape.output_width(), 768);
   EXPECT_EQ(shape.bytes().weights, 4 * (768 * 3 * 768 + 3 * 768));
+}
+
+TEST(Shape, KeysThatCannotBeCountedAreRefused) {
+  Shape shape = gpt2();
+  shape.batch = 0;
+  shape.tokens = kLargest;
+  shape.past = 1;
+  EXPECT_NE(refusal(shape).find("past 1 and tokens"), std::string::npos) << refusal(shape);
 }
 
 TEST(Shape, HasAStableName) {

@@ -68,6 +68,47 @@ TEST(Weights, HeadOwnsItsColumns) {
   }
 }
 
+// Six query heads on two key heads, whose keys and values are made of a second input.
+Shape grouped(bool bias) {
+  Shape shape = small(bias, 7);
+  shape.heads = 6;
+  shape.kv_heads = 2;
+  shape.d_memory = 3;
+  shape.causal = false;
+  return shape;
+}
+
+TEST(Weights, OfGroupedHeadsComeBackUnchanged) {
+  for (const bool bias : {false, true}) {
+    const Shape shape = grouped(bias);
+    const SplitWeights weights = gaussian_weights(shape, 3);
+    EXPECT_EQ(weights.query.rows, 5);
+    EXPECT_EQ(weights.key.rows, 3);
+    EXPECT_EQ(weights.key.cols, 4);
+    expect_equal(to_split(shape, to_per_head(shape, weights)), weights);
+  }
+}
+
+TEST(Weights, HeadsOfAGroupGetTheColumnsOfTheirKeyHead) {
+  const Shape shape = grouped(true);
+  const SplitWeights weights = gaussian_weights(shape, 3);
+  const PerHeadWeights heads = to_per_head(shape, weights);
+  for (std::int64_t h = 0; h < shape.heads; ++h) {
+    const HeadWeights& head = heads.heads[static_cast<std::size_t>(h)];
+    const std::int64_t key_head = h < 3 ? 0 : 1;
+    for (std::int64_t c = 0; c < 2; ++c) {
+      const std::int64_t column = key_head * 2 + c;
+      EXPECT_EQ(head.query.view().row(4)[c], weights.query.view().row(4)[h * 2 + c]);
+      EXPECT_EQ(head.key_bias[static_cast<std::size_t>(c)],
+                weights.key_bias[static_cast<std::size_t>(column)]);
+      for (std::int64_t r = 0; r < 3; ++r) {
+        EXPECT_EQ(head.key.view().row(r)[c], weights.key.view().row(r)[column]);
+        EXPECT_EQ(head.value.view().row(r)[c], weights.value.view().row(r)[column]);
+      }
+    }
+  }
+}
+
 struct Misfit {
   const char* names;  // must stand in the message
   std::function<void(SplitWeights&)> change;
@@ -97,6 +138,28 @@ TEST(Weights, ThatDoNotFitAreNamed) {
       EXPECT_NE(std::string(error.what()).find(row.names), std::string::npos) << error.what();
     }
     EXPECT_THROW(to_per_head(shape, weights), InvalidArgument) << row.names;
+  }
+}
+
+TEST(Weights, ThatDoNotFitGroupsOrTheSecondInputAreNamed) {
+  const Shape shape = grouped(true);
+  const std::vector<Misfit> table{
+      {"query is 3 x 12;", [](SplitWeights& w) { w.query = Matrix(3, 12); }},
+      {"key is 5 x 4;", [](SplitWeights& w) { w.key = Matrix(5, 4); }},
+      {"needs 3 x 4 (d_memory x kv_heads * head_dim)",
+       [](SplitWeights& w) { w.value = Matrix(3, 12); }},
+      {"key_bias has 12", [](SplitWeights& w) { w.key_bias.resize(12); }},
+      {"query_bias has 4", [](SplitWeights& w) { w.query_bias.resize(4); }},
+  };
+  for (const Misfit& row : table) {
+    SplitWeights weights = gaussian_weights(shape, 3);
+    row.change(weights);
+    try {
+      check_weights(shape, weights);
+      ADD_FAILURE() << "accepted although " << row.names;
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(row.names), std::string::npos) << error.what();
+    }
   }
 }
 

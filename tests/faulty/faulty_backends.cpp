@@ -24,10 +24,13 @@ class FaultyAttention final : public HeadAttention {
  public:
   FaultyAttention(std::unique_ptr<HeadAttention> real, Fault fault, std::size_t held)
       : real_(std::move(real)), fault_(fault), held_(held > 0 ? new char[held] : nullptr) {}
-  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-           const BlockedView& out) override {
-    real_->run(q, k, v, out);
-    if (!held_) fault_(++passes_, out);
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
+                                            std::int64_t capacity) override {
+    return real_->make_store(sequences, capacity);
+  }
+  void run(const AttendCall& call) override {
+    real_->run(call);
+    if (!held_) fault_(++passes_, call.out);
   }
   OperationCosts costs() const override { return real_->costs(); }
 

@@ -3,7 +3,9 @@
 //
 //   headroom-fit-bound [PROGRAMS, default 1400] [FOLDER]
 //
-// Writes the layers and their bounds to FOLDER, for pytorch.py. Takes three minutes.
+// Besides, as many calls with a past, groups of heads, windows, rotary positions, lengths or a
+// second input, in plain float loops instead of the backends. Writes the layers and their bounds to
+// FOLDER, for pytorch.py. Takes three minutes.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -79,19 +81,21 @@ std::vector<float> dropout_factors(const Shape& shape) {
   std::vector<float> factors;
   if (shape.dropout == 0) return factors;
   const DropoutPattern pattern{shape.dropout, shape.dropout_seed};
-  const std::int64_t rows = shape.batch * shape.heads * shape.tokens;
-  factors.resize(static_cast<std::size_t>(rows * shape.tokens));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    pattern.factors(static_cast<std::uint64_t>(row), 0, shape.tokens,
-                    factors.data() + row * shape.tokens);
+  const std::int64_t heads = shape.batch * shape.heads;
+  factors.resize(static_cast<std::size_t>(heads * shape.tokens * shape.tokens));
+  float* to = factors.data();
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t token = 0; token < shape.tokens; ++token, to += shape.tokens) {
+      pattern.factors(dropout_row(head, token), 0, shape.tokens, to);
+    }
   }
   return factors;
 }
 
 void dump(const std::string& folder, std::uint64_t number, const Program& program,
           const reference::Expected& expected) {
-  const Shape& s = program.shape;
-  const SplitWeights& w = program.weights;
+  const Shape& s = program.layer.shape;
+  const SplitWeights& w = program.layer.weights;
   std::ofstream text(fmt::format("{}/{}.json", folder, number));
   text << fmt::format(
       R"({{"data": "{}", "batch": {}, "tokens": {}, "d_in": {}, "d_out": {}, "heads": {}, )"
@@ -100,7 +104,7 @@ void dump(const std::string& folder, std::uint64_t number, const Program& progra
       s.dropout);
   std::ofstream out(fmt::format("{}/{}.bin", folder, number), std::ios::binary);
   for (const auto* values :
-       {&program.x.values, &w.query.values, &w.key.values, &w.value.values, &w.query_bias,
+       {&program.layer.x.values, &w.query.values, &w.key.values, &w.value.values, &w.query_bias,
         &w.key_bias, &w.value_bias, &w.output.values, &w.output_bias}) {
     write(out, *values);
   }
@@ -124,8 +128,8 @@ using PlantedByFault = std::map<test::Fault, Planted>;
 void plant(PlantedByFault& planted, const Program& program, const reference::Expected& expected,
            const std::string& name) {
   constexpr double kShows = 1e-3;
-  for (const test::Fault fault : test::faults_of(program.shape)) {
-    const Matrix y = test::planted(program.shape, program.weights, program.x, fault);
+  for (const test::Fault fault : test::faults_of(program.layer.shape)) {
+    const Matrix y = test::planted(program.layer, fault);
     const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
     const bool single = fault == test::Fault::one_bad_element && result.max_over_rms > kShows;
     if (!single && !(result.nrmse > kShows)) continue;
@@ -138,35 +142,66 @@ void plant(PlantedByFault& planted, const Program& program, const reference::Exp
   }
 }
 
-void run(std::uint64_t programs, const std::string& folder) {
-  constexpr std::int64_t kPlantedTokens = 200;
+reference::Expected expected_of(const Program& program) {
+  const test::Layer& layer = program.layer;
+  return reference::attention(layer.shape, layer.weights, layer.inputs(),
+                              reference::all_rows(layer.shape), allowed_cores());
+}
+
+std::string name_of(std::uint64_t number, const Program& program) {
+  return fmt::format("{}: {} {}", number, program.data, program.layer.shape.id());
+}
+
+struct Findings {
   WorstByName by_backend;
   WorstByName by_data;
   PlantedByFault planted;
-  const std::vector<Rival> all = rivals();
-  for (std::uint64_t number = 0; number < programs; ++number) {
-    const Program program = test::random_program(number);
-    const Shape& shape = program.shape;
-    const reference::Expected expected = reference::attention(
-        shape, program.weights, program.x.view(), reference::all_rows(shape), allowed_cores());
-    if (!folder.empty()) dump(folder, number, program, expected);
-    const std::string name = fmt::format("{}: {} {}", number, program.data, shape.id());
-    for (const Rival& rival : all) {
-      Attention attention(shape, program.weights, rival.options);
-      Matrix y(shape.rows(), shape.output_width());
-      attention.forward(program.x.view(), y.view());
-      const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
-      note(by_backend, rival.name, result.bound_ratio, name);
-      note(by_data, program.data, result.bound_ratio, name);
-    }
-    if (shape.tokens <= kPlantedTokens) plant(planted, program, expected, name);
+};
+
+void run_program(std::uint64_t number, const std::vector<Rival>& rivals, const std::string& folder,
+                 Findings& findings) {
+  constexpr std::int64_t kPlantedTokens = 200;
+  const Program program = test::random_program(number);
+  const Shape& shape = program.layer.shape;
+  const reference::Expected expected = expected_of(program);
+  if (!folder.empty()) dump(folder, number, program, expected);
+  const std::string name = name_of(number, program);
+  for (const Rival& rival : rivals) {
+    Attention attention(shape, program.layer.weights, rival.options);
+    Matrix y(shape.rows(), shape.output_width());
+    attention.forward(program.layer.x.view(), y.view());
+    const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
+    note(findings.by_backend, rival.name, result.bound_ratio, name);
+    note(findings.by_data, program.data, result.bound_ratio, name);
   }
-  for (const WorstByName* worst : {&by_backend, &by_data}) {
+  if (shape.tokens <= kPlantedTokens) plant(findings.planted, program, expected, name);
+}
+
+void run_call(std::uint64_t number, Findings& findings) {
+  const Program program = test::random_call(number);
+  const reference::Expected expected = expected_of(program);
+  const std::string name = name_of(number, program);
+  const Matrix y = test::in_float(program.layer);
+  const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);
+  const bool turned = program.layer.shape.rotary.pairs != Rotary::Pairs::none;
+  note(findings.by_data, "call, " + program.data + (turned ? ", rotary" : ""), result.bound_ratio,
+       name);
+  plant(findings.planted, program, expected, name);
+}
+
+void run(std::uint64_t programs, const std::string& folder) {
+  const std::vector<Rival> all = rivals();
+  Findings findings;
+  for (std::uint64_t number = 0; number < programs; ++number) {
+    run_program(number, all, folder, findings);
+    run_call(number, findings);
+  }
+  for (const WorstByName* worst : {&findings.by_backend, &findings.by_data}) {
     for (const auto& [name, entry] : *worst) {
       fmt::print("{:<27} at most  {:.3f}  {}\n", name, entry.ratio, entry.program);
     }
   }
-  for (const auto& [fault, entry] : planted) {
+  for (const auto& [fault, entry] : findings.planted) {
     fmt::print("{:<27} at least {:.3g}, missed in {} of {}  {}\n", to_string(fault), entry.least,
                entry.missed, entry.layers, entry.program);
   }

@@ -1,11 +1,10 @@
 #include "programs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <random>
-
-#include "headroom/initialise.hpp"
 
 namespace headroom::test {
 namespace {
@@ -50,6 +49,43 @@ Shape random_shape(Draws& draws, std::uint64_t number) {
   return shape;
 }
 
+Rotary random_rotary(Draws& draws) {
+  Rotary rotary;
+  rotary.pairs = draws.one_of({Rotary::Pairs::neighbours, Rotary::Pairs::halves});
+  rotary.base = draws.one_of({100.0, 10000.0, 500000.0});
+  rotary.scale = draws.one_of({1.0, std::pow(10.0, 2 * draws.uniform() - 1)});
+  return rotary;
+}
+
+// Small, so that many can be tried; narrow inputs often, beside which turning a pair counts most.
+Shape random_call_shape(Draws& draws, std::uint64_t number) {
+  Shape shape;
+  shape.tokens = draws.chance(0.3) ? 1 : draws.size(1, 80);
+  shape.batch = draws.size(1, 3);
+  shape.kv_heads = draws.size(1, 4);
+  shape.heads = shape.kv_heads * draws.size(1, 4);
+  shape.d_out = shape.heads * 2 * draws.size(1, 64);
+  shape.d_in = draws.size(1, draws.chance(0.5) ? 6 : 400);
+  shape.causal = draws.chance(0.7);
+  shape.qkv_bias = draws.chance(0.5);
+  shape.d_proj = draws.chance(0.5) ? 0 : draws.size(1, 100);
+  shape.dropout = draws.one_of({0.0, 0.0, 0.1, 0.5});
+  shape.dropout_seed = number;
+  if (draws.chance(0.6)) shape.past = draws.size(1, 300);
+  if (shape.causal && draws.chance(0.4)) shape.window = draws.size(1, 150);
+  if (!shape.causal && draws.chance(0.5)) {
+    shape.d_memory = draws.size(1, 300);
+    shape.memory_tokens = draws.size(1, 150);
+  } else if (draws.chance(0.75)) {
+    shape.rotary = random_rotary(draws);
+  }
+  if (draws.chance(0.7)) return shape;
+  shape.lengths.assign(static_cast<std::size_t>(shape.batch), shape.tokens);
+  for (std::size_t s = 1; s < shape.lengths.size(); ++s)
+    shape.lengths[s] = draws.size(1, shape.tokens);
+  return shape;
+}
+
 void scale(std::vector<float>& values, double factor) {
   for (float& value : values) value *= static_cast<float>(factor);
 }
@@ -71,20 +107,20 @@ void scale_logits(SplitWeights& weights, double factor) {
   scale(weights.key.values, factor);
 }
 
-}  // namespace
-
-Program random_program(std::uint64_t number) {
-  Draws draws(number);
-  const Shape shape = random_shape(draws, number);
-  Program program{"standard", shape, gaussian_weights(shape, number),
-                  gaussian_input(shape, number + 1)};
-  SplitWeights& weights = program.weights;
+// One of seven kinds of data.
+Program make_program(const Shape& shape, std::uint64_t number, Draws& draws) {
+  Program program{"standard", gaussian_layer(shape, number)};
+  SplitWeights& weights = program.layer.weights;
+  const std::array inputs{&program.layer.x, &program.layer.past, &program.layer.memory};
+  const auto scale_inputs = [&](double factor) {
+    for (Matrix* input : inputs) scale(input->values, factor);
+  };
   switch (number % 7) {
     case 0:
       break;
     case 1:
       program.data = "30-fold";
-      scale(program.x.values, 30);
+      scale_inputs(30);
       break;
     case 2:
       program.data = "large logits";
@@ -92,18 +128,20 @@ Program random_program(std::uint64_t number) {
       break;
     case 3:
       program.data = "offset";
-      for (float& value : program.x.values) value += 100.0F;
+      for (Matrix* input : inputs) {
+        for (float& value : input->values) value += 100.0F;
+      }
       scale_logits(weights, 0.01);
       break;
     case 4:
       program.data = "cancelling";
-      pair_up(program.x);
+      for (Matrix* input : inputs) pair_up(*input);
       scale(weights.query.values, draws.one_of({0.01, 1.0}));
       break;
     case 5:
       // All sums grow without cancelling, so partial sums are as large as can be.
       program.data = "positive";
-      make_positive(program.x.values);
+      for (Matrix* input : inputs) make_positive(input->values);
       for (Matrix* matrix : {&weights.query, &weights.key, &weights.value, &weights.output}) {
         make_positive(matrix->values);
       }
@@ -111,10 +149,22 @@ Program random_program(std::uint64_t number) {
       break;
     default:
       program.data = "any scale";
-      scale(program.x.values, std::pow(10.0, 4 * draws.uniform() - 2.5));
+      scale_inputs(std::pow(10.0, 4 * draws.uniform() - 2.5));
       scale_logits(weights, std::pow(10.0, 2 * draws.uniform() - 1));
   }
   return program;
+}
+
+}  // namespace
+
+Program random_program(std::uint64_t number) {
+  Draws draws(number);
+  return make_program(random_shape(draws, number), number, draws);
+}
+
+Program random_call(std::uint64_t number) {
+  Draws draws(number);
+  return make_program(random_call_shape(draws, number), number, draws);
 }
 
 }  // namespace headroom::test

@@ -5,19 +5,19 @@
 #include <cstdint>
 #include <string>
 
-#include "headroom/shape.hpp"
-#include "headroom/weights.hpp"
+#include "support/layer_data.hpp"
 
 namespace headroom::test {
 
 struct Program {
   std::string data;  ///< how the values were made, such as `30-fold`
-  Shape shape;
-  SplitWeights weights;
-  Matrix x;
+  Layer layer;
 };
 
-/// A pure function of the number.
+/// A pure function of the number; equal sequences from their start.
 Program random_program(std::uint64_t number);
+
+/// The same with everything that a call may bring.
+Program random_call(std::uint64_t number);
 
 }  // namespace headroom::test

@@ -33,6 +33,10 @@ Axes axes_of(std::istream& lines) {
     axes.qkv_bias = line.find('b') != std::string::npos;
     axes.no_out_proj = line.find('p') != std::string::npos;
   }
+  for (std::optional<std::string>* axis :
+       {&axes.kv_heads, &axes.window, &axes.past, &axes.lengths, &axes.rotary}) {
+    if (std::getline(lines, line) && !line.empty()) *axis = line;
+  }
   return axes;
 }
 

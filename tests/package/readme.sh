@@ -18,13 +18,20 @@ readme_example() {
   printf '%s\n' "$text"
 }
 
-# readme_project <source> <CMake example> <folder>: the program app.cpp with these CMake lines.
+# readme_project <source> <CMake example> <folder> [<example>]: a program with these CMake lines,
+# app.cpp if none is named.
 readme_project() {
   mkdir -p "$3"
-  readme_example "$1" app.cpp >"$3/app.cpp"
+  readme_example "$1" "${4:-app.cpp}" >"$3/app.cpp"
   {
     printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(app LANGUAGES C CXX)' \
       'add_executable(app app.cpp)'
     readme_example "$1" "$2"
   } >"$3/CMakeLists.txt"
+}
+
+# readme_programs <source>: the names, without .cpp, of examples that print something: what they
+# print is the example <name>.txt.
+readme_programs() {
+  cat "$1"/README.md "$1"/docs/*.md | sed -n 's/^<!-- example: \(.*\)\.txt -->$/\1/p'
 }

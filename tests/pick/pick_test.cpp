@@ -219,9 +219,31 @@ TEST(Pick, NamesTheNearestShapesOfAFolderThatLacksOne) {
     FAIL() << "the shape is not there";
   } catch (const InvalidArgument& error) {
     const std::string message = error.what();
-    EXPECT_NE(message.find("B1_T128_D8_H2, B1_T64_D8_H2, B1_T4_D8_H2;"), std::string::npos)
+    // 4 tokens are nearer than 4096, but few rows are another question.
+    EXPECT_NE(message.find("B1_T128_D8_H2, B1_T64_D8_H2, B1_T4096_D8_H2;"), std::string::npos)
         << message;
   }
+}
+
+TEST(Pick, AnswersPrefillAndDecodeApart) {
+  const auto folder = sample_folder(
+      "results", {with_tokens(timed("naive", 1), 1), with_tokens(timed("xsimd", 3), 1),
+                  with_tokens(timed("naive", 9), 64), with_tokens(timed("xsimd", 2), 64)});
+  const Pick both = pick::pick(folder, {}, {});
+  ASSERT_EQ(both.answers.size(), 2u);
+  EXPECT_EQ(both.answers[0].demand, Demand::prefill);
+  EXPECT_EQ(both.answers[0].configuration.backend, "xsimd");
+  EXPECT_EQ(both.answers[1].configuration.backend, "naive");
+  const std::string text = pick::to_text(both);
+  EXPECT_NE(text.find("\n  prefill  split/xsimd"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  decode   split/naive"), std::string::npos) << text;
+  const auto json = nlohmann::ordered_json::parse(pick::to_json(both));
+  EXPECT_EQ(json["answers"]["decode"]["backend"], "naive");
+
+  const Pick one = pick::pick(folder, {folder.results[0].shape}, {});
+  EXPECT_TRUE(one.answers.empty());
+  EXPECT_EQ(pick::to_text(one).find("prefill"), std::string::npos);
+  EXPECT_FALSE(nlohmann::ordered_json::parse(pick::to_json(one)).contains("answers"));
 }
 
 TEST(Pick, TellsWhoIsToBlameWhereNothingHasATime) {

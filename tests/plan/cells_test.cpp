@@ -9,7 +9,7 @@
 #include "plan/cell.hpp"
 #include "plan/choices.hpp"
 #include "plan/expand.hpp"
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
 namespace {

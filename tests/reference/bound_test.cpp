@@ -15,6 +15,7 @@ namespace {
 
 using test::Definition;
 using test::index;
+using test::Layer;
 using test::make_shape;
 using test::Wide;
 
@@ -23,29 +24,39 @@ constexpr Wide kUnit = 0x1p-24L;
 struct Formula {
   Definition layer;
 
-  Wide dot(std::int64_t i, std::int64_t j, std::int64_t head, bool q_size, bool k_size) const {
+  Wide dot(std::int64_t row, std::int64_t j, std::int64_t head, bool q_size, bool k_size) const {
     const std::int64_t width = layer.shape.head_dim();
+    const std::int64_t sequence = layer.seen(row).sequence;
     Wide sum = 0;
-    for (std::int64_t c = head * width; c < (head + 1) * width; ++c) {
-      sum += std::abs(layer.query(i, c, q_size) * layer.key(j, c, k_size));
+    for (std::int64_t c = 0; c < width; ++c) {
+      sum += std::abs(layer.query(row, head * width + c, q_size) *
+                      layer.key(sequence, j, head, c, k_size));
     }
     return sum / std::sqrt(static_cast<Wide>(width));
   }
 
+  // The d_in of queries, that of keys, and the roundings of turning both to their positions.
+  Wide roundings_of_factors() const {
+    const Shape& shape = layer.shape;
+    const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
+    return static_cast<Wide>(shape.d_in + layer.weights.key.rows + (turned ? 2 * 3 : 0));
+  }
+
   // t_j: by how much exp(s_j) may be off.
   std::vector<Wide> score_errors(std::int64_t row, std::int64_t head) const {
-    const std::int64_t first = layer.first(row);
-    const std::int64_t seen = layer.visible(row);
-    Wide largest = layer.score(row, first, head);
-    for (std::int64_t j = 0; j < seen; ++j) {
-      largest = std::max(largest, layer.score(row, first + j, head));
+    const test::Seen seen = layer.seen(row);
+    std::vector<Wide> scores;
+    for (std::int64_t j = 0; j < seen.keys; ++j) {
+      scores.push_back(layer.score(row, seen.first + j, head));
     }
-    const Wide c1 = 4 + std::sqrt(static_cast<Wide>(2 * layer.shape.d_in + layer.shape.head_dim()));
-    std::vector<Wide> errors(index(seen));
-    for (std::int64_t j = 0; j < seen; ++j) {
-      const Wide logit =
-          (dot(row, first + j, head, true, false) + dot(row, first + j, head, false, true)) / 2;
-      errors[index(j)] = kUnit * (c1 * logit + 3 * (largest - layer.score(row, first + j, head)));
+    const Wide c1 =
+        4 + std::sqrt(roundings_of_factors() + static_cast<Wide>(layer.shape.head_dim()));
+    std::vector<Wide> errors(scores.size());
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const std::int64_t j = seen.first + static_cast<std::int64_t>(i);
+      const Wide logit = (dot(row, j, head, true, false) + dot(row, j, head, false, true)) / 2;
+      const Wide largest = *std::max_element(scores.begin(), scores.end());
+      errors[i] = kUnit * (c1 * logit + 3 * (largest - scores[i]));
     }
     return errors;
   }
@@ -54,7 +65,8 @@ struct Formula {
   std::vector<Wide> key_weights(std::int64_t row, std::int64_t head) const {
     const std::vector<Wide> p = layer.softmax(row, head);
     const std::vector<Wide> t = score_errors(row, head);
-    const Wide c0 = 4 + std::sqrt(static_cast<Wide>(layer.shape.d_in + 8 * layer.visible(row)));
+    const std::int64_t key_input = layer.weights.key.rows;
+    const Wide c0 = 4 + std::sqrt(static_cast<Wide>(key_input + 8 * layer.seen(row).keys));
     Wide mean = 0;
     for (std::size_t k = 0; k < p.size(); ++k) mean += p[k] * t[k];
     std::vector<Wide> result(p.size());
@@ -71,15 +83,18 @@ struct Formula {
   std::vector<Wide> bound(std::int64_t row) const {
     const Shape& shape = layer.shape;
     const Wide c2 = shape.d_proj > 0 ? 4 + 2 * std::sqrt(static_cast<Wide>(shape.d_out)) : 0;
+    const test::Seen seen = layer.seen(row);
     std::vector<Wide> merged(index(shape.d_out));
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const std::vector<Wide> weights = key_weights(row, head);
       const std::vector<Wide> p = layer.softmax(row, head);
       const std::vector<float> kept = layer.dropout(row, head);
-      for (std::int64_t c = head * shape.head_dim(); c < (head + 1) * shape.head_dim(); ++c) {
-        for (std::size_t j = 0; j < p.size(); ++j) {
-          merged[index(c)] += static_cast<Wide>(kept[j]) * (weights[j] + c2 * p[j]) *
-                              layer.value(layer.first(row) + static_cast<std::int64_t>(j), c, true);
+      for (std::int64_t c = 0; c < shape.head_dim(); ++c) {
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          const std::int64_t j = seen.first + static_cast<std::int64_t>(i);
+          merged[index(head * shape.head_dim() + c)] +=
+              static_cast<Wide>(kept[i]) * (weights[i] + c2 * p[i]) *
+              layer.value(seen.sequence, j, head, c, true);
         }
       }
     }
@@ -90,12 +105,11 @@ struct Formula {
 };
 
 TEST(ElementBound, IsItsFormula) {
-  for (const Shape& shape : test::variants()) {
+  for (const Shape& shape : test::all_variants()) {
     SCOPED_TRACE(shape.id());
-    const SplitWeights weights = gaussian_weights(shape, 1);
-    const Matrix x = gaussian_input(shape, 2);
-    const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 2);
-    const Formula formula{{shape, weights, x.view()}};
+    const Layer layer = test::gaussian_layer(shape, 1);
+    const Expected expected = attention(shape, layer.weights, layer.inputs(), all_rows(shape), 2);
+    const Formula formula{Definition(layer)};
     for (std::int64_t row = 0; row < shape.rows(); ++row) {
       const std::vector<Wide> bound = formula.bound(row);
       for (std::size_t c = 0; c < bound.size(); ++c) {
@@ -110,15 +124,14 @@ TEST(ElementBound, IsItsFormula) {
 // Scores that float cannot tell apart: all that is known is that the result lies among the values.
 TEST(ElementBound, SaturatesWhereLogitsAreBeyondFloat) {
   const Shape shape = make_shape(1, 8, 4, 4, 1, 0);
-  const SplitWeights weights = gaussian_weights(shape, 1);
-  Matrix x = gaussian_input(shape, 2);
-  for (float& value : x.values) value *= 1e6F;
-  const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 1);
-  const Definition definition{shape, weights, x.view()};
+  Layer layer = test::gaussian_layer(shape, 1);
+  for (float& value : layer.x.values) value *= 1e6F;
+  const Expected expected = attention(shape, layer.weights, layer.inputs(), all_rows(shape), 1);
+  const Definition definition(layer);
   for (std::int64_t row = 0; row < shape.rows(); ++row) {
     for (std::int64_t c = 0; c < shape.d_out; ++c) {
       Wide sum = 0;
-      for (std::int64_t j = 0; j < shape.tokens; ++j) sum += definition.value(j, c, true);
+      for (std::int64_t j = 0; j < shape.tokens; ++j) sum += definition.value(0, j, 0, c, true);
       ASSERT_GT(expected.bound[index(row * 4 + c)], 0);
       ASSERT_LT(expected.bound[index(row * 4 + c)], static_cast<double>(1.001L * sum));
     }

@@ -13,24 +13,35 @@
 #include "reference/oracle.hpp"
 #include "reference/oracle_cost.hpp"
 #include "support/definition.hpp"
+#include "support/layer_data.hpp"
 
 namespace headroom::reference {
 namespace {
 
 using test::Definition;
+using test::gaussian_layer;
 using test::index;
+using test::Layer;
 using test::make_shape;
 using test::variants;
 using test::Wide;
 
+Expected run_rows(const Layer& layer, const std::vector<std::int64_t>& rows) {
+  return attention(layer.shape, layer.weights, layer.inputs(), rows, 1);
+}
+
+Expected run(const Layer& layer, int threads = 1) {
+  return attention(layer.shape, layer.weights, layer.inputs(), all_rows(layer.shape), threads);
+}
+
 TEST(Oracle, AgreesWithTheDefinitionInLongDouble) {
-  for (const Shape& shape : variants()) {
+  for (const Shape& shape : test::all_variants()) {
     SCOPED_TRACE(shape.id());
-    const SplitWeights weights = gaussian_weights(shape, 1);
-    const Matrix x = gaussian_input(shape, 2);
-    const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 2);
-    const Definition definition{shape, weights, x.view()};
+    const Layer layer = gaussian_layer(shape, 1);
+    const Expected expected = run(layer, 2);
+    const Definition definition(layer);
     ASSERT_EQ(expected.width, shape.output_width());
+    ASSERT_EQ(expected.y.size(), index(shape.rows() * expected.width));
     for (std::int64_t row = 0; row < shape.rows(); ++row) {
       const std::vector<Wide> y = definition.output(definition.context(row), false, 1);
       for (std::size_t c = 0; c < y.size(); ++c) {
@@ -43,26 +54,48 @@ TEST(Oracle, AgreesWithTheDefinitionInLongDouble) {
 
 // ---- Both orders of evaluation.
 
+void expect_both_orders_agree(const Layer& layer, const std::vector<std::int64_t>& rows) {
+  const Expected all = run(layer);
+  for (const std::int64_t row : rows) {
+    const Expected one = run_rows(layer, {row});
+    ASSERT_TRUE(takes_direct_order(layer.shape, all_rows(layer.shape)));
+    ASSERT_FALSE(takes_direct_order(layer.shape, {row}));
+    for (std::int64_t c = 0; c < one.width; ++c) {
+      const std::size_t at = index(row * one.width + c);
+      ASSERT_NEAR(one.y[index(c)], all.y[at], 1e-6 * all.bound[at]);
+      // The factored order has no k, but what bounds it.
+      ASSERT_GE(one.bound[index(c)], all.bound[at] * (1 - 1e-12));
+      ASSERT_LE(one.bound[index(c)], all.bound[at] * 10);
+    }
+  }
+}
+
 TEST(Oracle, BothOrdersAgree) {
   for (Shape shape : variants()) {
     shape.tokens = 67;  // enough that a single row is cheaper without all keys and values
     if (shape.d_in < 7) continue;
     SCOPED_TRACE(shape.id());
-    const SplitWeights weights = gaussian_weights(shape, 1);
-    const Matrix x = gaussian_input(shape, 2);
-    const Expected all = attention(shape, weights, x.view(), all_rows(shape), 1);
-    for (const std::int64_t row : {std::int64_t{0}, std::int64_t{40}, shape.rows() - 1}) {
-      const Expected one = attention(shape, weights, x.view(), {row}, 1);
-      ASSERT_FALSE(direct_is_cheaper(shape, {row}));
-      for (std::int64_t c = 0; c < one.width; ++c) {
-        const std::size_t at = index(row * one.width + c);
-        ASSERT_NEAR(one.y[index(c)], all.y[at], 1e-6 * all.bound[at]);
-        // The factored order has no k, but what bounds it.
-        ASSERT_GE(one.bound[index(c)], all.bound[at] * (1 - 1e-12));
-        ASSERT_LE(one.bound[index(c)], all.bound[at] * 10);
-      }
-    }
+    expect_both_orders_agree(gaussian_layer(shape, 1), {0, 40, shape.rows() - 1});
   }
+}
+
+TEST(Oracle, BothOrdersAgreeForCalls) {
+  for (Shape shape : test::call_variants()) {
+    if (shape.rotary.pairs != Rotary::Pairs::none) continue;
+    (shape.d_memory > 0 ? shape.memory_tokens : shape.past) += 300;
+    if (shape.window > 1) shape.window += 300;
+    if (shape.window == 1) continue;  // a key is all there is
+    SCOPED_TRACE(shape.id());
+    expect_both_orders_agree(gaussian_layer(shape, 1), {0, 1, shape.rows() - 1});
+  }
+}
+
+TEST(Oracle, RotaryPositionsHaveNoFactoredOrder) {
+  Shape shape = make_shape(1, 1, 512, 512, 8, 512);
+  shape.past = 100'000;
+  EXPECT_FALSE(takes_direct_order(shape, {0}));
+  shape.rotary.pairs = Rotary::Pairs::halves;
+  EXPECT_TRUE(takes_direct_order(shape, {0}));
 }
 
 TEST(Oracle, SameBitsForEveryThreadCountAndSelection) {
@@ -106,7 +139,8 @@ TEST(Oracle, ReadsStridedRows) {
   std::vector<float> wide(9 * 8, std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t r = 0; r < 9; ++r) std::copy_n(x.view().row(r), 5, wide.data() + r * 8);
   const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 1);
-  EXPECT_EQ(attention(shape, weights, {wide.data(), 9, 5, 8}, all_rows(shape), 1).y, expected.y);
+  EXPECT_EQ(attention(shape, weights, ConstMatrixView{wide.data(), 9, 5, 8}, all_rows(shape), 1).y,
+            expected.y);
 }
 
 // ---- NaN goes where the definition sends it.
@@ -150,8 +184,8 @@ TEST(Oracle, LargeScoresDoNotOverflow) {
 TEST(Oracle, NoTokensAreNoWork) {
   for (const auto& [batch, tokens] : {std::pair{0, 5}, std::pair{5, 0}}) {
     const Shape shape = make_shape(batch, tokens, 4, 4, 1, 4);
-    const Expected expected =
-        attention(shape, gaussian_weights(shape, 1), {nullptr, 0, 4, 4}, all_rows(shape), 2);
+    const Expected expected = attention(shape, gaussian_weights(shape, 1),
+                                        ConstMatrixView{nullptr, 0, 4, 4}, all_rows(shape), 2);
     EXPECT_TRUE(expected.y.empty());
     EXPECT_TRUE(affordable_rows(shape, 1e9, 1).empty());
   }
@@ -165,9 +199,12 @@ TEST(Oracle, RefusesWhatItCannotRead) {
   EXPECT_THROW(attention(shape, weights, x.view(), {-1}, 1), InvalidArgument);
   EXPECT_THROW(attention(shape, weights, x.view(), {2, 1}, 1), InvalidArgument);
   EXPECT_THROW(attention(shape, weights, x.view(), {1, 1}, 1), InvalidArgument);
-  EXPECT_THROW(attention(shape, weights, {x.values.data(), 3, 4, 4}, {0}, 1), InvalidArgument);
-  EXPECT_THROW(attention(shape, weights, {x.values.data(), 4, 4, 3}, {0}, 1), InvalidArgument);
-  EXPECT_THROW(attention(shape, weights, {nullptr, 4, 4, 4}, {0}, 1), InvalidArgument);
+  EXPECT_THROW(attention(shape, weights, ConstMatrixView{x.values.data(), 3, 4, 4}, {0}, 1),
+               InvalidArgument);
+  EXPECT_THROW(attention(shape, weights, ConstMatrixView{x.values.data(), 4, 4, 3}, {0}, 1),
+               InvalidArgument);
+  EXPECT_THROW(attention(shape, weights, ConstMatrixView{nullptr, 4, 4, 4}, {0}, 1),
+               InvalidArgument);
   EXPECT_THROW(attention(shape, SplitWeights{}, x.view(), {0}, 1), InvalidArgument);
 }
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,37 +20,67 @@ using reference::Comparison;
 using reference::Data;
 
 enum class Values { gaussian, large_logits, thirty_fold, dropped };
+constexpr Values kAllValues[] = {Values::gaussian, Values::large_logits, Values::thirty_fold,
+                                 Values::dropped};
+
+std::string to_string(Values values) {
+  static constexpr const char* kNames[] = {"Gaussian", "LargeLogits", "ThirtyFold", "Dropped"};
+  return kNames[static_cast<int>(values)];
+}
 
 struct Case {
   Values values;
-  bool causal;
-  bool with_projection;
+  std::string name;
+  Shape shape;
 };
 
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  static constexpr const char* kNames[] = {"Gaussian", "LargeLogits", "ThirtyFold", "Dropped"};
-  return std::string(kNames[static_cast<int>(info.param.values)]) +
-         (info.param.causal ? "Causal" : "Unmasked") +
-         (info.param.with_projection ? "Projected" : "Plain");
+// For GoogleTest, which would print the bytes of the object otherwise.
+void PrintTo(const Case& c, std::ostream* out) { *out << to_string(c.values) << c.name; }
+
+std::vector<Case> plain_cases() {
+  std::vector<Case> all;
+  for (const Values values : kAllValues) {
+    for (const bool causal : {true, false}) {
+      for (const bool projection : {true, false}) {
+        Shape shape = plain_shape(96, 128, 4, 32);
+        shape.causal = causal;
+        shape.d_proj = projection ? 64 : 0;
+        const std::string name = causal ? "Causal" : "Unmasked";
+        all.push_back({values, name + (projection ? "Projected" : "Plain"), shape});
+      }
+    }
+  }
+  return all;
 }
 
-std::vector<Case> cases() {
+// Each option of a call, in company.
+std::vector<Case> call_cases() {
   std::vector<Case> all;
-  for (const auto values :
-       {Values::gaussian, Values::large_logits, Values::thirty_fold, Values::dropped}) {
-    for (const bool causal : {true, false}) {
-      for (const bool projection : {true, false}) all.push_back({values, causal, projection});
-    }
+  for (const Values values : kAllValues) {
+    const auto add = [&](const std::string& name, const auto& change) {
+      Shape shape = plain_shape(48, 64, 6, 16);
+      shape.d_proj = 64;
+      shape.batch = 2;
+      change(shape);
+      all.push_back({values, name, shape});
+    };
+    add("Ragged", [](Shape& s) {
+      s.batch = 4, s.lengths = {17, 0, 48, 1}, s.kv_heads = 3, s.past = 30, s.window = 20;
+      s.rotary.pairs = Rotary::Pairs::halves;
+    });
+    add("Window", [](Shape& s) { s.window = 24, s.rotary.pairs = Rotary::Pairs::neighbours; });
+    add("Past", [](Shape& s) { s.past = 30, s.kv_heads = 2; });
+    add("PastUnmasked", [](Shape& s) { s.past = 30, s.kv_heads = 3, s.causal = false; });
+    add("Cross",
+        [](Shape& s) { s.causal = false, s.kv_heads = 2, s.d_memory = 40, s.memory_tokens = 33; });
   }
   return all;
 }
 
 // What verify calls adversarial has logits that are scaled 36-fold.
 Layer layer_of(const Case& c) {
-  Shape shape = plain_shape(96, 128, 4, 32);
-  shape.causal = c.causal;
+  Shape shape = c.shape;
   shape.qkv_bias = true;
-  shape.d_proj = c.with_projection ? 64 : 0;
   if (c.values == Values::dropped) shape.dropout = 0.5;
   Layer layer = gaussian_layer(shape);
   if (c.values == Values::large_logits) {
@@ -56,7 +88,9 @@ Layer layer_of(const Case& c) {
     for (float& w : layer.weights.key.values) w *= 6;
   }
   if (c.values == Values::thirty_fold) {
-    for (float& v : layer.x.values) v *= 30;
+    for (Matrix* input : {&layer.x, &layer.past, &layer.memory}) {
+      for (float& v : input->values) v *= 30;
+    }
   }
   return layer;
 }
@@ -65,7 +99,7 @@ class Planted : public testing::TestWithParam<Case> {
  protected:
   static Comparison compare(const Layer& layer, const reference::Expected& expected, Fault fault,
                             Data data) {
-    const Matrix y = planted(layer.shape, layer.weights, layer.x, fault);
+    const Matrix y = planted(layer, fault);
     return reference::compare(expected, y.view(), data);
   }
 };
@@ -87,7 +121,32 @@ TEST_P(Planted, IsFoundByBothKindsOfLimits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, Planted, testing::ValuesIn(cases()), name_of);
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return to_string(info.param.values) + info.param.name;
+}
+
+// What numerics.md wants of every honest result: a factor of 2 to spare.
+TEST_P(Planted, FloatIsWithinTheElementBound) {
+  const Layer layer = layer_of(GetParam());
+  const Comparison result =
+      reference::compare(oracle(layer), in_float(layer).view(), Data::adversarial);
+  EXPECT_TRUE(result.passed) << result.reason;
+  EXPECT_LE(result.bound_ratio, 0.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, Planted, testing::ValuesIn(plain_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Calls, Planted, testing::ValuesIn(call_cases()), name_of);
+
+// All of them are planted somewhere.
+TEST(PlantedFaults, NoneIsForgotten) {
+  std::set<Fault> planted;
+  for (const auto& cases : {plain_cases(), call_cases()}) {
+    for (const Case& c : cases) {
+      for (const Fault fault : faults_of(layer_of(c).shape)) planted.insert(fault);
+    }
+  }
+  EXPECT_EQ(planted.size(), 20U);
+}
 
 TEST(PlantedElement, IsFoundAmongAMillion) {
   Shape shape = plain_shape(1000, 64, 1, 32);

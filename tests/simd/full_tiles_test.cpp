@@ -64,11 +64,13 @@ TEST_P(FullTiles, AttentionHasTheBitsOfLowOnes) {
     const auto run = [&](const KernelTable& kernels) {
       StreamingAttention attention(kernels, shape, executor_);
       const auto heads = [&](const Matrix& matrix) {
-        return ConstBlockedView{matrix.values.data(), shape.tokens, shape.d_out, 3, 21, 21};
+        return BlockedView{
+            const_cast<float*>(matrix.values.data()), shape.tokens, shape.d_out, 3, 21, 21};
       };
       Matrix y(shape.tokens, shape.d_out);
-      attention.run(executor_, heads(qkv[0]), heads(qkv[1]), heads(qkv[2]),
-                    {y.values.data(), shape.tokens, shape.d_out, 3, 21, 21});
+      const std::vector<Sequence> sequences = sequences_of(shape);
+      attention.run(executor_, {heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), heads(y), sequences},
+                    nullptr);
       return y.values;
     };
     const std::vector<float> found = run(full_tiles::kTable);

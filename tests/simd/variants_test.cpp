@@ -102,8 +102,9 @@ KernelTable claiming() {
     claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
                                                        task.tile_end - task.tile_begin)));
   };
-  table.pack_keys = [](const float*, std::int64_t, std::int64_t tokens, std::int64_t head_dim,
-                       float* panels) { claim(panels, bytes_of(tokens * head_dim)); };
+  table.pack_keys = [](const float*, std::int64_t, std::int64_t, std::int64_t count,
+                       std::int64_t head_dim,
+                       float* panels) { claim(panels, bytes_of(count * head_dim)); };
   return table;
 }
 
@@ -149,7 +150,8 @@ TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
     StreamingAttention attention(kernels, shape, slots);
     std::vector<float> qkv(static_cast<std::size_t>(shape.tokens * shape.d_out));
     const BlockedView all{qkv.data(), shape.tokens, shape.d_out, heads, 5, 5};
-    attention.run(slots, all, all, all, all);
+    const std::vector<Sequence> sequences = sequences_of(shape);
+    attention.run(slots, {all, all, all, all, sequences}, nullptr);
     EXPECT_GT(line_of_slot.size(), 0U);
     EXPECT_EQ(shared_lines, 0) << heads << " heads";
   }
@@ -181,7 +183,8 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   shape.d_in = shape.d_out = kHeads * kHeadDim;
   StreamingAttention attention(kernels, shape, attend);
   attend.most_tasks = 0;
-  attention.run(attend, y, y, y, y);
+  const std::vector<Sequence> sequences = sequences_of(shape);
+  attention.run(attend, {y, y, y, y, sequences}, nullptr);
   EXPECT_GE(attend.most_tasks, kCores);
 }
 

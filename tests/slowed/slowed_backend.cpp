@@ -45,9 +45,12 @@ class SlowedProjection final : public Projection {
 class SlowedAttention final : public HeadAttention {
  public:
   explicit SlowedAttention(std::unique_ptr<HeadAttention> real) : real_(std::move(real)) {}
-  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-           const BlockedView& out) override {
-    slowed([&] { real_->run(q, k, v, out); });
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
+                                            std::int64_t capacity) override {
+    return real_->make_store(sequences, capacity);
+  }
+  void run(const AttendCall& call) override {
+    slowed([&] { real_->run(call); });
   }
   OperationCosts costs() const override { return real_->costs(); }
 

@@ -50,7 +50,7 @@ ExpectedRow expected_row(const AttendProblem& problem, std::int64_t sequence, st
   for (double& weight : weights) sum += weight = std::exp(weight - largest);
   std::vector<float> factors(visible, 1.0f);
   if (s.dropout > 0) {
-    const auto index = static_cast<std::uint64_t>((sequence * s.heads + head) * s.tokens + token);
+    const std::uint64_t index = dropout_row(sequence * s.heads + head, token);
     DropoutPattern{s.dropout, s.dropout_seed}.factors(index, 0, keys, factors.data());
   }
   row.value.assign(static_cast<std::size_t>(s.head_dim()), 0.0);
@@ -87,6 +87,7 @@ Shape attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t h
 
 AttendProblem::AttendProblem(const Shape& shape, HeadLayout layout, std::int64_t padding, Side side)
     : shape_(shape),
+      sequences_(sequences_of(shape)),
       in_(layout, shape.rows(), shape.heads, shape.head_dim(), padding),
       out_(HeadLayout::token_major, shape.rows(), shape.heads, shape.head_dim(), padding),
       q_(in_.size() - padding, side),

@@ -31,6 +31,7 @@ class AttendProblem {
   BlockedView k() const { return in_.view(k_.data()); }
   BlockedView v() const { return in_.view(v_.data()); }
   BlockedView out() const { return out_.view(y_.data()); }
+  AttendCall call() const { return {q(), k(), v(), out(), sequences_}; }
   std::span<float> out_values() const { return y_.values(); }
   std::span<const float> out_row(std::int64_t row, std::int64_t head) const {
     return {out().at(row, head), static_cast<std::size_t>(shape_.head_dim())};
@@ -39,6 +40,7 @@ class AttendProblem {
 
  private:
   Shape shape_;
+  std::vector<Sequence> sequences_;
   Activations in_, out_;
   GuardedBuffer q_, k_, v_, y_;
 };
@@ -53,8 +55,7 @@ class OperationAttend : public OperationTest {
  protected:
   void run(const AttendProblem& problem) const { run(*backend_, problem); }
   static void run(Backend& backend, const AttendProblem& problem) {
-    backend.make_attention(problem.shape())
-        ->run(problem.q(), problem.k(), problem.v(), problem.out());
+    backend.make_attention(problem.shape())->run(problem.call());
   }
   AttendProblem make_problem(const Shape& shape) const {
     return AttendProblem(shape, backend_->head_layout());

@@ -9,6 +9,7 @@
 #include "headroom/dropout.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
+#include "support/layer_data.hpp"
 
 namespace headroom::test {
 
@@ -28,7 +29,7 @@ inline Shape make_shape(std::int64_t batch, std::int64_t tokens, std::int64_t d_
   return shape;
 }
 
-/// Small shapes with every combination of options.
+/// Small shapes with every combination of a plain layer's options.
 inline std::vector<Shape> variants() {
   std::vector<Shape> shapes;
   for (const bool causal : {true, false}) {
@@ -50,77 +51,197 @@ inline std::vector<Shape> variants() {
   return shapes;
 }
 
+/// Small shapes with each of the options of a call and with all of them together.
+inline std::vector<Shape> call_variants() {
+  std::vector<Shape> shapes;
+  const auto add = [&](const auto& change) {
+    for (const bool rich : {false, true}) {
+      Shape shape = make_shape(2, 9, 7, 24, 6, rich ? 5 : 0);
+      shape.qkv_bias = rich;
+      shape.dropout = rich ? 0.3 : 0.0;
+      shape.dropout_seed = 99;
+      change(shape);
+      shapes.push_back(shape);
+    }
+  };
+  const auto lengths = [](Shape& s) { s.batch = 4, s.lengths = {3, 9, 0, 1}; };
+  add([](Shape& s) { s.kv_heads = 2; });
+  add([](Shape& s) { s.kv_heads = 1, s.causal = false; });
+  add([](Shape& s) { s.window = 1; });
+  add([](Shape& s) { s.window = 4; });
+  add([](Shape& s) { s.past = 6; });
+  add([](Shape& s) { s.past = 6, s.tokens = 1; });
+  add([](Shape& s) { s.past = 6, s.causal = false; });
+  add([](Shape& s) { s.past = 6, s.window = 3; });
+  add([](Shape& s) { s.past = 6, s.window = 8; });
+  add([](Shape& s) { s.rotary.pairs = Rotary::Pairs::neighbours; });
+  add([](Shape& s) { s.rotary = {Rotary::Pairs::halves, 500, 0.25}; });
+  add([](Shape& s) { s.rotary = {Rotary::Pairs::neighbours, 500, 1.5}, s.past = 6; });
+  add(lengths);
+  add([&](Shape& s) { lengths(s), s.causal = false; });
+  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 11; });
+  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 0; });
+  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 4, s.past = 3; });
+  add([&](Shape& s) { lengths(s), s.causal = false, s.d_memory = 5, s.memory_tokens = 2; });
+  add([&](Shape& s) {
+    lengths(s), s.kv_heads = 3, s.past = 5, s.window = 7, s.rotary.pairs = Rotary::Pairs::halves;
+  });
+  return shapes;
+}
+
+/// Both.
+inline std::vector<Shape> all_variants() {
+  std::vector<Shape> shapes = variants();
+  for (const Shape& shape : call_variants()) shapes.push_back(shape);
+  return shapes;
+}
+
+/// A row's sequence, where it stands in it, and the keys that it sees.
+struct Seen {
+  std::int64_t sequence = 0;
+  std::int64_t position = 0;
+  std::int64_t first = 0;  ///< key
+  std::int64_t keys = 0;
+};
+
 struct Definition {
   const Shape& shape;
   const SplitWeights& weights;
   ConstMatrixView x;
+  ConstMatrixView past;
+  ConstMatrixView memory;
+
+  explicit Definition(const Layer& layer)
+      : shape(layer.shape),
+        weights(layer.weights),
+        x(layer.x.view()),
+        past(layer.past.view()),
+        memory(layer.memory.view()) {}
+
+  /// Goes through the sequences and keys one by one.
+  Seen seen(std::int64_t row) const {
+    Seen result;
+    while (row >= shape.length(result.sequence)) row -= shape.length(result.sequence++);
+    const bool cross = shape.d_memory > 0;
+    result.position = cross ? row : shape.past + row;
+    result.first = -1;
+    const std::int64_t all =
+        shape.past + (cross ? shape.memory_tokens : shape.length(result.sequence));
+    for (std::int64_t j = 0; j < all; ++j) {
+      if (shape.causal && j > result.position) continue;
+      if (shape.window > 0 && result.position - j >= shape.window) continue;
+      if (result.first < 0) result.first = j;
+      ++result.keys;
+    }
+    return result;
+  }
+
+  /// What key `j` of a sequence is made of.
+  const float* token(std::int64_t sequence, std::int64_t j) const {
+    if (j < shape.past) return past.row(sequence * shape.past + j);
+    if (shape.d_memory > 0) return memory.row(sequence * shape.memory_tokens + j - shape.past);
+    std::int64_t row = j - shape.past;
+    for (std::int64_t s = 0; s < sequence; ++s) row += shape.length(s);
+    return x.row(row);
+  }
 
   // Column c of row * matrix + bias, and the same over absolute values.
-  Wide project(std::int64_t row, const Matrix& matrix, const std::vector<float>& bias,
-               std::int64_t c, bool absolute) const {
+  static Wide project(const float* row, const Matrix& matrix, const std::vector<float>& bias,
+                      std::int64_t c, bool absolute) {
     Wide sum = bias.empty() ? 0 : static_cast<Wide>(bias[index(c)]);
     if (absolute) sum = std::abs(sum);
     for (std::int64_t k = 0; k < matrix.rows; ++k) {
-      const Wide product =
-          static_cast<Wide>(x.row(row)[k]) * static_cast<Wide>(matrix.view().row(k)[c]);
+      const Wide product = static_cast<Wide>(row[k]) * static_cast<Wide>(matrix.view().row(k)[c]);
       sum += absolute ? std::abs(product) : product;
     }
     return sum;
   }
 
-  Wide query(std::int64_t row, std::int64_t c, bool absolute) const {
-    return project(row, weights.query, weights.query_bias, c, absolute);
-  }
-  Wide key(std::int64_t row, std::int64_t c, bool absolute) const {
-    return project(row, weights.key, weights.key_bias, c, absolute);
-  }
-  Wide value(std::int64_t row, std::int64_t c, bool absolute) const {
-    return project(row, weights.value, weights.value_bias, c, absolute);
+  // The same, turned to a position. Column c is one of a pair, whose other one is looked for among
+  // all columns of its head.
+  Wide turned(const float* row, const Matrix& matrix, const std::vector<float>& bias,
+              std::int64_t c, std::int64_t position, bool absolute) const {
+    const Wide here = project(row, matrix, bias, c, absolute);
+    if (shape.rotary.pairs == Rotary::Pairs::none) return here;
+    const std::int64_t width = shape.head_dim();
+    const std::int64_t in_head = c % width;
+    const bool neighbours = shape.rotary.pairs == Rotary::Pairs::neighbours;
+    const std::int64_t pair = neighbours ? in_head / 2 : in_head % (width / 2);
+    const bool second = neighbours ? in_head % 2 == 1 : in_head >= width / 2;
+    const std::int64_t other = c + (second ? -1 : 1) * (neighbours ? 1 : width / 2);
+    const Wide angle = static_cast<Wide>(position) * static_cast<Wide>(shape.rotary.scale) *
+                       std::pow(static_cast<Wide>(shape.rotary.base),
+                                -2 * static_cast<Wide>(pair) / static_cast<Wide>(width));
+    const Wide there = project(row, matrix, bias, other, absolute);
+    if (absolute) return std::abs(std::cos(angle)) * here + std::abs(std::sin(angle)) * there;
+    return std::cos(angle) * here + (second ? 1 : -1) * std::sin(angle) * there;
   }
 
-  Wide score(std::int64_t i, std::int64_t j, std::int64_t head) const {
+  Wide query(std::int64_t row, std::int64_t c, bool absolute) const {
+    return turned(x.row(row), weights.query, weights.query_bias, c, seen(row).position, absolute);
+  }
+  /// @param head of the query, here and below
+  Wide key(std::int64_t sequence, std::int64_t j, std::int64_t head, std::int64_t c,
+           bool absolute) const {
+    return turned(token(sequence, j), weights.key, weights.key_bias, key_head(head) + c, j,
+                  absolute);
+  }
+  Wide value(std::int64_t sequence, std::int64_t j, std::int64_t head, std::int64_t c,
+             bool absolute) const {
+    return project(token(sequence, j), weights.value, weights.value_bias, key_head(head) + c,
+                   absolute);
+  }
+  // First column of the key head: heads take turns, each key head serving its group.
+  std::int64_t key_head(std::int64_t head) const {
+    std::int64_t number = 0;
+    for (std::int64_t served = shape.heads / shape.key_heads(); served <= head; ++number) {
+      served += shape.heads / shape.key_heads();
+    }
+    return number * shape.head_dim();
+  }
+
+  Wide score(std::int64_t row, std::int64_t j, std::int64_t head) const {
     Wide sum = 0;
-    for (std::int64_t c = head * shape.head_dim(); c < (head + 1) * shape.head_dim(); ++c) {
-      sum += query(i, c, false) * key(j, c, false);
+    for (std::int64_t c = 0; c < shape.head_dim(); ++c) {
+      sum += query(row, head * shape.head_dim() + c, false) *
+             key(seen(row).sequence, j, head, c, false);
     }
     return sum / std::sqrt(static_cast<Wide>(shape.head_dim()));
   }
 
-  std::int64_t first(std::int64_t row) const { return row / shape.tokens * shape.tokens; }
-  std::int64_t visible(std::int64_t row) const {
-    return shape.causal ? row - first(row) + 1 : shape.tokens;
-  }
-
-  // Softmax of a row over the tokens that it sees.
+  // Softmax of a row over the keys that it sees.
   std::vector<Wide> softmax(std::int64_t row, std::int64_t head) const {
-    std::vector<Wide> p(index(visible(row)));
+    const Seen place = seen(row);
+    std::vector<Wide> p(index(place.keys));
     Wide sum = 0;
     for (std::size_t j = 0; j < p.size(); ++j) {
-      sum += p[j] = std::exp(score(row, first(row) + static_cast<std::int64_t>(j), head));
+      sum += p[j] = std::exp(score(row, place.first + static_cast<std::int64_t>(j), head));
     }
     for (Wide& weight : p) weight /= sum;
     return p;
   }
 
   std::vector<float> dropout(std::int64_t row, std::int64_t head) const {
-    std::vector<float> factors(index(visible(row)));
-    const auto row_index =
-        (row / shape.tokens * shape.heads + head) * shape.tokens + row - first(row);
-    DropoutPattern{shape.dropout, shape.dropout_seed}.factors(static_cast<std::uint64_t>(row_index),
-                                                              0, visible(row), factors.data());
+    const Seen place = seen(row);
+    std::vector<float> factors(index(place.keys));
+    DropoutPattern{shape.dropout, shape.dropout_seed}.factors(
+        dropout_row(place.sequence * shape.heads + head, place.position), place.first, place.keys,
+        factors.data());
     return factors;
   }
 
   // The merged row before the output projection.
   std::vector<Wide> context(std::int64_t row) const {
+    const Seen place = seen(row);
     std::vector<Wide> merged(index(shape.d_out));
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const std::vector<Wide> p = softmax(row, head);
       const std::vector<float> factors = dropout(row, head);
-      for (std::int64_t c = head * shape.head_dim(); c < (head + 1) * shape.head_dim(); ++c) {
+      for (std::int64_t c = 0; c < shape.head_dim(); ++c) {
         for (std::size_t j = 0; j < p.size(); ++j) {
-          merged[index(c)] += static_cast<Wide>(factors[j]) * p[j] *
-                              value(first(row) + static_cast<std::int64_t>(j), c, false);
+          merged[index(head * shape.head_dim() + c)] +=
+              static_cast<Wide>(factors[j]) * p[j] *
+              value(place.sequence, place.first + static_cast<std::int64_t>(j), head, c, false);
         }
       }
     }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+
+#include "support/json_matrix.hpp"
 
 namespace headroom::test {
 namespace {
@@ -12,25 +12,12 @@ namespace {
 using Json = nlohmann::json;
 
 const Json& example_json(const std::string& name) {
-  static const Json file = [] {
-    const std::string path = HEADROOM_TEST_DATA "/attention_examples.json";
-    std::ifstream in(path);
-    if (!in) throw std::runtime_error("cannot read " + path);
-    return Json::parse(in);
-  }();
+  static const Json file = read_data("attention_examples.json");
   return file.at("cases").at(name);
 }
 
-Matrix to_matrix(const Json& tensor) {
-  const auto cols = tensor.at("shape").back().get<std::int64_t>();
-  const auto count = static_cast<std::int64_t>(tensor.at("data").size());
-  Matrix matrix(count / cols, cols);
-  matrix.values = tensor.at("data").get<std::vector<float>>();
-  return matrix;
-}
-
 std::vector<float> optional_bias(const Json& example, const std::string& name) {
-  return example.contains(name) ? to_matrix(example.at(name)).values : std::vector<float>{};
+  return optional_matrix(example, name).values;
 }
 
 // Batch, tokens and widths of the input, which may lack the batch dimension.

@@ -86,10 +86,6 @@ void LayerTest::SetUp() {
   if (!GetParam().skip_reason.empty()) GTEST_SKIP() << GetParam().skip_reason;
 }
 
-Layer gaussian_layer(const Shape& shape, std::uint64_t seed) {
-  return {shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1)};
-}
-
 Matrix run(const LayerCase& layer_case, const Layer& layer, int threads) {
   Attention attention(layer.shape, layer.weights, layer_case.options(threads));
   Matrix y(layer.shape.rows(), layer.shape.output_width());
@@ -98,7 +94,7 @@ Matrix run(const LayerCase& layer_case, const Layer& layer, int threads) {
 }
 
 reference::Expected oracle(const Layer& layer) {
-  return reference::attention(layer.shape, layer.weights, layer.x.view(),
+  return reference::attention(layer.shape, layer.weights, layer.inputs(),
                               reference::all_rows(layer.shape), 1);
 }
 

@@ -11,6 +11,7 @@
 
 #include "headroom/headroom.hpp"
 #include "reference/comparator.hpp"
+#include "support/layer_data.hpp"
 
 namespace headroom::test {
 
@@ -45,16 +46,6 @@ class LayerTest : public testing::TestWithParam<LayerCase> {
  protected:
   void SetUp() override;
 };
-
-/// A layer with its weights and input.
-struct Layer {
-  Shape shape;
-  SplitWeights weights;
-  Matrix x;
-};
-
-/// Gaussian weights and input: the standard data of numerics.md.
-Layer gaussian_layer(const Shape& shape, std::uint64_t seed = 7);
 
 /// A new `Attention`, run once.
 Matrix run(const LayerCase& layer_case, const Layer& layer, int threads = 0);

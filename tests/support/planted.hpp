@@ -7,6 +7,7 @@
 
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
+#include "support/layer_data.hpp"
 
 namespace headroom::test {
 
@@ -24,7 +25,14 @@ enum class Fault {
   query_bias_left_out,
   value_bias_left_out,
   output_bias_left_out,
-  value_of_another_token,  ///< the middle token has its neighbour's V
+  value_of_another_token,  ///< the middle key that the last row sees has its neighbour's V
+  window_one_key_more,
+  window_one_key_fewer,
+  key_head_of_another_group,  ///< heads take key heads in turn instead of in groups
+  rotary_other_pairs,         ///< the other of the two layouts
+  rotary_from_the_call,       ///< positions of x do not count what came before
+  past_off_by_one,            ///< the mask stands one key too far to the left
+  sequences_leak,             ///< each sequence also sees the last key of the one before
 };
 
 std::string_view to_string(Fault fault);
@@ -32,6 +40,10 @@ std::string_view to_string(Fault fault);
 /// The faults that can show in a shape, except `none`.
 std::vector<Fault> faults_of(const Shape& shape);
 
-Matrix planted(const Shape& shape, const SplitWeights& weights, const Matrix& x, Fault fault);
+Matrix planted(const Layer& layer, Fault fault);
+
+/// The right layer in float, each sum from its first term to its last: as far from exact as an
+/// honest result gets.
+Matrix in_float(const Layer& layer);
 
 }  // namespace headroom::test

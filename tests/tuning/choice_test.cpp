@@ -89,17 +89,50 @@ TEST(Predict, HearsBothSidesOfAShapeInTheMiddle) {
 }
 
 TEST(Predict, FollowsTheTrendFromAFarShapeToTheNearest) {
-  // tbb is the faster one at 16 tokens, next to the 8 that are wanted, but loses so much on the way
-  // to 2 that it has to be slower at 8 already. The weighted mean alone would take it.
-  const auto file =
-      file_of({{tuned_shape(2), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 20)}},
-               {tuned_shape(16), {candidate("xsimd", kSplit, 1.35), candidate("tbb", kSplit, 1)}}});
+  // tbb is the faster one at 256 tokens, next to the 128 that are wanted, but loses so much on the
+  // way to 32 that it has to be slower at 128 already. The weighted mean alone would take it.
+  const auto file = file_of(
+      {{tuned_shape(32), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 20)}},
+       {tuned_shape(256), {candidate("xsimd", kSplit, 1.35), candidate("tbb", kSplit, 1)}}});
   const auto pick_at = [&](std::int64_t tokens) {
     return predict(file, request_for(tuned_shape(tokens), {"xsimd", "tbb"})).best->backend;
   };
-  EXPECT_EQ(pick_at(2), "xsimd");
-  EXPECT_EQ(pick_at(8), "xsimd");
-  EXPECT_EQ(pick_at(16), "tbb");
+  EXPECT_EQ(pick_at(32), "xsimd");
+  EXPECT_EQ(pick_at(128), "xsimd");
+  EXPECT_EQ(pick_at(256), "tbb");
+}
+
+Shape after(std::int64_t past) {
+  Shape shape = tuned_shape(1);
+  shape.past = past;
+  return shape;
+}
+
+TEST(Distance, CountsThePastAsKeysAndGroupsAsHeads) {
+  EXPECT_DOUBLE_EQ(tuning::distance(after(127), after(2047)), 2);
+  Shape window = after(2047);
+  window.window = 128;
+  EXPECT_DOUBLE_EQ(tuning::distance(after(127), window), 0) << "what no row sees costs nothing";
+  Shape groups = after(127);
+  groups.kv_heads = 1;
+  EXPECT_DOUBLE_EQ(tuning::distance(after(127), groups), 1);
+}
+
+TEST(Predict, AnswersPromptAndStepsApart) {
+  const auto file =
+      file_of({{tuned_shape(16), {candidate("xsimd", kSplit, 2), candidate("tbb", kSplit, 1)}},
+               {after(1023), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 2)}}});
+  const auto best = [&](const Shape& shape) {
+    const auto found = predict(file, request_for(shape, {"xsimd", "tbb"}));
+    return found.best ? found.best->backend : found.why_not;
+  };
+  Shape wanted = after(60);
+  wanted.tokens = 4;
+  EXPECT_LT(tuning::distance(wanted, tuned_shape(16)), tuning::distance(wanted, after(1023)));
+  EXPECT_EQ(best(wanted), "xsimd") << "a step after it is the nearer question";
+  EXPECT_EQ(best(tuned_shape(16)), "tbb");
+  EXPECT_GT(tuning::distance(tuned_shape(4), after(1023)), tuning::kFarthest);
+  EXPECT_EQ(best(tuned_shape(4)), "tbb") << "no step is near enough";
 }
 
 TEST(Predict, PassesOverWhatCannotRun) {

@@ -22,6 +22,8 @@ struct BlockSize {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t head_dim = 0;
+
+  bool operator==(const BlockSize&) const = default;
 };
 
 /// Scores, softmax in place, weighted values: for `queries` rows over the first `keys` keys.

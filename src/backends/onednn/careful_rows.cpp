@@ -23,30 +23,30 @@ bool all_finite(const float* values, std::int64_t count) {
   return (any & 0x80000000u) == 0;
 }
 
-void careful_weights(const HeadSource& head, std::int64_t row, std::int64_t keys, float scale,
-                     float* weights) {
-  const float* query = head.query + row * head.query_stride;
+void careful_weights(const float* query, const float* keys, std::int64_t count,
+                     std::int64_t head_dim, float scale, float* weights) {
   float largest = -INFINITY;
-  for (std::int64_t j = 0; j < keys; ++j) {
-    const float* key = head.keys + j * head.key_stride;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float* key = keys + j * head_dim;
     float score = 0.0f;
-    for (std::int64_t d = 0; d < head.head_dim; ++d) score += query[d] * key[d];
+    for (std::int64_t d = 0; d < head_dim; ++d) score += query[d] * key[d];
     weights[j] = score * scale;
     if (weights[j] > largest) largest = weights[j];
   }
   float sum = 0.0f;
-  for (std::int64_t j = 0; j < keys; ++j) {
+  for (std::int64_t j = 0; j < count; ++j) {
     weights[j] = std::exp(weights[j] - largest);
     sum += weights[j];
   }
-  for (std::int64_t j = 0; j < keys; ++j) weights[j] /= sum;
+  for (std::int64_t j = 0; j < count; ++j) weights[j] /= sum;
 }
 
-void careful_values(const HeadSource& head, std::int64_t keys, const float* weights, float* out) {
-  for (std::int64_t d = 0; d < head.head_dim; ++d) out[d] = 0.0f;
-  for (std::int64_t j = 0; j < keys; ++j) {
-    const float* value = head.values + j * head.value_stride;
-    for (std::int64_t d = 0; d < head.head_dim; ++d) out[d] += weights[j] * value[d];
+void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,
+                    const float* weights, float* out) {
+  for (std::int64_t d = 0; d < head_dim; ++d) out[d] = 0.0f;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float* value = values + j * head_dim;
+    for (std::int64_t d = 0; d < head_dim; ++d) out[d] += weights[j] * value[d];
   }
 }
 

@@ -15,23 +15,13 @@ void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t row
 /// True if no value is NaN or Inf.
 bool all_finite(const float* values, std::int64_t count);
 
-/// Query, key and value of one head of one sequence, as given by the caller.
-struct HeadSource {
-  const float* query;
-  const float* keys;
-  const float* values;
-  std::int64_t query_stride;
-  std::int64_t key_stride;
-  std::int64_t value_stride;
-  std::int64_t head_dim;
-};
+/// Attention weights of one query over dense keys: `softmax(q k^T * scale)`.
+void careful_weights(const float* query, const float* keys, std::int64_t count,
+                     std::int64_t head_dim, float scale, float* weights);
 
-/// Attention weights of one query row over the first `keys` keys: `softmax(q k^T * scale)`.
-void careful_weights(const HeadSource& head, std::int64_t row, std::int64_t keys, float scale,
-                     float* weights);
-
-/// `out = weights V` for one row.
-void careful_values(const HeadSource& head, std::int64_t keys, const float* weights, float* out);
+/// `out = weights V` for one row, over dense values.
+void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,
+                    const float* weights, float* out);
 
 template <class Report>
 void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t rows,

@@ -4,239 +4,342 @@
 #include <cmath>
 #include <limits>
 
+#include "core/rounding.hpp"
+
 namespace headroom::onednn {
 namespace {
+
+// Keys of a cache are rounded up to this, so that a step seldom needs a new size.
+constexpr std::int64_t kKeyStep = 64;
 
 // More rows make longer products; fewer rows waste less above the diagonal. A quarter of the
 // sequence balances the two. The scores of a block should stay within half of a 2 MiB L2, and those
 // of all threads within 64 MiB however long the sequence is.
-std::int64_t choose_block_rows(std::int64_t tokens, int threads) {
+std::int64_t choose_block_rows(std::int64_t all_rows, std::int64_t keys, int threads) {
   constexpr std::int64_t kCacheFloats = (1 << 20) / 4;
   constexpr std::int64_t kAllFloats = (std::int64_t{64} << 20) / 4;
-  std::int64_t rows = std::clamp<std::int64_t>((tokens / 4 + 63) / 64 * 64, 64, 256);
-  while (rows > 128 && rows * tokens > kCacheFloats) rows /= 2;
-  while (rows > 16 && rows * tokens * threads > kAllFloats) rows /= 2;
-  return std::min(rows, std::max<std::int64_t>(tokens, 1));
+  std::int64_t rows = std::clamp<std::int64_t>(round_up(keys / 4, 64), 64, 256);
+  while (rows > 128 && rows * keys > kCacheFloats) rows /= 2;
+  while (rows > 16 && rows * keys * threads > kAllFloats) rows /= 2;
+  return std::min(rows, std::max<std::int64_t>(all_rows, 1));
 }
 
 // Call overhead dominates short sequences, so one call covers several heads: as many as fit their
 // scores in the cache and leave every thread a group. A divisor of all heads, so that one size
 // serves every group.
-std::int64_t choose_group(const Shape& shape, std::int64_t blocks, int threads) {
-  if (blocks != 1) return 1;
+std::int64_t choose_members(std::int64_t heads, std::int64_t tokens, std::int64_t most,
+                            int threads) {
   constexpr std::int64_t kCacheFloats = (256 << 10) / 4;
-  const std::int64_t heads = shape.batch * shape.heads;
-  const std::int64_t fitting =
-      kCacheFloats / std::max<std::int64_t>(shape.tokens * shape.tokens, 1);
-  std::int64_t group =
-      std::clamp<std::int64_t>(heads / threads, 1, std::max<std::int64_t>(fitting, 1));
-  while (heads % group != 0) --group;
-  return group;
+  const std::int64_t fitting = kCacheFloats / std::max<std::int64_t>(tokens * tokens, 1);
+  std::int64_t members = std::clamp<std::int64_t>(
+      heads / threads, 1, std::max<std::int64_t>(std::min(fitting, most), 1));
+  while (heads % members != 0) --members;
+  return members;
+}
+
+// The largest call of a shape.
+std::vector<Sequence> largest_call(const Shape& shape) {
+  std::vector<Sequence> sequences = sequences_of(shape);
+  if (shape.d_memory == 0) return sequences;
+  for (Sequence& sequence : sequences) {
+    sequence.first_key = sequence.number * shape.memory_tokens;
+    sequence.new_keys = shape.memory_tokens;
+  }
+  return sequences;
+}
+
+bool are_alike(std::span<const Sequence> sequences) {
+  return std::all_of(sequences.begin(), sequences.end(), [&](const Sequence& s) {
+    return s.rows == sequences.front().rows && s.keys() == sequences.front().keys();
+  });
 }
 
 }  // namespace
 
 OnednnAttention::OnednnAttention(int threads, const Shape& shape)
-    : threads_(worthwhile_threads(threads, shape.flops().attention)),
+    : threads_(threads),
       shape_(shape),
-      heads_(shape.batch * shape.heads),
-      block_rows_(choose_block_rows(shape.tokens, threads_)),
-      blocks_((shape.tokens + block_rows_ - 1) / block_rows_),
-      group_(choose_group(shape, blocks_, threads_)),
-      scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))),
-      keys_(shape.rows() * shape.d_out),
-      values_(shape.rows() * shape.d_out),
-      first_special_key_(static_cast<std::size_t>(heads_), 0) {
+      group_(shape.heads / shape.key_heads()),
+      scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))) {
+  const bool cross = shape.d_memory > 0;
+  const std::int64_t keys = cross ? shape.memory_tokens : shape.tokens;
+  const std::int64_t all_keys = cross ? shape.memory_rows() : shape.rows();
+  const std::int64_t rows = shape.tokens * group_;
+  const int slots = worthwhile_threads(threads, shape.flops().attention);
+  block_rows_ = choose_block_rows(rows, keys, slots);
+  heads_ =
+      DenseHeads(shape.batch * shape.key_heads(), all_keys * shape.key_heads(), shape.head_dim());
+  rotary_ = RotaryTable(shape.rotary, shape.head_dim(), keys);
+  const std::int64_t most_members =
+      rows > block_rows_ ? 1
+                         : choose_members(shape.batch * shape.key_heads(), shape.tokens,
+                                          shape.batch * shape.key_heads(), slots);
+  const std::int64_t slot_rows = block_rows_ * most_members;
+  space_ =
+      BlockWorkspace(slots, slot_rows, slot_rows * keys, keys, shape.head_dim(), shape.dropout > 0);
+  slot_rows_ = slot_rows;
+  const std::vector<Sequence> sequences = largest_call(shape);
+  AttendCall call;
+  call.sequences = sequences;
+  if (shape.rows() > 0 && keys > 0) plan(call, {heads_, space_, rotary_, nullptr});
+}
+
+std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequences,
+                                                           std::int64_t capacity) {
+  auto store = std::make_unique<OnednnStore>();
+  store->capacity = round_up(capacity, kKeyStep);
+  const std::int64_t heads = sequences * shape_.key_heads();
+  store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim());
+  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  store->block_rows = choose_block_rows(shape_.tokens * group_, store->capacity, threads_);
+  store->space = BlockWorkspace(threads_, store->block_rows, store->block_rows * store->capacity,
+                                store->capacity, shape_.head_dim(), shape_.dropout > 0);
+  return store;
+}
+
+OnednnAttention::SeenKeys OnednnAttention::seen_keys(const Sequence& sequence,
+                                                     std::int64_t row) const {
+  if (!shape_.causal) return {0, sequence.keys()};
+  const std::int64_t end = sequence.position + row / group_ + 1;
+  return {shape_.window > 0 ? std::max<std::int64_t>(end - shape_.window, 0) : 0, end};
+}
+
+std::int64_t OnednnAttention::padded_keys(std::int64_t keys, const Space& space) const {
+  return space.store == nullptr ? keys : round_up(keys, kKeyStep);
+}
+
+void OnednnAttention::plan(const AttendCall& call, const Space& space) {
   // Tasks are blocks, each on one thread, so the primitives are made for one thread.
-  const ThreadCount count(1);
-  make_sizes();
-  make_slots();
-}
-
-// Causal blocks stop at their last row's own key, so each has its own size; without a mask all
-// blocks but perhaps the last are equal.
-void OnednnAttention::make_sizes() {
-  for (std::int64_t block = 0; block < blocks_; ++block) {
-    const std::int64_t first = block * block_rows_;
-    const std::int64_t rows = std::min(block_rows_, shape_.tokens - first);
-    const bool alike = !shape_.causal && !sizes_.empty() && sizes_.back().queries() == rows;
-    if (alike) continue;
-    const std::int64_t keys = shape_.causal ? first + rows : shape_.tokens;
-    sizes_.emplace_back(device_, BlockSize{group_, rows, keys, shape_.head_dim()});
+  const ThreadCount one(1);
+  space.blocks.begin_call();
+  blocks_.clear();
+  first_tasks_.clear();
+  first_rows_.clear();
+  std::int64_t first_row = 0;
+  for (const Sequence& sequence : call.sequences) {
+    first_rows_.push_back(first_row);
+    first_row += sequence.new_keys * shape_.key_heads();
   }
+  const auto count = static_cast<std::int64_t>(call.sequences.size());
+  if (space.store == nullptr && are_alike(call.sequences)) {
+    plan_sequences(call, 0, count, space);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) plan_sequences(call, i, 1, space);
+  }
+  std::int64_t tasks = 0;
+  for (const Block& block : blocks_) {
+    first_tasks_.push_back(tasks);
+    tasks += block.pairs / block.members;
+  }
+  first_tasks_.push_back(tasks);
 }
 
-std::size_t OnednnAttention::size_of_block(std::int64_t block) const {
-  if (shape_.causal) return static_cast<std::size_t>(block);
-  return block + 1 == blocks_ ? sizes_.size() - 1 : 0;
-}
-
-void OnednnAttention::make_slots() {
-  std::int64_t scratch = 0;
-  for (const BlockPrimitives& size : sizes_) scratch = std::max(scratch, size.scratch_floats());
-  for (int i = 0; i < threads_; ++i) {
-    Slot& slot = slots_.emplace_back();
-    slot.query = AlignedBuffer(group_ * block_rows_ * shape_.head_dim());
-    slot.scores = AlignedBuffer(group_ * block_rows_ * shape_.tokens);
-    slot.context = AlignedBuffer(group_ * block_rows_ * shape_.head_dim());
-    slot.scratch = AlignedBuffer(scratch);
-    if (shape_.dropout > 0) slot.factors = AlignedBuffer(shape_.tokens);
-    slot.careful.resize(static_cast<std::size_t>(group_ * block_rows_));
-    const BlockBuffers buffers{slot.query.data(), slot.scores.data(), slot.context.data(),
-                               slot.scratch.data()};
-    for (const BlockPrimitives& size : sizes_) {
-      slot.bindings.emplace_back(size, device_.engine, buffers);
+// Last blocks first: they see the most keys, and short tasks at the end balance the load.
+void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
+                                     const Space& space) {
+  const Sequence& sequence = call.sequences[static_cast<std::size_t>(first)];
+  const std::int64_t rows = sequence.rows * group_;
+  const std::int64_t most = space.store == nullptr ? block_rows_ : space.store->block_rows;
+  const std::int64_t pairs = count * shape_.key_heads();
+  std::int64_t members = 1;
+  if (space.store == nullptr && group_ == 1 && rows > 0 && rows <= most) {
+    members = choose_members(pairs, sequence.rows, slot_rows_ / rows, space.blocks.slots());
+    // Keys that lie one after the other must fill the room between them.
+    while (members > 1 && members * rows * sequence.keys() > space.blocks.score_floats()) {
+      do --members;
+      while (pairs % members != 0);
     }
   }
+  for (std::int64_t row = (rows - 1) / most * most; row >= 0; row -= most) {
+    if (rows == 0) break;
+    Block block{first, pairs, members, row, std::min(most, rows - row), 0, 0, nullptr};
+    const SeenKeys of_last = seen_keys(sequence, row + block.rows - 1);
+    block.first_key = seen_keys(sequence, row).begin / kKeyStep * kKeyStep;
+    block.keys = padded_keys(of_last.end, space) - block.first_key;
+    block.size = &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim()});
+    if (provenance_.empty()) provenance_ = block.size->primitives.provenance();
+    blocks_.push_back(block);
+  }
 }
 
-void OnednnAttention::run(const ConstBlockedView& q, const ConstBlockedView& k,
-                          const ConstBlockedView& v, const BlockedView& out) {
-  const Views views{q, k, v, out};
-  const ThreadCount count(threads_);
-  parallel_for(threads_, heads_, [&](std::int64_t head, int) { pack_head(views, head); });
-  // Last blocks first: they see the most keys, and short tasks at the end balance the load.
-  const std::int64_t groups = heads_ / group_;
-  parallel_for(threads_, groups * blocks_, [&](std::int64_t task, int slot) {
-    run_block(views, task % groups * group_, blocks_ - 1 - task / groups,
-              slots_[static_cast<std::size_t>(slot)]);
+OnednnAttention::Member OnednnAttention::member_of(const AttendCall& call, const Space& space,
+                                                   const Block& block, std::int64_t pair) const {
+  const std::int64_t key_heads = shape_.key_heads();
+  const std::int64_t index = block.first_sequence + pair / key_heads;
+  Member member;
+  member.sequence = &call.sequences[static_cast<std::size_t>(index)];
+  member.key_head = pair % key_heads;
+  if (space.store != nullptr) {
+    member.head = member.sequence->number * key_heads + member.key_head;
+    member.first_row = member.head * space.store->capacity;
+  } else {
+    member.head = index * key_heads + member.key_head;
+    member.first_row =
+        first_rows_[static_cast<std::size_t>(index)] + member.key_head * member.sequence->new_keys;
+  }
+  member.row = block.row;
+  member.rows = block.rows;
+  member.first_key = block.first_key;
+  member.keys = block.keys;
+  return member;
+}
+
+void OnednnAttention::run(const AttendCall& call) {
+  auto* store = static_cast<OnednnStore*>(call.store);
+  const Space space = store == nullptr ? Space{heads_, space_, rotary_, nullptr}
+                                       : Space{store->heads, store->space, store->rotary, store};
+  with_bad_alloc([&] { plan(call, space); });
+  double flops = 0;
+  for (const Block& block : blocks_) {
+    flops += 4.0 * static_cast<double>(block.pairs * block.rows) *
+             static_cast<double>(block.keys * shape_.head_dim());
+  }
+  const int threads = std::min(worthwhile_threads(threads_, flops), space.blocks.slots());
+  const ThreadCount count(threads);
+  const auto pairs = static_cast<std::int64_t>(call.sequences.size()) * shape_.key_heads();
+  if (store == nullptr) heads_.expect(pairs);
+  parallel_for(threads, pairs, [&](std::int64_t pair, int) { append(call, space, pair); });
+  parallel_for(threads, first_tasks_.back(), [&](std::int64_t task, int slot) {
+    const auto after = std::upper_bound(first_tasks_.begin(), first_tasks_.end(), task);
+    const auto index = static_cast<std::size_t>(after - first_tasks_.begin()) - 1;
+    const Block& block = blocks_[index];
+    run_block(call, space, block, (task - first_tasks_[index]) * block.members, slot);
   });
 }
 
 // oneDNN's fast kernels need dense rows, so each head's keys and values are copied together; the
 // copy also looks for NaN and Inf.
-void OnednnAttention::pack_head(const Views& views, std::int64_t head_index) {
-  const std::int64_t first_row = head_index / shape_.heads * shape_.tokens;
-  const std::int64_t head = head_index % shape_.heads;
-  const std::int64_t offset = head_index * shape_.tokens * shape_.head_dim();
-  std::int64_t first_special = shape_.tokens;
-  const auto report = [&](std::int64_t row) { first_special = std::min(first_special, row); };
-  pack_finite_rows(views.k.at(first_row, head), views.k.row_stride, shape_.tokens,
-                   shape_.head_dim(), 1.0f, keys_.data() + offset, report);
-  pack_finite_rows(views.v.at(first_row, head), views.v.row_stride, shape_.tokens,
-                   shape_.head_dim(), 1.0f, values_.data() + offset, report);
-  first_special_key_[static_cast<std::size_t>(head_index)] = first_special;
+void OnednnAttention::append(const AttendCall& call, const Space& space, std::int64_t pair) const {
+  const Member member = member_of(call, space, {}, pair);
+  const Sequence& sequence = *member.sequence;
+  space.rotary.turn(call.k, sequence.first_key, sequence.new_keys, member.key_head, sequence.past);
+  for (std::int64_t h = member.key_head * group_; h < (member.key_head + 1) * group_; ++h) {
+    space.rotary.turn(call.q, sequence.first_row, sequence.rows, h, sequence.position);
+  }
+  space.heads.append(member.head, member.first_row, sequence, member.key_head, call,
+                     padded_keys(sequence.keys(), space));
 }
 
-void OnednnAttention::run_block(const Views& views, std::int64_t first_head, std::int64_t block,
-                                Slot& slot) {
-  const std::size_t index = size_of_block(block);
-  const BlockPrimitives& size = sizes_[index];
-  BlockPrimitives::Binding& binding = slot.bindings[index];
-  const std::int64_t head_dim = shape_.head_dim();
-  const std::int64_t first = block * block_rows_;
-  const std::int64_t offset = first_head * shape_.tokens * head_dim;
-  const std::int64_t score_count = size.queries() * size.keys();
-  for (std::int64_t g = 0; g < group_; ++g) {
-    mark_careful(views, first_head + g, first, size,
-                 slot.query.data() + g * size.queries() * head_dim,
-                 slot.careful.data() + g * size.queries());
-  }
-  size.score(binding, device_.stream, keys_.data() + offset);
-  if (shape_.causal) {
-    for (std::int64_t g = 0; g < group_; ++g)
-      mask(size, first, slot.scores.data() + g * score_count);
-  }
-  size.softmax(binding, device_.stream);
-  if (shape_.dropout > 0) {
-    for (std::int64_t g = 0; g < group_; ++g) {
-      drop_block(size, first_head + g, first, slot.factors.data(),
-                 slot.scores.data() + g * score_count);
+void OnednnAttention::run_block(const AttendCall& call, const Space& space, const Block& block,
+                                std::int64_t first_pair, int slot_index) const {
+  BlockSlot& slot = space.blocks.slot(slot_index);
+  const BlockPrimitives& primitives = block.size->primitives;
+  BlockPrimitives::Binding& binding = block.size->bindings[static_cast<std::size_t>(slot_index)];
+  const std::int64_t query_floats = block.rows * shape_.head_dim();
+  const std::int64_t score_floats = block.rows * block.keys;
+  const auto for_each_member = [&](const auto& work) {
+    for (std::int64_t m = 0; m < block.members; ++m) {
+      work(member_of(call, space, block, first_pair + m), m);
     }
+  };
+  const Member first = member_of(call, space, block, first_pair);
+  for_each_member([&](const Member& member, std::int64_t m) {
+    take_queries(call, space, member, slot.query.data() + m * query_floats,
+                 slot.careful.data() + m * block.rows);
+  });
+  primitives.score(binding, device_.stream, space.heads.keys(first.first_row + block.first_key));
+  for_each_member([&](const Member& member, std::int64_t m) {
+    mask(member, slot.scores.data() + m * score_floats);
+  });
+  primitives.softmax(binding, device_.stream);
+  if (shape_.dropout > 0) {
+    for_each_member([&](const Member& member, std::int64_t m) {
+      drop(member, slot.factors.data(), slot.scores.data() + m * score_floats);
+    });
   }
-  size.weigh_values(binding, device_.stream, values_.data() + offset);
-  for (std::int64_t g = 0; g < group_; ++g)
-    finish_block(views, first_head + g, first, size, g, slot);
+  primitives.weigh_values(binding, device_.stream,
+                          space.heads.values(first.first_row + block.first_key));
+  for_each_member([&](const Member& member, std::int64_t m) {
+    finish(call, space, member, slot.context.data() + m * query_floats,
+           slot.careful.data() + m * block.rows, slot);
+  });
 }
 
-void OnednnAttention::drop_block(const BlockPrimitives& size, std::int64_t head_index,
-                                 std::int64_t first_row, float* factors, float* weights) const {
-  for (std::int64_t i = 0; i < size.queries(); ++i) {
-    drop(static_cast<std::uint64_t>(head_index * shape_.tokens + first_row + i), size.keys(),
-         factors, weights + i * size.keys());
+// Packs the block's queries and notes which rows depend on a NaN or Inf: through their own query,
+// or through a key or value that they see.
+void OnednnAttention::take_queries(const AttendCall& call, const Space& space, const Member& member,
+                                   float* query, unsigned char* careful) const {
+  const Sequence& sequence = *member.sequence;
+  const std::int64_t head_dim = shape_.head_dim();
+  const std::int64_t special = space.heads.first_special(member.head);
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    careful[i] = seen_keys(sequence, member.row + i).end > special ? 1 : 0;
+  }
+  const std::int64_t first_head = member.key_head * group_;
+  if (group_ == 1) {
+    pack_finite_rows(call.q.at(sequence.first_row + member.row, first_head), call.q.row_stride,
+                     member.rows, head_dim, scale_, query, [&](std::int64_t i) { careful[i] = 1; });
+    return;
+  }
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    const std::int64_t row = member.row + i;
+    pack_finite_rows(call.q.at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
+                     head_dim, scale_, query + i * head_dim, [&](std::int64_t) { careful[i] = 1; });
+  }
+}
+
+void OnednnAttention::mask(const Member& member, float* scores) const {
+  constexpr float kMasked = -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    float* row = scores + i * member.keys;
+    const SeenKeys seen = seen_keys(*member.sequence, member.row + i);
+    std::fill(row, row + std::max<std::int64_t>(seen.begin - member.first_key, 0), kMasked);
+    std::fill(row + std::min(seen.end - member.first_key, member.keys), row + member.keys, kMasked);
+  }
+}
+
+void OnednnAttention::drop(const Member& member, float* factors, float* weights) const {
+  const DropoutPattern pattern{shape_.dropout, shape_.dropout_seed};
+  const Sequence& sequence = *member.sequence;
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    const std::int64_t row = member.row + i;
+    const std::int64_t head =
+        sequence.number * shape_.heads + member.key_head * group_ + row % group_;
+    pattern.factors(dropout_row(head, sequence.position + row / group_), member.first_key,
+                    member.keys, factors);
+    for (std::int64_t j = 0; j < member.keys; ++j) weights[i * member.keys + j] *= factors[j];
   }
 }
 
 // Writes one head's rows to the output, after recomputing the careful ones.
-void OnednnAttention::finish_block(const Views& views, std::int64_t head_index,
-                                   std::int64_t first_row, const BlockPrimitives& size,
-                                   std::int64_t member, Slot& slot) const {
+void OnednnAttention::finish(const AttendCall& call, const Space& space, const Member& member,
+                             float* context, const unsigned char* careful, BlockSlot& slot) const {
   const std::int64_t head_dim = shape_.head_dim();
-  const std::int64_t out_row = head_index / shape_.heads * shape_.tokens + first_row;
-  for (std::int64_t i = 0; i < size.queries(); ++i) {
-    const std::int64_t row = member * size.queries() + i;
-    float* context = slot.context.data() + row * head_dim;
-    if (slot.careful[static_cast<std::size_t>(row)] != 0) {
-      run_careful_row(views, head_index, first_row + i, slot, context);
-    }
-    std::copy_n(context, head_dim, views.out.at(out_row + i, head_index % shape_.heads));
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    const std::int64_t row = member.row + i;
+    float* from = context + i * head_dim;
+    if (careful[i] != 0) run_careful_row(call, space, member, row, slot, from);
+    std::copy_n(from, head_dim,
+                call.out.at(member.sequence->first_out + row / group_,
+                            member.key_head * group_ + row % group_));
   }
-}
-
-// Packs the block's query rows and notes which rows depend on a NaN or Inf: through their own
-// query, or through a key or value that they see.
-void OnednnAttention::mark_careful(const Views& views, std::int64_t head_index,
-                                   std::int64_t first_row, const BlockPrimitives& size,
-                                   float* query, unsigned char* careful) {
-  const std::int64_t special = first_special_key_[static_cast<std::size_t>(head_index)];
-  for (std::int64_t i = 0; i < size.queries(); ++i) {
-    const std::int64_t last_key = shape_.causal ? first_row + i : shape_.tokens - 1;
-    careful[i] = last_key >= special ? 1 : 0;
-  }
-  const std::int64_t view_row = head_index / shape_.heads * shape_.tokens + first_row;
-  pack_finite_rows(views.q.at(view_row, head_index % shape_.heads), views.q.row_stride,
-                   size.queries(), shape_.head_dim(), scale_, query,
-                   [&](std::int64_t i) { careful[i] = 1; });
-}
-
-void OnednnAttention::mask(const BlockPrimitives& size, std::int64_t first_row,
-                           float* scores) const {
-  for (std::int64_t i = 0; i < size.queries(); ++i) {
-    float* row = scores + i * size.keys();
-    std::fill(row + first_row + i + 1, row + size.keys(), -std::numeric_limits<float>::infinity());
-  }
-}
-
-void OnednnAttention::drop(std::uint64_t row_index, std::int64_t keys, float* factors,
-                           float* weights) const {
-  const DropoutPattern pattern{shape_.dropout, shape_.dropout_seed};
-  pattern.factors(row_index, 0, keys, factors);
-  for (std::int64_t j = 0; j < keys; ++j) weights[j] *= factors[j];
 }
 
 // Overwrites the row's context. The scores of the whole block are no longer needed, so their memory
 // serves as the row's scratch.
-void OnednnAttention::run_careful_row(const Views& views, std::int64_t head_index, std::int64_t row,
-                                      Slot& slot, float* context) const {
-  const std::int64_t first_row = head_index / shape_.heads * shape_.tokens;
-  const std::int64_t head = head_index % shape_.heads;
-  const HeadSource source{views.q.at(first_row, head),
-                          views.k.at(first_row, head),
-                          views.v.at(first_row, head),
-                          views.q.row_stride,
-                          views.k.row_stride,
-                          views.v.row_stride,
-                          shape_.head_dim()};
-  const std::int64_t keys = shape_.causal ? row + 1 : shape_.tokens;
+void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space,
+                                      const Member& member, std::int64_t row, BlockSlot& slot,
+                                      float* context) const {
+  const Sequence& sequence = *member.sequence;
+  const std::int64_t head_dim = shape_.head_dim();
+  const SeenKeys seen = seen_keys(sequence, row);
+  const std::int64_t count = seen.end - seen.begin;
+  const std::int64_t head = member.key_head * group_ + row % group_;
+  const DenseHeads::Copy all = space.heads.as_they_are(member.head, member.first_row, seen.end);
   float* weights = slot.scores.data();
-  careful_weights(source, row, keys, scale_, weights);
+  careful_weights(call.q.at(sequence.first_row + row / group_, head),
+                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
   if (shape_.dropout > 0) {
-    drop(static_cast<std::uint64_t>(head_index * shape_.tokens + row), keys, slot.factors.data(),
-         weights);
+    DropoutPattern{shape_.dropout, shape_.dropout_seed}.factors(
+        dropout_row(sequence.number * shape_.heads + head, sequence.position + row / group_),
+        seen.begin, count, slot.factors.data());
+    for (std::int64_t j = 0; j < count; ++j) weights[j] *= slot.factors.data()[j];
   }
-  careful_values(source, keys, weights, context);
+  careful_values(all.values.data() + seen.begin * head_dim, count, head_dim, weights, context);
 }
 
 OperationCosts OnednnAttention::costs() const {
-  OperationCosts costs;
-  costs.workspace_bytes = keys_.bytes() + values_.bytes();
-  for (const Slot& slot : slots_) {
-    costs.workspace_bytes += slot.query.bytes() + slot.scores.bytes() + slot.context.bytes() +
-                             slot.scratch.bytes() + slot.factors.bytes() +
-                             static_cast<std::int64_t>(slot.careful.size());
-  }
-  if (!sizes_.empty()) costs.provenance = sizes_.back().provenance();
-  return costs;
+  return {0, heads_.bytes() + space_.bytes() + rotary_.bytes(), provenance_};
 }
 
 }  // namespace headroom::onednn

@@ -1,64 +1,97 @@
-// Softmax attention from oneDNN's matmul and softmax, one block of query rows at a time.
+// Softmax attention from oneDNN's matmul and softmax, one block of rows at a time.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "backends/onednn/block_primitives.hpp"
-#include "backends/onednn/careful_rows.hpp"
+#include "backends/onednn/block_workspace.hpp"
+#include "backends/onednn/dense_heads.hpp"
+#include "core/call/rotary.hpp"
 #include "headroom/dropout.hpp"
 
 namespace headroom::onednn {
 
+/// Keys and values of earlier calls, and the workspace of calls that see them.
+struct OnednnStore final : public KeyValueStore {
+  std::int64_t capacity = 0;  ///< rows of a head
+  DenseHeads heads;
+  BlockWorkspace space;
+  RotaryTable rotary;
+  std::int64_t block_rows = 0;
+  std::int64_t bytes() const override { return heads.bytes() + space.bytes() + rotary.bytes(); }
+};
+
 class OnednnAttention final : public HeadAttention {
  public:
   OnednnAttention(int threads, const Shape& shape);
-  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-           const BlockedView& out) override;
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity) override;
+  void run(const AttendCall& call) override;
   OperationCosts costs() const override;
 
  private:
-  struct Views {
-    ConstBlockedView q, k, v;
-    BlockedView out;
+  /// Rows of a key head's group: row `i` is head `i % group` at position `i / group` of the call.
+  /// For `members` heads whose keys lie one after the other.
+  struct Block {
+    std::int64_t first_sequence = 0;  ///< in the call; its heads begin at pair 0
+    std::int64_t pairs = 0;           ///< of a sequence and a key head
+    std::int64_t members = 1;
+    std::int64_t row = 0, rows = 0;
+    std::int64_t first_key = 0, keys = 0;
+    ReadySize* size = nullptr;
   };
-  /// The workspace of one thread, for any block.
-  struct Slot {
-    AlignedBuffer query, scores, context, scratch, factors;
-    std::vector<unsigned char> careful;              ///< rows of the group that plain loops compute
-    std::vector<BlockPrimitives::Binding> bindings;  ///< one per member of `sizes_`
+  /// One head of a block.
+  struct Member {
+    const Sequence* sequence = nullptr;
+    std::int64_t key_head = 0;
+    std::int64_t head = 0;       ///< in the dense memory
+    std::int64_t first_row = 0;  ///< of the head there
+    std::int64_t row = 0, rows = 0;
+    std::int64_t first_key = 0, keys = 0;
+  };
+  struct Space {
+    DenseHeads& heads;
+    BlockWorkspace& blocks;
+    const RotaryTable& rotary;
+    OnednnStore* store;
+  };
+  struct SeenKeys {
+    std::int64_t begin, end;
   };
 
-  void make_sizes();
-  void make_slots();
-  std::size_t size_of_block(std::int64_t block) const;
-  void pack_head(const Views& views, std::int64_t head_index);
-  void run_block(const Views& views, std::int64_t first_head, std::int64_t block, Slot& slot);
-  void mark_careful(const Views& views, std::int64_t head_index, std::int64_t first_row,
-                    const BlockPrimitives& size, float* query, unsigned char* careful);
-  void mask(const BlockPrimitives& size, std::int64_t first_row, float* scores) const;
-  void drop_block(const BlockPrimitives& size, std::int64_t head_index, std::int64_t first_row,
-                  float* factors, float* weights) const;
-  void finish_block(const Views& views, std::int64_t head_index, std::int64_t first_row,
-                    const BlockPrimitives& size, std::int64_t member, Slot& slot) const;
-  void drop(std::uint64_t row_index, std::int64_t keys, float* factors, float* weights) const;
-  void run_careful_row(const Views& views, std::int64_t head_index, std::int64_t row, Slot& slot,
-                       float* context) const;
+  void plan(const AttendCall& call, const Space& space);
+  void plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
+                      const Space& space);
+  std::int64_t padded_keys(std::int64_t keys, const Space& space) const;
+  Member member_of(const AttendCall& call, const Space& space, const Block& block,
+                   std::int64_t pair) const;
+  SeenKeys seen_keys(const Sequence& sequence, std::int64_t row) const;
+  void append(const AttendCall& call, const Space& space, std::int64_t pair) const;
+  void run_block(const AttendCall& call, const Space& space, const Block& block,
+                 std::int64_t first_pair, int slot) const;
+  void take_queries(const AttendCall& call, const Space& space, const Member& member, float* query,
+                    unsigned char* careful) const;
+  void mask(const Member& member, float* scores) const;
+  void drop(const Member& member, float* factors, float* weights) const;
+  void finish(const AttendCall& call, const Space& space, const Member& member, float* context,
+              const unsigned char* careful, BlockSlot& slot) const;
+  void run_careful_row(const AttendCall& call, const Space& space, const Member& member,
+                       std::int64_t row, BlockSlot& slot, float* context) const;
 
   int threads_;
   Shape shape_;
   Device device_;
-  std::int64_t heads_;  ///< of all sequences
-  std::int64_t block_rows_;
-  std::int64_t blocks_;  ///< of query rows in a head
-  std::int64_t group_;   ///< heads that one call covers
+  std::int64_t group_;  ///< query heads of a key head
+  std::int64_t block_rows_ = 0;
+  std::int64_t slot_rows_ = 0;  ///< that a slot has room for, of all heads of a block together
   float scale_;
-  std::vector<BlockPrimitives> sizes_;
-  AlignedBuffer keys_, values_;                  ///< dense copies, head by head
-  std::vector<std::int64_t> first_special_key_;  ///< of each head; `tokens` if all are finite
-  std::vector<Slot> slots_;
+  DenseHeads heads_;
+  BlockWorkspace space_;
+  RotaryTable rotary_;
+  std::vector<Block> blocks_;              ///< of the present call
+  std::vector<std::int64_t> first_tasks_;  ///< of each block
+  std::vector<std::int64_t> first_rows_;   ///< in `heads_`, of each sequence
+  std::string provenance_;
 };
 
 }  // namespace headroom::onednn

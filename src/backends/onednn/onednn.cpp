@@ -55,7 +55,8 @@ std::optional<std::string> declines(const headroom::Shape&) { return std::nullop
 
 // Keys and values are packed again for the library's products.
 double repacked_bytes(const headroom::Shape& shape) {
-  return 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_out) * sizeof(float);
+  const std::int64_t keys = shape.d_memory > 0 ? shape.memory_rows() : shape.rows();
+  return 2 * static_cast<double>(keys) * static_cast<double>(shape.kv_width()) * sizeof(float);
 }
 
 const headroom::BackendFacts& facts() {

@@ -26,36 +26,78 @@ OnednnProduct::OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch
                              const ProductSpec& spec)
     : threads_(threads),
       scratch_(std::move(scratch)),
-      rows_(rows),
+      most_rows_(rows),
       depth_(spec.weights.front().rows),
       cols_(total_cols(spec.weights)) {
-  if (rows_ == 0) return;
-  threads_ =
-      worthwhile_threads(threads, 2.0 * static_cast<double>(rows_) * static_cast<double>(depth_) *
-                                      static_cast<double>(cols_));
-  const ThreadCount count(threads_);
-  const bool biased = !spec.biases.empty();
-  const memory::desc x({rows_, depth_}, kFloat, kRowMajor);
-  const memory::desc any({depth_, cols_}, kFloat, memory::format_tag::any);
-  const memory::desc bias({1, cols_}, kFloat, kRowMajor);
-  const memory::desc y({rows_, cols_}, kFloat, kRowMajor);
-  const auto plan =
-      describe_matmul(device_.engine, x, any, biased ? &bias : nullptr, y, user_scratchpad());
-  require_memory_for_code();
-  matmul_ = dnnl::matmul(plan);
-  provenance_ = plan.impl_info_str();
-  pack_weights(spec, plan.weights_desc());
-  if (biased) {
+  if (most_rows_ == 0) return;
+  if (!spec.biases.empty()) {
     bias_ = end_to_end(spec.biases, spec.weights, cols_);
-    bias_memory_ = memory(bias, device_.engine, bias_.data());
+    bias_memory_ = memory({{1, cols_}, kFloat, kRowMajor}, device_.engine, bias_.data());
   }
-  x_ = memory(x, device_.engine, nullptr);
-  y_ = memory(y, device_.engine, nullptr);
-  scratchpad_ = memory(plan.scratchpad_desc(), device_.engine, nullptr);
-  workspace_bytes_ =
-      scratch_->reserve(SharedScratch::Use::primitive, floats_of(plan.scratchpad_desc())) +
-      scratch_->reserve(SharedScratch::Use::input, rows_ * depth_) +
-      scratch_->reserve(SharedScratch::Use::output, rows_ * cols_);
+  const auto plan = describe(most_rows_, {{depth_, cols_}, kFloat, memory::format_tag::any});
+  require_memory_for_code();
+  pack_weights(spec, plan.weights_desc());
+  sizes_.reserve(kMostSizes);
+  sizes_.push_back(make_ready(most_rows_, plan));
+  workspace_bytes_ += scratch_->reserve(SharedScratch::Use::input, most_rows_ * depth_) +
+                      scratch_->reserve(SharedScratch::Use::output, most_rows_ * cols_);
+}
+
+dnnl::matmul::primitive_desc OnednnProduct::describe(std::int64_t rows,
+                                                     const memory::desc& weights) const {
+  const ThreadCount count(worthwhile_threads(threads_, flops(rows)));
+  const memory::desc x({rows, depth_}, kFloat, kRowMajor);
+  const memory::desc bias({1, cols_}, kFloat, kRowMajor);
+  const memory::desc y({rows, cols_}, kFloat, kRowMajor);
+  return describe_matmul(device_.engine, x, weights, bias_.size() > 0 ? &bias : nullptr, y,
+                         user_scratchpad());
+}
+
+OnednnProduct::Ready OnednnProduct::make_ready(std::int64_t rows,
+                                               const dnnl::matmul::primitive_desc& plan) {
+  Ready ready;
+  ready.rows = rows;
+  ready.threads = worthwhile_threads(threads_, flops(rows));
+  const ThreadCount count(ready.threads);
+  require_memory_for_code();
+  ready.matmul = dnnl::matmul(plan);
+  ready.provenance = plan.impl_info_str();
+  ready.x = memory(plan.src_desc(), device_.engine, nullptr);
+  ready.y = memory(plan.dst_desc(), device_.engine, nullptr);
+  ready.scratchpad = memory(plan.scratchpad_desc(), device_.engine, nullptr);
+  workspace_bytes_ +=
+      scratch_->reserve(SharedScratch::Use::primitive, floats_of(plan.scratchpad_desc()));
+  return ready;
+}
+
+// Made at the first run with so many rows. The weights stay as they are packed; where the library
+// has no fast kernel for fewer rows of these, the product for the most rows does the work.
+OnednnProduct::Ready& OnednnProduct::ready_for(std::int64_t rows) {
+  ++runs_;
+  auto known = std::find_if(sizes_.begin(), sizes_.end(),
+                            [&](const Ready& ready) { return ready.rows == rows; });
+  if (known == sizes_.end()) {
+    Ready ready = with_bad_alloc([&] {
+      const auto plan = describe(rows, weights_.get_desc());
+      return make_ready(rows, plan);
+    });
+    const bool slow = ready.provenance.rfind("ref", 0) == 0;
+    if (slow && sizes_.front().provenance.rfind("ref", 0) != 0) {
+      ready = sizes_.front();
+      ready.rows = rows;
+    }
+    if (sizes_.size() < kMostSizes) {
+      sizes_.push_back(std::move(ready));
+      known = sizes_.end() - 1;
+    } else {
+      known =
+          std::min_element(sizes_.begin() + 1, sizes_.end(),
+                           [](const Ready& a, const Ready& b) { return a.last_run < b.last_run; });
+      *known = std::move(ready);
+    }
+  }
+  known->last_run = runs_;
+  return *known;
 }
 
 void OnednnProduct::pack_weights(const ProductSpec& spec, const memory::desc& packed) {
@@ -76,46 +118,52 @@ void OnednnProduct::pack_weights(const ProductSpec& spec, const memory::desc& pa
 }
 
 void OnednnProduct::run(ConstMatrixView x, const BlockedView& y) {
-  if (rows_ == 0) return;
-  const ThreadCount count(threads_);
+  if (x.rows == 0) return;
+  Ready& ready = ready_for(x.rows);
+  const ThreadCount count(ready.threads);
+  const std::int64_t product_rows = ready.x.get_desc().dims()[0];
+  const bool whole = product_rows == x.rows;
   const float* input = x.data;
-  if (rows_ > 1 && x.row_stride != depth_) {
+  if (!whole || (x.rows > 1 && x.row_stride != depth_)) {
     float* dense = scratch_->data(SharedScratch::Use::input);
-    parallel_for(threads_, rows_,
+    parallel_for(ready.threads, x.rows,
                  [&](std::int64_t r, int) { std::copy_n(x.row(r), depth_, dense + r * depth_); });
+    std::fill(dense + x.rows * depth_, dense + product_rows * depth_, 0.0f);
     input = dense;
   }
-  if (is_dense(y)) {
-    multiply(input, y.data);
+  if (whole && is_dense(y)) {
+    multiply(ready, input, y.data);
     return;
   }
   float* dense = scratch_->data(SharedScratch::Use::output);
-  multiply(input, dense);
-  parallel_for(threads_, rows_, [&](std::int64_t r, int) {
+  multiply(ready, input, dense);
+  parallel_for(ready.threads, x.rows, [&](std::int64_t r, int) {
     for (std::int64_t b = 0; b < y.blocks; ++b) {
       std::copy_n(dense + r * cols_ + b * y.block_cols, y.block_cols, y.at(r, b));
     }
   });
 }
 
-void OnednnProduct::multiply(const float* x, float* y) {
-  x_.set_data_handle(const_cast<float*>(x));
-  y_.set_data_handle(y);
-  scratchpad_.set_data_handle(scratch_->data(SharedScratch::Use::primitive));
-  const dnnl_exec_arg_t x_arg{DNNL_ARG_SRC, x_.get()};
+void OnednnProduct::multiply(Ready& ready, const float* x, float* y) {
+  ready.x.set_data_handle(const_cast<float*>(x));
+  ready.y.set_data_handle(y);
+  ready.scratchpad.set_data_handle(scratch_->data(SharedScratch::Use::primitive));
+  const dnnl_exec_arg_t x_arg{DNNL_ARG_SRC, ready.x.get()};
   const dnnl_exec_arg_t weights_arg{DNNL_ARG_WEIGHTS, weights_.get()};
-  const dnnl_exec_arg_t y_arg{DNNL_ARG_DST, y_.get()};
-  const dnnl_exec_arg_t scratch_arg{DNNL_ARG_SCRATCHPAD, scratchpad_.get()};
+  const dnnl_exec_arg_t y_arg{DNNL_ARG_DST, ready.y.get()};
+  const dnnl_exec_arg_t scratch_arg{DNNL_ARG_SCRATCHPAD, ready.scratchpad.get()};
   if (bias_.size() > 0) {
     const dnnl_exec_arg_t bias_arg{DNNL_ARG_BIAS, bias_memory_.get()};
-    execute(matmul_, device_.stream, std::array{x_arg, weights_arg, y_arg, scratch_arg, bias_arg});
+    execute(ready.matmul, device_.stream,
+            std::array{x_arg, weights_arg, y_arg, scratch_arg, bias_arg});
   } else {
-    execute(matmul_, device_.stream, std::array{x_arg, weights_arg, y_arg, scratch_arg});
+    execute(ready.matmul, device_.stream, std::array{x_arg, weights_arg, y_arg, scratch_arg});
   }
 }
 
 OperationCosts OnednnProduct::costs() const {
-  return {packed_.bytes() + bias_.bytes(), workspace_bytes_, provenance_};
+  return {packed_.bytes() + bias_.bytes(), workspace_bytes_,
+          sizes_.empty() ? std::string() : sizes_.front().provenance};
 }
 
 }  // namespace headroom::onednn

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "backends/onednn/runtime.hpp"
@@ -17,21 +18,39 @@ class OnednnProduct {
   OperationCosts costs() const;
 
  private:
-  void pack_weights(const ProductSpec& spec, const dnnl::memory::desc& packed);
-  void multiply(const float* x, float* y);
+  /// The product for one number of rows, made ready.
+  struct Ready {
+    std::int64_t rows = 0;
+    int threads = 1;
+    std::string provenance;
+    dnnl::matmul matmul;
+    dnnl::memory x, y, scratchpad;
+    std::uint64_t last_run = 0;
+  };
+  static constexpr std::size_t kMostSizes = 32;
 
-  int threads_;
+  double flops(std::int64_t rows) const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(depth_) *
+           static_cast<double>(cols_);
+  }
+  dnnl::matmul::primitive_desc describe(std::int64_t rows, const dnnl::memory::desc& weights) const;
+  Ready make_ready(std::int64_t rows, const dnnl::matmul::primitive_desc& plan);
+  Ready& ready_for(std::int64_t rows);
+  void pack_weights(const ProductSpec& spec, const dnnl::memory::desc& packed);
+  void multiply(Ready& ready, const float* x, float* y);
+
+  int threads_;  ///< allowed
   std::shared_ptr<SharedScratch> scratch_;
   Device device_;
-  std::int64_t rows_;
+  std::int64_t most_rows_;
   std::int64_t depth_;
   std::int64_t cols_;
   AlignedBuffer packed_;
   AlignedBuffer bias_;
   std::int64_t workspace_bytes_ = 0;
-  std::string provenance_;
-  dnnl::matmul matmul_;
-  dnnl::memory x_, weights_, bias_memory_, y_, scratchpad_;
+  dnnl::memory weights_, bias_memory_;
+  std::uint64_t runs_ = 0;
+  std::vector<Ready> sizes_;  ///< the first for the most rows
 };
 
 }  // namespace headroom::onednn

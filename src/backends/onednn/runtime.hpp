@@ -61,8 +61,8 @@ class SharedScratch {
 void require_memory_for_code();
 
 /// Makes the library write the code of its general product, which it calls where it has no better
-/// one, as with AVX2. By itself it writes that at the first call, in OpenMP's threads, where running
-/// out of memory ends the process. Once per process.
+/// one, as with AVX2. By itself it writes that at the first call, in OpenMP's threads, where
+/// running out of memory ends the process. Once per process.
 /// @throws std::bad_alloc if there is too little memory.
 void prepare_general_product();
 

@@ -34,8 +34,10 @@ void project(const ProjectArgs& a) {
   }
 }
 
-std::int64_t visible_keys(const HeadArgs& a, std::int64_t row) {
-  return a.causal ? row + 1 : a.tokens;
+SeenKeys seen_keys(const HeadArgs& a, std::int64_t row) {
+  if (!a.causal) return {0, a.keys};
+  const std::int64_t end = a.position + row + 1;
+  return {a.window > 0 && end > a.window ? end - a.window : 0, end};
 }
 
 void softmax(float* row, std::int64_t count) {
@@ -53,25 +55,27 @@ void softmax(float* row, std::int64_t count) {
 
 void attention_weights(const HeadArgs& a) {
   const float root = ::sqrtf(static_cast<float>(a.head_dim));
-  for (std::int64_t i = 0; i < a.tokens; ++i) {
+  for (std::int64_t i = 0; i < a.rows; ++i) {
     const float* __restrict q = a.q + i * a.q_stride;
-    float* __restrict row = a.weights + i * a.tokens;
-    for (std::int64_t j = 0; j < visible_keys(a, i); ++j) {
+    float* __restrict row = a.weights + i * a.keys;
+    const SeenKeys seen = seen_keys(a, i);
+    for (std::int64_t j = seen.begin; j < seen.end; ++j) {
       const float* __restrict k = a.k + j * a.k_stride;
       float score = 0.0f;
       for (std::int64_t d = 0; d < a.head_dim; ++d) score += q[d] * k[d];
       row[j] = score / root;
     }
-    softmax(row, visible_keys(a, i));
+    softmax(row + seen.begin, seen.end - seen.begin);
   }
 }
 
 void weighted_values(const HeadArgs& a) {
-  for (std::int64_t i = 0; i < a.tokens; ++i) {
-    const float* __restrict row = a.weights + i * a.tokens;
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    const float* __restrict row = a.weights + i * a.keys;
     float* __restrict out = a.out + i * a.out_stride;
+    const SeenKeys seen = seen_keys(a, i);
     for (std::int64_t d = 0; d < a.head_dim; ++d) out[d] = 0.0f;
-    for (std::int64_t j = 0; j < visible_keys(a, i); ++j) {
+    for (std::int64_t j = seen.begin; j < seen.end; ++j) {
       const float weight = row[j];
       const float* __restrict v = a.v + j * a.v_stride;
       for (std::int64_t d = 0; d < a.head_dim; ++d) out[d] += weight * v[d];
@@ -81,6 +85,6 @@ void weighted_values(const HeadArgs& a) {
 
 }  // namespace
 
-const Kernels kKernels = {project, attention_weights, weighted_values};
+const Kernels kKernels = {project, seen_keys, attention_weights, weighted_values};
 
 }  // namespace headroom::textbook::HEADROOM_ISA_NAMESPACE

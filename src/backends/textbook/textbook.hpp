@@ -25,7 +25,7 @@ struct ProjectArgs {
   std::int64_t block_cols;
 };
 
-/// One head of one sequence. Rows of q, k, v and out have separate strides.
+/// Some rows of one head of one sequence. Rows of q, k, v and out have separate strides.
 struct HeadArgs {
   const float* q;
   const float* k;
@@ -35,15 +35,25 @@ struct HeadArgs {
   std::int64_t k_stride;
   std::int64_t v_stride;
   std::int64_t out_stride;
-  std::int64_t tokens;
+  std::int64_t rows;
+  std::int64_t position;  ///< of the first row
+  std::int64_t keys;
   std::int64_t head_dim;
   bool causal;
-  float* weights;  ///< `tokens x tokens`, the head's scores and then attention weights
+  std::int64_t window;  ///< keys that a row sees at most; 0: no limit
+  float* weights;       ///< `rows x keys`, the head's scores and then attention weights
+};
+
+/// The keys that a row sees, from `begin` to below `end`.
+struct SeenKeys {
+  std::int64_t begin;
+  std::int64_t end;
 };
 
 /// One compilation of the loops.
 struct Kernels {
   void (*project)(const ProjectArgs& args);
+  SeenKeys (*seen_keys)(const HeadArgs& args, std::int64_t row);
   /// Fills `weights` with `softmax(q k^T / sqrt(head_dim))`; masked entries are left alone.
   void (*attention_weights)(const HeadArgs& args);
   /// `out = weights v`, masked entries skipped.

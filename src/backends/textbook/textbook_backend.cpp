@@ -41,70 +41,115 @@ OperationCosts TextbookProduct::costs() const {
 
 TextbookAttention::TextbookAttention(const textbook::Kernels& kernels, std::string provenance,
                                      const Shape& shape)
-    : kernels_(kernels),
-      provenance_(std::move(provenance)),
-      shape_(shape),
-      weights_(shape.tokens * shape.tokens) {
-  if (shape.dropout > 0) factors_ = AlignedBuffer(shape.tokens);
+    : kernels_(kernels), provenance_(std::move(provenance)), shape_(shape) {
+  const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
+  weights_ = AlignedBuffer(shape.tokens * keys);
+  if (shape.dropout > 0) factors_ = AlignedBuffer(keys);
+  rotary_ = RotaryTable(shape.rotary, shape.head_dim(), shape.tokens);
 }
 
-void TextbookAttention::run(const ConstBlockedView& q, const ConstBlockedView& k,
-                            const ConstBlockedView& v, const BlockedView& out) {
-  for (std::int64_t sequence = 0; sequence < shape_.batch; ++sequence) {
-    for (std::int64_t head = 0; head < shape_.heads; ++head) {
-      run_head(q, k, v, out, sequence, head);
+std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequences,
+                                                             std::int64_t capacity) {
+  auto store = std::make_unique<TextbookStore>();
+  store->capacity = capacity;
+  const std::int64_t floats = sequences * capacity * shape_.kv_width();
+  store->keys = AlignedBuffer(floats);
+  store->values = AlignedBuffer(floats);
+  store->weights = AlignedBuffer(shape_.tokens * capacity);
+  if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
+  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  return store;
+}
+
+void TextbookAttention::run(const AttendCall& call) {
+  for (const Sequence& sequence : call.sequences) {
+    for (std::int64_t head = 0; head < shape_.key_heads(); ++head) {
+      run_key_head(call, sequence, head);
     }
   }
 }
 
-void TextbookAttention::run_head(const ConstBlockedView& q, const ConstBlockedView& k,
-                                 const ConstBlockedView& v, const BlockedView& out,
-                                 std::int64_t sequence, std::int64_t head) {
-  const std::int64_t first_row = sequence * shape_.tokens;
+// Appends the new keys and values of a head; the result says where all of them lie.
+textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Sequence& sequence,
+                                             std::int64_t key_head) const {
   textbook::HeadArgs args{};
-  args.q = q.at(first_row, head);
-  args.k = k.at(first_row, head);
-  args.v = v.at(first_row, head);
-  args.out = out.at(first_row, head);
-  args.q_stride = q.row_stride;
-  args.k_stride = k.row_stride;
-  args.v_stride = v.row_stride;
-  args.out_stride = out.row_stride;
-  args.tokens = shape_.tokens;
   args.head_dim = shape_.head_dim();
-  args.causal = shape_.causal;
-  args.weights = weights_.data();
-  kernels_.attention_weights(args);
-  if (shape_.dropout > 0) drop(sequence, head);
-  kernels_.weighted_values(args);
+  auto* store = static_cast<TextbookStore*>(call.store);
+  if (store == nullptr) {
+    args.k = call.k.at(sequence.first_key, key_head);
+    args.v = call.v.at(sequence.first_key, key_head);
+    args.k_stride = call.k.row_stride;
+    args.v_stride = call.v.row_stride;
+    return args;
+  }
+  const std::int64_t first =
+      (sequence.number * shape_.key_heads() + key_head) * store->capacity * args.head_dim;
+  float* keys = store->keys.data() + first;
+  float* values = store->values.data() + first;
+  for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
+    const std::int64_t at = (sequence.past + i) * args.head_dim;
+    std::copy_n(call.k.at(sequence.first_key + i, key_head), args.head_dim, keys + at);
+    std::copy_n(call.v.at(sequence.first_key + i, key_head), args.head_dim, values + at);
+  }
+  args.k = keys;
+  args.v = values;
+  args.k_stride = args.v_stride = args.head_dim;
+  return args;
 }
 
-void TextbookAttention::drop(std::int64_t sequence, std::int64_t head) {
+void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& sequence,
+                                     std::int64_t key_head) {
+  auto* store = static_cast<TextbookStore*>(call.store);
+  const RotaryTable& rotary = store != nullptr ? store->rotary : rotary_;
+  rotary.turn(call.k, sequence.first_key, sequence.new_keys, key_head, sequence.past);
+  textbook::HeadArgs args = stored(call, sequence, key_head);
+  args.q_stride = call.q.row_stride;
+  args.out_stride = call.out.row_stride;
+  args.rows = sequence.rows;
+  args.position = sequence.position;
+  args.keys = sequence.keys();
+  args.causal = shape_.causal;
+  args.window = shape_.window;
+  args.weights = (store != nullptr ? store->weights : weights_).data();
+  float* factors = (store != nullptr ? store->factors : factors_).data();
+  const std::int64_t group = shape_.heads / shape_.key_heads();
+  for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+    rotary.turn(call.q, sequence.first_row, sequence.rows, head, sequence.position);
+    args.q = call.q.at(sequence.first_row, head);
+    args.out = call.out.at(sequence.first_out, head);
+    kernels_.attention_weights(args);
+    if (shape_.dropout > 0) drop(args, sequence.number * shape_.heads + head, factors);
+    kernels_.weighted_values(args);
+  }
+}
+
+void TextbookAttention::drop(const textbook::HeadArgs& args, std::int64_t head,
+                             float* factors) const {
   const DropoutPattern pattern{shape_.dropout, shape_.dropout_seed};
-  const std::int64_t first_row = (sequence * shape_.heads + head) * shape_.tokens;
-  for (std::int64_t i = 0; i < shape_.tokens; ++i) {
-    const std::int64_t visible = shape_.causal ? i + 1 : shape_.tokens;
-    pattern.factors(static_cast<std::uint64_t>(first_row + i), 0, visible, factors_.data());
-    float* row = weights_.data() + i * shape_.tokens;
-    for (std::int64_t j = 0; j < visible; ++j) row[j] *= factors_.data()[j];
+  for (std::int64_t i = 0; i < args.rows; ++i) {
+    const textbook::SeenKeys seen = kernels_.seen_keys(args, i);
+    const std::int64_t count = seen.end - seen.begin;
+    pattern.factors(dropout_row(head, args.position + i), seen.begin, count, factors);
+    float* row = args.weights + i * args.keys + seen.begin;
+    for (std::int64_t j = 0; j < count; ++j) row[j] *= factors[j];
   }
 }
 
 OperationCosts TextbookAttention::costs() const {
-  return {0, weights_.bytes() + factors_.bytes(), provenance_};
+  return {0, weights_.bytes() + factors_.bytes() + rotary_.bytes(), provenance_};
 }
 
 std::optional<std::string> declines(const Shape& shape) {
   constexpr std::int64_t kLargest =
       std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(float));
-  if (shape.tokens == 0 || shape.tokens <= kLargest / shape.tokens) return std::nullopt;
-  return "the scores of one head, " + std::to_string(shape.tokens) +
-         " x tokens floats, have no 64-bit size; use a streaming backend such as xsimd";
+  if (shape.tokens == 0 || shape.context() <= kLargest / shape.tokens) return std::nullopt;
+  return "the scores of one head, " + std::to_string(shape.tokens) + " x " +
+         std::to_string(shape.context()) +
+         " floats, have no 64-bit size; use a streaming backend such as xsimd";
 }
 
 double score_bytes(const Shape& shape) {
-  const auto tokens = static_cast<double>(shape.tokens);
-  return tokens * tokens * sizeof(float);
+  return static_cast<double>(shape.tokens) * static_cast<double>(shape.context()) * sizeof(float);
 }
 
 }  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

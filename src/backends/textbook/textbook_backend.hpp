@@ -12,6 +12,7 @@
 #include "backends/one_by_one.hpp"
 #include "backends/textbook/textbook.hpp"
 #include "core/aligned_buffer.hpp"
+#include "core/call/rotary.hpp"
 #include "headroom/dropout.hpp"
 
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
@@ -32,24 +33,38 @@ class TextbookProduct {
   AlignedBuffer bias_;
 };
 
+/// Keys and values of earlier calls, row by row for each head, and room for a call's scores.
+struct TextbookStore final : public KeyValueStore {
+  std::int64_t capacity = 0;
+  AlignedBuffer keys, values;  ///< `sequences x key_heads x capacity x head_dim`
+  AlignedBuffer weights;
+  AlignedBuffer factors;
+  RotaryTable rotary;
+  std::int64_t bytes() const override {
+    return keys.bytes() + values.bytes() + weights.bytes() + factors.bytes() + rotary.bytes();
+  }
+};
+
 /// Keeps the `T x T` attention weights of one head at a time, as the textbook does.
 class TextbookAttention final : public HeadAttention {
  public:
   TextbookAttention(const textbook::Kernels& kernels, std::string provenance, const Shape& shape);
-  void run(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-           const BlockedView& out) override;
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity) override;
+  void run(const AttendCall& call) override;
   OperationCosts costs() const override;
 
  private:
-  void run_head(const ConstBlockedView& q, const ConstBlockedView& k, const ConstBlockedView& v,
-                const BlockedView& out, std::int64_t sequence, std::int64_t head);
-  void drop(std::int64_t sequence, std::int64_t head);
+  void run_key_head(const AttendCall& call, const Sequence& sequence, std::int64_t key_head);
+  textbook::HeadArgs stored(const AttendCall& call, const Sequence& sequence,
+                            std::int64_t key_head) const;
+  void drop(const textbook::HeadArgs& args, std::int64_t head, float* factors) const;
 
   const textbook::Kernels& kernels_;
   std::string provenance_;
   Shape shape_;
   AlignedBuffer weights_;
   AlignedBuffer factors_;
+  RotaryTable rotary_;
 };
 
 class TextbookBackend final : public Backend {

@@ -20,6 +20,9 @@ namespace {
 
 using reference::Data;
 
+// Few, and no divisor of any block, so that what came before arrives in many small chunks.
+constexpr std::int64_t kFillTokens = 5;
+
 Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
            std::int64_t head_dim) {
   Shape shape;
@@ -54,6 +57,20 @@ std::vector<VerifyCase> own_cases() {
   add(make(1, 37, 48, 6, 16), [](Shape& s) { s.d_proj = 0; });
   add(make(1, 31, 64, 4, 16), [](Shape& s) { s.d_proj = 13; });
   add(make(2, 35, 64, 4, 24), [](Shape& s) { s.dropout = 0.3; });
+  const auto turned = [](Shape& s, Rotary::Pairs pairs) { s.rotary.pairs = pairs; };
+  add(make(2, 33, 96, 6, 16), [](Shape& s) { s.kv_heads = 2; });
+  add(make(1, 40, 80, 25, 8), [](Shape& s) { s.kv_heads = 1, s.qkv_bias = true; });
+  add(make(1, 300, 64, 2, 40), [](Shape& s) { s.window = 37; });
+  add(make(1, 45, 64, 4, 16), [&](Shape& s) { turned(s, Rotary::Pairs::halves); });
+  add(make(1, 45, 64, 4, 24), [&](Shape& s) { turned(s, Rotary::Pairs::neighbours); });
+  add(make(2, 1, 96, 6, 16), [](Shape& s) { s.past = 290, s.kv_heads = 3; });
+  add(make(1, 21, 96, 3, 59), [](Shape& s) { s.past = 64; });
+  add(make(1, 3, 64, 4, 16), [](Shape& s) { s.past = 100, s.causal = false; });
+  add(make(4, 40, 64, 4, 16), [](Shape& s) { s.lengths = {17, 0, 40, 1}; });
+  add(make(3, 9, 64, 4, 16), [&](Shape& s) {
+    s.past = 70, s.lengths = {1, 9, 0}, s.window = 30, s.kv_heads = 2;
+    turned(s, Rotary::Pairs::halves);
+  });
   add(make(1, 128, 128, 4, 32), plain, Data::adversarial);
   add(
       make(1, 290, 96, 3, 64), [](Shape& s) { s.causal = false; }, Data::adversarial);
@@ -68,9 +85,9 @@ bool isa_is_forced(const plan::Axes& axes) {
 
 VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyCheck check) {
   try {
-    Attention attention(problem.shape, problem.weights, cell.options());
+    CellLayer layer(problem, cell.options(), kFillTokens);
     Matrix y(problem.shape.rows(), problem.shape.output_width());
-    check.error = run_and_compare(attention, problem, problem.x.view(), y.view()).comparison;
+    check.error = run_and_compare(layer, problem, problem.x.view(), y.view()).comparison;
     check.checked_rows = static_cast<std::int64_t>(problem.expected.rows.size());
     if (!check.error->passed) check.status = record::Status::failed;
     check.reason = check.error->reason;
@@ -133,9 +150,11 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const Shape& asked = plan.groups.front().shape;
   cases = own_cases();
   for (VerifyCase& each : cases) {
-    if (axes.no_causal) each.shape.causal = false;
+    if (axes.no_causal) each.shape.causal = false, each.shape.window = 0;
     if (axes.qkv_bias) each.shape.qkv_bias = true;
     if (axes.no_out_proj) each.shape.d_proj = 0;
+    // Pairs need heads of even width.
+    if (axes.rotary && each.shape.head_dim() % 2 == 0) each.shape.rotary = asked.rotary;
     if (axes.dropout) each.shape.dropout = asked.dropout;
     each.shape.dropout_seed = options.seed;
   }

@@ -166,6 +166,9 @@ class IsolatedGroup {
     if (result.status == record::Status::ok) {
       estimator_.observe(group_.shape, result.cell, result.time.median);
     }
+    if (result.cached) {
+      estimator_.observe_fill(group_.shape, result.cell, result.cached->fill_seconds);
+    }
     if (result.costs) {
       estimator_.observe_setup(group_.shape, result.cell, result.costs->setup_seconds);
     }

@@ -71,7 +71,7 @@ struct Roof {
   bool memory_bound = false;   ///< the lower one is the memory roof
   double fma_gflops = 0;       ///< measured multiply-add rate on the same threads
   double read_gb_per_s = 0;    ///< measured read bandwidth on the same threads
-  double flops_per_byte = 0;   ///< weights, input and output, each moved once
+  double flops_per_byte = 0;   ///< weights, cache, input and output, each moved once
   bool fits_in_cache = false;  ///< these bytes fit the last level, so memory need not bind
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/call/demand.hpp"
 #include "program/json_text.hpp"
 #include "report/findings/findings.hpp"
 
@@ -40,7 +41,7 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const Shape& sh
   if (!(roof.fma_gflops > 0) || !(roof.read_gb_per_s > 0)) return std::nullopt;
   const ByteCount bytes = shape.bytes();
   const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
-                       static_cast<double>(bytes.weights);
+                       static_cast<double>(bytes_to_read(shape));
   if (!(moved > 0)) return std::nullopt;
   roof.flops_per_byte = shape.flops().total() / moved;
   const double by_memory = roof.flops_per_byte * roof.read_gb_per_s;

@@ -1,204 +1,82 @@
-// Streaming softmax attention: tiles of query rows against blocks of keys, with a running maximum
-// and sum (Milakov & Gimelshein 2018; Dao et al., FlashAttention, 2022). No T x T matrix exists.
+// Streaming softmax attention: tiles of rows against blocks of keys, with a running maximum and sum
+// (Milakov & Gimelshein 2018; Dao et al., FlashAttention, 2022). No T x T matrix exists.
 //
-// A tile's scores go to a small buffer in the chunk order of tile.hpp, so that they are the packed
-// A of the product with the values as they stand. Queries are not scaled: the scale is part of the
-// subtraction of the maximum, exp2(s * scale - max * scale), one multiply-add for both.
+// Keys are cut into segments by their position. Each is summed from nothing and then merged into
+// what came before it, always in this order, so that a row has the same bits whether one thread
+// walks all segments or several threads one each.
 #pragma once
 
-#include "simd/kernels/exp2.hpp"
-#include "simd/kernels/tile.hpp"
+#include "simd/kernels/attend_block.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-inline constexpr float kMinusInfinity = -__builtin_inff();
-
-/// The state that a tile of query rows carries from one block of keys to the next.
-struct TileState {
-  std::int64_t row = 0;  ///< first query row
-  std::int64_t rows = 0;
-  float* queries = nullptr;  ///< packed, `rows x head_dim`
-  float* out = nullptr;      ///< `rows x cols`, unnormalised
-  float* sum = nullptr;      ///< `rows x lanes`: partial sums of the weights
-  float* max = nullptr;      ///< `rows`: running maxima of the unscaled scores
-};
-
-/// A block of keys as a tile sees it.
-struct KeyBlock {
-  std::int64_t begin = 0;
-  std::int64_t count = 0;   ///< keys that the tile's last row may see
-  std::int64_t common = 0;  ///< keys that every row of the tile may see
-};
-
-/// Where the score of key `k` (within the block) and row `r` of a tile of MR rows is kept.
-template <int MR>
-HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
-  return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
+HEADROOM_INLINE TileState state_at(const AttendTask& task, float* memory) {
+  TileState state;
+  state.out = memory;
+  state.sum = state.out + kTileRows * padded_cols(task);
+  state.max = state.sum + kTileRows * kLanes;
+  return state;
 }
 
-/// The first `count` lanes; -inf in the others.
-HEADROOM_INLINE Vec only_first(const Vec& v, std::int64_t count) {
-  alignas(64) static constexpr float kIndices[] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                   8, 9, 10, 11, 12, 13, 14, 15};
-  const std::int64_t clamped = count < 0 ? 0 : count > kLanes ? kLanes : count;
-  return xsimd::select(load(kIndices) < Vec(static_cast<float>(clamped)), v, Vec(kMinusInfinity));
+HEADROOM_INLINE void clear_state(const AttendTask& task, const Tile& tile) {
+  const std::int64_t cols = padded_cols(task);
+  for (std::int64_t i = 0; i < tile.rows * cols; ++i) tile.state.out[i] = 0.0F;
+  for (std::int64_t i = 0; i < tile.rows * kLanes; ++i) tile.state.sum[i] = 0.0F;
+  for (std::int64_t r = 0; r < tile.rows; ++r) tile.state.max[r] = kMinusInfinity;
 }
 
-/// Scores of the tile against NV vectors of keys from `k` on; what a row must not see becomes -inf.
-template <int MR, int NV>
-HEADROOM_INLINE void score_keys(const AttendTask& task, const TileState& tile,
-                                const KeyBlock& block, std::int64_t k, float* scores,
-                                Vec (&row_max)[MR]) {
-  Accumulators<MR, NV> acc;
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
-  }
-  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
-                                   0, task.head_dim, kPanel);
-  const bool masked = k + NV * kLanes > block.common;
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) {
-      float* to = scores + score_at<MR>(k + v * kLanes, r);
-      store(to, acc.v[r][v]);
-      if (masked) [[unlikely]] {
-        const std::int64_t seen = task.causal ? tile.row + r + 1 - block.begin : block.count;
-        const Vec score = only_first(acc.v[r][v], seen - k - v * kLanes);
-        store(to, score);
-        row_max[r] = max_or_second(row_max[r], score);
-      } else {
-        row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
-      }
-    }
+/// Of one row: `all` becomes what it is over its keys and the segment's.
+HEADROOM_INLINE void merge_row(const AttendTask& task, const TileState& all,
+                               const TileState& segment, std::int64_t r) {
+  const std::int64_t cols = padded_cols(task);
+  const float before = all.max[r];
+  const float here = segment.max[r];
+  // A side without a maximum has sums of 0 or of NaN, which must stay what they are.
+  const float largest = here > before ? here : before;
+  const auto share = [&](float max) __attribute__((always_inline)) {
+    return Vec(max == largest || max == kMinusInfinity ? 1.0F
+                                                       : exp2_scalar((max - largest) * task.scale));
+  };
+  const Vec of_before = share(before);
+  const Vec of_here = share(here);
+  all.max[r] = largest;
+  float* sum = all.sum + r * kLanes;
+  store(sum, multiply_add(load(segment.sum + r * kLanes), of_here, load(sum) * of_before));
+  float* out = all.out + r * cols;
+  const float* more = segment.out + r * cols;
+  for (std::int64_t c = 0; c < cols; c += kLanes) {
+    store(out + c, multiply_add(load(more + c), of_here, load(out + c) * of_before));
   }
 }
 
-/// Scores of the tile against the panels of the block. Rows' maxima over the block go to `max`.
-template <int MR>
-HEADROOM_INLINE void score_block(const AttendTask& task, const TileState& tile,
-                                 const KeyBlock& block, float* scores, float* max) {
-  Vec row_max[MR];
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
-  std::int64_t k = 0;
-  for (; k + kLanes < block.count; k += kPanel)
-    score_keys<MR, 2>(task, tile, block, k, scores, row_max);
-  if (k < block.count) score_keys<MR, 1>(task, tile, block, k, scores, row_max);
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
-}
-
-HEADROOM_INLINE float exp2_scalar(float x) { return exp2(Vec(x)).data[0]; }
-
-/// Merges the block's maxima into the running ones and rescales sums and output accordingly.
-HEADROOM_INLINE void raise_maximum(const AttendTask& task, const TileState& tile,
-                                   const float* block_max, std::int64_t cols) {
+/// Merges a segment into what came before it, for the rows that see keys of it.
+HEADROOM_INLINE void merge_segment(const AttendTask& task, const Tile& tile, const TileState& all,
+                                   std::int64_t segment) {
+  const std::int64_t cols = padded_cols(task);
+  const std::int64_t begin = segment * kSegment;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const float old_max = tile.max[r];
-    if (!(block_max[r] > old_max)) continue;
-    tile.max[r] = block_max[r];
-    if (old_max == kMinusInfinity) continue;  // nothing was added yet
-    const Vec factor(exp2_scalar((old_max - block_max[r]) * task.scale));
-    float* sum = tile.sum + r * kLanes;
-    store(sum, load(sum) * factor);
-    float* out = tile.out + r * cols;
-    for (std::int64_t c = 0; c < cols; c += kLanes) store(out + c, load(out + c) * factor);
-  }
-}
-
-/// Scores become weights, exp2((score - maximum) * scale), and are added to the rows' sums.
-template <int MR>
-HEADROOM_INLINE void weigh_block(const AttendTask& task, const TileState& tile,
-                                 const KeyBlock& block, float* scores, float* factors) {
-  const Vec scale(task.scale);
-  for (int r = 0; r < MR; ++r) {
-    // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
-    const float max = tile.max[r] == kMinusInfinity ? 0.0F : tile.max[r];
-    const Vec shift(-max * task.scale);
-    Vec sum = load(tile.sum + r * kLanes);
-    for (std::int64_t k = 0; k < block.count; k += kLanes) {
-      float* s = scores + score_at<MR>(k, r);
-      const Vec weight = exp2(multiply_add(load(s), scale, shift));
-      store(s, weight);
-      sum += weight;
+    const KeyRange seen = seen_keys(task, tile.row + r);
+    if (seen.end <= begin || seen.begin >= begin + kSegment) continue;
+    if (seen.begin < begin) {
+      merge_row(task, all, tile.state, r);
+      continue;
     }
-    store(tile.sum + r * kLanes, sum);
-    if (task.dropout != nullptr) {
-      const std::uint64_t row = task.row_index + static_cast<std::uint64_t>(tile.row + r);
-      task.dropout->factors(row, block.begin, block.count, factors);
-      for (std::int64_t k = 0; k < block.count; ++k) scores[score_at<MR>(k, r)] *= factors[k];
-    }
-  }
-}
-
-/// One panel of the output: out += weights * values, whose rows are `stride` apart. Keys that only
-/// some rows may see are added row by row, so that a NaN in a masked value cannot leak through a
-/// weight of 0.
-template <int MR, int NV>
-HEADROOM_INLINE void add_values(const TileState& tile, const KeyBlock& block, const float* weights,
-                                const float* values, std::int64_t stride, float* out,
-                                std::int64_t cols, bool causal) {
-  Accumulators<MR, NV> acc;
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + r * cols + v * kLanes);
-  }
-  accumulate<MR, NV, Ask::nothing>(acc, weights, values, 0, block.common, stride);
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, acc.v[r][v]);
-  }
-  if (!causal || block.common == block.count) return;
-  for (int r = 1; r < MR; ++r) {
-    const std::int64_t seen = tile.row + r + 1 - block.begin;
-    const std::int64_t end = seen < block.count ? seen : block.count;
-    if (end <= block.common) continue;
-    Vec sum[NV];
-    for (int v = 0; v < NV; ++v) sum[v] = load(out + r * cols + v * kLanes);
-    for (std::int64_t k = block.common; k < end; ++k) {
-      const Vec weight(weights[score_at<MR>(k, r)]);
-      for (int v = 0; v < NV; ++v) {
-        sum[v] = multiply_add(weight, load(values + k * stride + v * kLanes), sum[v]);
-      }
-    }
-    for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, sum[v]);
-  }
-}
-
-template <int MR>
-[[gnu::noinline]] void attend_block(const AttendTask& task, const TileState& tile,
-                                    const KeyBlock& block, float* scores, float* factors) {
-  const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;
-  float block_max[MR];
-  score_block<MR>(task, tile, block, scores, block_max);
-  raise_maximum(task, tile, block_max, cols);
-  weigh_block<MR>(task, tile, block, scores, factors);
-  for (std::int64_t c = 0; c < cols; c += kPanel) {
-    const bool narrow = cols - c == kLanes;
-    const bool in_place = task.value_stride != 0;
-    const std::int64_t stride = in_place ? task.value_stride : narrow ? kLanes : kPanel;
-    const float* panel = task.values + (in_place ? c : c * task.tokens) + block.begin * stride;
-    if (narrow) {
-      add_values<MR, 1>(tile, block, scores, panel, stride, tile.out + c, cols, task.causal);
-    } else {
-      add_values<MR, 2>(tile, block, scores, panel, stride, tile.out + c, cols, task.causal);
-    }
+    for (std::int64_t i = r * cols; i < (r + 1) * cols; ++i) all.out[i] = tile.state.out[i];
+    for (std::int64_t i = r * kLanes; i < (r + 1) * kLanes; ++i) all.sum[i] = tile.state.sum[i];
+    all.max[r] = tile.state.max[r];
   }
 }
 
 /// Divides output rows by their sums and writes them to the destination.
-HEADROOM_INLINE void finish_tile(const AttendTask& task, const TileState& tile) {
-  const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;
+HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
+  const std::int64_t cols = padded_cols(task);
   for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const Vec factor(1.0F / sum_lanes(load(tile.sum + r * kLanes)));
-    const float* from = tile.out + r * cols;
-    float* to = task.out + (tile.row + r) * task.out_stride;
+    const std::int64_t row = tile.row + r;
+    const Vec factor(1.0F / sum_lanes(load(state.sum + r * kLanes)));
+    const float* from = state.out + r * cols;
+    float* to =
+        task.out + row / task.group * task.out_stride + row % task.group * task.out_head_stride;
     std::int64_t c = 0;
     for (; c + kLanes <= task.head_dim; c += kLanes) store(to + c, load(from + c) * factor);
     if (c < task.head_dim) {
@@ -209,59 +87,121 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const TileState& tile) 
   }
 }
 
-HEADROOM_INLINE TileState start_tile(const AttendTask& task, std::int64_t t, float* memory) {
-  const std::int64_t depth = (task.head_dim + kChunk - 1) / kChunk * kChunk;
-  const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;
-  TileState tile;
-  tile.row = tile_begin(task.tokens, task.tiles, t);
-  tile.rows = tile_begin(task.tokens, task.tiles, t + 1) - tile.row;
-  tile.queries = memory;
-  tile.out = tile.queries + kTileRows * depth;
-  tile.sum = tile.out + kTileRows * cols;
-  tile.max = tile.sum + kTileRows * kLanes;
+/// The memory of a task, tile by tile: queries, state of a segment, state of all before it.
+struct TaskMemory {
+  float* scores;
+  float* factors;
+  float* tiles;
+  std::int64_t tile_floats;
+  std::int64_t query_floats;
+  std::int64_t state_floats;
+};
+
+HEADROOM_INLINE TaskMemory memory_of(const AttendTask& task) {
+  TaskMemory memory;
+  memory.query_floats = kTileRows * ((task.head_dim + kChunk - 1) / kChunk * kChunk);
+  memory.state_floats = attend_state_floats(kTileRows, kLanes, task.head_dim);
+  memory.tile_floats = memory.query_floats + 2 * memory.state_floats;
+  memory.scores = task.scratch;
+  memory.factors = memory.scores + kTileRows * kKeyBlock;
+  memory.tiles = memory.factors + kKeyBlock;
+  return memory;
+}
+
+HEADROOM_INLINE Tile start_tile(const AttendTask& task, const TaskMemory& memory, std::int64_t t) {
+  Tile tile;
+  tile.row = tile_begin(task.rows, task.tiles, t);
+  tile.rows = tile_begin(task.rows, task.tiles, t + 1) - tile.row;
+  tile.queries = memory.tiles + (t - task.tile_begin) * memory.tile_floats;
+  tile.state = state_at(task, tile.queries + memory.query_floats);
+  if (task.states != nullptr) {
+    tile.state = state_at(task, task.states + task.segment * memory.state_floats);
+  }
   return tile;
+}
+
+HEADROOM_INLINE TileState state_of_all(const AttendTask& task, const TaskMemory& memory,
+                                       std::int64_t t) {
+  return state_at(task, memory.tiles + (t - task.tile_begin) * memory.tile_floats +
+                            memory.query_floats + memory.state_floats);
+}
+
+HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
+  if (task.group == 1) {
+    pack_rows(task.q + tile.row * task.q_stride, task.q_stride, tile.rows, task.head_dim,
+              tile.queries);
+    return;
+  }
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    const std::int64_t row = tile.row + r;
+    const float* from =
+        task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
+    for (std::int64_t c = 0; c < task.head_dim; ++c) {
+      tile.queries[c / kChunk * tile.rows * kChunk + r * kChunk + c % kChunk] = from[c];
+    }
+  }
 }
 
 /// All tiles of the task process a block of keys before the next block, so that all but the first
 /// tile read its keys and values from the L2.
-inline void attend(const AttendTask& task) {
-  const std::int64_t depth = (task.head_dim + kChunk - 1) / kChunk * kChunk;
-  const std::int64_t cols = (task.head_dim + kLanes - 1) / kLanes * kLanes;
-  const std::int64_t tile_floats = kTileRows * (depth + cols + kLanes + 1);
-  float* scores = task.scratch;
-  float* factors = scores + kTileRows * kKeyBlock;
-  float* tiles = factors + kKeyBlock;
-  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    const TileState tile = start_tile(task, t, tiles + (t - task.tile_begin) * tile_floats);
-    pack_rows(task.q + tile.row * task.q_stride, task.q_stride, tile.rows, task.head_dim,
-              tile.queries);
-    for (std::int64_t i = 0; i < tile.rows * cols; ++i) tile.out[i] = 0.0F;
-    for (std::int64_t i = 0; i < tile.rows * kLanes; ++i) tile.sum[i] = 0.0F;
-    for (std::int64_t r = 0; r < tile.rows; ++r) tile.max[r] = kMinusInfinity;
-  }
-  const std::int64_t last_row = tile_begin(task.tokens, task.tiles, task.tile_end) - 1;
-  const std::int64_t key_end = task.causal ? last_row + 1 : task.tokens;
-  for (std::int64_t begin = 0; begin < key_end; begin += kKeyBlock) {
-    const std::int64_t end = begin + kKeyBlock < task.tokens ? begin + kKeyBlock : task.tokens;
+HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& memory,
+                                    std::int64_t segment) {
+  const std::int64_t end = (segment + 1) * kSegment;
+  for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      const TileState tile = start_tile(task, t, tiles + (t - task.tile_begin) * tile_floats);
-      const std::int64_t seen_last = task.causal ? tile.row + tile.rows : task.tokens;
-      const std::int64_t seen_first = task.causal ? tile.row + 1 : task.tokens;
-      if (seen_last <= begin) continue;
-      KeyBlock block;
-      block.begin = begin;
-      block.count = (seen_last < end ? seen_last : end) - begin;
-      block.common = (seen_first < end ? seen_first : end) - begin;
-      if (block.common < 0) block.common = 0;
+      const Tile tile = start_tile(task, memory, t);
+      const KeyBlock block = see_block(task, tile, begin);
+      if (block.first >= block.count) continue;
       with_rows(
           tile.rows, [&]<int MR>() __attribute__((always_inline)) {
-            attend_block<MR>(task, tile, block, scores, factors);
+            attend_block<MR>(task, tile, block, memory.scores, memory.factors);
           });
     }
   }
+}
+
+/// The segments that some row of the task sees.
+HEADROOM_INLINE KeyRange seen_segments(const AttendTask& task) {
+  const std::int64_t first = tile_begin(task.rows, task.tiles, task.tile_begin);
+  const std::int64_t last = tile_begin(task.rows, task.tiles, task.tile_end) - 1;
+  return {seen_keys(task, first).begin / kSegment, (seen_keys(task, last).end - 1) / kSegment + 1};
+}
+
+inline void attend(const AttendTask& task) {
+  const TaskMemory memory = memory_of(task);
+  const bool alone = task.states != nullptr;
+  const KeyRange all = seen_segments(task);
+  const KeyRange segments = alone ? KeyRange{task.segment, task.segment + 1} : all;
   for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    finish_tile(task, start_tile(task, t, tiles + (t - task.tile_begin) * tile_floats));
+    pack_queries(task, start_tile(task, memory, t));
   }
+  const bool single = segments.end - segments.begin == 1;
+  for (std::int64_t s = segments.begin; s < segments.end; ++s) {
+    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+      clear_state(task, start_tile(task, memory, t));
+    }
+    attend_segment(task, memory, s);
+    if (single) break;
+    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+      merge_segment(task, start_tile(task, memory, t), state_of_all(task, memory, t), s);
+    }
+  }
+  if (alone) return;
+  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+    const Tile tile = start_tile(task, memory, t);
+    finish_tile(task, tile, single ? tile.state : state_of_all(task, memory, t));
+  }
+}
+
+inline void merge_segments(const AttendTask& task) {
+  const TaskMemory memory = memory_of(task);
+  const KeyRange segments = seen_segments(task);
+  const TileState all = state_of_all(task, memory, task.tile_begin);
+  AttendTask part = task;
+  for (part.segment = segments.begin; part.segment < segments.end; ++part.segment) {
+    merge_segment(part, start_tile(part, memory, task.tile_begin), all, part.segment);
+  }
+  finish_tile(task, start_tile(task, memory, task.tile_begin), all);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -27,9 +27,9 @@ void softmax_tile(float* scores, float* sums) {
     block_max[r] = max_lanes(row_max);
   }
   AttendTask task;
-  const TileState tile{0, kTileRows, nullptr, nullptr, partial_sums, max};
-  raise_maximum(task, tile, block_max, 0);
-  weigh_block<kTileRows>(task, tile, {0, kKeyBlock, kKeyBlock}, scores, nullptr);
+  const Tile tile{0, kTileRows, nullptr, {nullptr, partial_sums, max}};
+  raise_maximum(task.scale, kTileRows, tile.state, block_max, 0);
+  weigh_block<kTileRows>(task, tile, {0, 0, kKeyBlock, 0, kKeyBlock}, scores, nullptr);
   for (int r = 0; r < kTileRows; ++r) sums[r] = sum_lanes(load(partial_sums + r * kLanes));
 }
 
@@ -115,7 +115,7 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa,       kLanes,       kTileRows, project,    attend,  pack_keys,
-                         exp2_array, softmax_tile, fma_chain, tile_chain, read_sum};
+const KernelTable kTable{kIsa,      kLanes,     kTileRows,    project,   attend,     merge_segments,
+                         pack_keys, exp2_array, softmax_tile, fma_chain, tile_chain, read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

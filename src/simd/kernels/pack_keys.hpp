@@ -31,6 +31,7 @@ HEADROOM_INLINE void transpose(Vec (&rows)[kLanes]) {
 }
 
 /// Some keys of one panel, element by element: what does not fill a square of lanes.
+/// @param panel at the first of these keys
 HEADROOM_INLINE void pack_some(const float* keys, std::int64_t stride, std::int64_t count,
                                std::int64_t begin, std::int64_t end, float* panel) {
   for (std::int64_t t = 0; t < count; ++t) {
@@ -38,25 +39,37 @@ HEADROOM_INLINE void pack_some(const float* keys, std::int64_t stride, std::int6
   }
 }
 
-inline void pack_keys(const float* keys, std::int64_t stride, std::int64_t tokens,
-                      std::int64_t head_dim, float* panels) {
+/// A vector's keys, which fill their half of a panel.
+HEADROOM_INLINE void pack_vector(const float* keys, std::int64_t stride, std::int64_t head_dim,
+                                 float* panel) {
   const std::int64_t square = head_dim / kLanes * kLanes;
-  for (std::int64_t t = 0; t < tokens; t += kLanes) {
+  for (std::int64_t c = 0; c < square; c += kLanes) {
+    Vec rows[kLanes];
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) rows[r] = load(keys + r * stride + c);
+    transpose<kLanes / 2>(rows);
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) store(panel + (c + r) * kPanel, rows[r]);
+  }
+  pack_some(keys, stride, kLanes, square, head_dim, panel);
+}
+
+inline void pack_keys(const float* keys, std::int64_t stride, std::int64_t position,
+                      std::int64_t count, std::int64_t head_dim, float* panels) {
+  for (std::int64_t t = 0; t < count;) {
+    const std::int64_t at = position + t;
+    float* panel = panels + at / kPanel * kPanel * head_dim + at % kPanel;
+    const std::int64_t room = kLanes - at % kLanes;
+    const std::int64_t rest = count - t;
     const float* from = keys + t * stride;
-    float* panel = panels + t / kPanel * kPanel * head_dim + t % kPanel;
-    if (tokens - t < kLanes) {
-      pack_some(from, stride, tokens - t, 0, head_dim, panel);
-      break;
+    if (room == kLanes && rest >= kLanes) {
+      pack_vector(from, stride, head_dim, panel);
+      t += kLanes;
+    } else {
+      const std::int64_t some = rest < room ? rest : room;
+      pack_some(from, stride, some, 0, head_dim, panel);
+      t += some;
     }
-    for (std::int64_t c = 0; c < square; c += kLanes) {
-      Vec rows[kLanes];
-#pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) rows[r] = load(from + r * stride + c);
-      transpose<kLanes / 2>(rows);
-#pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) store(panel + (c + r) * kPanel, rows[r]);
-    }
-    pack_some(from, stride, kLanes, square, head_dim, panel);
   }
 }
 

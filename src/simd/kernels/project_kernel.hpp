@@ -5,13 +5,6 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Width in vectors of the widest tile for few rows: no more accumulators than a full tile has, but
-/// enough independent chains to hide the latency of a multiply-add.
-template <int MR>
-inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePanels
-                                    : MR * 4 <= 2 * kTileRows ? 4
-                                                              : 2;
-
 /// Where one tile starts, continues and ends.
 struct TileCall {
   const float* a;

@@ -20,18 +20,24 @@ struct Accumulators {
 template <int NV>
 inline constexpr int kVectorsPerPanel = NV == 1 ? 1 : 2;
 
-/// Asks for the panel's rows some depth steps ahead of the current one. 64 steps are 8 KiB of a
-/// full AVX-512 panel.
+/// Width in vectors of the widest tile for few rows: no more accumulators than a full tile has, but
+/// enough independent chains to hide the latency of a multiply-add.
+template <int MR>
+inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePanels
+                                    : MR * 4 <= 2 * kTileRows ? 4
+                                                              : 2;
+
+/// Asks for what is ahead of the present row of b. 64 steps are 8 KiB of a full AVX-512 panel.
 template <int NV, Ask kAsk>
 HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
-    const float* panel = b + (v / kPer) * panel_stride;
+    const float* here = b + (v / kPer) * panel_stride + (v % kPer) * kLanes;
     if constexpr (kAsk == Ask::far) {
-      __builtin_prefetch(panel + (v % kPer + 64 * kPer) * kLanes, 0, 2);
+      __builtin_prefetch(here + 64 * kPer * kLanes, 0, 2);
     } else if constexpr (kAsk == Ask::near) {
-      __builtin_prefetch(panel + (v % kPer + 16 * kPer) * kLanes, 0, 3);
+      __builtin_prefetch(here + 16 * kPer * kLanes, 0, 3);
     }
   }
 }
@@ -57,7 +63,8 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
-template <int MR, int NV, Ask kAsk>
+/// @tparam AR rows of a chunk, of which these are MR neighbours
+template <int MR, int NV, Ask kAsk, int AR = MR>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
                                 std::int64_t panel_stride, std::int64_t depth,
                                 std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
@@ -65,7 +72,7 @@ HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k)
       depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
-    a += MR * kChunk;
+    a += AR * kChunk;
     b += kChunk * row;
   }
   for (std::int64_t k = 0; k < depth; ++k)

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "core/nearest.hpp"
+#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
-#include "plan/models.hpp"
+#include "plan/shapes/models.hpp"
+#include "plan/shapes/shape_set.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::plan {
@@ -17,14 +19,8 @@ using Numbers = std::vector<std::int64_t>;
 
 const Numbers kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
-// Of a shape that is there already: such as all of --head-dim beside --d-model, for which a short
-// line would otherwise be busy for seconds.
-constexpr std::size_t kMaxRepeated = 1'000'000;
-
-[[noreturn]] void fail_too_many(const char* what, std::size_t most) {
-  throw InvalidArgument(fmt::format("these axes give more than {} {}; shorten a list{}", most, what,
-                                    most == kMaxCells ? " or add --yes" : ""));
-}
+// Every length is part of the name of a cell.
+constexpr std::size_t kMaxLengths = 1000;
 
 // The values of an axis, each once; a single 0 stands for "not given".
 Numbers axis_or(const Numbers& fallback, std::string_view option,
@@ -71,6 +67,32 @@ double parse_dropout(const Axes& axes) {
                     *axes.dropout));
   }
   return dropout;
+}
+
+Numbers parse_lengths(const Axes& axes) {
+  if (axes.batch || axes.tokens) {
+    throw InvalidArgument(
+        "--lengths: it gives the sequences and the tokens of each; leave out --batch and --tokens");
+  }
+  Numbers lengths = parse_numbers("--lengths", *axes.lengths, 0);
+  if (lengths.size() > kMaxLengths) {
+    throw InvalidArgument(fmt::format("--lengths: there are {} lengths; the limit is {}",
+                                      lengths.size(), kMaxLengths));
+  }
+  return lengths;
+}
+
+Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
+  Rotary rotary = seed.rotary;
+  if (!axes.rotary) return rotary;
+  const std::optional<Rotary::Pairs> pairs = parse_pairs(*axes.rotary);
+  if (!pairs) {
+    throw InvalidArgument(fmt::format("--rotary: unknown pairs '{}'; {}", *axes.rotary,
+                                      suggest(*axes.rotary, {"none", "halves", "neighbours"})));
+  }
+  rotary.pairs = *pairs;
+  // Without pairs nothing turns, whatever the base.
+  return *pairs == Rotary::Pairs::none ? Rotary{} : rotary;
 }
 
 // One value of every axis that sets a width; 0 stands for "not given".
@@ -128,54 +150,79 @@ void for_each_widths(const WidthAxes& axes, Take take) {
   }
 }
 
-// Collects shapes, each once. The numbers that differ between them tell them apart, because
-// making an id for each of ten million repetitions would take many seconds.
-class ShapeSet {
- public:
-  explicit ShapeSet(std::size_t most) : most_(most) {}
-
-  void add(const Shape& shape) {
-    if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
-    if (!seen_.insert({shape.batch, shape.tokens, shape.d_in, shape.d_out, shape.heads}).second) {
-      if (++repeated_ > kMaxRepeated) fail_too_many("repeated shapes", kMaxRepeated);
-      return;
-    }
-    shape.validate();
-    shapes_.push_back(shape);
-    if (shapes_.size() > most_) fail_too_many("cells", kMaxCells);
-  }
-  const std::vector<Shape>& shapes() const { return shapes_; }
-  std::size_t repeated() const { return repeated_; }
-
- private:
-  std::size_t most_;
-  std::size_t added_ = 0;
-  std::set<std::array<std::int64_t, 5>> seen_;
-  std::vector<Shape> shapes_;
-  std::size_t repeated_ = 0;
+// What a call brings, and the layer's options that are lists.
+struct CallAxes {
+  Numbers batches, tokens, pasts, windows, kv_heads, lengths;
 };
+
+CallAxes read_call(const Axes& axes, std::vector<std::string>& notes) {
+  CallAxes call;
+  call.batches = axis_or({}, "--batch", axes.batch, 0, notes);
+  call.tokens = axis_or({}, "--tokens", axes.tokens, 0, notes);
+  call.pasts = axis_or({}, "--past", axes.past, 0, notes);
+  call.windows = axis_or({}, "--window", axes.window, 1, notes);
+  call.kv_heads = axis_or({}, "--kv-heads", axes.kv_heads, 1, notes);
+  if (axes.lengths) call.lengths = parse_lengths(axes);
+  return call;
+}
+
+// Of other heads than the seed's as many share a key head, where that divides them; where it does
+// not, the shape will be refused.
+std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
+  if (seed.kv_heads == 0) return 0;
+  const std::int64_t group = seed.heads / seed.kv_heads;
+  return heads % group == 0 ? heads / group : seed.kv_heads;
+}
+
+// The axes of the call for a layer whose widths are set; an axis that was not given has the seed's.
+template <class Take>
+void for_each_call(const CallAxes& axes, const ShapeSeed& seed, Shape shape, Take take) {
+  const auto given_or = [](const Numbers& given, const Numbers& fallback) {
+    return given.empty() ? fallback : given;
+  };
+  const Numbers windows = given_or(axes.windows, {shape.causal ? seed.window : 0});
+  shape.lengths = axes.lengths;
+  Numbers batches = given_or(axes.batches, seed.batches);
+  Numbers tokens = given_or(axes.tokens, seed.tokens);
+  if (!shape.lengths.empty()) {
+    batches = {static_cast<std::int64_t>(shape.lengths.size())};
+    tokens = {*std::max_element(shape.lengths.begin(), shape.lengths.end())};
+  }
+  for (const std::int64_t kv_heads : given_or(axes.kv_heads, {kv_heads_of(seed, shape.heads)})) {
+    // As many as heads is the same layer as none named, and must have the same name.
+    shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
+    for (const std::int64_t window : windows) {
+      shape.window = window;
+      for (const std::int64_t past : given_or(axes.pasts, seed.pasts)) {
+        for (const std::int64_t batch : batches) {
+          for (const std::int64_t count : tokens) {
+            shape.past = past;
+            shape.batch = batch;
+            shape.tokens = count;
+            take(shape);
+          }
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 
 std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size_t most,
                                  std::vector<std::string>& notes) {
-  const Numbers batches = axis_or({1}, "--batch", axes.batch, 0, notes);
-  const Numbers given_tokens = axis_or({}, "--tokens", axes.tokens, 0, notes);
+  const CallAxes call = read_call(axes, notes);
   const WidthAxes widths = read_widths(axes, notes);
   const double dropout = parse_dropout(axes);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
+    const Rotary rotary = rotary_of(axes, start);
     for_each_widths(widths, [&](const Widths& given) {
       Shape shape = make_shape(start, given, axes);
+      shape.rotary = rotary;
       shape.dropout = dropout;
       shape.dropout_seed = seed;
-      for (const std::int64_t batch : batches) {
-        for (const std::int64_t tokens : axes.tokens ? given_tokens : start.tokens) {
-          shape.batch = batch;
-          shape.tokens = tokens;
-          set.add(shape);
-        }
-      }
+      for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
     });
   }
   // Shapes of a preset often coincide once an axis overrides them; no note is needed.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/shape.hpp"
+
 namespace headroom::plan {
 
 /// Sizes before the axes given on the command line override them.
@@ -15,6 +17,11 @@ struct ShapeSeed {
   std::int64_t head_dim = 0;
   bool keeps_width = true;  ///< `--heads` keeps the total width; otherwise it keeps `head_dim`
   std::vector<std::int64_t> tokens;
+  std::int64_t kv_heads = 0;  ///< as in `Shape`, as are the next two
+  std::int64_t window = 0;
+  Rotary rotary = {};
+  std::vector<std::int64_t> pasts{0};
+  std::vector<std::int64_t> batches{1};
 };
 
 /// @throws InvalidArgument for an unknown name; the message suggests the nearest one.

@@ -1,0 +1,73 @@
+// The public face of the keys and values that a backend keeps between calls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "attention/plan.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+void check_sizes(const Shape& shape, std::int64_t sequences, std::int64_t capacity) {
+  if (sequences < 1 || capacity < 1) {
+    throw InvalidArgument(fmt::format(
+        "cache: {} sequences of {} tokens; allowed are 1 and above of both", sequences, capacity));
+  }
+  // Of keys and values, with whole vectors and some room for what calls need beside them.
+  constexpr std::int64_t kBytesPerValue = 64;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(sequences, capacity, &bytes) ||
+      __builtin_mul_overflow(bytes, shape.kv_width(), &bytes) ||
+      __builtin_mul_overflow(bytes, kBytesPerValue, &bytes)) {
+    throw InvalidArgument(
+        fmt::format("cache: {} sequences of {} tokens of {} values are too many to be counted in "
+                    "63-bit bytes; make one of them smaller",
+                    sequences, capacity, shape.kv_width()));
+  }
+}
+
+}  // namespace
+
+std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
+  if (sequence < 0 || sequence >= static_cast<std::int64_t>(lengths.size())) {
+    throw InvalidArgument(fmt::format("cache: there is no sequence {}; allowed are 0 to {}",
+                                      sequence, lengths.size() - 1));
+  }
+  return lengths[static_cast<std::size_t>(sequence)];
+}
+
+KeyValueCache::KeyValueCache(const Attention& layer, std::int64_t sequences, std::int64_t capacity)
+    : state_(std::make_unique<State>()) {
+  check_sizes(layer.shape(), sequences, capacity);
+  state_->layer = layer.plan_->id;
+  state_->capacity = capacity;
+  state_->lengths.resize(static_cast<std::size_t>(sequences));
+  state_->store = layer.plan_->make_store(sequences, capacity);
+}
+KeyValueCache::~KeyValueCache() = default;
+KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
+KeyValueCache& KeyValueCache::operator=(KeyValueCache&&) noexcept = default;
+
+std::int64_t KeyValueCache::sequences() const {
+  return static_cast<std::int64_t>(state_->lengths.size());
+}
+std::int64_t KeyValueCache::capacity() const { return state_->capacity; }
+std::int64_t KeyValueCache::length(std::int64_t sequence) const { return state_->length(sequence); }
+
+void KeyValueCache::truncate(std::int64_t sequence, std::int64_t length) {
+  std::int64_t& present = state_->length(sequence);
+  if (length < 0 || length > present) {
+    throw InvalidArgument(
+        fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}; allowed are 0 to {}",
+                    sequence, present, length, present));
+  }
+  present = length;
+}
+
+void KeyValueCache::clear() { std::fill(state_->lengths.begin(), state_->lengths.end(), 0); }
+
+std::int64_t KeyValueCache::bytes() const { return state_->store->bytes(); }
+
+}  // namespace headroom

@@ -1,0 +1,258 @@
+#include "attention/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "attention/choice.hpp"
+#include "attention/expected_bytes.hpp"
+#include "attention/views.hpp"
+#include "core/arena.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
+                         const BackendInfo& backend) {
+  AttentionOptions resolved = options;
+  resolved.backend = choice.backend;
+  resolved.formulation = choice.formulation;
+  const int threads = wanted_threads(options);
+  resolved.threads = backend.threaded ? threads : 1;
+  resolved.isa = select_isa(options.isa);
+  return resolved;
+}
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
+  std::size_t part = 0;
+  std::int64_t first = product.first_block;
+  if (first >= heads + key_heads) {
+    part = 2;
+    first -= heads + key_heads;
+  } else if (first >= heads) {
+    part = 1;
+    first -= heads;
+  }
+  return parts[part].slice(first, product.blocks);
+}
+
+Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
+                      const AttentionOptions& wanted_options)
+    : shape((wanted.validate(), wanted)), id(next_id()), sequences_(shape) {
+  const Clock::time_point start = Clock::now();
+  check_weights(shape, weights);
+  choice = choose_backend(shape, wanted_options);
+  const BackendEntry& entry = backend_entry(choice.backend);
+  options = resolve(wanted_options, choice, entry.describe());
+  products_ = plan_products(choice.formulation, shape, weights);
+  const ArenaScope arena(expected_bytes(shape, products_, entry.facts(), options.threads));
+  backend_ = entry.make({options.threads, *options.isa, choice.kernels});
+  const KernelChoice kernels = backend_->kernels();
+  choice.kernels = kernels.name;
+  if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
+  make_buffers();
+  prepare(products_.of_x, shape.rows(), project_);
+  costs.project_provenance = project_->costs().provenance;
+  if (shape.d_memory > 0) prepare(products_.of_memory, shape.memory_rows(), project_memory_);
+  destinations_.resize(std::max(products_.of_x.size(), products_.of_memory.size()));
+  attend_ = backend_->make_attention(shape);
+  add_costs(attend_->costs());
+  costs.attend_provenance = attend_->costs().provenance;
+  if (shape.d_proj > 0) make_output(weights);
+  costs.setup_seconds = seconds_between(start, Clock::now());
+}
+
+void Attention::Plan::prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
+                              std::unique_ptr<Projection>& projection) {
+  ProjectionSpec spec{rows, {}};
+  for (const PlannedProduct& product : products) spec.products.push_back(product.spec);
+  projection = backend_->make_projection(spec);
+  add_costs(projection->costs());
+}
+
+// A padded call's rows are brought together in the context's memory, which is free until then, and
+// its results lie in that of query, key and value, which is free by then.
+void Attention::Plan::make_buffers() {
+  const std::int64_t rows = shape.rows();
+  const std::int64_t key_rows = shape.d_memory > 0 ? shape.memory_rows() : rows;
+  const std::int64_t qkv = rows * shape.d_out + key_rows * 2 * shape.kv_width();
+  qkv_data_ = AlignedBuffer(std::max(qkv, rows * shape.d_proj));
+  const std::int64_t context_width = shape.d_proj > 0 ? shape.d_out : 0;
+  context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
+  costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
+}
+
+void Attention::Plan::make_output(const SplitWeights& weights) {
+  ProductSpec product{{weights.output.view()}, {}, shape.d_proj};
+  if (!weights.output_bias.empty()) product.biases = {weights.output_bias.data()};
+  output_ = backend_->make_projection({shape.rows(), {std::move(product)}});
+  add_costs(output_->costs());
+}
+
+void Attention::Plan::add_costs(const OperationCosts& part) {
+  costs.packed_bytes += part.packed_bytes;
+  costs.workspace_bytes += part.workspace_bytes;
+}
+
+std::unique_ptr<KeyValueStore> Attention::Plan::make_store(std::int64_t sequences,
+                                                           std::int64_t capacity) {
+  const ArenaScope arena(expected_cache_bytes(shape, sequences, capacity));
+  return attend_->make_store(sequences, capacity);
+}
+
+// Token-major matrices are separate, each without gaps, unless one product writes several.
+HeadBlocks Attention::Plan::place_heads(std::int64_t rows, std::int64_t memory_rows) {
+  const std::int64_t head_dim = shape.head_dim();
+  const std::int64_t key_heads = shape.key_heads();
+  const bool cross = shape.d_memory > 0;
+  const std::int64_t key_rows = cross ? memory_rows : rows;
+  const bool together = choice.formulation == Formulation::fused;
+  const bool head_major = backend_->head_layout() == HeadLayout::head_major;
+  HeadBlocks blocks{{}, shape.heads, key_heads};
+  const auto place = [&](float* data, std::int64_t of_rows, std::int64_t heads,
+                         std::int64_t width) -> BlockedView {
+    if (head_major) return {data, of_rows, head_dim, heads, head_dim, of_rows * head_dim};
+    return {data, of_rows, width, heads, head_dim, head_dim};
+  };
+  // The width of the rows that a part lies in, and where the next part begins.
+  const std::int64_t kv_width = shape.kv_width();
+  const std::int64_t keys_width = together ? 2 * kv_width : kv_width;
+  const std::int64_t all_width = shape.d_out + 2 * kv_width;
+  const bool one = together && !cross && !head_major;
+  const bool pair = together && !head_major;
+  float* data = qkv_data_.data();
+  blocks.parts[0] = place(data, rows, shape.heads, one ? all_width : shape.d_out);
+  data += one ? shape.d_out : rows * shape.d_out;
+  blocks.parts[1] = place(data, key_rows, key_heads, one ? all_width : keys_width);
+  data += pair ? kv_width : key_rows * kv_width;
+  blocks.parts[2] = place(data, key_rows, key_heads, one ? all_width : keys_width);
+  return blocks;
+}
+
+void Attention::Plan::check(ConstMatrixView x, MatrixView y, const Call& call) {
+  const KeyValueCache::State* cache = nullptr;
+  if (call.cache != nullptr) {
+    cache = call.cache->state_.get();
+    if (cache->layer != id) {
+      throw InvalidArgument("forward: the cache belongs to another layer; make one for each layer");
+    }
+  }
+  if (shape.d_memory == 0 && (call.memory.rows > 0 || !call.memory_lengths.empty())) {
+    throw InvalidArgument(
+        "forward: memory is given, and this layer makes keys and values of x; leave it out, or "
+        "make "
+        "the layer with d_memory");
+  }
+  CacheRoom room;
+  if (cache != nullptr) room = {cache->lengths, cache->capacity};
+  sequences_.read(x, call, cache != nullptr ? &room : nullptr);
+  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
+  if (call.memory.rows == 0) return;
+  check_view("memory", call.memory, call.memory.rows, shape.d_memory);
+  check_apart("memory", call.memory, y);
+}
+
+void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call) {
+  if (call.times != nullptr) *call.times = {};
+  check(x, y, call);
+  if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) run(x, y, call);
+  if (call.cache == nullptr) return;
+  for (const Sequence& sequence : sequences_.list()) {
+    call.cache->state_->length(sequence.number) = sequence.keys();
+  }
+}
+
+// The rows of a padded call, one sequence after the other.
+ConstMatrixView Attention::Plan::without_padding(ConstMatrixView x, const Call& call) {
+  const MatrixView dense{context_data_.data(), sequences_.rows(), shape.d_in, shape.d_in};
+  const auto copy = [&](std::span<const Sequence> list) {
+    for (const Sequence& sequence : list) {
+      for (std::int64_t i = 0; i < sequence.rows; ++i) {
+        std::copy_n(x.row(sequence.number * call.padded_tokens + i), x.cols,
+                    dense.row(sequence.first_row + i));
+      }
+    }
+  };
+  copy(sequences_.list());
+  copy(sequences_.blind());
+  return dense;
+}
+
+void Attention::Plan::project_output(MatrixView y, const Call& call) {
+  const std::int64_t rows = sequences_.rows();
+  const ConstMatrixView context{context_data_.data(), rows, shape.d_out, shape.d_out};
+  if (call.padded_tokens == 0) {
+    output_->run(context, BlockedView{y.data, rows, y.row_stride, 1, shape.d_proj, 0});
+    return;
+  }
+  const MatrixView dense{qkv_data_.data(), rows, shape.d_proj, shape.d_proj};
+  output_->run(context, BlockedView{dense.data, rows, shape.d_proj, 1, shape.d_proj, 0});
+  const auto copy = [&](std::span<const Sequence> list) {
+    for (const Sequence& sequence : list) {
+      for (std::int64_t i = 0; i < sequence.rows; ++i) {
+        std::copy_n(dense.row(sequence.first_row + i), dense.cols,
+                    y.row(sequence.number * call.padded_tokens + i));
+      }
+    }
+  };
+  copy(sequences_.list());
+  copy(sequences_.blind());
+}
+
+void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
+  const Clock::time_point start = Clock::now();
+  const std::int64_t rows = sequences_.rows();
+  const HeadBlocks heads = place_heads(rows, sequences_.memory_rows());
+  const auto project = [&](Projection& projection, const std::vector<PlannedProduct>& products,
+                           const ConstMatrixView& from) {
+    if (from.rows == 0) return;
+    for (std::size_t i = 0; i < products.size(); ++i) destinations_[i] = heads.slice(products[i]);
+    projection.run(from, std::span(destinations_).first(products.size()));
+  };
+  project(*project_, products_.of_x, call.padded_tokens > 0 ? without_padding(x, call) : x);
+  if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
+  const Clock::time_point projected = Clock::now();
+
+  BlockedView out{y.data, y.rows, y.row_stride, shape.heads, shape.head_dim(), shape.head_dim()};
+  if (output_) {
+    out.data = context_data_.data();
+    out.rows = rows;
+    out.row_stride = shape.d_out;
+  }
+  for (const Sequence& sequence : sequences_.blind()) {
+    for (std::int64_t i = 0; i < sequence.rows; ++i) {
+      std::fill_n(out.at(sequence.first_out + i, 0), shape.d_out, 0.0F);
+    }
+  }
+  if (!sequences_.list().empty()) {
+    attend_->run({heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list(),
+                  call.cache != nullptr ? call.cache->state_->store.get() : nullptr});
+  }
+  const Clock::time_point attended = Clock::now();
+
+  if (output_ && rows > 0) project_output(y, call);
+  if (call.times != nullptr) {
+    call.times->qkv = seconds_between(start, projected);
+    call.times->attend = seconds_between(projected, attended);
+    call.times->output = seconds_between(attended, Clock::now());
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,75 @@
+// What a layer is made of. Only for the sources of this room.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "attention/formulation.hpp"
+#include "attention/sequences.hpp"
+#include "backends/backend.hpp"
+#include "core/aligned_buffer.hpp"
+#include "headroom/attention.hpp"
+
+namespace headroom {
+
+/// Where query, key and value lie between the two operations: blocks of one head each.
+struct HeadBlocks {
+  std::array<BlockedView, 3> parts;
+  std::int64_t heads = 0;
+  std::int64_t key_heads = 0;
+
+  /// Blocks of one part, or of several where they lie evenly one after the other.
+  BlockedView slice(const PlannedProduct& product) const;
+};
+
+struct KeyValueCache::State {
+  std::uint64_t layer = 0;  ///< `Plan::id` of the layer that it belongs to
+  std::int64_t capacity = 0;
+  std::vector<std::int64_t> lengths;
+  std::unique_ptr<KeyValueStore> store;
+
+  /// @throws InvalidArgument if there is no such sequence.
+  std::int64_t& length(std::int64_t sequence);
+};
+
+class Attention::Plan {
+ public:
+  Plan(const Shape& wanted, const SplitWeights& weights, const AttentionOptions& wanted_options);
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  void forward(ConstMatrixView x, MatrixView y, const Call& call);
+  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
+
+  Shape shape;
+  AttentionOptions options;
+  Choice choice;
+  AttentionCosts costs;
+  std::uint64_t id;
+
+ private:
+  void prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
+               std::unique_ptr<Projection>& projection);
+  void make_buffers();
+  void make_output(const SplitWeights& weights);
+  void add_costs(const OperationCosts& part);
+  void check(ConstMatrixView x, MatrixView y, const Call& call);
+  HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
+  void run(ConstMatrixView x, MatrixView y, const Call& call);
+  ConstMatrixView without_padding(ConstMatrixView x, const Call& call);
+  void project_output(MatrixView y, const Call& call);
+
+  std::unique_ptr<Backend> backend_;
+  PlannedProducts products_;  ///< their views of the weights are not valid any more
+  AlignedBuffer qkv_data_;
+  AlignedBuffer context_data_;
+  std::unique_ptr<Projection> project_;
+  std::unique_ptr<Projection> project_memory_;  ///< of a second input
+  std::vector<BlockedView> destinations_;       ///< room for one per product
+  std::unique_ptr<HeadAttention> attend_;
+  std::unique_ptr<Projection> output_;
+  Sequences sequences_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,151 @@
+#include "attention/sequences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+// A call's sequences are kept in memory that the layer has made before. More than this only where
+// the layer's own batch is larger.
+constexpr std::int64_t kMostSequences = 65'536;
+
+template <class... Arguments>
+[[noreturn]] void refuse(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  throw InvalidArgument("forward: " + fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+// Without lengths the rows are divided evenly.
+void check_even(const char* name, std::int64_t rows, std::int64_t sequences) {
+  if (rows < 0) refuse("{} has {} rows; allowed are 0 and above", name, rows);
+  if (sequences > 0 ? rows % sequences == 0 : rows == 0) return;
+  refuse("{} has {} rows for {} sequences of equal length; give a multiple, or the lengths", name,
+         rows, sequences);
+}
+
+// @return the sum
+std::int64_t check_lengths(const char* name, std::span<const std::int64_t> lengths,
+                           std::int64_t most) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0 || lengths[i] > most) {
+      refuse(
+          "{} {} is {}; allowed are 0 to {}, the most tokens of a sequence that this layer takes",
+          name, i, lengths[i], most);
+    }
+    sum += lengths[i];  // cannot overflow: at most 2^16 lengths that the layer's shape allows
+  }
+  return sum;
+}
+
+}  // namespace
+
+Sequences::Sequences(const Shape& shape)
+    : shape_(shape), most_(std::max(shape.batch, kMostSequences)) {
+  const auto most = static_cast<std::size_t>(std::min(most_, shape.rows() + shape.memory_rows()));
+  list_.reserve(most);
+  if (shape.d_memory > 0) blind_.reserve(static_cast<std::size_t>(std::min(most_, shape.rows())));
+}
+
+void Sequences::check_count(const Call& call) const {
+  if (count_ > most_) refuse("there are {} sequences; allowed are up to {}", count_, most_);
+  const auto of_memory = static_cast<std::int64_t>(call.memory_lengths.size());
+  if (of_memory != 0 && of_memory != count_) {
+    refuse("there are {} memory_lengths for {} sequences; give one for each", of_memory, count_);
+  }
+  if (call.padded_tokens < 0) {
+    refuse("padded_tokens is {}; allowed are 0 and above", call.padded_tokens);
+  }
+}
+
+std::int64_t Sequences::length(std::span<const std::int64_t> lengths, std::int64_t rows,
+                               std::int64_t sequence) const {
+  return lengths.empty() ? rows / count_ : lengths[static_cast<std::size_t>(sequence)];
+}
+
+void Sequences::add(const Sequence& sequence) {
+  if (sequence.rows == 0 && sequence.new_keys == 0) return;
+  (sequence.keys() == 0 ? blind_ : list_).push_back(sequence);
+}
+
+void Sequences::check_room(const CacheRoom& cache) const {
+  for (const Sequence& sequence : list_) {
+    if (sequence.keys() <= cache.capacity) continue;
+    refuse(
+        "the cache has room for {} more tokens of sequence {}, and {} came; truncate or clear "
+        "it, or make one of a larger capacity",
+        cache.capacity - sequence.past, sequence.number, sequence.new_keys);
+  }
+}
+
+void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache) {
+  list_.clear();
+  blind_.clear();
+  count_ = cache != nullptr ? static_cast<std::int64_t>(cache->lengths.size()) : shape_.batch;
+  if (!call.lengths.empty()) count_ = static_cast<std::int64_t>(call.lengths.size());
+  if (cache != nullptr && count_ != static_cast<std::int64_t>(cache->lengths.size())) {
+    refuse("there are {} lengths for a cache of {} sequences; give one for each", count_,
+           cache->lengths.size());
+  }
+  check_count(call);
+  rows_ = x.rows;
+  if (call.lengths.empty()) {
+    check_even("x", x.rows, count_);
+  } else {
+    rows_ = check_lengths("length", call.lengths, shape_.tokens);
+  }
+  if (call.padded_tokens > 0) {
+    const std::int64_t longest =
+        call.lengths.empty() ? 0 : *std::max_element(call.lengths.begin(), call.lengths.end());
+    const bool fits =
+        count_ > 0 ? x.rows % count_ == 0 && x.rows / count_ == call.padded_tokens : x.rows == 0;
+    if (!fits || longest > call.padded_tokens) {
+      refuse(
+          "x has {} rows, {} sequences of up to {} tokens; with padded_tokens {} it must have {} "
+          "for each, and no length may be larger",
+          x.rows, count_, longest, call.padded_tokens, call.padded_tokens);
+    }
+  } else if (rows_ != x.rows) {
+    refuse("x has {} rows, and the lengths add up to {}; they must be equal", x.rows, rows_);
+  }
+  if (rows_ > shape_.rows() ||
+      (call.lengths.empty() && count_ > 0 && rows_ / count_ > shape_.tokens)) {
+    refuse("x is {} x {}; this layer takes up to {} x {}, and up to {} tokens of a sequence",
+           x.rows, x.cols, shape_.rows(), shape_.d_in, shape_.tokens);
+  }
+  memory_rows_ = call.memory.rows;
+  if (call.memory_lengths.empty()) {
+    check_even("memory", memory_rows_, count_);
+  } else if (check_lengths("memory length", call.memory_lengths, shape_.memory_tokens) !=
+             memory_rows_) {
+    refuse("memory has {} rows, which is not the sum of memory_lengths", memory_rows_);
+  }
+  if (memory_rows_ > shape_.memory_rows() ||
+      (call.memory_lengths.empty() && count_ > 0 && memory_rows_ / count_ > shape_.memory_tokens)) {
+    refuse("memory has {} rows; this layer takes up to {}, and up to {} of a sequence",
+           memory_rows_, shape_.memory_rows(), shape_.memory_tokens);
+  }
+  const bool cross = shape_.d_memory > 0;
+  Sequence sequence;
+  for (; sequence.number < count_; ++sequence.number) {
+    sequence.rows = length(call.lengths, rows_, sequence.number);
+    sequence.past =
+        cache != nullptr ? cache->lengths[static_cast<std::size_t>(sequence.number)] : 0;
+    sequence.position = cross ? 0 : sequence.past;
+    sequence.new_keys =
+        cross ? length(call.memory_lengths, memory_rows_, sequence.number) : sequence.rows;
+    if (!cross) sequence.first_key = sequence.first_row;
+    // With an output projection the padding comes in after it.
+    const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
+    sequence.first_out = padded ? sequence.number * call.padded_tokens : sequence.first_row;
+    add(sequence);
+    sequence.first_row += sequence.rows;
+    if (cross) sequence.first_key += sequence.new_keys;
+  }
+  if (cache != nullptr) check_room(*cache);
+}
+
+}  // namespace headroom

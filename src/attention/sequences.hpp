@@ -1,0 +1,54 @@
+// The sequences of a call: checked, and cut into rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/call/attend_call.hpp"
+#include "headroom/attention.hpp"
+
+namespace headroom {
+
+/// A cache as a call sees it.
+struct CacheRoom {
+  std::span<const std::int64_t> lengths;  ///< of each sequence
+  std::int64_t capacity = 0;
+};
+
+/// Reads calls without allocating.
+class Sequences {
+ public:
+  /// @param shape the layer, and the largest call
+  explicit Sequences(const Shape& shape);
+
+  /// @param cache null without one
+  /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
+  void read(ConstMatrixView x, const Call& call, const CacheRoom* cache);
+
+  /// Those with rows or new keys. One that has rows but no keys at all is not among them.
+  std::span<const Sequence> list() const { return list_; }
+  /// Rows of all sequences without padding.
+  std::int64_t rows() const { return rows_; }
+  /// Rows of the second input.
+  std::int64_t memory_rows() const { return memory_rows_; }
+  /// The sequences with rows and no keys, whose result is zero.
+  std::span<const Sequence> blind() const { return blind_; }
+
+ private:
+  void check_count(const Call& call) const;
+  std::int64_t length(std::span<const std::int64_t> lengths, std::int64_t rows,
+                      std::int64_t sequence) const;
+  void add(const Sequence& sequence);
+  void check_room(const CacheRoom& cache) const;
+
+  const Shape& shape_;
+  std::int64_t most_;  ///< sequences
+  std::int64_t count_ = 0;
+  std::int64_t rows_ = 0;
+  std::int64_t memory_rows_ = 0;
+  std::vector<Sequence> list_;
+  std::vector<Sequence> blind_;
+};
+
+}  // namespace headroom

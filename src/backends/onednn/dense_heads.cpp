@@ -1,0 +1,86 @@
+#include "backends/onednn/dense_heads.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace headroom::onednn {
+namespace {
+
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+DenseHeads::DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim)
+    : head_dim_(head_dim),
+      keys_(rows * head_dim),
+      values_(rows * head_dim),
+      first_special_(static_cast<std::size_t>(heads), kNone) {}
+
+DenseHeads::DenseHeads(DenseHeads&& other) noexcept { *this = std::move(other); }
+
+DenseHeads& DenseHeads::operator=(DenseHeads&& other) noexcept {
+  head_dim_ = other.head_dim_;
+  keys_ = std::move(other.keys_);
+  values_ = std::move(other.values_);
+  first_special_ = std::move(other.first_special_);
+  specials_ = std::move(other.specials_);
+  return *this;
+}
+
+void DenseHeads::expect(std::int64_t heads) {
+  const auto count = static_cast<std::size_t>(heads);
+  if (first_special_.size() < count) first_special_.resize(count, kNone);
+}
+
+void DenseHeads::forget(std::int64_t head, std::int64_t from) {
+  std::int64_t& first = first_special_[static_cast<std::size_t>(head)];
+  if (first == kNone) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(specials_, [&](const Special& s) { return s.head == head && s.row >= from; });
+  first = kNone;
+  for (const Special& s : specials_) {
+    if (s.head == head) first = std::min(first, s.row);
+  }
+}
+
+void DenseHeads::keep(std::int64_t head, std::int64_t row, const float* key, const float* value) {
+  Special special{head, row, {key, key + head_dim_}, {value, value + head_dim_}};
+  std::int64_t& first = first_special_[static_cast<std::size_t>(head)];
+  first = std::min(first, row);
+  const std::lock_guard lock(mutex_);
+  const bool known = std::any_of(specials_.begin(), specials_.end(),
+                                 [&](const Special& s) { return s.head == head && s.row == row; });
+  if (!known) specials_.push_back(std::move(special));
+}
+
+void DenseHeads::append(std::int64_t head, std::int64_t first_row, const Sequence& sequence,
+                        std::int64_t key_head, const AttendCall& call, std::int64_t padded) {
+  forget(head, sequence.past);
+  const auto report = [&](std::int64_t row) {
+    keep(head, sequence.past + row, call.k.at(sequence.first_key + row, key_head),
+         call.v.at(sequence.first_key + row, key_head));
+  };
+  const std::int64_t to = first_row + sequence.past;
+  pack_finite_rows(call.k.at(sequence.first_key, key_head), call.k.row_stride, sequence.new_keys,
+                   head_dim_, 1.0f, keys(to), report);
+  pack_finite_rows(call.v.at(sequence.first_key, key_head), call.v.row_stride, sequence.new_keys,
+                   head_dim_, 1.0f, values(to), report);
+  std::fill(values(first_row + sequence.keys()), values(first_row + padded), 0.0f);
+}
+
+DenseHeads::Copy DenseHeads::as_they_are(std::int64_t head, std::int64_t first_row,
+                                         std::int64_t count) const {
+  const float* keys = keys_.data() + first_row * head_dim_;
+  const float* values = values_.data() + first_row * head_dim_;
+  Copy copy{{keys, keys + count * head_dim_}, {values, values + count * head_dim_}};
+  for (const Special& special : specials_) {
+    if (special.head != head || special.row >= count) continue;
+    const auto at = special.row * head_dim_;
+    std::copy(special.key.begin(), special.key.end(), copy.keys.begin() + at);
+    std::copy(special.value.begin(), special.value.end(), copy.values.begin() + at);
+  }
+  return copy;
+}
+
+}  // namespace headroom::onednn

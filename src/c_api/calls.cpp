@@ -1,0 +1,116 @@
+// Calls of any number of tokens, and what is kept between them.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "c_api/statuses.hpp"
+#include "c_api/structs.hpp"
+#include "headroom/attention.hpp"
+
+struct headroom_cache {
+  headroom::KeyValueCache cache;
+};
+
+namespace {
+
+using namespace headroom::c_api;
+using headroom::InvalidArgument;
+
+constexpr std::size_t kFirstCall = offsetof(headroom_call, memory_length_count) + sizeof(int64_t);
+
+void check_count(std::string_view name, std::int64_t count) {
+  if (count >= 0) return;
+  throw InvalidArgument(
+      fmt::format("headroom_forward_call: {} is {}; allowed are 0 and above", name, count));
+}
+
+std::span<const std::int64_t> lengths_of(const std::int64_t* lengths, std::int64_t count,
+                                         std::string_view name, std::string_view count_name) {
+  check_count(count_name, count);
+  if (count > 0 && lengths == nullptr) {
+    throw InvalidArgument(
+        fmt::format("headroom_forward_call: {} is NULL, and {} is {}; give so many "
+                    "lengths, or none",
+                    name, count_name, count));
+  }
+  return {lengths, static_cast<std::size_t>(count)};
+}
+
+headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape) {
+  headroom::Call call;
+  call.lengths = lengths_of(given.lengths, given.length_count, "call.lengths", "call.length_count");
+  call.padded_tokens = given.padded_tokens;
+  check_count("call.memory_rows", given.memory_rows);
+  if (given.cache != nullptr) call.cache = &given.cache->cache;
+  call.memory = {given.memory, given.memory_rows, shape.d_memory, given.memory_stride};
+  call.memory_lengths = lengths_of(given.memory_lengths, given.memory_length_count,
+                                   "call.memory_lengths", "call.memory_length_count");
+  return call;
+}
+
+}  // namespace
+
+void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(call, size, {}); }
+
+headroom_status headroom_forward_call(headroom_attention* layer, const float* x, int64_t x_rows,
+                                      int64_t x_stride, float* y, int64_t y_stride,
+                                      const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_forward_call", "layer");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    headroom_call given{};
+    if (call != nullptr) {
+      given = read_struct(*call, {}, kFirstCall, {"headroom_forward_call", "call"});
+    }
+    layer->layer.forward({x, x_rows, shape.d_in, x_stride},
+                         {y, x_rows, shape.output_width(), y_stride}, call_of(given, shape));
+  });
+}
+
+headroom_status headroom_cache_create(const headroom_attention* layer, int64_t sequences,
+                                      int64_t capacity, headroom_cache** cache) {
+  if (cache != nullptr) *cache = nullptr;
+  return guarded([&] {
+    require(layer, "headroom_cache_create", "layer");
+    require(cache, "headroom_cache_create", "cache");
+    *cache = new headroom_cache{{layer->layer, sequences, capacity}};
+  });
+}
+
+headroom_status headroom_cache_length(const headroom_cache* cache, int64_t sequence,
+                                      int64_t* length) {
+  return guarded([&] {
+    require(cache, "headroom_cache_length", "cache");
+    require(length, "headroom_cache_length", "length");
+    *length = cache->cache.length(sequence);
+  });
+}
+
+headroom_status headroom_cache_truncate(headroom_cache* cache, int64_t sequence, int64_t length) {
+  return guarded([&] {
+    require(cache, "headroom_cache_truncate", "cache");
+    cache->cache.truncate(sequence, length);
+  });
+}
+
+void headroom_cache_clear(headroom_cache* cache) {
+  if (cache != nullptr) cache->cache.clear();
+}
+
+int64_t headroom_cache_sequences(const headroom_cache* cache) {
+  return cache == nullptr ? 0 : cache->cache.sequences();
+}
+
+int64_t headroom_cache_capacity(const headroom_cache* cache) {
+  return cache == nullptr ? 0 : cache->cache.capacity();
+}
+
+int64_t headroom_cache_bytes(const headroom_cache* cache) {
+  return cache == nullptr ? 0 : cache->cache.bytes();
+}
+
+void headroom_cache_destroy(headroom_cache* cache) { delete cache; }

@@ -1,0 +1,65 @@
+// What C calls a layer and a cache, and structs that may be of another version than the library.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "headroom/attention.hpp"
+#include "headroom/error.hpp"
+#include "headroom/headroom.h"
+
+struct headroom_attention {
+  headroom::Attention layer;
+  std::string reason;
+};
+
+namespace headroom::c_api {
+
+// Far larger than any struct: a size above it was never initialised.
+inline constexpr std::size_t kLargestStruct = 4096;
+
+/// Writes the defaults, as far as the caller's struct goes.
+template <class Struct>
+void write_defaults(Struct* to, std::size_t size, Struct defaults) {
+  if (to == nullptr || size < sizeof defaults.size) return;
+  defaults.size = size;
+  const std::size_t known = std::min(size, sizeof(Struct));
+  std::memcpy(static_cast<void*>(to), &defaults, known);
+  std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
+}
+
+/// What the messages about a struct name.
+struct StructName {
+  std::string_view function, name;
+};
+
+/// The defaults, overwritten by the caller's struct as far as it goes. `first` is its least size,
+/// that of the first version that had the struct.
+template <class Struct>
+Struct read_struct(const Struct& given, Struct defaults, std::size_t first,
+                   const StructName& named) {
+  const std::size_t size = given.size;
+  if (size < first || size > kLargestStruct) {
+    throw InvalidArgument(
+        fmt::format("{0}: {1}.size is {2}; allowed is {3}, or what the program's own header says; "
+                    "begin with headroom_default_{1}",
+                    named.function, named.name, size, sizeof(Struct)));
+  }
+  const char* bytes = reinterpret_cast<const char*>(&given);
+  if (size > sizeof(Struct) &&
+      std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; })) {
+    throw InvalidArgument(
+        fmt::format("{}: {}.size is {}, and fields beyond the {} bytes that version {} knows are "
+                    "set; leave them zero, or use a newer library",
+                    named.function, named.name, size, sizeof(Struct), HEADROOM_VERSION));
+  }
+  std::memcpy(&defaults, bytes, std::min(size, sizeof(Struct)));
+  return defaults;
+}
+
+}  // namespace headroom::c_api

@@ -1,0 +1,55 @@
+// What one call of `attend` is about: views, sequences, and what earlier calls left.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/head_view.hpp"
+#include "headroom/shape.hpp"
+
+namespace headroom {
+
+/// One sequence of a call. Positions count from the sequence's first token.
+struct Sequence {
+  std::int64_t number = 0;     ///< its place in the call, and in a store
+  std::int64_t first_row = 0;  ///< its rows in q
+  std::int64_t first_out = 0;  ///< the same rows in out
+  std::int64_t rows = 0;
+  std::int64_t position = 0;   ///< of its first row
+  std::int64_t first_key = 0;  ///< its new rows in k and v
+  std::int64_t new_keys = 0;
+  std::int64_t past = 0;  ///< keys in the store before the call
+
+  std::int64_t keys() const { return past + new_keys; }
+};
+
+/// Those of a shape without a past or a second input, one after the other.
+inline std::vector<Sequence> sequences_of(const Shape& shape) {
+  std::vector<Sequence> sequences;
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < shape.batch; ++i) {
+    const std::int64_t rows = shape.length(i);
+    sequences.push_back({i, first, first, rows, 0, first, rows, 0});
+    first += rows;
+  }
+  return sequences;
+}
+
+/// Keys and values that a backend keeps between calls, in its own layout.
+class KeyValueStore {
+ public:
+  virtual ~KeyValueStore() = default;
+  virtual std::int64_t bytes() const = 0;
+};
+
+/// The views of all sequences. Of a layer with rotary positions, `q` and `k` are turned in place.
+struct AttendCall {
+  BlockedView q;     ///< one block per head
+  BlockedView k, v;  ///< one block per key head
+  BlockedView out;   ///< as q; no overlap with the others
+  std::span<const Sequence> sequences;
+  KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
+};
+
+}  // namespace headroom

@@ -1,0 +1,75 @@
+#include "measure/cell_layer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace headroom::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// `auto` goes by the number of rows, and the layer is made for more of them than the cell has.
+std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) {
+  if (shape.past == 0 || options.backend != kAuto) return std::nullopt;
+  Choice choice = choose_backend(shape, options);
+  options.backend = choice.backend;
+  options.formulation = choice.formulation;
+  return choice;
+}
+
+ConstMatrixView rows_of(const Matrix& matrix, std::int64_t first, std::int64_t count) {
+  const ConstMatrixView all = matrix.view();
+  return {all.row(first), count, all.cols, all.row_stride};
+}
+
+}  // namespace
+
+CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
+    : problem_(problem),
+      choice_(choice_for(problem.shape, options)),
+      attention_(plan::layer_shape(problem.shape), problem.weights, options) {
+  const Shape& shape = problem.shape;
+  if (shape.past == 0 || shape.batch == 0) return;
+  cache_.emplace(attention_, shape.batch, shape.context());
+  const auto start = Clock::now();
+  fill(std::min(fill_tokens, plan::kFillTokens));
+  fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// One sequence after the other, because the past of each is contiguous.
+void CellLayer::fill(std::int64_t tokens) {
+  const Shape& shape = problem_.shape;
+  Matrix y(std::min(tokens, shape.past), shape.output_width());
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape.batch), 0);
+  Call call;
+  call.lengths = lengths;
+  call.cache = &*cache_;
+  for (std::int64_t sequence = 0; sequence < shape.batch; ++sequence) {
+    std::int64_t& length = lengths[static_cast<std::size_t>(sequence)];
+    for (std::int64_t done = 0; done < shape.past; done += length) {
+      length = std::min(tokens, shape.past - done);
+      const ConstMatrixView x = rows_of(problem_.past, sequence * shape.past + done, length);
+      const MatrixView all = y.view();
+      attention_.forward(x, {all.data, length, all.cols, all.row_stride}, call);
+    }
+    length = 0;
+  }
+}
+
+void CellLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
+  const Shape& shape = problem_.shape;
+  Call call;
+  call.times = times;
+  call.lengths = shape.lengths;
+  if (shape.d_memory > 0) call.memory = problem_.memory.view();
+  if (cache_) {
+    for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate(i, shape.past);
+    call.cache = &*cache_;
+  }
+  attention_.forward(x, y, call);
+}
+
+}  // namespace headroom::measure

@@ -1,0 +1,28 @@
+// What a shape is checked and timed with.
+#pragma once
+
+#include <cstdint>
+
+#include "headroom/shape.hpp"
+#include "headroom/weights.hpp"
+#include "reference/comparator.hpp"
+#include "reference/oracle.hpp"
+
+namespace headroom::measure {
+
+/// The inputs of a shape and the result expected from a layer.
+struct Problem {
+  Shape shape;
+  SplitWeights weights;
+  Matrix x;
+  reference::Expected expected;
+  reference::Data data = reference::Data::standard;  ///< which limits apply
+  Matrix past = {};    ///< inputs of the tokens that came before, sequence by sequence
+  Matrix memory = {};  ///< the second input, if the shape has one
+
+  bool all_rows_checked() const {
+    return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();
+  }
+};
+
+}  // namespace headroom::measure

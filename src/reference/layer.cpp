@@ -1,0 +1,66 @@
+#include "reference/layer.hpp"
+
+#include <limits>
+
+#include "headroom/dropout.hpp"
+#include "reference/element_bound.hpp"
+
+namespace headroom::reference {
+
+Place Layer::place(std::int64_t row) const {
+  const std::int64_t sequence = sequences.of(row);
+  const std::int64_t in_call = row - sequences.first(sequence);
+  // What came before a second input's tokens does not move the rows of x.
+  if (shape.d_memory > 0) return {sequence, in_call, 0, keys(sequence)};
+  const std::int64_t position = shape.past + in_call;
+  if (!shape.causal) return {sequence, position, 0, keys(sequence)};
+  const std::int64_t first_key =
+      shape.window > 0 ? std::max<std::int64_t>(0, position + 1 - shape.window) : 0;
+  return {sequence, position, first_key, position + 1 - first_key};
+}
+
+std::int64_t Layer::keys(std::int64_t sequence) const {
+  return shape.past + (shape.d_memory > 0 ? shape.memory_tokens : shape.length(sequence));
+}
+
+ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
+  const auto from = [](const ConstMatrixView& input, std::int64_t row, std::int64_t count) {
+    return ConstMatrixView{input.row(row), count, input.cols, input.row_stride};
+  };
+  if (j < shape.past) return from(inputs.past, sequence * shape.past + j, shape.past - j);
+  const std::int64_t count = keys(sequence) - j;
+  const std::int64_t in_call = j - shape.past;
+  if (shape.d_memory == 0) return from(inputs.x, sequences.first(sequence) + in_call, count);
+  return from(inputs.memory, sequence * shape.memory_tokens + in_call, count);
+}
+
+Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {
+  Sized query(layer.shape.d_out);
+  apply(layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias, query.values.data(),
+        query.sizes.data());
+  layer.rotation.turn(position, layer.shape.heads, query.values.data(), query.sizes.data());
+  return query;
+}
+
+void weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
+           Doubles& logits) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double score : scores) largest = std::max(largest, score);
+  for (double& score : scores) score -= largest;
+  Softmax softmax{scores, {}};
+  double sum = 0;
+  for (double& score : scores) sum += score = std::exp(score);
+  for (double& score : scores) score /= sum;
+  softmax.weights = scores;
+  std::vector<float> factors;
+  if (layer.shape.dropout > 0) {
+    const DropoutPattern pattern{layer.shape.dropout, layer.shape.dropout_seed};
+    factors.resize(scores.size());
+    pattern.factors(dropout_row(place.sequence * layer.shape.heads + head, place.position),
+                    place.first_key, place.keys, factors.data());
+    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
+  }
+  weigh_bound(bound_factors(layer.shape, place.keys), softmax, factors, logits);
+}
+
+}  // namespace headroom::reference

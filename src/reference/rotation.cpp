@@ -1,0 +1,52 @@
+#include "reference/rotation.hpp"
+
+#include <cmath>
+
+namespace headroom::reference {
+namespace {
+
+// (a, b) turned by an angle.
+void turn_pair(double cosine, double sine, double& a, double& b) {
+  const double x = a;
+  const double y = b;
+  a = x * cosine - y * sine;
+  b = x * sine + y * cosine;
+}
+
+// Sizes hold whatever the signs are.
+void turn_sizes(double cosine, double sine, double& a, double& b) {
+  const double x = a;
+  const double y = b;
+  a = x * std::abs(cosine) + y * std::abs(sine);
+  b = x * std::abs(sine) + y * std::abs(cosine);
+}
+
+}  // namespace
+
+Rotation::Rotation(const Shape& shape)
+    : head_dim_(shape.head_dim()),
+      step_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 2 : 1),
+      distance_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 1 : head_dim_ / 2) {
+  if (shape.rotary.pairs == Rotary::Pairs::none) return;
+  for (std::int64_t i = 0; i < head_dim_ / 2; ++i) {
+    const double exponent = -2 * static_cast<double>(i) / static_cast<double>(head_dim_);
+    frequencies_.push_back(shape.rotary.scale * std::pow(shape.rotary.base, exponent));
+  }
+}
+
+void Rotation::turn(std::int64_t position, std::int64_t heads, double* values,
+                    double* sizes) const {
+  for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+    const double angle = static_cast<double>(position) * frequencies_[i];
+    const double cosine = std::cos(angle);
+    const double sine = std::sin(angle);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const std::int64_t a = head * head_dim_ + static_cast<std::int64_t>(i) * step_;
+      const std::int64_t b = a + distance_;
+      turn_pair(cosine, sine, values[a], values[b]);
+      turn_sizes(cosine, sine, sizes[a], sizes[b]);
+    }
+  }
+}
+
+}  // namespace headroom::reference

@@ -1,0 +1,27 @@
+// Rotary positions of the oracle, in double.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headroom/shape.hpp"
+
+namespace headroom::reference {
+
+/// Turns queries and keys by their positions; does nothing for a shape without rotary positions.
+class Rotation {
+ public:
+  explicit Rotation(const Shape& shape);
+
+  /// Turns each head of one token: pair `(a, b)` becomes `(a cos - b sin, a sin + b cos)`. Sizes
+  /// become `|cos| size_a + |sin| size_b` and `|sin| size_a + |cos| size_b`.
+  void turn(std::int64_t position, std::int64_t heads, double* values, double* sizes) const;
+
+ private:
+  std::int64_t head_dim_;
+  std::int64_t step_;                // from a pair's first value to the next pair's
+  std::int64_t distance_;            // from a pair's first value to its second
+  std::vector<double> frequencies_;  // angle per position of each pair; empty for none
+};
+
+}  // namespace headroom::reference

@@ -1,0 +1,84 @@
+// Streaming attention of one tile of rows over one block of keys.
+//
+// Queries are not scaled: the scale is part of the subtraction of the maximum,
+// exp2(s * scale - max * scale), one multiply-add for both.
+#pragma once
+
+#include "simd/kernels/attend_scores.hpp"
+#include "simd/kernels/attend_values.hpp"
+#include "simd/kernels/exp2.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+HEADROOM_INLINE float exp2_scalar(float x) { return exp2(Vec(x)).data[0]; }
+
+/// Merges the block's maxima into the running ones and rescales sums and output accordingly.
+HEADROOM_INLINE void raise_maximum(float scale, std::int64_t rows, const TileState& state,
+                                   const float* block_max, std::int64_t cols) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float old_max = state.max[r];
+    if (!(block_max[r] > old_max)) continue;
+    state.max[r] = block_max[r];
+    if (old_max == kMinusInfinity) continue;  // nothing was added yet
+    const Vec factor(exp2_scalar((old_max - block_max[r]) * scale));
+    float* sum = state.sum + r * kLanes;
+    store(sum, load(sum) * factor);
+    float* out = state.out + r * cols;
+    for (std::int64_t c = 0; c < cols; c += kLanes) store(out + c, load(out + c) * factor);
+  }
+}
+
+/// Scores become weights, exp2((score - maximum) * scale), and are added to the rows' sums.
+template <int MR>
+HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                 float* scores, float* factors) {
+  const Vec scale(task.scale);
+  for (int r = 0; r < MR; ++r) {
+    // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
+    const float max = tile.state.max[r] == kMinusInfinity ? 0.0F : tile.state.max[r];
+    const Vec shift(-max * task.scale);
+    Vec sum = load(tile.state.sum + r * kLanes);
+    for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
+      float* s = scores + score_at<MR>(k, r);
+      const Vec weight = exp2(multiply_add(load(s), scale, shift));
+      store(s, weight);
+      sum += weight;
+    }
+    store(tile.state.sum + r * kLanes, sum);
+    if (task.dropout != nullptr) {
+      const std::int64_t row = tile.row + r;
+      const std::uint64_t index =
+          dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
+      task.dropout->factors(index, block.begin, block.count, factors);
+      for (std::int64_t k = block.first; k < block.count; ++k) {
+        scores[score_at<MR>(k, r)] *= factors[k];
+      }
+    }
+  }
+}
+
+HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
+  return (task.head_dim + kLanes - 1) / kLanes * kLanes;
+}
+
+template <int MR>
+[[gnu::noinline]] void attend_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                    float* scores, float* factors) {
+  const std::int64_t cols = padded_cols(task);
+  float block_max[MR];
+  score_block<MR>(task, tile, block, scores, block_max);
+  raise_maximum(task.scale, MR, tile.state, block_max, cols);
+  weigh_block<MR>(task, tile, block, scores, factors);
+  const float* values = task.values + block.begin * task.value_stride;
+  if constexpr (kStreams<MR>) {
+    stream_values<MR>(task, tile, block, scores, values, cols);
+    return;
+  }
+  std::int64_t c = 0;
+  for (; c + kPanel <= cols; c += kPanel) {
+    add_values<MR, 2>(task, tile, block, scores, values + c, tile.state.out + c, cols);
+  }
+  if (c < cols) add_values<MR, 1>(task, tile, block, scores, values + c, tile.state.out + c, cols);
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -1,0 +1,99 @@
+// A tile of rows of streaming attention: its state, what it sees, and how few rows are streamed.
+#pragma once
+
+#include "simd/kernels/tile.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+inline constexpr float kMinusInfinity = -__builtin_inff();
+
+/// What a tile of rows carries from one block of keys to the next, over one segment or over all.
+struct TileState {
+  float* out = nullptr;  ///< `rows x cols`, unnormalised
+  float* sum = nullptr;  ///< `rows x lanes`: partial sums of the weights
+  float* max = nullptr;  ///< `rows`: running maxima of the unscaled scores
+};
+
+/// A tile of rows, and its state over the present segment.
+struct Tile {
+  std::int64_t row = 0;  ///< first row
+  std::int64_t rows = 0;
+  float* queries = nullptr;  ///< packed, `rows x head_dim`
+  TileState state;
+};
+
+/// The keys that a row sees, from `begin` to below `end`.
+struct KeyRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
+  if (!task.causal) return {0, task.key_count};
+  // A division would cost as much as a step of the tile.
+  const std::int64_t token = task.group == 1 ? row : row / task.group;
+  const std::int64_t end = task.position + token + 1;
+  return {task.window > 0 && end > task.window ? end - task.window : 0, end};
+}
+
+/// A block of keys as a tile sees it; all but `begin` count from `begin`.
+struct KeyBlock {
+  std::int64_t begin = 0;
+  std::int64_t first = 0, count = 0;  ///< some row sees keys from `first` to below `count`
+  std::int64_t common_begin = 0, common_end = 0;  ///< of these all rows see these
+};
+
+HEADROOM_INLINE std::int64_t clamp(std::int64_t value, std::int64_t low, std::int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+HEADROOM_INLINE KeyBlock see_block(const AttendTask& task, const Tile& tile, std::int64_t begin) {
+  const KeyRange of_first = seen_keys(task, tile.row);
+  const KeyRange of_last = seen_keys(task, tile.row + tile.rows - 1);
+  KeyBlock block;
+  block.begin = begin;
+  block.first = clamp(of_first.begin - begin, 0, kKeyBlock);
+  block.count = clamp(of_last.end - begin, 0, kKeyBlock);
+  block.common_begin = clamp(of_last.begin - begin, block.first, block.count);
+  block.common_end = clamp(of_first.end - begin, block.common_begin, block.count);
+  return block;
+}
+
+/// Where the score of key `k` (within the block) and row `r` of a tile of MR rows is kept.
+template <int MR>
+HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
+  return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
+}
+
+/// The lanes from `begin` to below `end`; -inf in the others.
+HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t end) {
+  alignas(64) static constexpr float kIndices[] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                   8, 9, 10, 11, 12, 13, 14, 15};
+  const Vec lane = load(kIndices);
+  const Vec none(kMinusInfinity);
+  const Vec from_begin =
+      xsimd::select(lane < Vec(static_cast<float>(clamp(begin, 0, kLanes))), none, v);
+  return xsimd::select(lane < Vec(static_cast<float>(clamp(end, 0, kLanes))), from_begin, none);
+}
+
+/// A tile of few rows has no others beside it that read its keys from a cache: it streams them from
+/// memory. One stream at a time is slow, as its misses wait for each other, so keys are read from
+/// several panels at once, some rows at a time, in pieces that stay in the L1 for the other rows.
+template <int MR>
+inline constexpr bool kStreams = MR <= 8 && MR <= kTileRows - 2;
+inline constexpr int kStreamVectors = 2 * kMostTilePanels;
+inline constexpr int kStreamRows =
+    2 * kTileRows >= kStreamVectors ? 2 * kTileRows / kStreamVectors : 1;
+inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
+
+/// Calls `f.template operator()<ROWS>(first)` for groups of rows that are streamed together.
+template <int MR, int FIRST = 0, class F>
+HEADROOM_INLINE void for_stream_rows(F&& f) {
+  if constexpr (FIRST < MR) {
+    constexpr int kRows = MR - FIRST < kStreamRows ? MR - FIRST : kStreamRows;
+    f.template operator()<kRows, FIRST>();
+    for_stream_rows<MR, FIRST + kRows>(static_cast<F&&>(f));
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -1,0 +1,110 @@
+// Weighted values: the weights of a tile times the values of a block of keys.
+#pragma once
+
+#include "simd/kernels/attend_tile.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// Adds the values that only some rows see, row by row, so that a NaN in a masked value cannot leak
+/// through a weight of 0. Of these the ones from `begin` to below `end`.
+template <int MR, int NV>
+HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
+                                     const KeyBlock& block, const float* weights,
+                                     const float* values, float* out, std::int64_t cols,
+                                     std::int64_t begin, std::int64_t end) {
+  if (begin >= end) return;
+  for (int r = 0; r < MR; ++r) {
+    const KeyRange seen = seen_keys(task, tile.row + r);
+    const std::int64_t row_begin = clamp(seen.begin - block.begin, begin, end);
+    const std::int64_t row_end = clamp(seen.end - block.begin, begin, end);
+    if (row_begin >= row_end) continue;
+    Vec sum[NV];
+    for (int v = 0; v < NV; ++v) sum[v] = load(out + r * cols + v * kLanes);
+    for (std::int64_t k = row_begin; k < row_end; ++k) {
+      const Vec weight(weights[score_at<MR>(k, r)]);
+      for (int v = 0; v < NV; ++v) {
+        sum[v] = multiply_add(weight, load(values + k * task.value_stride + v * kLanes), sum[v]);
+      }
+    }
+    for (int v = 0; v < NV; ++v) store(out + r * cols + v * kLanes, sum[v]);
+  }
+}
+
+/// NV vectors of the output of ROWS rows from `FIRST` on: out += weights * values, for the keys
+/// from `k` to below `end`, which all rows see.
+template <int MR, int ROWS, int FIRST, int NV>
+HEADROOM_INLINE void add_common_values(const AttendTask& task, const float* weights,
+                                       const float* values, float* out, std::int64_t cols,
+                                       std::int64_t k, std::int64_t end) {
+  const std::int64_t stride = task.value_stride;
+  // The vectors of a row lie side by side, so the next pair follows at once.
+  constexpr std::int64_t kSideBySide = 2 * kLanes;
+  Accumulators<ROWS, NV> acc;
+#pragma GCC unroll 16
+  for (int r = 0; r < ROWS; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc.v[r][v] = load(out + (FIRST + r) * cols + v * kLanes);
+  }
+  for (; k < end && k % kChunk != 0; ++k) {
+    depth_step<ROWS, NV, Ask::nothing>(acc, weights + score_at<MR>(k, FIRST), values + k * stride,
+                                       kSideBySide);
+  }
+  accumulate<ROWS, NV, Ask::nothing, MR>(acc, weights + score_at<MR>(k, FIRST), values + k * stride,
+                                         kSideBySide, end - k, stride);
+#pragma GCC unroll 16
+  for (int r = 0; r < ROWS; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) store(out + (FIRST + r) * cols + v * kLanes, acc.v[r][v]);
+  }
+}
+
+/// One panel of the output. For every row in the order of keys.
+template <int MR, int NV>
+HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                const float* weights, const float* values, float* out,
+                                std::int64_t cols) {
+  add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.first,
+                          block.common_begin);
+  add_common_values<MR, MR, 0, NV>(task, weights, values, out, cols, block.common_begin,
+                                   block.common_end);
+  add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.common_end,
+                          block.count);
+}
+
+/// Calls `add.template operator()<NV>(c)` for all that are NV vectors wide; returns where the rest
+/// is.
+template <int NV, class Add>
+HEADROOM_INLINE std::int64_t for_columns(std::int64_t c, std::int64_t cols, Add&& add) {
+  for (; c + NV * kLanes <= cols; c += NV * kLanes) add.template operator()<NV>(c);
+  return c;
+}
+
+/// The same for all columns, some keys at a time, so that one row after the other finds their
+/// values in the L1.
+template <int MR>
+HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   const float* weights, const float* values, std::int64_t cols) {
+  float* out = tile.state.out;
+  const auto some = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+    for (std::int64_t c = 0; c < cols; c += kLanes) {
+      add_some_values<MR, 1>(task, tile, block, weights, values + c, out + c, cols, begin, end);
+    }
+  };
+  some(block.first, block.common_begin);
+  for (std::int64_t k = block.common_begin; k < block.common_end;) {
+    const std::int64_t whole = (k / kStreamDepth + 1) * kStreamDepth;
+    const std::int64_t end = whole < block.common_end ? whole : block.common_end;
+    for_stream_rows<MR>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
+      const auto add = [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
+        add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, out + c, cols, k, end);
+      };
+      std::int64_t c = for_columns<kStreamVectors>(0, cols, add);
+      c = for_columns<2>(c, cols, add);
+      for_columns<1>(c, cols, add);
+    });
+    k = end;
+  }
+  some(block.common_end, block.count);
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -1,0 +1,228 @@
+// One layer, many calls: a row's bits do not depend on how it is reached.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "support/call_shapes.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+// Long enough for several segments of keys.
+Shape long_shape() {
+  Shape shape = plain_shape(1300, 24, 3, 8);
+  shape.d_proj = 20;
+  return shape;
+}
+
+std::vector<Shape> call_shapes() {
+  Shape plain = plain_shape(150, 40, 3, 20);
+  plain.d_proj = 24;
+  Shape grouped = plain_shape(70, 33, 8, 21);
+  grouped.kv_heads = 1;
+  Shape dropped = plain;
+  dropped.dropout = 0.25;
+  Shape neighbours = plain;
+  neighbours.rotary.pairs = Rotary::Pairs::neighbours;
+  Shape narrow = plain;
+  narrow.window = 3;
+  return {plain, grouped, dropped, neighbours, narrow, with_everything(), long_shape()};
+}
+
+Matrix whole_pass(const LayerCase& who, const Layer& layer, Attention& attention) {
+  static_cast<void>(who);
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(layer.x.view(), y.view());
+  return y;
+}
+
+class LayerCalls : public LayerTest {};
+
+TEST_P(LayerCalls, OneLayerIsEveryLengthsOwn) {
+  const Layer layer = gaussian_layer(long_shape());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  for (const std::int64_t tokens : {1, 1024, 3, 17, 128, 1300, 1}) {
+    Layer shorter = layer;
+    shorter.shape.tokens = tokens;
+    shorter.x = Matrix(tokens, layer.shape.d_in);
+    std::copy_n(layer.x.values.begin(), shorter.x.values.size(), shorter.x.values.begin());
+    Matrix y(tokens, layer.shape.output_width());
+    attention.forward(shorter.x.view(), y.view());
+    EXPECT_TRUE(equal_for(GetParam(), y.view(), run(GetParam(), shorter).view()))
+        << tokens << " tokens";
+  }
+}
+
+// In chunks of these sizes, and then single tokens.
+TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
+  for (const Shape& shape : call_shapes()) {
+    const Layer layer = gaussian_layer(shape);
+    Attention attention(layer.shape, layer.weights, GetParam().options());
+    const Matrix expected = whole_pass(GetParam(), layer, attention);
+    KeyValueCache cache(attention, 1, shape.tokens);
+    for (const Lengths& chunks : {Lengths{1, 2, 30}, Lengths{shape.tokens}, Lengths{64, 5}}) {
+      Matrix y(shape.rows(), shape.output_width());
+      std::int64_t done = 0;
+      for (std::size_t i = 0; done < shape.tokens; ++i) {
+        const std::int64_t left = shape.tokens - done;
+        // Steps of one token at the end, and chunks as long as it would take many.
+        const std::int64_t wanted = i < chunks.size() ? chunks[i] : (left > 40 ? left - 40 : 1);
+        const std::int64_t count = std::min(wanted, left);
+        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), cache);
+        done += count;
+        ASSERT_EQ(cache.length(), done);
+      }
+      EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view()))
+          << shape.id() << " in chunks from " << chunks.front();
+      cache.clear();
+    }
+  }
+}
+
+TEST_P(LayerCalls, ThreadsThatShareASequenceGiveTheSameBits) {
+  Shape shape = long_shape();
+  shape.heads = 1;
+  const Layer layer = gaussian_layer(shape);
+  Attention one(layer.shape, layer.weights, GetParam().options(1));
+  const Matrix expected = whole_pass(GetParam(), layer, one);
+  for (const int threads : {2, 3, 7}) {
+    if (GetParam().backend != "tbb" && threads > 2) continue;
+    Attention attention(layer.shape, layer.weights, GetParam().options(threads));
+    KeyValueCache cache(attention, 1, shape.tokens);
+    Matrix y(shape.rows(), shape.output_width());
+    const std::int64_t prompt = shape.tokens - 20;
+    attention.forward(rows(layer.x, 0, prompt), rows_of(y, 0, prompt), cache);
+    for (std::int64_t t = prompt; t < shape.tokens; ++t) {
+      attention.forward(rows(layer.x, t, 1), rows_of(y, t, 1), cache);
+    }
+    EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view())) << threads << " threads";
+  }
+}
+
+TEST_P(LayerCalls, TruncatingForgets) {
+  const Layer layer = gaussian_layer(with_everything());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  const Matrix expected = whole_pass(GetParam(), layer, attention);
+  KeyValueCache cache(attention, 1, layer.shape.tokens);
+  Matrix other = gaussian_input(layer.shape, 99);
+  // NaN in what is forgotten must not be remembered.
+  std::fill_n(other.values.begin() + 70 * other.cols, other.cols,
+              std::numeric_limits<float>::quiet_NaN());
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(rows(layer.x, 0, 60), rows_of(y, 0, 60), cache);
+  attention.forward(rows(other, 60, 50), rows_of(y, 60, 50), cache);
+  cache.truncate(0, 60);
+  EXPECT_EQ(cache.length(0), 60);
+  attention.forward(rows(layer.x, 60, 90), rows_of(y, 60, 90), cache);
+  EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view()));
+}
+
+/// Each sequence by itself, one after the other.
+Matrix one_by_one(const Layer& layer, Attention& attention, const Lengths& lengths) {
+  Matrix y(layer.x.rows, layer.shape.output_width());
+  std::int64_t first = 0;
+  for (const std::int64_t length : lengths) {
+    Call call;
+    const Lengths alone{length};
+    call.lengths = alone;
+    attention.forward(rows(layer.x, first, length), rows_of(y, first, length), call);
+    first += length;
+  }
+  return y;
+}
+
+TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
+  for (Shape shape : call_shapes()) {
+    if (shape.dropout > 0) continue;  // its pattern goes by the place in the call
+    for (const Lengths& lengths :
+         {Lengths{1, 17, 0, 64}, Lengths{0, 0, 5}, Lengths{33, 32, 1, 1, 2}, Lengths{70}}) {
+      shape.batch = 1;
+      Layer layer = gaussian_layer(shape);
+      layer.x.rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+      layer.x.values.resize(static_cast<std::size_t>(layer.x.rows * layer.x.cols));
+      Shape wider = shape;
+      wider.batch = 2;
+      Attention attention(wider, layer.weights, GetParam().options());
+      Matrix y(layer.x.rows, shape.output_width());
+      Call call;
+      call.lengths = lengths;
+      attention.forward(layer.x.view(), y.view(), call);
+      EXPECT_TRUE(equal_for(GetParam(), y.view(), one_by_one(layer, attention, lengths).view()))
+          << shape.id() << " with " << lengths.size() << " sequences";
+    }
+  }
+}
+
+TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
+  for (const std::int64_t d_proj : {24, 0}) {
+    Shape shape = with_everything();
+    shape.tokens = 20;
+    shape.batch = 3;
+    shape.d_proj = d_proj;
+    Layer layer = gaussian_layer(shape);
+    const Lengths lengths{7, 0, 20};
+    Attention attention(shape, layer.weights, GetParam().options());
+    for (std::int64_t r = 0; r < 60; ++r) {
+      if (r % 20 < lengths[static_cast<std::size_t>(r / 20)]) continue;
+      std::fill_n(layer.x.view().row(r), shape.d_in, std::numeric_limits<float>::quiet_NaN());
+    }
+    constexpr float kUntouched = 4711;
+    Matrix y(60, shape.output_width());
+    std::fill(y.values.begin(), y.values.end(), kUntouched);
+    Call call;
+    call.lengths = lengths;
+    call.padded_tokens = 20;
+    attention.forward(layer.x.view(), y.view(), call);
+    for (std::int64_t s = 0; s < 3; ++s) {
+      const std::int64_t length = lengths[static_cast<std::size_t>(s)];
+      Layer alone = layer;
+      alone.shape.batch = 1;
+      alone.shape.tokens = length;
+      alone.x = Matrix(length, shape.d_in);
+      std::copy_n(layer.x.view().row(20 * s), alone.x.values.size(), alone.x.values.begin());
+      EXPECT_TRUE(equal_for(GetParam(), rows(y, 20 * s, length), run(GetParam(), alone).view()));
+      const ConstMatrixView rest = rows(y, 20 * s + length, 20 - length);
+      EXPECT_TRUE(std::all_of(rest.data, rest.data + rest.rows * rest.cols,
+                              [](float v) { return v == kUntouched; }));
+    }
+  }
+}
+
+TEST_P(LayerCalls, CachesOfSeveralSequencesGrowApart) {
+  const Layer layer = gaussian_layer(with_everything());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  const Matrix expected = whole_pass(GetParam(), layer, attention);
+  KeyValueCache cache(attention, 3, layer.shape.tokens);
+  // All three are the same sequence, at different places.
+  Lengths done{0, 0, 0};
+  for (const Lengths& lengths :
+       {Lengths{5, 0, 1}, Lengths{1, 40, 1}, Lengths{0, 1, 60}, Lengths{30, 30, 30}}) {
+    Matrix x(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}), layer.x.cols);
+    Matrix y(x.rows, layer.shape.output_width());
+    float* to = x.values.data();
+    for (std::size_t s = 0; s < 3; ++s) {
+      to = std::copy_n(layer.x.view().row(done[s]), lengths[s] * x.cols, to);
+    }
+    Call call;
+    call.cache = &cache;
+    call.lengths = lengths;
+    attention.forward(x.view(), y.view(), call);
+    std::int64_t first = 0;
+    for (std::size_t s = 0; s < 3; ++s) {
+      EXPECT_TRUE(
+          equal_for(GetParam(), rows(y, first, lengths[s]), rows(expected, done[s], lengths[s])));
+      first += lengths[s];
+      done[s] += lengths[s];
+      EXPECT_EQ(cache.length(static_cast<std::int64_t>(s)), done[s]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerCalls, testing::ValuesIn(layer_cases()), case_name);
+
+}  // namespace
+}  // namespace headroom::test

@@ -1,0 +1,179 @@
+/* calls <backend>: calls of any number of tokens through the C interface, against loops in double,
+   and against each other. */
+#include "problem.h"
+
+static void check_fields(const headroom_options* options) {
+  static problem p;
+  make_problem(&p);
+  headroom_destroy(check_whole(&p, options, "a plain layer"));
+  p.shape.kv_heads = 2;
+  headroom_destroy(check_whole(&p, options, "kv_heads"));
+  p.shape.window = 5;
+  headroom_destroy(check_whole(&p, options, "window"));
+  p.shape.rotary_pairs = HEADROOM_ROTARY_NEIGHBOURS;
+  headroom_destroy(check_whole(&p, options, "rotary positions of neighbours"));
+  p.shape.rotary_pairs = HEADROOM_ROTARY_HALVES;
+  p.shape.rotary_base = 500;
+  headroom_destroy(check_whole(&p, options, "rotary_base"));
+  p.shape.rotary_scale = 0.25;
+  headroom_destroy(check_whole(&p, options, "rotary_scale"));
+  make_problem(&p);
+  p.shape.causal = 0;
+  p.shape.d_memory = D_MEMORY;
+  p.shape.memory_tokens = MEMORY_TOKENS;
+  headroom_destroy(check_whole(&p, options, "d_memory and memory_tokens"));
+}
+
+/* Appends the rows from `first` to below `end`, `chunk` at a time. */
+static void append(headroom_attention* layer, headroom_cache* cache, const problem* p, float* y,
+                   int64_t first, int64_t end, int64_t chunk) {
+  headroom_call call;
+  headroom_default_call(&call);
+  call.cache = cache;
+  for (; first < end; first += chunk) {
+    const int64_t rows = end - first < chunk ? end - first : chunk;
+    expect(headroom_forward_call(layer, p->x + first * D_IN, rows, D_IN, y + first * D_PROJ, D_PROJ,
+                                 &call) == HEADROOM_OK,
+           "a chunk");
+  }
+}
+
+static void check_caches(const headroom_options* options) {
+  static problem p;
+  float y[TOKENS * D_PROJ];
+  headroom_attention* layer;
+  headroom_cache* cache = NULL;
+  make_rich(&p);
+  layer = check_whole(&p, options, "a layer with everything");
+  if (layer == NULL) return;
+  expect(headroom_cache_create(layer, 1, TOKENS, &cache) == HEADROOM_OK, "a cache");
+  expect(headroom_cache_sequences(cache) == 1 && headroom_cache_capacity(cache) == TOKENS, "sizes");
+  expect(headroom_cache_bytes(cache) >= (int64_t)sizeof(float) * TOKENS * 2 * HEAD_DIM, "bytes");
+  append(layer, cache, &p, y, 0, 17, 5);
+  append(layer, cache, &p, y, 17, TOKENS, 1);
+  expect(length(cache, 0) == TOKENS, "the cache is full");
+  expect(equal(layer, y, p.y), "chunks and steps equal one pass");
+
+  expect(headroom_cache_truncate(cache, 0, 7) == HEADROOM_OK, "truncate");
+  expect(length(cache, 0) == 7, "the rest is forgotten");
+  memset(y + 7 * D_PROJ, 0, sizeof y - 7 * D_PROJ * sizeof *y);
+  append(layer, cache, &p, y, 7, TOKENS, 4);
+  expect(equal(layer, y, p.y), "what was cut off comes again");
+
+  headroom_cache_clear(cache);
+  expect(length(cache, 0) == 0, "clear forgets all");
+  memset(y, 0, sizeof y);
+  append(layer, cache, &p, y, 0, TOKENS, TOKENS);
+  expect(equal(layer, y, p.y), "a cleared cache is a new one");
+  headroom_cache_destroy(cache);
+  headroom_destroy(layer);
+}
+
+static int rows_like_the_last(const float* y) {
+  const size_t bytes = D_PROJ * sizeof *y;
+  int count = 0;
+  int r;
+  for (r = 0; r < 3 * TOKENS; ++r) {
+    count += memcmp(y + r * D_PROJ, y + (3 * TOKENS - 1) * D_PROJ, bytes) == 0;
+  }
+  return count;
+}
+
+/* The first rows of one sequence, as several sequences of these lengths. */
+static void check_lengths(const headroom_options* options) {
+  static problem p;
+  static float x[3 * TOKENS * D_IN];
+  const int64_t lengths[3] = {9, 0, 13};
+  const int64_t starts[2][3] = {{0, 9, 9}, {0, TOKENS, 2 * TOKENS}};
+  headroom_attention* layer;
+  int padded, s;
+  make_rich(&p);
+  headroom_destroy(check_whole(&p, options, "a layer with everything"));
+  p.shape.batch = 3;
+  layer = make(&p, options);
+  if (layer == NULL) return;
+  for (padded = 0; padded < 2; ++padded) {
+    float y[3 * TOKENS * D_PROJ], found[TOKENS * D_PROJ];
+    headroom_call call;
+    headroom_default_call(&call);
+    call.lengths = lengths;
+    call.length_count = 3;
+    call.padded_tokens = padded ? TOKENS : 0;
+    memset(y, 0x7E, sizeof y);
+    for (s = 0; s < 3; ++s) {
+      memcpy(x + starts[padded][s] * D_IN, p.x, (size_t)lengths[s] * D_IN * sizeof *x);
+    }
+    expect(headroom_forward_call(layer, x, padded ? 3 * TOKENS : 22, D_IN, y, D_PROJ, &call) ==
+               HEADROOM_OK,
+           "sequences of different lengths");
+    for (s = 0; s < 3; ++s) {
+      const size_t count = (size_t)lengths[s] * D_PROJ;
+      memcpy(found, p.y, sizeof found);
+      memcpy(found, y + starts[padded][s] * D_PROJ, count * sizeof *y);
+      expect(equal(layer, found, p.y), "a sequence of a batch is the sequence alone");
+    }
+    expect(rows_like_the_last(y) == 3 * TOKENS - 22, "rows of no sequence stay as they were");
+  }
+  headroom_destroy(layer);
+}
+
+static void check_memory(const headroom_options* options) {
+  static problem p;
+  const int64_t lengths[1] = {MEMORY_TOKENS};
+  headroom_attention* layer;
+  headroom_cache* cache = NULL;
+  headroom_call call;
+  float y[TOKENS * D_PROJ];
+  make_problem(&p);
+  p.shape.causal = 0;
+  p.shape.d_memory = D_MEMORY;
+  p.shape.memory_tokens = MEMORY_TOKENS;
+  layer = check_whole(&p, options, "a second input");
+  if (layer == NULL) return;
+  expect(headroom_cache_create(layer, 1, MEMORY_TOKENS, &cache) == HEADROOM_OK, "a cache");
+  headroom_default_call(&call);
+  call.cache = cache;
+  call.memory = p.memory;
+  call.memory_rows = MEMORY_TOKENS;
+  call.memory_stride = D_MEMORY;
+  call.memory_lengths = lengths;
+  call.memory_length_count = 1;
+  expect(headroom_forward_call(layer, p.x, 5, D_IN, y, D_PROJ, &call) == HEADROOM_OK, "first rows");
+  expect(length(cache, 0) == MEMORY_TOKENS, "the cache keeps the second input");
+  headroom_default_call(&call);
+  call.cache = cache;
+  expect(headroom_forward_call(layer, p.x + 5 * D_IN, TOKENS - 5, D_IN, y + 5 * D_PROJ, D_PROJ,
+                               &call) == HEADROOM_OK,
+         "later rows");
+  expect(equal(layer, y, p.y), "rows that came later see the same");
+  headroom_default_call(&call);
+  call.memory_rows = 1;
+  call.memory_stride = D_MEMORY;
+  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
+                 HEADROOM_INVALID_ARGUMENT, "memory is a null pointer");
+  call.memory = p.memory;
+  call.memory_stride = 1;
+  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
+                 HEADROOM_INVALID_ARGUMENT, "memory has row stride 1");
+  call.memory_rows = -1;
+  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
+                 HEADROOM_INVALID_ARGUMENT, "call.memory_rows is -1");
+  headroom_cache_destroy(cache);
+  headroom_destroy(layer);
+}
+
+int main(int count, char** arguments) {
+  headroom_options options;
+  headroom_default_options(&options);
+  if (count != 2) {
+    printf("usage: calls <backend>\n");
+    return 2;
+  }
+  options.backend = arguments[1];
+  check_fields(&options);
+  check_caches(&options);
+  check_lengths(&options);
+  check_memory(&options);
+  printf("%s: %d failures\n", options.backend, failures);
+  return failures == 0 ? 0 : 1;
+}

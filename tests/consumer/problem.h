@@ -1,0 +1,212 @@
+/* What the programs that test the C interface share. */
+#ifndef HEADROOM_CONSUMER_PROBLEM_H
+#define HEADROOM_CONSUMER_PROBLEM_H
+
+#include <headroom/headroom.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKENS = 24, D_IN = 12, HEAD_DIM = 8, HEADS = 4, D_OUT = HEADS * HEAD_DIM, D_PROJ = 10 };
+enum { D_MEMORY = 6, MEMORY_TOKENS = 9 };
+
+static int failures = 0;
+
+static inline void expect(int holds, const char* what) {
+  if (holds) return;
+  printf("not true: %s (last error: %s)\n", what, headroom_error_text());
+  ++failures;
+}
+
+static inline void expect_refused(headroom_status found, headroom_status allowed,
+                                  const char* named) {
+  if (found == allowed && strstr(headroom_error_text(), named) != NULL) return;
+  printf("found %s \"%s\", expected %s naming \"%s\"\n", headroom_status_name(found),
+         headroom_error_text(), headroom_status_name(allowed), named);
+  ++failures;
+}
+
+/* ---- a layer with all its data ---- */
+
+typedef struct problem {
+  headroom_shape shape;
+  headroom_weights weights;
+  float query[D_IN * D_OUT], key[D_IN * D_OUT], value[D_IN * D_OUT], output[D_OUT * D_PROJ];
+  float query_bias[D_OUT], key_bias[D_OUT], value_bias[D_OUT], output_bias[D_PROJ];
+  float x[TOKENS * D_IN], memory[MEMORY_TOKENS * D_MEMORY];
+  float y[TOKENS * D_PROJ];
+} problem;
+
+static inline void fill(float* values, size_t count, unsigned seed) {
+  size_t i;
+  for (i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    values[i] = (float)(seed >> 8) / (float)(1U << 24) - 0.5F;
+  }
+}
+
+#define FILL(values, seed) fill(values, sizeof(values) / sizeof((values)[0]), seed)
+
+static inline void make_problem(problem* p) {
+  headroom_weights weights = {sizeof(headroom_weights),
+                              p->query,
+                              p->key,
+                              p->value,
+                              p->query_bias,
+                              p->key_bias,
+                              p->value_bias,
+                              p->output,
+                              p->output_bias};
+  memset(p, 0, sizeof *p);
+  headroom_default_shape(&p->shape);
+  p->shape.tokens = TOKENS;
+  p->shape.d_in = D_IN;
+  p->shape.d_out = D_OUT;
+  p->shape.heads = HEADS;
+  p->shape.d_proj = D_PROJ;
+  p->shape.qkv_bias = 1;
+  p->weights = weights;
+  FILL(p->query, 1);
+  FILL(p->key, 2);
+  FILL(p->value, 3);
+  FILL(p->output, 4);
+  FILL(p->query_bias, 5);
+  FILL(p->key_bias, 6);
+  FILL(p->value_bias, 7);
+  FILL(p->output_bias, 8);
+  FILL(p->x, 9);
+  FILL(p->memory, 10);
+}
+
+/* ---- the definition ---- */
+
+static inline void turn(const headroom_shape* shape, double* row, int64_t position) {
+  int64_t i;
+  for (i = 0; i < HEAD_DIM / 2 && shape->rotary_pairs != HEADROOM_ROTARY_NONE; ++i) {
+    const int halves = shape->rotary_pairs == HEADROOM_ROTARY_HALVES;
+    const int64_t a = halves ? i : 2 * i;
+    const int64_t b = halves ? i + HEAD_DIM / 2 : 2 * i + 1;
+    const double angle = (double)position * shape->rotary_scale *
+                         pow(shape->rotary_base, -2.0 * (double)i / HEAD_DIM);
+    const double x = row[a];
+    row[a] = x * cos(angle) - row[b] * sin(angle);
+    row[b] = x * sin(angle) + row[b] * cos(angle);
+  }
+}
+
+/* One head of one row: `x W + b`. */
+static inline void project(double* to, const float* x, int64_t depth, const float* weights,
+                           const float* bias, int64_t width, int64_t head) {
+  int64_t i, k;
+  for (i = 0; i < HEAD_DIM; ++i) {
+    to[i] = bias[head * HEAD_DIM + i];
+    for (k = 0; k < depth; ++k) to[i] += (double)x[k] * weights[k * width + head * HEAD_DIM + i];
+  }
+}
+
+static inline void attend(const problem* p, int64_t row, int64_t head, double* out) {
+  const headroom_shape* shape = &p->shape;
+  const int cross = shape->d_memory > 0;
+  const int64_t kv_heads = shape->kv_heads > 0 ? shape->kv_heads : HEADS;
+  const int64_t kv_head = head / (HEADS / kv_heads);
+  const int64_t end = shape->causal ? row + 1 : cross ? MEMORY_TOKENS : TOKENS;
+  const int64_t begin = shape->window > 0 && end > shape->window ? end - shape->window : 0;
+  double query[HEAD_DIM], key[HEAD_DIM], value[HEAD_DIM], sum = 0;
+  int64_t t, i;
+  project(query, p->x + row * D_IN, D_IN, p->query, p->query_bias, D_OUT, head);
+  turn(shape, query, row);
+  for (i = 0; i < HEAD_DIM; ++i) out[i] = 0;
+  for (t = begin; t < end; ++t) {
+    const float* from = cross ? p->memory + t * D_MEMORY : p->x + t * D_IN;
+    const int64_t depth = cross ? D_MEMORY : D_IN;
+    double score = 0;
+    project(key, from, depth, p->key, p->key_bias, kv_heads * HEAD_DIM, kv_head);
+    project(value, from, depth, p->value, p->value_bias, kv_heads * HEAD_DIM, kv_head);
+    turn(shape, key, t);
+    for (i = 0; i < HEAD_DIM; ++i) score += query[i] * key[i];
+    score = exp(score / sqrt((double)HEAD_DIM));
+    sum += score;
+    for (i = 0; i < HEAD_DIM; ++i) out[i] += score * value[i];
+  }
+  for (i = 0; i < HEAD_DIM; ++i) out[i] /= sum;
+}
+
+static inline void define(const problem* p, double* y) {
+  double context[D_OUT];
+  int64_t row, head, i, k;
+  for (row = 0; row < TOKENS; ++row) {
+    for (head = 0; head < HEADS; ++head) attend(p, row, head, context + head * HEAD_DIM);
+    for (i = 0; i < D_PROJ; ++i) {
+      y[row * D_PROJ + i] = p->output_bias[i];
+      for (k = 0; k < D_OUT; ++k) y[row * D_PROJ + i] += context[k] * p->output[k * D_PROJ + i];
+    }
+  }
+}
+
+/* Root mean square of the difference over that of the values. */
+static inline double difference(const float* y, const double* expected) {
+  double off = 0, all = 0;
+  int64_t i;
+  for (i = 0; i < TOKENS * D_PROJ; ++i) {
+    off += (y[i] - expected[i]) * (y[i] - expected[i]);
+    all += expected[i] * expected[i];
+  }
+  return sqrt(off / all);
+}
+
+/* What the project's numerical contract allows. */
+static const double kLimit = 5e-6;
+
+static inline int same_bits(const headroom_attention* layer) {
+  return strcmp(headroom_chosen_backend(layer), "onednn") != 0;
+}
+
+/* With onednn the same within the contract only. */
+static inline int equal(const headroom_attention* layer, const float* y, const float* of_one_pass) {
+  double expected[TOKENS * D_PROJ];
+  int64_t i;
+  if (same_bits(layer)) return memcmp(y, of_one_pass, TOKENS * D_PROJ * sizeof(float)) == 0;
+  for (i = 0; i < TOKENS * D_PROJ; ++i) expected[i] = of_one_pass[i];
+  return difference(y, expected) <= kLimit;
+}
+
+static inline headroom_attention* make(problem* p, const headroom_options* options) {
+  headroom_attention* layer = NULL;
+  expect(headroom_create(&p->shape, &p->weights, options, &layer) == HEADROOM_OK, "create");
+  return layer;
+}
+
+/* One pass is what the definition says. Leaves the result in `p->y`. */
+static inline headroom_attention* check_whole(problem* p, const headroom_options* options,
+                                              const char* what) {
+  headroom_attention* layer = make(p, options);
+  headroom_call call;
+  double expected[TOKENS * D_PROJ];
+  headroom_default_call(&call);
+  if (p->shape.d_memory > 0) {
+    call.memory = p->memory;
+    call.memory_rows = MEMORY_TOKENS;
+    call.memory_stride = D_MEMORY;
+  }
+  if (layer == NULL) return NULL;
+  define(p, expected);
+  expect(headroom_forward_call(layer, p->x, TOKENS, D_IN, p->y, D_PROJ, &call) == HEADROOM_OK,
+         "a whole pass");
+  expect(difference(p->y, expected) <= kLimit, what);
+  return layer;
+}
+
+static inline void make_rich(problem* p) {
+  make_problem(p);
+  p->shape.kv_heads = 1;
+  p->shape.window = 11;
+  p->shape.rotary_pairs = HEADROOM_ROTARY_HALVES;
+}
+
+static inline int64_t length(const headroom_cache* cache, int64_t sequence) {
+  int64_t found = -1;
+  expect(headroom_cache_length(cache, sequence, &found) == HEADROOM_OK, "length");
+  return found;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* refusals <backend>: what the C interface refuses, and programs made with another header. */
+#include "problem.h"
+
+static void check_refused_caches(headroom_attention* layer) {
+  headroom_cache* cache = (headroom_cache*)&failures;
+  int64_t found = 0;
+  expect_refused(headroom_cache_create(layer, 0, 4, &cache), HEADROOM_INVALID_ARGUMENT,
+                 "0 sequences");
+  expect(cache == NULL, "a failed create gives no cache");
+  expect_refused(headroom_cache_create(layer, 1, 0, &cache), HEADROOM_INVALID_ARGUMENT, "0 tokens");
+  expect_refused(headroom_cache_create(NULL, 1, 4, &cache), HEADROOM_INVALID_ARGUMENT, "layer");
+  expect_refused(headroom_cache_create(layer, 1, 4, NULL), HEADROOM_INVALID_ARGUMENT, "cache");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end the program */
+  expect_refused(headroom_cache_create(layer, 1, (int64_t)1 << 50, &cache), HEADROOM_OUT_OF_MEMORY,
+                 "memory");
+#endif
+  expect_refused(headroom_cache_length(NULL, 0, &found), HEADROOM_INVALID_ARGUMENT, "cache");
+  expect_refused(headroom_cache_truncate(NULL, 0, 0), HEADROOM_INVALID_ARGUMENT, "cache");
+  expect(headroom_cache_create(layer, 2, 6, &cache) == HEADROOM_OK, "a cache");
+  expect_refused(headroom_cache_length(cache, 2, &found), HEADROOM_INVALID_ARGUMENT, "sequence 2");
+  expect_refused(headroom_cache_length(cache, 0, NULL), HEADROOM_INVALID_ARGUMENT, "length");
+  expect_refused(headroom_cache_truncate(cache, -1, 0), HEADROOM_INVALID_ARGUMENT, "sequence -1");
+  expect_refused(headroom_cache_truncate(cache, 1, 1), HEADROOM_INVALID_ARGUMENT, "cut to 1");
+  headroom_cache_destroy(cache);
+  headroom_cache_destroy(NULL);
+  headroom_cache_clear(NULL);
+  expect(headroom_cache_sequences(NULL) == 0 && headroom_cache_capacity(NULL) == 0 &&
+             headroom_cache_bytes(NULL) == 0,
+         "no cache has no sizes");
+}
+
+/* A call that is refused changes neither y nor the cache. */
+static void check_refused_calls(const headroom_options* options) {
+  static problem p;
+  const int64_t lengths[2] = {3, 2};
+  float y[TOKENS * D_PROJ] = {0};
+  headroom_attention *layer, *twin;
+  headroom_cache *cache = NULL, *of_twin = NULL;
+  headroom_call call;
+  make_rich(&p);
+  layer = make(&p, options);
+  twin = make(&p, options);
+  if (layer == NULL || twin == NULL) return;
+  check_refused_caches(layer);
+  expect(headroom_cache_create(layer, 1, 6, &cache) == HEADROOM_OK, "a cache");
+  expect(headroom_cache_create(twin, 1, 6, &of_twin) == HEADROOM_OK, "a twin's cache");
+  headroom_default_call(&call);
+#define REFUSED(layer, rows, named)                                               \
+  expect_refused(headroom_forward_call(layer, p.x, rows, D_IN, y, D_PROJ, &call), \
+                 HEADROOM_INVALID_ARGUMENT, named)
+  REFUSED(NULL, 1, "layer is NULL");
+  REFUSED(layer, TOKENS + 1, "x is 25 x 12");
+  REFUSED(layer, -1, "x_rows is -1");
+  call.cache = of_twin;
+  REFUSED(layer, 1, "another layer");
+  call.cache = cache;
+  REFUSED(layer, 7, "room for 6 more");
+  call.lengths = lengths;
+  call.length_count = 2;
+  REFUSED(layer, 5, "2 lengths for a cache of 1");
+  call.length_count = -1;
+  REFUSED(layer, 5, "call.length_count is -1");
+  call.length_count = 2;
+  call.lengths = NULL;
+  REFUSED(layer, 5, "call.lengths is NULL");
+  headroom_default_call(&call);
+  call.memory_lengths = lengths;
+  call.memory_length_count = 1;
+  REFUSED(layer, 5, "memory is given");
+  call.memory_length_count = -2;
+  REFUSED(layer, 5, "call.memory_length_count is -2");
+  headroom_default_call(&call);
+  call.padded_tokens = -1;
+  REFUSED(layer, 5, "padded_tokens is -1");
+  call.size = 8;
+  REFUSED(layer, 5, "headroom_forward_call: call.size is 8");
+#undef REFUSED
+  expect(y[0] == 0 && length(cache, 0) == 0, "nothing was done");
+  headroom_cache_destroy(cache);
+  headroom_cache_destroy(of_twin);
+  headroom_destroy(layer);
+  headroom_destroy(twin);
+}
+
+/* As headroom.h had it before layers had calls. */
+typedef struct old_shape {
+  size_t size;
+  int64_t batch, tokens, d_in, d_out, heads, d_proj;
+  int32_t causal, qkv_bias;
+  double dropout;
+  uint64_t dropout_seed;
+} old_shape;
+
+/* Programs that were compiled against an older or a newer header. */
+static void check_versions(const headroom_options* options) {
+  static problem p;
+  struct {
+    old_shape known;
+    unsigned char not_mine[sizeof(headroom_shape)];
+  } old;
+  struct {
+    headroom_call known;
+    int64_t later;
+  } newer;
+  float y[TOKENS * D_PROJ];
+  headroom_attention* layer = NULL;
+  make_problem(&p);
+  headroom_destroy(check_whole(&p, options, "a plain layer"));
+  memset(&old, 0x55, sizeof old);
+  headroom_init_shape((headroom_shape*)&old, sizeof(old_shape));
+  expect(old.known.size == sizeof(old_shape) && old.not_mine[0] == 0x55, "the old struct's end");
+  old.known.tokens = TOKENS;
+  old.known.d_in = D_IN;
+  old.known.d_out = D_OUT;
+  old.known.heads = HEADS;
+  old.known.d_proj = D_PROJ;
+  old.known.qkv_bias = 1;
+  expect(headroom_create((headroom_shape*)&old, &p.weights, options, &layer) == HEADROOM_OK,
+         "an old program's layer");
+  if (layer == NULL) return;
+  expect(headroom_forward(layer, p.x, D_IN, y, D_PROJ) == HEADROOM_OK, "an old program's call");
+  expect(equal(layer, y, p.y), "an old program's result");
+
+  memset(&newer, 1, sizeof newer);
+  headroom_init_call(&newer.known, sizeof newer);
+  expect(newer.known.size == sizeof newer && newer.later == 0, "all of a newer struct is set");
+  expect(headroom_forward_call(layer, p.x, TOKENS, D_IN, y, D_PROJ, &newer.known) == HEADROOM_OK,
+         "what is zero needs not be known");
+  newer.later = 1;
+  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &newer.known),
+                 HEADROOM_INVALID_ARGUMENT, "call.size is");
+  expect(headroom_forward_call(layer, p.x, TOKENS, D_IN, y, D_PROJ, NULL) == HEADROOM_OK,
+         "NULL stands for the defaults");
+  headroom_destroy(layer);
+  layer = NULL;
+  p.shape.rotary_pairs = 3;
+  expect_refused(headroom_create(&p.shape, &p.weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "rotary_pairs is 3");
+}
+
+int main(int count, char** arguments) {
+  headroom_options options;
+  headroom_default_options(&options);
+  if (count != 2) {
+    printf("usage: refusals <backend>\n");
+    return 2;
+  }
+  options.backend = arguments[1];
+  check_refused_calls(&options);
+  check_versions(&options);
+  printf("%s: %d failures\n", options.backend, failures);
+  return failures == 0 ? 0 : 1;
+}

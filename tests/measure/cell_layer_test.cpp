@@ -1,0 +1,101 @@
+// The call of a cell: its cache is filled before, and every pass finds the same past.
+#include "measure/cell_layer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/call/demand.hpp"
+#include "measure/cell_result.hpp"
+#include "measure/check.hpp"
+#include "support/sample_results.hpp"
+
+namespace headroom::measure {
+namespace {
+
+Shape after() {
+  Shape shape;
+  shape.batch = 3;
+  shape.tokens = 4;
+  shape.d_in = shape.d_proj = 24;
+  shape.d_out = 32;
+  shape.heads = 4;
+  shape.kv_heads = 2;
+  shape.past = 2 * plan::kFillTokens + 7;
+  shape.lengths = {4, 0, 1};
+  shape.rotary.pairs = Rotary::Pairs::halves;
+  return shape;
+}
+
+AttentionOptions naive() { return {"naive", Formulation::split, 1}; }
+
+TEST(CellLayer, GivesTheSameEveryTimeAndPassesItsCheck) {
+  const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
+  EXPECT_TRUE(problem.all_rows_checked());
+  CellLayer layer(problem, naive());
+  EXPECT_EQ(layer.attention().shape().tokens, plan::kFillTokens);
+  EXPECT_GT(layer.cache_bytes(), 0);
+  EXPECT_GT(layer.fill_seconds(), 0);
+  Matrix y(5, 24);
+  for (int pass = 0; pass < 3; ++pass) {
+    const Checked checked = run_and_compare(layer, problem, problem.x.view(), y.view());
+    EXPECT_TRUE(checked.comparison.passed) << pass << ": " << checked.comparison.reason;
+    EXPECT_GT(total(checked.phases), 0);
+  }
+}
+
+TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
+  const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
+  std::vector<float> expected;
+  for (const std::int64_t tokens : {plan::kFillTokens, std::int64_t{5}, std::int64_t{100}}) {
+    CellLayer layer(problem, naive(), tokens);
+    Matrix y(5, 24);
+    layer.forward(problem.x.view(), y.view());
+    if (expected.empty()) expected = y.values;
+    EXPECT_EQ(y.values, expected) << tokens;
+  }
+}
+
+TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {
+  Shape shape = after();
+  shape.past = 0;
+  const Problem problem = make_problem(shape, 1, reference::Data::standard, 1e9);
+  CellLayer layer(problem, naive());
+  EXPECT_EQ(layer.attention().shape(), shape);
+  EXPECT_EQ(layer.cache_bytes(), 0);
+  Matrix y(5, 24);
+  EXPECT_TRUE(run_and_compare(layer, problem, problem.x.view(), y.view()).comparison.passed);
+}
+
+TEST(CellLayer, AutoChoosesForTheCellAndNotForTheLayerThatFillsItsCache) {
+  Shape shape = after();
+  shape.lengths.clear();
+  shape.tokens = 1;
+  const Problem problem = make_problem(shape, 1, reference::Data::standard, 1e9);
+  AttentionOptions options;
+  options.backend = kAuto;
+  options.threads = 1;
+  CellLayer layer(problem, options);
+  const Choice wanted = choose_backend(shape, options);
+  EXPECT_EQ(layer.choice().backend, wanted.backend);
+  EXPECT_EQ(layer.choice().reason, wanted.reason);
+  EXPECT_EQ(layer.attention().options().backend, wanted.backend);
+}
+
+TEST(Reading, IsAShareOfTheRoofAtItsWorkingSet) {
+  record::CellResult part = test::with_time(test::sample_result("naive"), {2e-6, 2e-6});
+  record::Peaks peaks;
+  const std::int64_t bytes = bytes_to_read(part.shape);
+  peaks.read_gbs_of_set[part.threads][record::size_class(bytes)] = 4;
+  const record::CellResult whole = join_parts({part}, peaks, 1);
+  ASSERT_TRUE(whole.reading.has_value());
+  EXPECT_EQ(whole.reading->bytes, bytes);
+  EXPECT_NEAR(whole.reading->gbps, static_cast<double>(bytes) / 2e-6 * 1e-9, 1e-9);
+  EXPECT_NEAR(whole.reading->fraction.value(), whole.reading->gbps / 4, 1e-9);
+  EXPECT_FALSE(join_parts({part}, {}, 1).reading->fraction.has_value());
+  part.shape.tokens = kFewRows + 1;
+  EXPECT_FALSE(join_parts({part}, peaks, 1).reading.has_value()) << "arithmetic is the question";
+}
+
+}  // namespace
+}  // namespace headroom::measure

@@ -1,0 +1,278 @@
+#include "support/call_programs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "reference/comparator.hpp"
+#include "reference/oracle.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : generator_(seed) {}
+  std::int64_t from_to(std::int64_t least, std::int64_t most) {
+    const auto choices = static_cast<std::uint64_t>(most - least + 1);
+    return least + static_cast<std::int64_t>(generator_() % choices);
+  }
+  bool one_in(std::int64_t n) { return from_to(1, n) == 1; }
+  std::int64_t one_of(const std::vector<std::int64_t>& values) {
+    return values[static_cast<std::size_t>(
+        from_to(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+Shape random_shape(Draws& draws) {
+  Shape shape;
+  const std::int64_t key_heads = draws.from_to(1, 3);
+  shape.kv_heads = key_heads;
+  shape.heads = key_heads * draws.one_of({1, 1, 2, 3, 7});
+  shape.d_out = shape.heads * draws.one_of({2, 4, 8, 16, 22, 32});
+  shape.d_in = draws.from_to(5, 40);
+  shape.d_proj = draws.one_in(3) ? 0 : draws.from_to(3, 40);
+  shape.qkv_bias = draws.one_in(3);
+  shape.tokens = draws.one_in(8) ? draws.from_to(400, 1200) : draws.from_to(1, 70);
+  shape.batch = draws.from_to(1, 3);
+  shape.causal = !draws.one_in(4);
+  if (shape.causal && draws.one_in(2)) shape.window = draws.from_to(1, shape.tokens + 5);
+  if (!shape.causal && draws.one_in(2)) {
+    shape.d_memory = draws.from_to(3, 30);
+    shape.memory_tokens = draws.from_to(1, 60);
+  } else if (draws.one_in(2)) {
+    shape.rotary.pairs = draws.one_in(2) ? Rotary::Pairs::halves : Rotary::Pairs::neighbours;
+    shape.rotary.base = static_cast<double>(draws.one_of({100, 10000, 500000}));
+    shape.rotary.scale = draws.one_in(3) ? 0.125 : 1;
+  }
+  if (draws.one_in(6)) {
+    shape.dropout = 0.2;
+    shape.dropout_seed = 3;
+  }
+  return shape;
+}
+
+// How many tokens come next: often one, sometimes as many as there is room for.
+std::int64_t next_length(Draws& draws, std::int64_t most) {
+  const std::int64_t kind = draws.from_to(1, 5);
+  if (kind == 1) return 0;
+  if (kind == 2) return most;
+  return std::min(most, kind == 3 ? draws.from_to(0, most) : draws.from_to(1, 3));
+}
+
+}  // namespace
+
+std::string CallProgram::text() const {
+  std::string all =
+      fmt::format("program {}: {}, {} sequences of {}", seed, shape.id(), sequences, capacity);
+  for (const CallStep& step : steps) {
+    if (step.kind == CallStep::Kind::clear) all += "; clear";
+    if (step.kind == CallStep::Kind::truncate) {
+      all += fmt::format("; cut {} to {}", step.sequence, step.length);
+    }
+    if (step.kind != CallStep::Kind::forward) continue;
+    all += fmt::format("; {}{}", step.cached ? "+" : "", fmt::join(step.lengths, ","));
+    if (shape.d_memory > 0) all += fmt::format(" of {}", fmt::join(step.memory_lengths, ","));
+  }
+  return all;
+}
+
+CallProgram random_program(std::uint64_t seed) {
+  Draws draws(seed * 7919 + 1);
+  CallProgram program;
+  program.seed = seed;
+  program.shape = random_shape(draws);
+  const Shape& shape = program.shape;
+  // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
+  program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);
+  const bool cross = shape.d_memory > 0;
+  const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
+  program.capacity = tokens + draws.from_to(0, tokens);
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(program.sequences), 0);
+  const std::int64_t steps = draws.from_to(2, 7);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    CallStep step;
+    const std::int64_t kind = draws.from_to(1, 10);
+    step.sequence = draws.from_to(0, program.sequences - 1);
+    std::int64_t& present = lengths[static_cast<std::size_t>(step.sequence)];
+    if (kind == 1) {
+      step.kind = CallStep::Kind::clear;
+      std::fill(lengths.begin(), lengths.end(), 0);
+    } else if (kind == 2) {
+      step.kind = CallStep::Kind::truncate;
+      step.length = present = draws.from_to(0, present);
+    } else {
+      step.cached = kind > 3;
+      std::int64_t rows_left = shape.rows();
+      std::int64_t memory_left = shape.memory_rows();
+      for (std::int64_t& length : lengths) {
+        const std::int64_t room = step.cached ? program.capacity - length : program.capacity;
+        std::int64_t rows = std::min(shape.tokens, rows_left);
+        if (!cross) rows = std::min(rows, room);
+        step.lengths.push_back(next_length(draws, rows));
+        rows_left -= step.lengths.back();
+        std::int64_t keys = step.lengths.back();
+        if (cross) {
+          keys = next_length(draws, std::min({shape.memory_tokens, memory_left, room}));
+          step.memory_lengths.push_back(keys);
+          memory_left -= keys;
+        }
+        if (step.cached) length += keys;
+      }
+    }
+    program.steps.push_back(std::move(step));
+  }
+  return program;
+}
+
+namespace {
+
+/// What a sequence has seen: rows of x, or of the second input.
+using Rows = std::vector<float>;
+
+ConstMatrixView view_of(const Rows& rows, std::int64_t cols) {
+  return {rows.data(), static_cast<std::int64_t>(rows.size()) / cols, cols, cols};
+}
+
+class ProgramRun {
+ public:
+  ProgramRun(const CallProgram& program, const AttentionOptions& options, bool same_bits,
+             CallTruth& truth)
+      : program_(program),
+        weights_(gaussian_weights(program.shape, program.seed)),
+        layer_(program.shape, weights_, options),
+        cache_(layer_, program.sequences, program.capacity),
+        draws_(program.seed),
+        same_bits_(same_bits && program.shape.causal),
+        truth_(truth),
+        seen_(static_cast<std::size_t>(program.sequences)) {}
+
+  std::string run() {
+    for (step_ = 0; step_ < program_.steps.size(); ++step_) {
+      const CallStep& step = program_.steps[step_];
+      std::string fault;
+      if (step.kind == CallStep::Kind::clear) {
+        cache_.clear();
+        for (Rows& rows : seen_) rows.clear();
+      } else if (step.kind == CallStep::Kind::truncate) {
+        cache_.truncate(step.sequence, step.length);
+        seen_[static_cast<std::size_t>(step.sequence)].resize(
+            static_cast<std::size_t>(step.length * key_cols()));
+      } else {
+        fault = forward(step);
+      }
+      if (!fault.empty()) return fault;
+    }
+    return {};
+  }
+
+ private:
+  const Shape& shape() const { return program_.shape; }
+  bool cross() const { return shape().d_memory > 0; }
+  std::int64_t key_cols() const { return shape().key_input(); }
+
+  Matrix draw(std::int64_t rows, std::int64_t cols) {
+    Matrix matrix(rows, cols);
+    std::normal_distribution<float> gaussian;
+    for (float& value : matrix.values) value = gaussian(draws_);
+    return matrix;
+  }
+
+  std::string forward(const CallStep& step) {
+    const auto sum = [](const std::vector<std::int64_t>& lengths) {
+      return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    };
+    const Matrix x = draw(sum(step.lengths), shape().d_in);
+    const Matrix memory =
+        draw(sum(step.memory_lengths), std::max<std::int64_t>(shape().d_memory, 1));
+    Matrix y(x.rows, shape().output_width());
+    Call call;
+    call.lengths = step.lengths;
+    if (step.cached) call.cache = &cache_;
+    if (cross()) {
+      call.memory = memory.view();
+      call.memory_lengths = step.memory_lengths;
+    }
+    layer_.forward(x.view(), y.view(), call);
+    std::int64_t row = 0;
+    std::int64_t memory_row = 0;
+    for (std::size_t s = 0; s < step.lengths.size(); ++s) {
+      const std::int64_t length = step.lengths[s];
+      Rows before = step.cached ? seen_[s] : Rows{};
+      Rows all = before;
+      const ConstMatrixView keys =
+          cross() ? rows(memory, memory_row, step.memory_lengths[s]) : rows(x, row, length);
+      all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
+      const std::string fault = check(s, rows(x, row, length), before, all, rows(y, row, length));
+      if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
+      if (step.cached) seen_[s] = all;
+      row += length;
+      memory_row += keys.rows;
+      const std::int64_t found = cache_.length(static_cast<std::int64_t>(s));
+      const auto expected = static_cast<std::int64_t>(seen_[s].size()) / key_cols();
+      if (found != expected) return fmt::format("the cache has {} of {}", found, expected);
+    }
+    return {};
+  }
+
+  std::string check(std::size_t sequence, ConstMatrixView x, const Rows& before, const Rows& all,
+                    ConstMatrixView y) {
+    if (x.rows == 0) return {};
+    Shape call = shape();
+    call.batch = 1;
+    call.tokens = x.rows;
+    reference::Inputs inputs;
+    inputs.x = x;
+    if (cross()) {
+      inputs.memory = view_of(all, key_cols());
+      call.memory_tokens = inputs.memory.rows;
+    } else {
+      inputs.past = view_of(before, key_cols());
+      call.past = inputs.past.rows;
+    }
+    const auto [place, fresh] = truth_.try_emplace({step_, sequence});
+    if (fresh) {
+      place->second = reference::attention(call, weights_, inputs, reference::all_rows(call), 1);
+    }
+    const reference::Comparison found =
+        reference::compare(place->second, y, reference::Data::adversarial);
+    if (!found.passed) return found.reason;
+    if (!same_bits_ || static_cast<std::int64_t>(all.size()) > shape().tokens * key_cols()) {
+      return {};
+    }
+    const ConstMatrixView whole = view_of(all, key_cols());
+    Matrix once(whole.rows, y.cols);
+    Call alone;
+    const std::vector<std::int64_t> lengths{whole.rows};
+    alone.lengths = lengths;
+    layer_.forward(whole, once.view(), alone);
+    if (same_bits(rows(once, whole.rows - x.rows, x.rows), y)) return {};
+    return "the bits differ from those of one pass";
+  }
+
+  const CallProgram& program_;
+  SplitWeights weights_;
+  Attention layer_;
+  KeyValueCache cache_;
+  std::mt19937_64 draws_;
+  bool same_bits_;
+  CallTruth& truth_;
+  std::size_t step_ = 0;
+  std::vector<Rows> seen_;
+};
+
+}  // namespace
+
+std::string run_program(const CallProgram& program, const AttentionOptions& options, bool same_bits,
+                        CallTruth& truth) {
+  return ProgramRun(program, options, same_bits, truth).run();
+}
+
+}  // namespace headroom::test

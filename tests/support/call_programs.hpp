@@ -1,0 +1,46 @@
+// Random programs of calls: prompts in chunks, steps, ragged batches, truncations.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headroom/headroom.hpp"
+#include "reference/oracle.hpp"
+
+namespace headroom::test {
+
+/// One step of a program.
+struct CallStep {
+  enum class Kind { forward, truncate, clear };
+  Kind kind = Kind::forward;
+  bool cached = true;  ///< otherwise a call that knows nothing of the others
+  std::vector<std::int64_t> lengths, memory_lengths;  ///< of each sequence
+  std::int64_t sequence = 0, length = 0;              ///< of a truncation
+};
+
+/// A layer, the room that it has, and what it is asked.
+struct CallProgram {
+  Shape shape;
+  std::int64_t sequences = 1;
+  std::int64_t capacity = 0;
+  std::vector<CallStep> steps;
+  std::uint64_t seed = 0;
+
+  std::string text() const;
+};
+
+CallProgram random_program(std::uint64_t seed);
+
+/// What the oracle says of a step's sequence: computed once for all layers that run the program.
+using CallTruth = std::map<std::pair<std::size_t, std::size_t>, reference::Expected>;
+
+/// Runs a program on a layer and compares every row with the oracle, which computes each sequence
+/// from scratch; and with one pass over the sequence, if the backend promises its bits.
+/// @return what is wrong; empty if nothing is
+std::string run_program(const CallProgram& program, const AttentionOptions& options, bool same_bits,
+                        CallTruth& truth);
+
+}  // namespace headroom::test

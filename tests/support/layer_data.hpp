@@ -1,0 +1,29 @@
+// A layer with all that goes into it.
+#pragma once
+
+#include <cstdint>
+
+#include "headroom/initialise.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/weights.hpp"
+#include "reference/inputs.hpp"
+
+namespace headroom::test {
+
+struct Layer {
+  Shape shape;
+  SplitWeights weights;
+  Matrix x;            ///< `rows() x d_in`
+  Matrix past = {};    ///< inputs of the tokens that came before, `batch * past` rows
+  Matrix memory = {};  ///< the second input
+
+  reference::Inputs inputs() const { return {x.view(), past.view(), memory.view()}; }
+};
+
+/// Gaussian weights and input: the standard data of numerics.md.
+inline Layer gaussian_layer(const Shape& shape, std::uint64_t seed = 7) {
+  return {shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1),
+          gaussian_past(shape, seed + 1), gaussian_memory(shape, seed + 1)};
+}
+
+}  // namespace headroom::test
