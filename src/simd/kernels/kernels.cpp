@@ -80,24 +80,23 @@ double tile_chain(std::int64_t iterations, float* sink) {
   return static_cast<double>(kStepFlops * kDepth) * static_cast<double>(iterations);
 }
 
-/// Eight independent chains with software prefetch, because the hardware prefetcher stops at page
-/// boundaries.
+/// Several streams, because the misses of one wait for each other: a product of one row reads as
+/// many panels at once.
 float read_sum(const float* x, std::int64_t count) {
-  constexpr int kChains = 8;
-  constexpr std::int64_t kAhead = 1024;
-  Vec acc[kChains];
-  for (int i = 0; i < kChains; ++i) acc[i] = Vec(0.0F);
-  std::int64_t n = 0;
-  for (; n + kChains * kLanes <= count; n += kChains * kLanes) {
+  constexpr int kStreams = 4;
+  constexpr int kPer = 2;
+  const std::int64_t part = count / (kStreams * kPer * kLanes) * kPer * kLanes;
+  Vec acc[kStreams * kPer];
+  for (int i = 0; i < kStreams * kPer; ++i) acc[i] = Vec(0.0F);
+  for (std::int64_t n = 0; n < part; n += kPer * kLanes) {
 #pragma GCC unroll 8
-    for (int i = 0; i < kChains; ++i) {
-      __builtin_prefetch(x + n + i * kLanes + kAhead);
-      acc[i] += load(x + n + i * kLanes);
+    for (int i = 0; i < kStreams * kPer; ++i) {
+      acc[i] += load(x + (i / kPer) * part + n + (i % kPer) * kLanes);
     }
   }
   Vec total(0.0F);
-  for (; n + kLanes <= count; n += kLanes) total += load(x + n);
-  for (int i = 0; i < kChains; ++i) total += acc[i];
+  for (std::int64_t n = kStreams * part; n + kLanes <= count; n += kLanes) total += load(x + n);
+  for (int i = 0; i < kStreams * kPer; ++i) total += acc[i];
   return sum_lanes(total);
 }
 
