@@ -28,7 +28,7 @@ struct Model {
 //    as input, and the output projection maps 3072 back to 2048.
 //  - GPT-3 13B: the table says 5140, but 40 heads of 128 are 5120. We use 5120.
 //
-// The others are from the `config.json` beside each model's published weights on huggingface.co:
+// The others have the sizes that the `config.json` of these models on huggingface.co gives:
 // meta-llama/Meta-Llama-3-8B and -70B, mistralai/Mistral-7B-v0.1 (its window is gone from v0.2 on),
 // Qwen/Qwen3-8B and -0.6B, google/gemma-3-4b-pt and -27b-pt. Their projections have no bias; our
 // output projection always adds one, which is d_model numbers more. What our layer leaves out:
