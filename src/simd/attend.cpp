@@ -26,9 +26,8 @@ struct StreamingAttention::Run {
   const AttendCall& call;
   PackedStore* store;
   std::int64_t pairs;  // of a sequence and a key head
-  int slots;
-  double seconds;  // of all on one thread, about
-  bool shared;     // several tasks read the keys of a head
+  double seconds;      // of all on one thread, about
+  bool shared;         // several tasks read the keys of a head
 };
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& shape,
@@ -201,10 +200,8 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
   executor.run(run.pairs, head, run.seconds);
 }
 
-// All keys are packed first, then a task is some rows of a head.
+// A task is some rows of a head.
 void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
-  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
-  executor.run(run.pairs, pack, kPackShare * run.seconds);
   std::int64_t most_rows = 0;
   for (const Sequence& s : run.call.sequences) most_rows = std::max(most_rows, s.rows);
   const std::int64_t parts =
@@ -220,8 +217,6 @@ void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
 
 // A task is a segment of a head's keys; then the states of its segments are merged.
 void StreamingAttention::run_segments(const Executor& executor, const Run& run) {
-  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
-  executor.run(run.pairs, pack, kPackShare * run.seconds);
   const std::int64_t state =
       attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim());
   const std::int64_t most = divide_up(run.store->capacity, kSegment);
@@ -252,10 +247,10 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
 }
 
 void StreamingAttention::run(const Executor& executor, const AttendCall& call, PackedStore* store) {
-  Run run{call, store, 0, 1, expected_seconds(call.sequences), false};
+  Run run{call, store, 0, expected_seconds(call.sequences), false};
   run.pairs = static_cast<std::int64_t>(call.sequences.size()) * shape_.key_heads();
-  run.slots = executor.slots_for(run.seconds);
-  if (run.pairs % run.slots == 0 || run.pairs >= kManyHeads * run.slots) {
+  const int slots = executor.slots_for(run.seconds);
+  if (run.pairs % slots == 0 || run.pairs >= kManyHeads * slots) {
     run_whole_heads(executor, run);
     return;
   }
@@ -268,6 +263,9 @@ void StreamingAttention::run(const Executor& executor, const AttendCall& call, P
     if (store == nullptr) first_keys_[index++] = first_key;
     first_key += shape_.key_heads() * round_up(sequence.new_keys, panel_);
   }
+  // All keys are packed before any is read.
+  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
+  executor.run(run.pairs, pack, kPackShare * run.seconds);
   if (one_tile) {
     run_segments(executor, run);
   } else {

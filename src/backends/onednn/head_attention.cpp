@@ -97,11 +97,9 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
   return store;
 }
 
-OnednnAttention::SeenKeys OnednnAttention::seen_keys(const Sequence& sequence,
-                                                     std::int64_t row) const {
-  if (!shape_.causal) return {0, sequence.keys()};
-  const std::int64_t end = sequence.position + row / group_ + 1;
-  return {shape_.window > 0 ? std::max<std::int64_t>(end - shape_.window, 0) : 0, end};
+KeyRange OnednnAttention::seen_keys(const Sequence& sequence, std::int64_t row) const {
+  return visible_keys(shape_.causal, shape_.window, sequence.position + row / group_,
+                      sequence.keys());
 }
 
 std::int64_t OnednnAttention::padded_keys(std::int64_t keys, const Space& space) const {
@@ -153,7 +151,7 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
   for (std::int64_t row = (rows - 1) / most * most; row >= 0; row -= most) {
     if (rows == 0) break;
     Block block{first, pairs, members, row, std::min(most, rows - row), 0, 0, nullptr};
-    const SeenKeys of_last = seen_keys(sequence, row + block.rows - 1);
+    const KeyRange of_last = seen_keys(sequence, row + block.rows - 1);
     block.first_key = seen_keys(sequence, row).begin / kKeyStep * kKeyStep;
     block.keys = padded_keys(of_last.end, space) - block.first_key;
     block.size = &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim()});
@@ -282,7 +280,7 @@ void OnednnAttention::mask(const Member& member, float* scores) const {
   constexpr float kMasked = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < member.rows; ++i) {
     float* row = scores + i * member.keys;
-    const SeenKeys seen = seen_keys(*member.sequence, member.row + i);
+    const KeyRange seen = seen_keys(*member.sequence, member.row + i);
     std::fill(row, row + std::max<std::int64_t>(seen.begin - member.first_key, 0), kMasked);
     std::fill(row + std::min(seen.end - member.first_key, member.keys), row + member.keys, kMasked);
   }
@@ -322,7 +320,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
                                       float* context) const {
   const Sequence& sequence = *member.sequence;
   const std::int64_t head_dim = shape_.head_dim();
-  const SeenKeys seen = seen_keys(sequence, row);
+  const KeyRange seen = seen_keys(sequence, row);
   const std::int64_t count = seen.end - seen.begin;
   const std::int64_t head = member.key_head * group_ + row % group_;
   const DenseHeads::Copy all = space.heads.as_they_are(member.head, member.first_row, seen.end);

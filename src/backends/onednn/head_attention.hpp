@@ -7,6 +7,7 @@
 #include "backends/backend.hpp"
 #include "backends/onednn/block_workspace.hpp"
 #include "backends/onednn/dense_heads.hpp"
+#include "core/call/key_range.hpp"
 #include "core/call/rotary.hpp"
 #include "headroom/dropout.hpp"
 
@@ -55,9 +56,6 @@ class OnednnAttention final : public HeadAttention {
     const RotaryTable& rotary;
     OnednnStore* store;
   };
-  struct SeenKeys {
-    std::int64_t begin, end;
-  };
 
   void plan(const AttendCall& call, const Space& space);
   void plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
@@ -65,7 +63,7 @@ class OnednnAttention final : public HeadAttention {
   std::int64_t padded_keys(std::int64_t keys, const Space& space) const;
   Member member_of(const AttendCall& call, const Space& space, const Block& block,
                    std::int64_t pair) const;
-  SeenKeys seen_keys(const Sequence& sequence, std::int64_t row) const;
+  KeyRange seen_keys(const Sequence& sequence, std::int64_t row) const;
   void append(const AttendCall& call, const Space& space, std::int64_t pair) const;
   void run_block(const AttendCall& call, const Space& space, const Block& block,
                  std::int64_t first_pair, int slot) const;

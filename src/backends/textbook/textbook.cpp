@@ -34,12 +34,6 @@ void project(const ProjectArgs& a) {
   }
 }
 
-SeenKeys seen_keys(const HeadArgs& a, std::int64_t row) {
-  if (!a.causal) return {0, a.keys};
-  const std::int64_t end = a.position + row + 1;
-  return {a.window > 0 && end > a.window ? end - a.window : 0, end};
-}
-
 void softmax(float* row, std::int64_t count) {
   float largest = row[0];
   for (std::int64_t j = 1; j < count; ++j) {
@@ -58,7 +52,7 @@ void attention_weights(const HeadArgs& a) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const float* __restrict q = a.q + i * a.q_stride;
     float* __restrict row = a.weights + i * a.keys;
-    const SeenKeys seen = seen_keys(a, i);
+    const KeyRange seen = seen_keys(a, i);
     for (std::int64_t j = seen.begin; j < seen.end; ++j) {
       const float* __restrict k = a.k + j * a.k_stride;
       float score = 0.0f;
@@ -73,7 +67,7 @@ void weighted_values(const HeadArgs& a) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const float* __restrict row = a.weights + i * a.keys;
     float* __restrict out = a.out + i * a.out_stride;
-    const SeenKeys seen = seen_keys(a, i);
+    const KeyRange seen = seen_keys(a, i);
     for (std::int64_t d = 0; d < a.head_dim; ++d) out[d] = 0.0f;
     for (std::int64_t j = seen.begin; j < seen.end; ++j) {
       const float weight = row[j];
@@ -85,6 +79,6 @@ void weighted_values(const HeadArgs& a) {
 
 }  // namespace
 
-const Kernels kKernels = {project, seen_keys, attention_weights, weighted_values};
+const Kernels kKernels = {project, attention_weights, weighted_values};
 
 }  // namespace headroom::textbook::HEADROOM_ISA_NAMESPACE

@@ -2,10 +2,13 @@
 // vectorisation for `naive`, and once per instruction set for `autovec`.
 //
 // Only plain structs and C functions here: an inline function or template shared with other files
-// could be kept by the linker in its widest copy and crash older machines.
+// could be kept by the linker in its widest copy and crash older machines, unless it is always
+// inlined.
 #pragma once
 
 #include <cstdint>
+
+#include "core/call/key_range.hpp"
 
 namespace headroom::textbook {
 
@@ -44,16 +47,13 @@ struct HeadArgs {
   float* weights;       ///< `rows x keys`, the head's scores and then attention weights
 };
 
-/// The keys that a row sees, from `begin` to below `end`.
-struct SeenKeys {
-  std::int64_t begin;
-  std::int64_t end;
-};
+[[gnu::always_inline]] constexpr KeyRange seen_keys(const HeadArgs& a, std::int64_t row) {
+  return visible_keys(a.causal, a.window, a.position + row, a.keys);
+}
 
 /// One compilation of the loops.
 struct Kernels {
   void (*project)(const ProjectArgs& args);
-  SeenKeys (*seen_keys)(const HeadArgs& args, std::int64_t row);
   /// Fills `weights` with `softmax(q k^T / sqrt(head_dim))`; masked entries are left alone.
   void (*attention_weights)(const HeadArgs& args);
   /// `out = weights v`, masked entries skipped.

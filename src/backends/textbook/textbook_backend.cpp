@@ -127,7 +127,7 @@ void TextbookAttention::drop(const textbook::HeadArgs& args, std::int64_t head,
                              float* factors) const {
   const DropoutPattern pattern{shape_.dropout, shape_.dropout_seed};
   for (std::int64_t i = 0; i < args.rows; ++i) {
-    const textbook::SeenKeys seen = kernels_.seen_keys(args, i);
+    const KeyRange seen = textbook::seen_keys(args, i);
     const std::int64_t count = seen.end - seen.begin;
     pattern.factors(dropout_row(head, args.position + i), seen.begin, count, factors);
     float* row = args.weights + i * args.keys + seen.begin;

@@ -1,6 +1,7 @@
 // A tile of rows of streaming attention: its state, what it sees, and how few rows are streamed.
 #pragma once
 
+#include "core/call/key_range.hpp"
 #include "simd/kernels/tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -22,18 +23,10 @@ struct Tile {
   TileState state;
 };
 
-/// The keys that a row sees, from `begin` to below `end`.
-struct KeyRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
-  if (!task.causal) return {0, task.key_count};
   // A division would cost as much as a step of the tile.
   const std::int64_t token = task.group == 1 ? row : row / task.group;
-  const std::int64_t end = task.position + token + 1;
-  return {task.window > 0 && end > task.window ? end - task.window : 0, end};
+  return visible_keys(task.causal, task.window, task.position + token, task.key_count);
 }
 
 /// A block of keys as a tile sees it; all but `begin` count from `begin`.
