@@ -20,11 +20,6 @@ std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) 
   return choice;
 }
 
-ConstMatrixView rows_of(const Matrix& matrix, std::int64_t first, std::int64_t count) {
-  const ConstMatrixView all = matrix.view();
-  return {all.row(first), count, all.cols, all.row_stride};
-}
-
 }  // namespace
 
 CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
@@ -51,9 +46,8 @@ void CellLayer::fill(std::int64_t tokens) {
     std::int64_t& length = lengths[static_cast<std::size_t>(sequence)];
     for (std::int64_t done = 0; done < shape.past; done += length) {
       length = std::min(tokens, shape.past - done);
-      const ConstMatrixView x = rows_of(problem_.past, sequence * shape.past + done, length);
-      const MatrixView all = y.view();
-      attention_.forward(x, {all.data, length, all.cols, all.row_stride}, call);
+      attention_.forward(problem_.past.view().slice(sequence * shape.past + done, length),
+                         y.view().slice(0, length), call);
     }
     length = 0;
   }

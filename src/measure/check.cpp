@@ -46,11 +46,8 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   return problem;
 }
 
-namespace {
-
-template <class Layer>
-Checked run_and_compare_any(Layer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
-                            const BeforePass& before) {
+Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                        const BeforePass& before) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
   }
@@ -59,18 +56,6 @@ Checked run_and_compare_any(Layer& layer, const Problem& problem, ConstMatrixVie
   layer.forward(x, y, checked.phases);
   checked.comparison = reference::compare(problem.expected, y, problem.data);
   return checked;
-}
-
-}  // namespace
-
-Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
-                        const BeforePass& before) {
-  return run_and_compare_any(layer, problem, x, y, before);
-}
-
-Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
-                        MatrixView y, const BeforePass& before) {
-  return run_and_compare_any(attention, problem, x, y, before);
 }
 
 Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const PhaseTimes& first,

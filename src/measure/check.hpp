@@ -34,9 +34,6 @@ using BeforePass = std::function<void()>;
 /// @param x as in the problem, wherever it lies
 Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
                         const BeforePass& before = {});
-/// The same for a layer whose shape says all of the call.
-Checked run_and_compare(Attention& attention, const Problem& problem, ConstMatrixView x,
-                        MatrixView y, const BeforePass& before = {});
 
 /// Seconds of all phases together.
 double total(const PhaseTimes& times);

@@ -41,22 +41,22 @@ std::string backend_for(int threads, Isa isa) {
   return best->name;
 }
 
-Attention make_layer(const measure::Problem& problem, const std::string& backend,
-                     const std::string& variant, int threads, Isa isa) {
+AttentionOptions options_of(const std::string& backend, const std::string& variant, int threads,
+                            Isa isa) {
   AttentionOptions options;
   options.backend = backend;
   options.formulation = Formulation::fused;
   options.threads = threads;
   options.isa = isa;
   options.kernels = variant;
-  return {problem.shape, problem.weights, options};
+  return options;
 }
 
 // The layers of one shape, the backend's own choice first.
 struct Contest {
   measure::Problem problem;
   PlacedMatrix x, y;
-  std::vector<std::unique_ptr<Attention>> layers;
+  std::vector<std::unique_ptr<measure::CellLayer>> layers;
 };
 
 void check(Contest& contest, const std::vector<std::string>& variants) {
@@ -169,8 +169,8 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings) {
       contest.x = PlacedMatrix(contest.problem.x.view());
       contest.y = PlacedMatrix(shape.rows(), shape.output_width());
       for (const std::string& variant : variants) {
-        contest.layers.push_back(std::make_unique<Attention>(
-            make_layer(contest.problem, tuned.backend, variant, threads, settings.isa)));
+        contest.layers.push_back(std::make_unique<measure::CellLayer>(
+            contest.problem, options_of(tuned.backend, variant, threads, settings.isa)));
       }
       check(contest, variants);
       const auto times = times_of(contest, variants, settings);
