@@ -19,6 +19,11 @@ struct BasicMatrixView {
   /// Start of row `r`.
   T* row(std::int64_t r) const { return data + r * row_stride; }
 
+  /// `count` rows from `first` on.
+  BasicMatrixView slice(std::int64_t first, std::int64_t count) const {
+    return {row(first), count, cols, row_stride};
+  }
+
   /// The same values, read-only.
   // NOLINTNEXTLINE(google-explicit-constructor): as harmless as float* to const float*
   operator BasicMatrixView<const T>() const requires(!std::is_const_v<T>) {

@@ -179,19 +179,24 @@ void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call)
   }
 }
 
+// Calls `work(row, padded row)` for all rows of a padded call.
+template <class Work>
+void Attention::Plan::for_each_row(const Call& call, const Work& work) const {
+  for (const std::span<const Sequence> list : {sequences_.list(), sequences_.blind()}) {
+    for (const Sequence& sequence : list) {
+      for (std::int64_t i = 0; i < sequence.rows; ++i) {
+        work(sequence.first_row + i, sequence.number * call.padded_tokens + i);
+      }
+    }
+  }
+}
+
 // The rows of a padded call, one sequence after the other.
 ConstMatrixView Attention::Plan::without_padding(ConstMatrixView x, const Call& call) {
   const MatrixView dense{context_data_.data(), sequences_.rows(), shape.d_in, shape.d_in};
-  const auto copy = [&](std::span<const Sequence> list) {
-    for (const Sequence& sequence : list) {
-      for (std::int64_t i = 0; i < sequence.rows; ++i) {
-        std::copy_n(x.row(sequence.number * call.padded_tokens + i), x.cols,
-                    dense.row(sequence.first_row + i));
-      }
-    }
-  };
-  copy(sequences_.list());
-  copy(sequences_.blind());
+  for_each_row(call, [&](std::int64_t row, std::int64_t padded) {
+    std::copy_n(x.row(padded), x.cols, dense.row(row));
+  });
   return dense;
 }
 
@@ -204,16 +209,9 @@ void Attention::Plan::project_output(MatrixView y, const Call& call) {
   }
   const MatrixView dense{qkv_data_.data(), rows, shape.d_proj, shape.d_proj};
   output_->run(context, BlockedView{dense.data, rows, shape.d_proj, 1, shape.d_proj, 0});
-  const auto copy = [&](std::span<const Sequence> list) {
-    for (const Sequence& sequence : list) {
-      for (std::int64_t i = 0; i < sequence.rows; ++i) {
-        std::copy_n(dense.row(sequence.first_row + i), dense.cols,
-                    y.row(sequence.number * call.padded_tokens + i));
-      }
-    }
-  };
-  copy(sequences_.list());
-  copy(sequences_.blind());
+  for_each_row(call, [&](std::int64_t row, std::int64_t padded) {
+    std::copy_n(dense.row(row), dense.cols, y.row(padded));
+  });
 }
 
 void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {

@@ -58,6 +58,8 @@ class Attention::Plan {
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
   void run(ConstMatrixView x, MatrixView y, const Call& call);
   ConstMatrixView without_padding(ConstMatrixView x, const Call& call);
+  template <class Work>
+  void for_each_row(const Call& call, const Work& work) const;
   void project_output(MatrixView y, const Call& call);
 
   std::unique_ptr<Backend> backend_;

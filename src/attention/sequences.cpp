@@ -81,16 +81,7 @@ void Sequences::check_room(const CacheRoom& cache) const {
   }
 }
 
-void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache) {
-  list_.clear();
-  blind_.clear();
-  count_ = cache != nullptr ? static_cast<std::int64_t>(cache->lengths.size()) : shape_.batch;
-  if (!call.lengths.empty()) count_ = static_cast<std::int64_t>(call.lengths.size());
-  if (cache != nullptr && count_ != static_cast<std::int64_t>(cache->lengths.size())) {
-    refuse("there are {} lengths for a cache of {} sequences; give one for each", count_,
-           cache->lengths.size());
-  }
-  check_count(call);
+void Sequences::read_rows(ConstMatrixView x, const Call& call) {
   rows_ = x.rows;
   if (call.lengths.empty()) {
     check_even("x", x.rows, count_);
@@ -116,6 +107,9 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
     refuse("x is {} x {}; this layer takes up to {} x {}, and up to {} tokens of a sequence",
            x.rows, x.cols, shape_.rows(), shape_.d_in, shape_.tokens);
   }
+}
+
+void Sequences::read_memory(const Call& call) {
   memory_rows_ = call.memory.rows;
   if (call.memory_lengths.empty()) {
     check_even("memory", memory_rows_, count_);
@@ -128,6 +122,9 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
     refuse("memory has {} rows; this layer takes up to {}, and up to {} of a sequence",
            memory_rows_, shape_.memory_rows(), shape_.memory_tokens);
   }
+}
+
+void Sequences::cut(const Call& call, const CacheRoom* cache) {
   const bool cross = shape_.d_memory > 0;
   Sequence sequence;
   for (; sequence.number < count_; ++sequence.number) {
@@ -145,6 +142,21 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
     sequence.first_row += sequence.rows;
     if (cross) sequence.first_key += sequence.new_keys;
   }
+}
+
+void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache) {
+  list_.clear();
+  blind_.clear();
+  count_ = cache != nullptr ? static_cast<std::int64_t>(cache->lengths.size()) : shape_.batch;
+  if (!call.lengths.empty()) count_ = static_cast<std::int64_t>(call.lengths.size());
+  if (cache != nullptr && count_ != static_cast<std::int64_t>(cache->lengths.size())) {
+    refuse("there are {} lengths for a cache of {} sequences; give one for each", count_,
+           cache->lengths.size());
+  }
+  check_count(call);
+  read_rows(x, call);
+  read_memory(call);
+  cut(call, cache);
   if (cache != nullptr) check_room(*cache);
 }
 

@@ -39,6 +39,9 @@ class Sequences {
   void check_count(const Call& call) const;
   std::int64_t length(std::span<const std::int64_t> lengths, std::int64_t rows,
                       std::int64_t sequence) const;
+  void read_rows(ConstMatrixView x, const Call& call);
+  void read_memory(const Call& call);
+  void cut(const Call& call, const CacheRoom* cache);
   void add(const Sequence& sequence);
   void check_room(const CacheRoom& cache) const;
 

@@ -112,8 +112,7 @@ void check_rotary(const Shape& shape) {
   if (shape.d_memory > 0) {
     throw InvalidArgument(
         "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
-        "have "
-        "no position beside those of x; leave one out");
+        "have no position beside those of x; leave one out");
   }
 }
 

@@ -24,14 +24,11 @@ std::int64_t Layer::keys(std::int64_t sequence) const {
 }
 
 ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
-  const auto from = [](const ConstMatrixView& input, std::int64_t row, std::int64_t count) {
-    return ConstMatrixView{input.row(row), count, input.cols, input.row_stride};
-  };
-  if (j < shape.past) return from(inputs.past, sequence * shape.past + j, shape.past - j);
+  if (j < shape.past) return inputs.past.slice(sequence * shape.past + j, shape.past - j);
   const std::int64_t count = keys(sequence) - j;
   const std::int64_t in_call = j - shape.past;
-  if (shape.d_memory == 0) return from(inputs.x, sequences.first(sequence) + in_call, count);
-  return from(inputs.memory, sequence * shape.memory_tokens + in_call, count);
+  if (shape.d_memory == 0) return inputs.x.slice(sequences.first(sequence) + in_call, count);
+  return inputs.memory.slice(sequence * shape.memory_tokens + in_call, count);
 }
 
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {

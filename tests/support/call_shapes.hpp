@@ -21,7 +21,7 @@ inline Shape with_everything() {
 }
 
 inline MatrixView rows_of(Matrix& matrix, std::int64_t first, std::int64_t count) {
-  return {matrix.values.data() + first * matrix.cols, count, matrix.cols, matrix.cols};
+  return matrix.view().slice(first, count);
 }
 
 }  // namespace headroom::test

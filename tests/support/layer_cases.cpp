@@ -112,7 +112,7 @@ bool same_bits(ConstMatrixView a, ConstMatrixView b) {
 bool same_bits(const Matrix& a, const Matrix& b) { return same_bits(a.view(), b.view()); }
 
 ConstMatrixView rows(const Matrix& matrix, std::int64_t first, std::int64_t count) {
-  return {matrix.values.data() + first * matrix.cols, count, matrix.cols, matrix.cols};
+  return matrix.view().slice(first, count);
 }
 
 testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b) {

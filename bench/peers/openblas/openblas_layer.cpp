@@ -143,8 +143,8 @@ void OpenBlasLayer::project(ConstMatrixView x, const Matrix& weight, float* to, 
     const std::int64_t step = (length + team - 1) / team, each = (step + 15) / 16 * 16;
     const std::int64_t begin = std::min(length, own * each), end = std::min(length, begin + each);
     if (begin < end && by_rows) {
-      product({x.data + begin * x.row_stride, end - begin, x.cols, x.row_stride},
-              weight.values.data(), weight.cols, weight.cols, to + begin * stride, stride, beta);
+      product(x.slice(begin, end - begin), weight.values.data(), weight.cols, weight.cols,
+              to + begin * stride, stride, beta);
     } else if (begin < end) {
       product(x, weight.values.data() + begin, weight.cols, end - begin, to + begin, stride, beta);
     }
