@@ -169,6 +169,17 @@ class HEADROOM_API Attention {
   /// The same: appends x to the cache, and attends to all that is in it.
   void forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache);
 
+  /// Puts the keys and values of x into the cache and computes no output: for tokens whose output
+  /// nobody reads, such as all but the last of a prompt in the last layer of a model. Rows that
+  /// come later have the same bits as after `forward`.
+  /// @param x as in `forward`
+  /// @throws InvalidArgument as `forward`, without a cache, and for a layer with `d_memory`, whose
+  ///         `forward` takes an x of no rows.
+  void append(ConstMatrixView x, KeyValueCache& cache);
+
+  /// The same for sequences of given lengths.
+  void append(ConstMatrixView x, const Call& call);
+
   const Shape& shape() const;
   /// The options as they took effect: backend, formulation, threads and instruction set filled in.
   const AttentionOptions& options() const;

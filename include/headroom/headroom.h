@@ -188,6 +188,16 @@ HEADROOM_API headroom_status headroom_forward_call(headroom_attention* layer, co
                                                    int64_t y_stride, const headroom_call* call);
 
 /**
+ * Puts the keys and values of x into `call->cache` and computes no output: for tokens whose output
+ * nobody reads. Rows that come later have the same bits as after `headroom_forward_call`.
+ *
+ * @param call not NULL, and with a cache. Not for a layer with `d_memory`.
+ */
+HEADROOM_API headroom_status headroom_append(headroom_attention* layer, const float* x,
+                                             int64_t x_rows, int64_t x_stride,
+                                             const headroom_call* call);
+
+/**
  * Makes an empty cache, which only this layer can use.
  *
  * @param sequences independent ones, at least 1.

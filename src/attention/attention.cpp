@@ -29,6 +29,14 @@ void Attention::forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache) {
   plan_->forward(x, y, call);
 }
 
+void Attention::append(ConstMatrixView x, const Call& call) { plan_->append(x, call); }
+
+void Attention::append(ConstMatrixView x, KeyValueCache& cache) {
+  Call call;
+  call.cache = &cache;
+  plan_->append(x, call);
+}
+
 const Shape& Attention::shape() const { return plan_->shape; }
 const AttentionOptions& Attention::options() const { return plan_->options; }
 const Choice& Attention::choice() const { return plan_->choice; }

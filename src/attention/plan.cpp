@@ -146,7 +146,7 @@ HeadBlocks Attention::Plan::place_heads(std::int64_t rows, std::int64_t memory_r
   return blocks;
 }
 
-void Attention::Plan::check(ConstMatrixView x, MatrixView y, const Call& call) {
+void Attention::Plan::read(ConstMatrixView x, const Call& call) {
   const KeyValueCache::State* cache = nullptr;
   if (call.cache != nullptr) {
     cache = call.cache->state_.get();
@@ -157,26 +157,53 @@ void Attention::Plan::check(ConstMatrixView x, MatrixView y, const Call& call) {
   if (shape.d_memory == 0 && (call.memory.rows > 0 || !call.memory_lengths.empty())) {
     throw InvalidArgument(
         "forward: memory is given, and this layer makes keys and values of x; leave it out, or "
-        "make "
-        "the layer with d_memory");
+        "make the layer with d_memory");
   }
   CacheRoom room;
   if (cache != nullptr) room = {cache->lengths, cache->capacity};
   sequences_.read(x, call, cache != nullptr ? &room : nullptr);
-  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
-  if (call.memory.rows == 0) return;
-  check_view("memory", call.memory, call.memory.rows, shape.d_memory);
-  check_apart("memory", call.memory, y);
 }
 
-void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call) {
-  if (call.times != nullptr) *call.times = {};
-  check(x, y, call);
-  if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) run(x, y, call);
+void Attention::Plan::grow(const Call& call) const {
   if (call.cache == nullptr) return;
   for (const Sequence& sequence : sequences_.list()) {
     call.cache->state_->length(sequence.number) = sequence.keys();
   }
+}
+
+void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call) {
+  if (call.times != nullptr) *call.times = {};
+  read(x, call);
+  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
+  if (call.memory.rows > 0) {
+    check_view("memory", call.memory, call.memory.rows, shape.d_memory);
+    check_apart("memory", call.memory, y);
+  }
+  if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) run(x, y, call);
+  grow(call);
+}
+
+void Attention::Plan::append(ConstMatrixView x, const Call& call) {
+  if (call.times != nullptr) *call.times = {};
+  if (call.cache == nullptr) {
+    throw InvalidArgument("append: no cache is given; it is what keys and values are put into");
+  }
+  if (shape.d_memory > 0) {
+    throw InvalidArgument(
+        "append: this layer makes keys and values of memory; call forward with an x of no rows");
+  }
+  read(x, call);
+  check_view("x", x, x.rows, shape.d_in);
+  const Clock::time_point start = Clock::now();
+  const HeadBlocks heads = project_heads(x, call);
+  const Clock::time_point projected = Clock::now();
+  sequences_.drop_rows();
+  attend(heads, {}, call);
+  if (call.times != nullptr) {
+    call.times->qkv = seconds_between(start, projected);
+    call.times->attend = seconds_between(projected, Clock::now());
+  }
+  grow(call);
 }
 
 // Calls `work(row, padded row)` for all rows of a padded call.
@@ -214,10 +241,8 @@ void Attention::Plan::project_output(MatrixView y, const Call& call) {
   });
 }
 
-void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
-  const Clock::time_point start = Clock::now();
-  const std::int64_t rows = sequences_.rows();
-  const HeadBlocks heads = place_heads(rows, sequences_.memory_rows());
+HeadBlocks Attention::Plan::project_heads(ConstMatrixView x, const Call& call) {
+  HeadBlocks heads = place_heads(sequences_.rows(), sequences_.memory_rows());
   const auto project = [&](Projection& projection, const std::vector<PlannedProduct>& products,
                            const ConstMatrixView& from) {
     if (from.rows == 0) return;
@@ -226,6 +251,19 @@ void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
   };
   project(*project_, products_.of_x, call.padded_tokens > 0 ? without_padding(x, call) : x);
   if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
+  return heads;
+}
+
+void Attention::Plan::attend(const HeadBlocks& heads, const BlockedView& out, const Call& call) {
+  if (sequences_.list().empty()) return;
+  attend_->run({heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list(),
+                call.cache != nullptr ? call.cache->state_->store.get() : nullptr});
+}
+
+void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
+  const Clock::time_point start = Clock::now();
+  const std::int64_t rows = sequences_.rows();
+  const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
 
   BlockedView out{y.data, y.rows, y.row_stride, shape.heads, shape.head_dim(), shape.head_dim()};
@@ -239,10 +277,7 @@ void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
       std::fill_n(out.at(sequence.first_out + i, 0), shape.d_out, 0.0F);
     }
   }
-  if (!sequences_.list().empty()) {
-    attend_->run({heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list(),
-                  call.cache != nullptr ? call.cache->state_->store.get() : nullptr});
-  }
+  attend(heads, out, call);
   const Clock::time_point attended = Clock::now();
 
   if (output_ && rows > 0) project_output(y, call);

@@ -40,6 +40,7 @@ class Attention::Plan {
   Plan& operator=(const Plan&) = delete;
 
   void forward(ConstMatrixView x, MatrixView y, const Call& call);
+  void append(ConstMatrixView x, const Call& call);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
 
   Shape shape;
@@ -54,8 +55,11 @@ class Attention::Plan {
   void make_buffers();
   void make_output(const SplitWeights& weights);
   void add_costs(const OperationCosts& part);
-  void check(ConstMatrixView x, MatrixView y, const Call& call);
+  void read(ConstMatrixView x, const Call& call);
+  void grow(const Call& call) const;
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
+  HeadBlocks project_heads(ConstMatrixView x, const Call& call);
+  void attend(const HeadBlocks& heads, const BlockedView& out, const Call& call);
   void run(ConstMatrixView x, MatrixView y, const Call& call);
   ConstMatrixView without_padding(ConstMatrixView x, const Call& call);
   template <class Work>

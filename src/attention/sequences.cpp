@@ -160,4 +160,8 @@ void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache
   if (cache != nullptr) check_room(*cache);
 }
 
+void Sequences::drop_rows() {
+  for (Sequence& sequence : list_) sequence.rows = 0;
+}
+
 }  // namespace headroom

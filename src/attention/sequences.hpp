@@ -26,6 +26,9 @@ class Sequences {
   /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
   void read(ConstMatrixView x, const Call& call, const CacheRoom* cache);
 
+  /// Leaves their new keys, and takes away the rows that would look at them.
+  void drop_rows();
+
   /// Those with rows or new keys. One that has rows but no keys at all is not among them.
   std::span<const Sequence> list() const { return list_; }
   /// Rows of all sequences without padding.

@@ -71,6 +71,18 @@ headroom_status headroom_forward_call(headroom_attention* layer, const float* x,
   });
 }
 
+headroom_status headroom_append(headroom_attention* layer, const float* x, int64_t x_rows,
+                                int64_t x_stride, const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_append", "layer");
+    require(call, "headroom_append", "call");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    const headroom_call given = read_struct(*call, {}, kFirstCall, {"headroom_append", "call"});
+    layer->layer.append({x, x_rows, shape.d_in, x_stride}, call_of(given, shape));
+  });
+}
+
 headroom_status headroom_cache_create(const headroom_attention* layer, int64_t sequences,
                                       int64_t capacity, headroom_cache** cache) {
   if (cache != nullptr) *cache = nullptr;

@@ -37,7 +37,6 @@ CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int6
 // One sequence after the other, because the past of each is contiguous.
 void CellLayer::fill(std::int64_t tokens) {
   const Shape& shape = problem_.shape;
-  Matrix y(std::min(tokens, shape.past), shape.output_width());
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape.batch), 0);
   Call call;
   call.lengths = lengths;
@@ -46,8 +45,7 @@ void CellLayer::fill(std::int64_t tokens) {
     std::int64_t& length = lengths[static_cast<std::size_t>(sequence)];
     for (std::int64_t done = 0; done < shape.past; done += length) {
       length = std::min(tokens, shape.past - done);
-      attention_.forward(problem_.past.view().slice(sequence * shape.past + done, length),
-                         y.view().slice(0, length), call);
+      attention_.append(problem_.past.view().slice(sequence * shape.past + done, length), call);
     }
     length = 0;
   }

@@ -68,11 +68,10 @@ std::string Estimator::key(const Cell& cell) {
   return cell.runs() + "/" + std::string(to_string(cell.formulation));
 }
 
-double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
+double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell) {
   const BackendFacts& facts = backend_facts(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
-  const FlopCount flops = shape.flops();
   const double rate = facts.gflops * 1e9 * threads;
   const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
                          (flops.attention * 1.5 + flops.output) / rate;
@@ -84,14 +83,20 @@ double Estimator::modelled_seconds(const Shape& shape, const Cell& cell) {
 double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
   const auto known = forward_.find(key(cell));
   const double factor = known == forward_.end() ? 1 : std::exp(known->second);
-  return modelled_seconds(shape, cell) * factor;
+  return modelled_seconds(shape, shape.flops(), cell) * factor;
+}
+
+// Keys and values are appended: projections without attention.
+double Estimator::modelled_fill_seconds(const Shape& shape, const Cell& cell) {
+  const Shape fill = fill_shape(shape);
+  return modelled_seconds(fill, {fill.flops().qkv, 0, 0}, cell);
 }
 
 double Estimator::fill_seconds(const Shape& shape, const Cell& cell) const {
   if (shape.past == 0) return 0;
   const auto known = fill_.find(key(cell));
   const double factor = known == fill_.end() ? 1 : std::exp(known->second);
-  return modelled_seconds(fill_shape(shape), cell) * factor;
+  return modelled_fill_seconds(shape, cell) * factor;
 }
 
 double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
@@ -142,12 +147,12 @@ void Estimator::learn(Corrections& corrections, const std::string& key, double r
 }
 
 void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
-  learn(forward_, key(cell), seconds / modelled_seconds(shape, cell));
+  learn(forward_, key(cell), seconds / modelled_seconds(shape, shape.flops(), cell));
 }
 
 void Estimator::observe_fill(const Shape& shape, const Cell& cell, double seconds) {
   if (shape.past > 0) {
-    learn(fill_, key(cell), seconds / modelled_seconds(fill_shape(shape), cell));
+    learn(fill_, key(cell), seconds / modelled_fill_seconds(shape, cell));
   }
 }
 

@@ -59,7 +59,8 @@ class Estimator {
 
   double setup_seconds(const Shape& shape, const Cell& cell) const;
   static void learn(Corrections& corrections, const std::string& key, double ratio);
-  static double modelled_seconds(const Shape& shape, const Cell& cell);
+  static double modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell);
+  static double modelled_fill_seconds(const Shape& shape, const Cell& cell);
   static std::string key(const Cell& cell);
 
   Corrections forward_;  ///< by backend and formulation

@@ -83,6 +83,39 @@ TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
   }
 }
 
+// Two sequences in padded chunks, of which only the last tokens are asked about.
+TEST_P(LayerCalls, AppendedTokensAreSeenLikeThoseOfForward) {
+  for (Shape shape : call_shapes()) {
+    shape.dropout = 0;  // its pattern knows the sequence's place
+    const Layer layer = gaussian_layer(shape);
+    Attention attention(layer.shape, layer.weights, GetParam().options());
+    const Matrix expected = whole_pass(GetParam(), layer, attention);
+    KeyValueCache cache(attention, 2, shape.tokens);
+    const std::int64_t end = shape.tokens - 3;
+    for (std::int64_t done = 0; done < end;) {
+      const std::int64_t count = std::min<std::int64_t>(done % 2 == 0 ? 33 : 8, end - done);
+      Matrix padded(2 * 40, shape.d_in);
+      std::copy_n(layer.x.view().row(done), count * shape.d_in, padded.view().row(40));
+      Call call;
+      const Lengths lengths{0, count};
+      call.lengths = lengths;
+      call.padded_tokens = 40;
+      call.cache = &cache;
+      attention.append(padded.view(), call);
+      done += count;
+      ASSERT_EQ(cache.length(0), 0);
+      ASSERT_EQ(cache.length(1), done);
+    }
+    Call call;
+    const Lengths lengths{0, 3};
+    call.lengths = lengths;
+    call.cache = &cache;
+    Matrix y(3, shape.output_width());
+    attention.forward(rows(layer.x, end, 3), y.view(), call);
+    EXPECT_TRUE(equal_for(GetParam(), y.view(), rows(expected, end, 3))) << shape.id();
+  }
+}
+
 TEST_P(LayerCalls, ThreadsThatShareASequenceGiveTheSameBits) {
   Shape shape = long_shape();
   shape.heads = 1;

@@ -31,6 +31,8 @@ TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
   EXPECT_EQ(cache.length(), 45);
   EXPECT_TRUE(std::all_of(y.values.begin() + 45 * y.cols, y.values.end(),
                           [](float v) { return v == -1.0F; }));
+  EXPECT_THROW(attention.append(rows(layer.x, 45, 6), cache), InvalidArgument);
+  EXPECT_EQ(cache.length(), 45);
   attention.forward(rows(layer.x, 45, 5), rows_of(y, 45, 5), cache);
   EXPECT_TRUE(equal_for(GetParam(), rows(y, 0, 50), rows(expected, 0, 50)));
 }
@@ -93,6 +95,25 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   with_memory.memory = layer.x.view();
   expect_refused("memory is given",
                  [&] { attention.forward(layer.x.view(), y.view(), with_memory); });
+}
+
+TEST_P(LayerRefusals, AppendingNeedsACacheAndKeysOfX) {
+  const Layer layer = gaussian_layer(with_everything());
+  Attention attention(layer.shape, layer.weights, GetParam().options());
+  expect_refused("no cache", [&] { attention.append(layer.x.view(), Call{}); });
+  KeyValueCache cache(attention, 1, 50);
+  ConstMatrixView narrow = rows(layer.x, 0, 3);
+  narrow.row_stride -= 1;
+  expect_refused("x", [&] { attention.append(narrow, cache); });
+  EXPECT_EQ(cache.length(), 0);
+  Shape shape = plain_shape(10, 8, 2, 4);
+  shape.causal = false;
+  shape.d_memory = 6;
+  shape.memory_tokens = 5;
+  const Layer crossed = gaussian_layer(shape);
+  Attention cross(crossed.shape, crossed.weights, GetParam().options());
+  KeyValueCache of_memory(cross, 1, 5);
+  expect_refused("of memory", [&] { cross.append(crossed.x.view(), of_memory); });
 }
 
 TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {

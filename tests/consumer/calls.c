@@ -43,6 +43,7 @@ static void check_caches(const headroom_options* options) {
   float y[TOKENS * D_PROJ];
   headroom_attention* layer;
   headroom_cache* cache = NULL;
+  headroom_call call;
   make_rich(&p);
   layer = check_whole(&p, options, "a layer with everything");
   if (layer == NULL) return;
@@ -65,6 +66,17 @@ static void check_caches(const headroom_options* options) {
   memset(y, 0, sizeof y);
   append(layer, cache, &p, y, 0, TOKENS, TOKENS);
   expect(equal(layer, y, p.y), "a cleared cache is a new one");
+
+  headroom_cache_clear(cache);
+  headroom_default_call(&call);
+  call.cache = cache;
+  memset(y, 0, sizeof y);
+  append(layer, cache, &p, y, 0, 9, 9);
+  expect(headroom_append(layer, p.x + 9 * D_IN, TOKENS - 13, D_IN, &call) == HEADROOM_OK, "append");
+  expect(length(cache, 0) == TOKENS - 4, "what was appended counts");
+  memcpy(y + 9 * D_PROJ, p.y + 9 * D_PROJ, (TOKENS - 13) * D_PROJ * sizeof *y);
+  append(layer, cache, &p, y, TOKENS - 4, TOKENS, 1);
+  expect(equal(layer, y, p.y), "rows after it see what was appended");
   headroom_cache_destroy(cache);
   headroom_destroy(layer);
 }

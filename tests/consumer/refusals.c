@@ -72,6 +72,13 @@ static void check_refused_calls(const headroom_options* options) {
   headroom_default_call(&call);
   call.padded_tokens = -1;
   REFUSED(layer, 5, "padded_tokens is -1");
+  expect_refused(headroom_append(layer, p.x, 5, D_IN, NULL), HEADROOM_INVALID_ARGUMENT, "call");
+  headroom_default_call(&call);
+  expect_refused(headroom_append(layer, p.x, 5, D_IN, &call), HEADROOM_INVALID_ARGUMENT, "cache");
+  call.cache = cache;
+  expect_refused(headroom_append(layer, p.x, 7, D_IN, &call), HEADROOM_INVALID_ARGUMENT,
+                 "room for 6 more");
+  expect_refused(headroom_append(NULL, p.x, 5, D_IN, &call), HEADROOM_INVALID_ARGUMENT, "layer");
   call.size = 8;
   REFUSED(layer, 5, "headroom_forward_call: call.size is 8");
 #undef REFUSED

@@ -113,6 +113,23 @@ TEST(ReadMeter, EveryThreadReadsItsOwnShareOfAWrittenBuffer) {
   EXPECT_EQ(meter.bytes(), kBytes);
   meter.run();
   EXPECT_EQ(sum_of_all, static_cast<double>(kBytes / 4));
+  meter.set_passes(5);
+  meter.run();
+  EXPECT_EQ(meter.bytes(), 5 * kBytes);
+  EXPECT_EQ(sum_of_all, 6 * static_cast<double>(kBytes / 4));
+}
+
+float counted_read(const float*, std::int64_t) {
+  ++passes_made;
+  return 0;
+}
+
+TEST(ReadBandwidth, ThreadsThatAreSoonDoneReadManyTimesBeforeTheyMeet) {
+  passes_made = 0;
+  constexpr std::int64_t kBytes = 1 << 16;
+  EXPECT_GT(measure_read_bandwidth(1, kBytes, counted_read), 0);
+  // A kernel that takes no time: thousands of passes in each of at most some dozens of runs.
+  EXPECT_GT(passes_made, 1000);
 }
 
 float slow_read(const float*, std::int64_t) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -102,14 +103,19 @@ ReadMeter::ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel)
       values_(share_ * threads),
       sums_(static_cast<std::size_t>(threads) * kLine / 4),
       team_(threads, [this, kernel](int index) {
-        sums_[static_cast<std::size_t>(index) * kLine / 4] =
-            kernel(values_.data() + index * share_, share_);
+        float sum = 0;
+        for (std::int64_t pass = 0; pass < passes_; ++pass) {
+          sum += kernel(values_.data() + index * share_, share_);
+        }
+        sums_[static_cast<std::size_t>(index) * kLine / 4] = sum;
       }) {
   // Memory is placed near the core that writes it first.
   team_.run([this](int index) { std::fill_n(values_.data() + index * share_, share_, 1.0F); });
 }
 
-double ReadMeter::bytes() const { return static_cast<double>(values_.bytes()); }
+double ReadMeter::bytes() const {
+  return static_cast<double>(values_.bytes()) * static_cast<double>(passes_);
+}
 
 double ReadMeter::sample() {
   return bytes() / seconds_of([this] { run(); }) * 1e-9;
@@ -188,7 +194,13 @@ Passes passes_within(double seconds, double pass_seconds) {
 double measure_read_bandwidth(int threads, std::int64_t bytes, ReadKernel kernel,
                               const Stopped& stopped) {
   ReadMeter meter(threads, bytes, kernel);
-  const Passes passes = passes_within(kReadSeconds, seconds_of([&] { meter.run(); }));
+  double run_seconds = seconds_of([&] { meter.run(); });
+  // A small buffer is read in the time that threads take to meet.
+  constexpr double kLeastRunSeconds = 0.002;
+  const double in_one_run = std::clamp(kLeastRunSeconds / std::max(run_seconds, 1e-9), 1.0, 1e6);
+  meter.set_passes(static_cast<std::int64_t>(std::ceil(in_one_run)));
+  run_seconds *= std::ceil(in_one_run);
+  const Passes passes = passes_within(kReadSeconds, run_seconds);
   TimedTask task{"read_bandwidth", [&] { meter.run(); }, passes.repetitions};
   task.iterations = passes.iterations;
   const double seconds = best_median_seconds(task, passes.rounds, stopped);

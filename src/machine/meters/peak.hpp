@@ -76,15 +76,18 @@ class ReadMeter {
  public:
   ReadMeter(int threads, std::int64_t bytes, ReadKernel kernel);
 
-  /// One pass over the buffer. @return GB/s (1e9 bytes) of all threads together.
+  /// How often each thread reads its share before it waits for the others; at first once.
+  void set_passes(std::int64_t passes) { passes_ = passes; }
+  /// One run over the buffer. @return GB/s (1e9 bytes) of all threads together.
   double sample();
-  /// One pass, not timed.
+  /// One run, not timed.
   void run() { team_.run(); }
-  /// Bytes of one pass.
+  /// Bytes of one run.
   double bytes() const;
 
  private:
   std::int64_t share_;  // floats of one thread
+  std::int64_t passes_ = 1;
   AlignedBuffer values_;
   std::vector<float> sums_;  // one cache line per thread
   Team team_;
