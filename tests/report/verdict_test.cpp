@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/call/demand.hpp"
 #include "program/exit_code.hpp"
+#include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
 #include "report/words/conclusion.hpp"
 #include "support/sample_results.hpp"
@@ -143,16 +145,16 @@ TEST(ReportVerdict, TheBaselineHasNoSpeedUpOverItself) {
 TEST(ReportVerdict, AShapeWithoutARivalIsNoWin) {
   const Told answer =
       told({cell("tbb", kSplit, 96, around(1), 1, 4), cell("xsimd", kSplit, 96, around(2), 1, 4),
-            cell("tbb", kSplit, 96, around(1), 1, 8)});
+            cell("tbb", kSplit, 96, around(1), 1, 3)});
   expect_part(answer.text, "tbb is the clear winner in 1, the only one with a time in 1.");
 }
 
 TEST(ReportVerdict, CountsWhereTheRecommendedBackendLoses) {
   const Told answer =
-      told({cell("tbb", kSplit, 96, around(1), 1, 4), cell("xsimd", kSplit, 96, around(2), 1, 4),
+      told({cell("tbb", kSplit, 96, around(1), 1, 7), cell("xsimd", kSplit, 96, around(2), 1, 7),
             cell("tbb", kSplit, 96, around(1), 1, 8), cell("xsimd", kSplit, 96, around(2), 1, 8),
-            cell("tbb", kSplit, 96, around(2), 1, 1), cell("xsimd", kSplit, 96, around(1), 1, 1),
-            cell("naive", kSplit, 96, around(9), 1, 1)});
+            cell("tbb", kSplit, 96, around(2), 1, 5), cell("xsimd", kSplit, 96, around(1), 1, 5),
+            cell("naive", kSplit, 96, around(9), 1, 5)});
   EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
   expect_part(answer.text, "with 8 tokens");  // it meets more rivals where it loses
   expect_part(answer.text,
@@ -215,18 +217,67 @@ TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
   folder.environment["peaks"] = {{"fma_gflops_by_threads", {{"1", 1000.0}}},
                                  {"read_gb_per_s_by_threads", {{"1", 2.0}}}};
   folder.environment["processor"]["caches"] = {{{"bytes", 1024}}};
-  const auto roof = report::roof_of(folder, folder.results[0].shape, 1);
+  const auto roof = report::roof_of(folder, folder.results[0]);
   ASSERT_TRUE(roof.has_value());
   EXPECT_TRUE(roof->memory_bound);
-  EXPECT_FALSE(roof->fits_in_cache);
+  EXPECT_FALSE(roof->of_working_set);
   EXPECT_DOUBLE_EQ(roof->gflops, 2 * roof->flops_per_byte);
   expect_part(told(folder).text, "The limit there is memory");
   expect_no_part(told(folder).text, "More than 100 % means");
   folder.environment["peaks"]["read_gb_per_s_by_threads"]["1"] = 1e-6;
   expect_part(told(folder).text, "More than 100 % means");
-  EXPECT_FALSE(report::roof_of(folder, folder.results[0].shape, 2).has_value());
+  CellResult on_two = folder.results[0];
+  on_two.threads = 2;
+  EXPECT_FALSE(report::roof_of(folder, on_two).has_value());
   folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
-  EXPECT_TRUE(report::roof_of(folder, folder.results[0].shape, 1)->fits_in_cache);
+  EXPECT_FALSE(report::roof_of(folder, folder.results[0])->memory_bound);
+  CellResult cold = folder.results[0];
+  cold.cache = plan::CacheState::cold;
+  EXPECT_TRUE(report::roof_of(folder, cold)->memory_bound);
+}
+
+TEST(ReportVerdict, FewRowsAreHeldToTheBandwidthOfTheirWorkingSet) {
+  CellResult step = cell("tbb", kSplit, 96, around(2e-3), 1, 1);
+  const std::int64_t set = record::size_class(bytes_to_read(step.shape));
+  record::ResultsFolder folder = test::sample_folder("results", {step});
+  folder.environment["peaks"] = {
+      {"fma_gflops_by_threads", {{"1", 1000.0}}},
+      {"read_gb_per_s_by_threads", {{"1", 2.0}}},
+      {"read_gb_per_s_by_threads_and_bytes", {{"1", {{std::to_string(set), 5.0}}}}}};
+  folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
+  const auto roof = report::roof_of(folder, folder.results[0]);
+  ASSERT_TRUE(roof.has_value());
+  EXPECT_TRUE(roof->memory_bound) << "what lies in a cache is read as fast as that cache allows";
+  EXPECT_TRUE(roof->of_working_set);
+  EXPECT_DOUBLE_EQ(roof->gflops, 5 * roof->flops_per_byte);
+  expect_part(told(folder).text, "reads weights and cache at ");
+  expect_part(told(folder).text, "of what the same threads read of as many bytes");
+  folder.results[0].cache = plan::CacheState::cold;
+  EXPECT_DOUBLE_EQ(report::roof_of(folder, folder.results[0])->gflops, 2 * roof->flops_per_byte);
+}
+
+TEST(ReportVerdict, PrefillAndDecodeAreTwoQuestions) {
+  const auto step = [](const std::string& backend, Formulation formulation, double seconds) {
+    CellResult result = cell(backend, formulation, 12, around(seconds), 1, 1);
+    result.shape.past = 500;
+    result.shape.kv_heads = 4;
+    result.cell.id = plan::cell_id(result.shape, result.cell);
+    return result;
+  };
+  const Told answer = told({cell("tbb", kSplit, 96, around(1), 2, 128),
+                            cell("xsimd", kSplit, 96, around(2), 1, 128),
+                            cell("xsimd", kSplit, 2, around(1), 1, 128), step("xsimd", kSplit, 1),
+                            step("xsimd", kWrapper, 1.5), step("tbb", kSplit, 3)});
+  EXPECT_EQ(answer.headline, "Prefill with 96 heads: link tbb. Decode with 12 heads: link xsimd.");
+  expect_part(answer.text, "Prefill (more than 4 tokens of a sequence in a call). Link tbb ");
+  expect_part(answer.text,
+              "Decode (at most 4 tokens of a sequence in a call, after all that came "
+              "before). Link xsimd ");
+  expect_part(answer.text, "with 1 token after 500, width 48, 4 key heads, on 1 thread");
+  expect_part(answer.text, "xsimd is 1.50 × as fast");
+  ASSERT_EQ(answer.conclusion.most_heads.rows.size(), 2U);
+  EXPECT_EQ(report::plain_text(answer.conclusion.most_heads.rows[1][1]), "1 after 500");
+  EXPECT_EQ(answer.conclusion.every_shape.rows.size(), 3U);
 }
 
 }  // namespace

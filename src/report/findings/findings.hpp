@@ -67,15 +67,17 @@ Findings find_out(const record::ResultsFolder& folder);
 
 /// The limit that the measured roofs set for a cell.
 struct Roof {
-  double gflops = 0;           ///< the lower of both roofs at this shape
-  bool memory_bound = false;   ///< the lower one is the memory roof
-  double fma_gflops = 0;       ///< measured multiply-add rate on the same threads
-  double read_gb_per_s = 0;    ///< measured read bandwidth on the same threads
-  double flops_per_byte = 0;   ///< weights, cache, input and output, each moved once
-  bool fits_in_cache = false;  ///< these bytes fit the last level, so memory need not bind
+  double gflops = 0;            ///< the lower of both roofs at this shape
+  bool memory_bound = false;    ///< the lower one is the memory roof
+  double fma_gflops = 0;        ///< measured multiply-add rate on the same threads
+  double read_gb_per_s = 0;     ///< measured read bandwidth on the same threads
+  bool of_working_set = false;  ///< measured by reading as many bytes again and again
+  double flops_per_byte = 0;    ///< weights, cache, input and output, each moved once
 };
 
-/// Empty where the peaks were not measured on this number of threads.
-std::optional<Roof> roof_of(const record::ResultsFolder& folder, const Shape& shape, int threads);
+/// Few rows of a warm cell are held to the bandwidth of their working set, which may lie in a
+/// processor's cache. Without one, memory is no roof for what fits the last level.
+/// @return empty where the peaks were not measured on this number of threads
+std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result);
 
 }  // namespace headroom::report

@@ -3,6 +3,7 @@
 
 #include "core/call/demand.hpp"
 #include "program/json_text.hpp"
+#include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
 
 namespace headroom::report {
@@ -34,20 +35,27 @@ double last_level_bytes(const ordered_json& environment) {
 
 }  // namespace
 
-std::optional<Roof> roof_of(const record::ResultsFolder& folder, const Shape& shape, int threads) {
+std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result) {
+  const Shape& shape = result.shape;
+  const bool cold = result.cache == plan::CacheState::cold;
   Roof roof;
-  roof.fma_gflops = rate(folder.environment, "/peaks/fma_gflops_by_threads", threads);
-  roof.read_gb_per_s = rate(folder.environment, "/peaks/read_gb_per_s_by_threads", threads);
+  roof.fma_gflops = rate(folder.environment, "/peaks/fma_gflops_by_threads", result.threads);
+  const std::int64_t to_read = bytes_to_read(shape);
+  const double memory = rate(folder.environment, "/peaks/read_gb_per_s_by_threads", result.threads);
+  const std::optional<double> of_set =
+      record::peaks_of(folder.environment).read_roof(result.threads, to_read, cold);
+  roof.of_working_set = !cold && of_set.has_value();
+  roof.read_gb_per_s = roof.of_working_set ? *of_set : memory;
   if (!(roof.fma_gflops > 0) || !(roof.read_gb_per_s > 0)) return std::nullopt;
   const ByteCount bytes = shape.bytes();
   const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
-                       static_cast<double>(bytes_to_read(shape));
+                       static_cast<double>(to_read);
   if (!(moved > 0)) return std::nullopt;
   roof.flops_per_byte = shape.flops().total() / moved;
   const double by_memory = roof.flops_per_byte * roof.read_gb_per_s;
-  roof.memory_bound = by_memory < roof.fma_gflops;
-  roof.gflops = std::min(by_memory, roof.fma_gflops);
-  roof.fits_in_cache = moved <= last_level_bytes(folder.environment);
+  const bool binds = cold || roof.of_working_set || moved > last_level_bytes(folder.environment);
+  roof.memory_bound = binds && by_memory < roof.fma_gflops;
+  roof.gflops = roof.memory_bound ? by_memory : roof.fma_gflops;
   return roof;
 }
 

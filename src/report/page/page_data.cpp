@@ -41,7 +41,7 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   ordered_json json{{"baseline", versus_json(contest.over_baseline, true)},
                     {"wrapper", versus_json(contest.over_wrapper, true)},
                     {"fastest", versus_json(contest.behind_fastest, false)}};
-  if (const std::optional<Roof> roof = roof_of(*findings.folder, cell.shape, cell.threads)) {
+  if (const std::optional<Roof> roof = roof_of(*findings.folder, cell)) {
     json["flops_per_byte"] = rounded(roof->flops_per_byte);
   }
   if (const std::optional<Share> share = share_of_limit(*findings.folder, cell)) {

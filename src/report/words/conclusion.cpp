@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/call/demand.hpp"
 #include "program/numbers.hpp"
 #include "report/words/sentences.hpp"
 #include "report/words/shape_table.hpp"
@@ -24,13 +25,20 @@ std::size_t timed_cells(const ShapeFindings& shape) {
       [](const Contest& contest) { return contest.cell->has_time() && !contest.cell->peer; }));
 }
 
-Shapes with_most_heads(const Findings& findings) {
+Shapes with_a_time(const Findings& findings, Demand demand) {
   Shapes shapes;
   for (const ShapeFindings& shape : findings.shapes) {
-    if (!shape.fastest) continue;
-    if (!shapes.empty() && shape.shape.heads < shapes.front()->shape.heads) continue;
-    if (!shapes.empty() && shape.shape.heads > shapes.front()->shape.heads) shapes.clear();
-    shapes.push_back(&shape);
+    if (shape.fastest && demand_of(shape.shape) == demand) shapes.push_back(&shape);
+  }
+  return shapes;
+}
+
+Shapes with_most_heads(const Shapes& timed) {
+  Shapes shapes;
+  for (const ShapeFindings* shape : timed) {
+    if (!shapes.empty() && shape->shape.heads < shapes.front()->shape.heads) continue;
+    if (!shapes.empty() && shape->shape.heads > shapes.front()->shape.heads) shapes.clear();
+    shapes.push_back(shape);
   }
   return shapes;
 }
@@ -82,31 +90,83 @@ Prose paragraph(std::vector<Prose> sentences) {
   return prose;
 }
 
+// The question of one demand, or of all shapes if they have the same.
+struct Question {
+  Demand demand = Demand::prefill;
+  Shapes most_heads;
+};
+
+std::vector<Question> questions_of(const Findings& findings) {
+  std::vector<Question> questions;
+  for (const Demand demand : {Demand::prefill, Demand::decode}) {
+    Shapes shapes = with_most_heads(with_a_time(findings, demand));
+    if (!shapes.empty()) questions.push_back({demand, std::move(shapes)});
+  }
+  return questions;
+}
+
+// "For 96 heads, link tbb.", or one of two such answers.
+void add_headline(Prose& headline, const Question& question, const std::string& backend,
+                  bool one_of_two) {
+  const std::string heads = counted(question.most_heads.front()->shape.heads, "head");
+  if (!one_of_two) {
+    append(headline, {plain(fmt::format("For {}, link ", heads))});
+  } else {
+    const char* name = question.demand == Demand::prefill ? "Prefill" : "Decode";
+    append(headline,
+           {plain(fmt::format("{}{} with {}: link ", headline.empty() ? "" : " ", name, heads))});
+  }
+  append(headline, {code(backend), plain(".")});
+}
+
+// What the paragraphs after it are about.
+Prose demand_sentence(Demand demand) {
+  if (demand == Demand::prefill) {
+    return {strong("Prefill"),
+            plain(fmt::format(" (more than {} tokens of a sequence in a call).", kFewRows))};
+  }
+  return {strong("Decode"),
+          plain(fmt::format(" (at most {} tokens of a sequence in a call, after all that came "
+                            "before).",
+                            kFewRows))};
+}
+
+void add_answer(Conclusion& conclusion, const Findings& findings, const Question& question,
+                bool one_of_two) {
+  const std::string backend = recommended(question.most_heads);
+  add_headline(conclusion.headline, question, backend, one_of_two);
+  const ShapeFindings& focus = focus_of(question.most_heads, backend);
+  const Contest* best = focus.best_of(backend);
+  if (best == nullptr) best = focus.winner();
+  for (Prose& prose :
+       std::vector{paragraph({one_of_two ? demand_sentence(question.demand) : Prose(),
+                              link_sentence(focus, *best), focus_sentence(focus, *best),
+                              sureness_sentence(backend, question.most_heads)}),
+                   paragraph({limit_sentence(findings, *best->cell)}),
+                   paragraph({split_sentence(focus)})}) {
+    if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
+  }
+}
+
 }  // namespace
 
 Conclusion conclude(const Findings& findings) {
   Conclusion conclusion;
-  const Shapes shapes = with_most_heads(findings);
-  if (shapes.empty()) {
+  const std::vector<Question> questions = questions_of(findings);
+  if (questions.empty()) {
     conclusion.headline = {plain("No cell has a time, so nothing can be recommended.")};
     conclusion.sentences = {without_times(findings)};
     return conclusion;
   }
-  const std::string backend = recommended(shapes);
-  const std::int64_t heads = shapes.front()->shape.heads;
-  conclusion.headline = {plain(fmt::format("For {}, link ", counted(heads, "head"))), code(backend),
-                         plain(".")};
-  const ShapeFindings& focus = focus_of(shapes, backend);
-  const Contest* best = focus.best_of(backend);
-  if (best == nullptr) best = focus.winner();
-  const bool more = findings.shapes.size() > shapes.size();
-  conclusion.sentences = {
-      paragraph({link_sentence(focus, *best), focus_sentence(focus, *best),
-                 sureness_sentence(backend, shapes)}),
-      paragraph({limit_sentence(findings, *best->cell)}),
-      paragraph({split_sentence(focus), more ? overall_sentence(findings) : Prose()})};
-  std::erase_if(conclusion.sentences, [](const Prose& prose) { return prose.empty(); });
-  conclusion.most_heads = shape_table(findings, shapes);
+  Shapes most_heads;
+  for (const Question& question : questions) {
+    add_answer(conclusion, findings, question, questions.size() > 1);
+    most_heads.insert(most_heads.end(), question.most_heads.begin(), question.most_heads.end());
+  }
+  if (findings.shapes.size() > most_heads.size()) {
+    conclusion.sentences.push_back(overall_sentence(findings));
+  }
+  conclusion.most_heads = shape_table(findings, most_heads);
   Shapes all;
   for (const ShapeFindings& shape : findings.shapes) {
     if (shape.fastest) all.push_back(&shape);

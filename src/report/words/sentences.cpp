@@ -110,10 +110,16 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
                            ? " More than 100 % means that part of the data came from a cache, or "
                              "that the machine was slower when the bandwidth was measured."
                            : "";
-  return {plain("The limit there is memory: the pass moves its weights, input and output at "),
-          strong(reached),
-          plain(interval + " of the read bandwidth, which was measured once, before the cells." +
-                beyond)};
+  const char* what = share->of_working_set
+                         ? "The limit there is memory: the pass reads weights and cache at "
+                         : "The limit there is memory: the pass moves its weights, input and "
+                           "output at ";
+  const char* roof = share->of_working_set ? " of what the same threads read of as many bytes, "
+                                             "again and again; that was measured once, before "
+                                             "the cells."
+                                           : " of the read bandwidth, which was measured once, "
+                                             "before the cells.";
+  return {plain(what), strong(reached), plain(interval + roof + beyond)};
 }
 
 // Per backend: split on the most threads, compared with wrapper.

@@ -17,6 +17,11 @@ using record::CellResult;
 
 Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
 
+Prose tokens(const Shape& shape) {
+  if (shape.past == 0) return number(shape.tokens);
+  return {plain(fmt::format("{} after {}", shape.tokens, shape.past))};
+}
+
 Prose speed_up(const std::optional<Versus>& versus) {
   if (!versus) return {plain("-")};
   if (versus->difference.verdict == Verdict::not_distinguishable) {
@@ -81,7 +86,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
     const Contest& winner = *shape->winner();
     const CellResult& cell = *winner.cell;
     table.rows.push_back({number(shape->shape.heads),
-                          number(shape->shape.tokens),
+                          tokens(shape->shape),
                           number(shape->shape.d_out),
                           {code(name_of(cell))},
                           sureness(*shape),

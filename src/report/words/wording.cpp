@@ -37,7 +37,11 @@ std::string rows_checked(const record::CellResult& result) {
 }
 
 std::string name_of(const Shape& shape) {
-  std::string name = fmt::format("{}, width {}", counted(shape.tokens, "token"), shape.d_out);
+  std::string name = counted(shape.tokens, "token");
+  if (shape.past > 0) name += fmt::format(" after {}", shape.past);
+  name += fmt::format(", width {}", shape.d_out);
+  if (shape.key_heads() != shape.heads) name += ", " + counted(shape.key_heads(), "key head");
+  if (shape.window > 0) name += fmt::format(", window {}", shape.window);
   if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);
   if (shape.d_in != shape.d_out) {
     fmt::format_to(std::back_inserter(name), ", input {}", shape.d_in);
@@ -61,16 +65,18 @@ void append(Prose& prose, Prose more) {
 
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
                                     const record::CellResult& result) {
-  const std::optional<Roof> roof = roof_of(folder, result.shape, result.threads);
-  const bool cold = result.cache == plan::CacheState::cold;
-  if (roof && roof->memory_bound && (cold || !roof->fits_in_cache)) {
-    return Share{result.gflops / roof->gflops, true};
+  const std::optional<Roof> roof = roof_of(folder, result);
+  if (roof && roof->memory_bound) {
+    Share share{result.gflops / roof->gflops, true};
+    share.of_working_set = roof->of_working_set;
+    return share;
   }
   // The rate measured beside each sample, not the one measured once: the clock drifts.
   if (result.control) {
-    return Share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
-                                        result.control->gflops),
-                 false, result.tile_fraction};
+    Share share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
+                                       result.control->gflops)};
+    share.of_tiles = result.tile_fraction;
+    return share;
   }
   if (!roof) return std::nullopt;
   return Share{result.gflops / roof->fma_gflops, false};

@@ -21,7 +21,8 @@ std::string name_of(const record::CellResult& result);
 /// Such as `"88 of 2048 rows"`; empty if all rows were checked, or none.
 std::string rows_checked(const record::CellResult& result);
 
-/// Such as `"128 tokens, width 6144"`; a batch above 1 and an unusual input width follow.
+/// Such as `"1 token after 4096, width 6144"`; fewer key heads, a window, a batch above 1 and an
+/// unusual input width follow.
 std::string name_of(const Shape& shape);
 
 /// Names set as code, joined by commas and a last `and`.
@@ -33,6 +34,7 @@ void append(Prose& prose, Prose more);
 struct Share {
   double value = 0;
   bool of_memory = false;               ///< of the read bandwidth, else of the multiply-add rate
+  bool of_working_set = false;          ///< of the bandwidth at the cell's own working set
   std::optional<double> of_tiles = {};  ///< beside that of multiply-adds, where it is known
 };
 
