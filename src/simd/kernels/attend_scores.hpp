@@ -90,7 +90,7 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
   std::int64_t k = block.first / kPanel * kPanel;
-  if constexpr (kStreams<MR>) {
+  if constexpr (kStreams<MR> && kStreamsPanels) {
     constexpr std::int64_t kKeys = kStreamVectors * kLanes;
     for (; k + kKeys - kLanes < block.count; k += kKeys) {
       stream_scores<MR>(task, tile, block, k, scores, row_max);
