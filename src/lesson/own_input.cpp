@@ -1,0 +1,139 @@
+#include "lesson/own_input.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/regular_file.hpp"
+
+namespace headroom::lesson {
+namespace {
+
+constexpr std::string_view kSeparators = " \t\r,;";
+constexpr std::size_t kShownText = 24;
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (true) {
+    const std::size_t start = line.find_first_not_of(kSeparators);
+    if (start == std::string_view::npos) return fields;
+    line.remove_prefix(start);
+    const std::size_t end = std::min(line.find_first_of(kSeparators), line.size());
+    fields.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+std::optional<float> number_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  float number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return {};
+  return number;
+}
+
+// What a file may hold is anything; messages show the beginning, without control characters.
+std::string shown(std::string_view text) {
+  std::string safe(text.substr(0, kShownText));
+  for (char& c : safe) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text.size() > kShownText ? safe + "..." : safe;
+}
+
+class TableReader {
+ public:
+  explicit TableReader(std::string name) : name_(std::move(name)) {}
+
+  void read_line(std::string_view line) {
+    ++line_;
+    const std::vector<std::string_view> fields = fields_of(line);
+    if (fields.empty() || fields[0].starts_with('#')) return;
+    check_width(fields);
+    subject_.words.emplace_back(fields[0]);
+    for (std::size_t i = 1; i < fields.size(); ++i) {
+      const std::optional<float> number = number_of(fields[i]);
+      if (!number) {
+        fail(fmt::format("'{}' in column {}; needed is a finite number such as 0.43",
+                         shown(fields[i]), i + 1));
+      }
+      subject_.x.values.push_back(*number);
+    }
+    check_size();
+  }
+
+  Subject finish() {
+    if (subject_.words.empty()) {
+      throw FileError(
+          fmt::format("{}: no line with a word and numbers; write one per token, such as: journey "
+                      "0.55 0.87 0.66",
+                      name_));
+    }
+    subject_.x.rows = static_cast<std::int64_t>(subject_.words.size());
+    subject_.x.cols = static_cast<std::int64_t>(width_);
+    subject_.source = name_;
+    return std::move(subject_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw FileError(fmt::format("{}: line {}: found {}", name_, line_, what));
+  }
+
+  void check_width(const std::vector<std::string_view>& fields) {
+    const std::size_t numbers = fields.size() - 1;
+    if (numbers == 0) {
+      fail(fmt::format("only '{}'; needed are a word and its numbers, separated by blanks",
+                       shown(fields[0])));
+    }
+    if (width_ == 0) {
+      width_ = numbers;
+      first_line_ = line_;
+    }
+    if (numbers != width_) {
+      fail(fmt::format("{} numbers; line {} has {}, and every line needs as many", numbers,
+                       first_line_, width_));
+    }
+  }
+
+  void check_size() const {
+    const auto tokens = static_cast<std::int64_t>(subject_.words.size());
+    const auto width = static_cast<std::int64_t>(width_);
+    if (tokens > kMostTokens || width > kMostWidth || tokens * width > kMostNumbers) {
+      fail(
+          fmt::format("{} tokens of width {}; a lesson shows at most {} tokens, a width of {} and "
+                      "{} numbers; use fewer lines",
+                      tokens, width, kMostTokens, kMostWidth, kMostNumbers));
+    }
+  }
+
+  std::string name_;
+  Subject subject_;
+  std::int64_t line_ = 0;
+  std::int64_t first_line_ = 0;
+  std::size_t width_ = 0;
+};
+
+}  // namespace
+
+Subject parse_text_table(std::string_view text, const std::string& name) {
+  TableReader reader(name);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    reader.read_line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return reader.finish();
+}
+
+Subject read_text_table(const std::filesystem::path& path) {
+  constexpr std::int64_t kMostBytes = 8 << 20;
+  return parse_text_table(read_regular_file(path, kMostBytes), path.string());
+}
+
+}  // namespace headroom::lesson

@@ -1,0 +1,25 @@
+// A user's own numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "lesson/subject.hpp"
+
+namespace headroom::lesson {
+
+/// The most that a lesson shows: more can neither be read nor drawn.
+inline constexpr std::int64_t kMostTokens = 256;
+inline constexpr std::int64_t kMostWidth = 4096;
+inline constexpr std::int64_t kMostNumbers = 1 << 17;  ///< of the whole input
+
+/// Reads a table: on each line a word, then its numbers, separated by blanks or commas. Empty lines
+/// and lines that begin with `#` are skipped.
+/// @throws FileError with path, line, what was found and what is allowed.
+Subject read_text_table(const std::filesystem::path& path);
+
+/// The same for a text. @param name of the file, for messages
+Subject parse_text_table(std::string_view text, const std::string& name);
+
+}  // namespace headroom::lesson
