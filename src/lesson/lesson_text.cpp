@@ -171,7 +171,8 @@ std::string plain_rows(const Lesson& lesson) {
     std::replace(word.begin(), word.end(), ' ', '_');
     text += word;
     for (std::int64_t c = 0; c < width; ++c) {
-      text += " " + number_text(result->data[static_cast<std::size_t>(r * width + c)]);
+      text += ' ';  // apart, because GCC 12 warns of memory in operator+ that is not there
+      text += number_text(result->data[static_cast<std::size_t>(r * width + c)]);
     }
     text += "\n";
   }

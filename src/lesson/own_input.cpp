@@ -1,7 +1,9 @@
 #include "lesson/own_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/regular_file.hpp"
+#include "weights/npy.hpp"
 
 namespace headroom::lesson {
 namespace {
@@ -44,6 +47,15 @@ std::string shown(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return text.size() > kShownText ? safe + "..." : safe;
+}
+
+bool fits(std::int64_t tokens, std::int64_t width) {
+  return tokens <= kMostTokens && width <= kMostWidth && tokens * width <= kMostNumbers;
+}
+
+std::string limits() {
+  return fmt::format("a lesson shows at most {} tokens, a width of {} and {} numbers", kMostTokens,
+                     kMostWidth, kMostNumbers);
 }
 
 class TableReader {
@@ -119,6 +131,49 @@ class TableReader {
   std::size_t width_ = 0;
 };
 
+// A text table is checked number by number.
+void check_finite(const Subject& subject, const std::string& path) {
+  const auto bad = std::find_if(subject.x.values.begin(), subject.x.values.end(),
+                                [](float value) { return !std::isfinite(value); });
+  if (bad == subject.x.values.end()) return;
+  const std::int64_t at = bad - subject.x.values.begin();
+  throw FileError(fmt::format("{}: found {} in row {}, column {}; needed are finite numbers", path,
+                              *bad, at / subject.x.cols + 1, at % subject.x.cols + 1));
+}
+
+bool is_npy(const weights::ByteSource& bytes) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  if (bytes.size() < static_cast<std::int64_t>(kMagic.size())) return false;
+  std::string first(kMagic.size(), ' ');
+  bytes.read(0, first);
+  return first == kMagic;
+}
+
+Subject npy_subject(const weights::ByteSource& bytes) {
+  const std::string path = bytes.path().string();
+  const weights::NpyHeader header = weights::read_npy_header(bytes);
+  const std::vector<std::int64_t>& dims = header.dims;
+  const bool known = (dims.size() == 2 || dims.size() == 3) && header.count > 0;
+  const std::string shape = fmt::format("shape ({})", fmt::join(dims, ", "));
+  if (!known) {
+    throw FileError(fmt::format("{}: found {}; needed is (T, d_in) or (B, T, d_in), none of them 0",
+                                path, shape));
+  }
+  Subject subject;
+  subject.batch = dims.size() == 3 ? dims[0] : 1;
+  const std::int64_t tokens = dims[dims.size() - 2];
+  if (subject.batch > kMostTokens || tokens > kMostTokens ||
+      !fits(subject.batch * tokens, dims.back())) {
+    throw FileError(fmt::format("{}: found {}; {}; use a part of it", path, shape, limits()));
+  }
+  subject.x = Matrix(subject.batch * tokens, dims.back());
+  subject.x.values = weights::read_npy(bytes).values;
+  for (std::int64_t t = 0; t < tokens; ++t) subject.words.push_back(fmt::format("token {}", t + 1));
+  subject.source = path;
+  check_finite(subject, path);
+  return subject;
+}
+
 }  // namespace
 
 Subject parse_text_table(std::string_view text, const std::string& name) {
@@ -131,8 +186,10 @@ Subject parse_text_table(std::string_view text, const std::string& name) {
   return reader.finish();
 }
 
-Subject read_text_table(const std::filesystem::path& path) {
+Subject read_input(const std::filesystem::path& path) {
   constexpr std::int64_t kMostBytes = 8 << 20;
+  const weights::FileBytes bytes(path);
+  if (is_npy(bytes)) return npy_subject(bytes);
   return parse_text_table(read_regular_file(path, kMostBytes), path.string());
 }
 

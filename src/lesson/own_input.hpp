@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "lesson/subject.hpp"
@@ -14,12 +15,15 @@ inline constexpr std::int64_t kMostTokens = 256;
 inline constexpr std::int64_t kMostWidth = 4096;
 inline constexpr std::int64_t kMostNumbers = 1 << 17;  ///< of the whole input
 
-/// Reads a table: on each line a word, then its numbers, separated by blanks or commas. Empty lines
-/// and lines that begin with `#` are skipped.
-/// @throws FileError with path, line, what was found and what is allowed.
-Subject read_text_table(const std::filesystem::path& path);
+/// A `.npy` file of shape `(T, d_in)` or `(B, T, d_in)`, known by its first bytes, or else a text
+/// table.
+/// @throws FileError with path, place, what was found and what is allowed.
+Subject read_input(const std::filesystem::path& path);
 
-/// The same for a text. @param name of the file, for messages
+/// A table as text: on each line a word, then its numbers, separated by blanks or commas. Empty
+/// lines and lines that begin with `#` are skipped.
+/// @param name of the file, for messages
+/// @throws FileError with name, line, what was found and what is allowed.
 Subject parse_text_table(std::string_view text, const std::string& name);
 
 }  // namespace headroom::lesson
