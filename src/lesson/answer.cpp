@@ -69,7 +69,7 @@ void add_answer(Lesson& lesson, const LayerTrace& trace,
   Value value = trace.y();
   value.data.assign(y.values.begin(), y.values.end());
   value.name = "y of the library";
-  Step step = make_step(texts::kAnswer, {squeezed(on_path(std::move(value)), squeeze)});
+  Step step = make_step(texts::kAnswer, {squeezed(std::move(value), squeeze)});
   step.table = std::move(table);
   lesson.steps.push_back(std::move(step));
 }

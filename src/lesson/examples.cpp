@@ -62,11 +62,12 @@ void require(bool allowed, const char* option, const Example& example, bool Exam
 
 // The nearest divisors on both sides.
 std::string nearest_heads(std::int64_t width, std::int64_t heads) {
-  std::int64_t below = std::min(heads, width);
+  if (heads >= width) return fmt::format("{}", width);
+  std::int64_t below = heads;
   while (width % below != 0) --below;
-  std::int64_t above = heads + 1;
-  while (above < width && width % above != 0) ++above;
-  return above > width ? fmt::format("{}", below) : fmt::format("{} and {}", below, above);
+  std::int64_t above = heads;
+  while (width % above != 0) ++above;
+  return fmt::format("{} and {}", below, above);
 }
 
 // What the heads have to divide: the width of the layer, which is the input's unless the textbook
@@ -92,16 +93,6 @@ void check_heads(const Example& example, const Choices& choices) {
 }
 
 }  // namespace
-
-Layer layer_over(const Subject& subject) {
-  Layer layer;
-  layer.shape.batch = subject.batch;
-  layer.shape.tokens = subject.tokens();
-  layer.shape.d_in = subject.width();
-  layer.x = subject.x;
-  layer.words = subject.words;
-  return layer;
-}
 
 const std::vector<Example>& examples() {
   static const std::vector<Example> all = [] {

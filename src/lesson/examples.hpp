@@ -1,9 +1,6 @@
 // The examples of the lesson, in the order of the ladder.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,13 +8,6 @@
 #include "lesson/subject.hpp"
 
 namespace headroom::lesson {
-
-/// What an example is made of, where it differs from the textbook's.
-struct Choices {
-  std::optional<Subject> own;         ///< a user's numbers in place of the textbook's
-  std::optional<std::int64_t> heads;  ///< at least 1
-  std::optional<std::uint32_t> seed;
-};
 
 struct Example {
   std::string_view name;

@@ -89,7 +89,9 @@ void take_samples(Contest& contest, const std::function<bool()>& stopped) {
   std::vector<std::vector<double>*> into;
   const auto add = [&](Attention& layer, std::vector<double>& seconds) {
     machine::TimedTask task;
-    task.name = layer.options().backend;
+    // Samples come back by name, so each has its own.
+    task.name =
+        fmt::format("{}/{}", to_string(*layer.options().formulation), layer.options().backend);
     task.run = [&contest, &layer] { layer.forward(contest.x.view(), contest.y.view()); };
     task.repetitions = kSamples;
     task.min_time = kSampleSeconds;

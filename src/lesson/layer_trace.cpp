@@ -13,6 +13,16 @@ Shape without_mask(Shape shape) {
 
 }  // namespace
 
+Layer layer_over(const Subject& subject) {
+  Layer layer;
+  layer.shape.batch = subject.batch;
+  layer.shape.tokens = subject.tokens();
+  layer.shape.d_in = subject.width();
+  layer.x = subject.x;
+  layer.words = subject.words;
+  return layer;
+}
+
 LayerTrace::LayerTrace(Layer layer)
     : layer_(std::move(layer)),
       seen_(reference::intermediates(layer_.shape, layer_.weights, layer_.x.view())),

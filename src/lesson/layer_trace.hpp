@@ -7,6 +7,7 @@
 
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
+#include "lesson/subject.hpp"
 #include "lesson/value.hpp"
 #include "reference/intermediates.hpp"
 
@@ -18,6 +19,9 @@ struct Layer {
   Matrix x;                        ///< `B * T x d_in`
   std::vector<std::string> words;  ///< one per token of a sequence
 };
+
+/// A layer over the subject's tokens, without weights.
+Layer layer_over(const Subject& subject);
 
 class LayerTrace {
  public:

@@ -152,19 +152,15 @@ std::string string_table_text(const Table& table) {
 
 // The result once more, one token a line, as `--input` reads it: one blank between numbers.
 std::string plain_rows(const Lesson& lesson) {
-  const Value* result = nullptr;
-  for (const Step& step : lesson.steps) {
-    for (const Value& value : step.values) {
-      if (value.on_path) result = &value;
-    }
-  }
-  if (result == nullptr || result->axes.size() < 2) return "";
-  const auto width = result->axes.back().size;
-  const auto rows = static_cast<std::int64_t>(result->data.size()) / width;
+  if (lesson.steps.empty() || lesson.steps.back().values.empty()) return "";
+  const Value& result = lesson.steps.back().values.front();
+  if (result.axes.size() < 2) return "";
+  const auto width = result.axes.back().size;
+  const auto rows = static_cast<std::int64_t>(result.data.size()) / width;
   const auto tokens = static_cast<std::int64_t>(lesson.words.size());
   if (width > kMostCols || rows > kMostRows * 2) return "";
   std::string text =
-      fmt::format("The rows of {} once more, as a table that --input reads\n\n", result->name);
+      fmt::format("The rows of {} once more, as a table that --input reads\n\n", result.name);
   for (std::int64_t r = 0; r < rows; ++r) {
     if (r > 0 && r % tokens == 0) text += "\n";
     std::string word = lesson.words[static_cast<std::size_t>(r % tokens)];
@@ -172,7 +168,7 @@ std::string plain_rows(const Lesson& lesson) {
     text += word;
     for (std::int64_t c = 0; c < width; ++c) {
       text += ' ';  // apart, because GCC 12 warns of memory in operator+ that is not there
-      text += number_text(result->data[static_cast<std::size_t>(r * width + c)]);
+      text += number_text(result.data[static_cast<std::size_t>(r * width + c)]);
     }
     text += "\n";
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ struct Subject {
 
   std::int64_t tokens() const { return x.rows / batch; }
   std::int64_t width() const { return x.cols; }
+};
+
+/// What an example is made of, where it differs from the textbook's.
+struct Choices {
+  std::optional<Subject> own;         ///< a user's numbers in place of the textbook's
+  std::optional<std::int64_t> heads;  ///< at least 1
+  std::optional<std::uint32_t> seed;
 };
 
 /// The first sentence alone.

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "lesson/examples.hpp"
-#include "lesson/layer_trace.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/subject.hpp"
 
@@ -13,9 +11,6 @@ namespace headroom::lesson {
 /// What the textbook takes for `d_out`, or for the width of a wrapper's head; with a user's own
 /// numbers a layer keeps their width.
 inline constexpr std::int64_t kTextbookWidth = 2;
-
-/// A layer over the subject's tokens, without weights.
-Layer layer_over(const Subject& subject);
 
 Lesson simplified(const Choices& choices);
 Lesson self_attention(const Choices& choices);

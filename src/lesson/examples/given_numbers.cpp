@@ -6,6 +6,7 @@
 #include "lesson/answer.hpp"
 #include "lesson/examples/builders.hpp"
 #include "lesson/layer_steps.hpp"
+#include "lesson/layer_trace.hpp"
 #include "lesson/texts/example_texts.hpp"
 #include "lesson/texts/texts.hpp"
 

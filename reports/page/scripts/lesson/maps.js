@@ -57,8 +57,14 @@
   const maps = (value) => {
     const most = Math.max(...value.data.map(tensor.number)) || 1;
     const draw = Math.max(...value.shape.slice(-2)) > kMostCells ? pixelMap : tableMap;
-    return make("div", { class: "maps" }, ...tensor.matrices(value).map((matrix) => make("figure", {},
-      make("figcaption", {}, tensor.placeText(value, matrix.places) || value.name), draw(value, matrix, most))));
+    // The heads of a sequence in one row.
+    const sequences = new Map();
+    for (const matrix of tensor.matrices(value)) {
+      const sequence = matrix.places.length > 1 ? matrix.places[0] : 0;
+      sequences.set(sequence, [...(sequences.get(sequence) || []), make("figure", {},
+        make("figcaption", {}, tensor.placeText(value, matrix.places) || value.name), draw(value, matrix, most))]);
+    }
+    return [...sequences.values()].map((figures) => make("div", { class: "maps" }, ...figures));
   };
 
   // A control where a lesson has more than one value of this kind.
@@ -67,10 +73,10 @@
       .map((value) => ({ value, name: `${i + 1}. ${step.title}: ${value.name}` })));
     if (found.length === 0) return [];
     const place = make("div", {});
-    const show = (index) => place.replaceChildren(maps(found[index].value));
+    const show = (index) => place.replaceChildren(...maps(found[index].value));
     const first = Math.max(0, found.findIndex(({ value }) => value.on_path));
     const note = make("p", { class: "note" }, "Each row is a token that listens, each column one that is listened to; " +
-      "the darker, the more. Rows sum to 1, but for dropout.");
+      "the stronger the colour, the more. Rows sum to 1, but for dropout.");
     show(first);
     if (found.length === 1) return [note, place];
     const list = make("select", { id: "choose-weights", onchange: () => show(list.selectedIndex) },

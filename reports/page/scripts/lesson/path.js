@@ -4,7 +4,8 @@ headroom.drawPath = (lesson) => {
   const stations = lesson.steps.flatMap((step, i) =>
     step.values.filter((value) => value.on_path).map((value) => ({ value, i })));
   return make("ol", { class: "path" }, ...stations.map(({ value, i }) => make("li", {},
-    make("a", { href: "#step-" + (i + 1) }, make("strong", {}, value.name),
+    make("a", { href: "#step-" + (i + 1) }, make("strong", {}, lesson.steps[i].title),
+      make("em", {}, value.name),
       make("span", { class: "shape" }, headroom.tensor.names(value)),
       make("span", { class: "shape sizes" }, headroom.tensor.sizes(value))))));
 };

@@ -2,7 +2,7 @@
 // dozen points need neither WebGL nor another megabyte of library.
 (() => {
   const svg = headroom.svg;
-  const kWidth = 640, kHeight = 480, kStep = Math.PI / 18;
+  const kWidth = 480, kHeight = 360, kStep = Math.PI / 18;
   const kStart = { turn: -0.6, tilt: 0.35 };
 
   // Directions of the largest spread, by power iteration on the covariance. They show more of
@@ -54,7 +54,7 @@
     const deep = -x * Math.sin(turn) + y * Math.cos(turn);
     const up = z * Math.cos(tilt) - deep * Math.sin(tilt);
     const distance = deep * Math.cos(tilt) + z * Math.sin(tilt);
-    const scale = 175 * 5 / (5 + distance);
+    const scale = 105 * 5 / (5 + distance);
     return [kWidth / 2 + across * scale, kHeight / 2 - up * scale, distance];
   };
 
@@ -71,12 +71,12 @@
       const start = origin.map((v, i) => (i === c ? low[c] : v));
       parts.push(line("axis", at(start), at(end)));
       const [x, y] = at(end);
-      parts.push(svg("text", { class: "axis-name", x: x + 4, y: y - 4 }, name));
+      parts.push(svg("text", { class: "axis-name", x, y: y - 5, "text-anchor": "middle" }, name));
     });
     const points = scene.points.map((p, i) => ({ p, i, to: at(p) })).sort((a, b) => b.to[2] - a.to[2]);
     for (const { p, i, to } of points) {
       parts.push(line("drop", to, floor(p)));
-      parts.push(svg("circle", { cx: to[0], cy: to[1], r: 6.5 - to[2] }));
+      parts.push(svg("circle", { cx: to[0], cy: to[1], r: 5.5 - to[2] }));
       parts.push(svg("text", { x: to[0] + 10, y: to[1] + 5 }, labels[i]));
     }
     drawing.replaceChildren(...parts);
