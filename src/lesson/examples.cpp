@@ -75,7 +75,7 @@ std::string nearest_heads(std::int64_t width, std::int64_t heads) {
 std::optional<std::int64_t> divided_width(const Example& example, const Choices& choices) {
   if (choices.own) return choices.own->width();
   if (example.name == "wrapper" || example.name == "dream") return {};
-  return example.name == "split" ? kTextbookWidth : std::int64_t{6};
+  return example.name == "split" ? kTextbookWidth : kNotebookWidth;
 }
 
 void check_heads(const Example& example, const Choices& choices) {

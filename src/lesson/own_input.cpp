@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kSeparators = " \t\r,;";
 constexpr std::size_t kShownText = 24;
+constexpr std::size_t kMostWordBytes = 64;
 
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -40,12 +41,18 @@ std::optional<float> number_of(std::string_view text) {
   return number;
 }
 
-// What a file may hold is anything; messages show the beginning, without control characters.
-std::string shown(std::string_view text) {
-  std::string safe(text.substr(0, kShownText));
+// A file may hold anything, and a terminal obeys control characters.
+std::string printable(std::string_view text) {
+  std::string safe(text);
   for (char& c : safe) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
+  return safe;
+}
+
+// The beginning, for messages.
+std::string shown(std::string_view text) {
+  const std::string safe = printable(text.substr(0, kShownText));
   return text.size() > kShownText ? safe + "..." : safe;
 }
 
@@ -67,7 +74,7 @@ class TableReader {
     const std::vector<std::string_view> fields = fields_of(line);
     if (fields.empty() || fields[0].starts_with('#')) return;
     check_width(fields);
-    subject_.words.emplace_back(fields[0]);
+    subject_.words.push_back(word_of(fields[0]));
     for (std::size_t i = 1; i < fields.size(); ++i) {
       const std::optional<float> number = number_of(fields[i]);
       if (!number) {
@@ -95,6 +102,14 @@ class TableReader {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw FileError(fmt::format("{}: line {}: found {}", name_, line_, what));
+  }
+
+  std::string word_of(std::string_view field) const {
+    if (field.size() > kMostWordBytes) {
+      fail(fmt::format("a word of {} bytes, '{}'; allowed are {}", field.size(), shown(field),
+                       kMostWordBytes));
+    }
+    return printable(field);
   }
 
   void check_width(const std::vector<std::string_view>& fields) {

@@ -11,6 +11,8 @@ namespace headroom::lesson {
 /// What the textbook takes for `d_out`, or for the width of a wrapper's head; with a user's own
 /// numbers a layer keeps their width.
 inline constexpr std::int64_t kTextbookWidth = 2;
+/// And for layers over tokens of six numbers.
+inline constexpr std::int64_t kNotebookWidth = 6;
 
 Lesson simplified(const Choices& choices);
 Lesson self_attention(const Choices& choices);

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kTokens = 3;
 constexpr std::int64_t kHeadDim = 3;
-constexpr std::int64_t kWidth = kHeads * kHeadDim;
+constexpr std::int64_t kWidth = kNotebookWidth;
+static_assert(kWidth == kHeads * kHeadDim);
 constexpr double kDropout = 0.5;
 
 // (H, T, head_dim), as the notebook groups them.

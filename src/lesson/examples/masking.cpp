@@ -128,7 +128,7 @@ Lesson dropout(const Choices& choices) {
   layer.shape.dropout_seed = seed;
   const LayerTrace trace(std::move(layer));
   add_input(lesson, trace, names);
-  lesson.steps.push_back(make_step(texts::kHeadSoftmax, {on_path(weights)}));
+  lesson.steps.push_back(make_step(texts::kToDrop, {on_path(weights)}));
   lesson.steps.push_back(
       make_step(texts::kDropout, {std::move(factors), std::move(dropped), std::move(sums)}));
   lesson.steps.push_back(

@@ -68,6 +68,9 @@ inline constexpr Text kSameRows{
     "Both give the same rows",
     "Renormalising divides out the future's share of the softmax's sum, so nothing of it is left. "
     "The second way is shorter, and never computes what it then throws away."};
+inline constexpr Text kToDrop{
+    "Causal attention weights",
+    "Scores, masked and scaled, after softmax, as in the example 'causal'. Each row sums to 1."};
 inline constexpr Text kDropout{
     "Dropout",
     "While a model is trained, each attention weight is dropped with probability p, here one half. "
