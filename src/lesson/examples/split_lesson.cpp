@@ -51,10 +51,10 @@ void add_mask_dropped(Lesson& lesson, const LayerTrace& trace) {
       texts::kMaskDropped,
       {named(printed.attention_weights(), "attention weights of the notebook"),
        named(trace.attention_weights(), "right attention weights"),
-       named(printed.context(), "context of the notebook"),
        named(printed.y(), "what the notebook prints"), named(trace.y(), "what is right"),
        make_value("largest difference", {},
-                  std::vector<double>{largest_difference(printed.y().data, trace.y().data)})});
+                  std::vector<double>{largest_difference(printed.y().data, trace.y().data)}),
+       named(printed.context(), "context of the notebook")});
   step.correction = true;
   lesson.steps.push_back(std::move(step));
 }

@@ -15,7 +15,7 @@
       const box = make("td", { title: `${nameOf(value, rank - 2, r)} listens to ${nameOf(value, rank - 1, c)}: ${tensor.text(matrix.at(r, c))}` },
         weight === 0 ? "0" : weight.toFixed(2));
       box.style.backgroundColor = `color-mix(in srgb, var(--accent) ${Math.round(share * 100)}%, var(--faint))`;
-      box.style.color = share > 0.5 ? "var(--on-accent)" : "var(--text)";
+      box.style.color = share > 0.6 ? "var(--on-accent)" : "var(--text)";
       return box;
     };
     const places = (count) => Array.from({ length: count }, (_, i) => i);

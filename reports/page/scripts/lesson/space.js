@@ -3,7 +3,7 @@
 (() => {
   const svg = headroom.svg;
   const kWidth = 480, kHeight = 360, kStep = Math.PI / 18;
-  const kStart = { turn: -0.6, tilt: 0.35 };
+  const kStart = { turn: Math.PI - 0.6, tilt: 0.35 };
 
   // Directions of the largest spread, by power iteration on the covariance. They show more of
   // wide embeddings than any three of their columns.
@@ -49,13 +49,27 @@
     return { spread, points: points.map(scaled), low: scaled(low), high: scaled(high), origin: scaled([0, 0, 0]) };
   };
 
+  // Seen from above by the tilt, from a distance of some widths of the scene.
   const projection = ({ turn, tilt }) => ([x, y, z]) => {
+    const kEye = 6, kScale = 100;
     const across = x * Math.cos(turn) + y * Math.sin(turn);
-    const deep = -x * Math.sin(turn) + y * Math.cos(turn);
-    const up = z * Math.cos(tilt) - deep * Math.sin(tilt);
-    const distance = deep * Math.cos(tilt) + z * Math.sin(tilt);
-    const scale = 105 * 5 / (5 + distance);
+    const away = -x * Math.sin(turn) + y * Math.cos(turn);
+    const up = z * Math.cos(tilt) + away * Math.sin(tilt);
+    const distance = away * Math.cos(tilt) - z * Math.sin(tilt);
+    const scale = kScale * kEye / (kEye + distance);
     return [kWidth / 2 + across * scale, kHeight / 2 - up * scale, distance];
+  };
+
+  // Labels of points that lie close together are pushed apart.
+  const labelHeights = (places) => {
+    const kLine = 14, kReach = 70;
+    const sorted = places.map((to, i) => ({ i, x: to[0], y: to[1] + 5 })).sort((a, b) => a.y - b.y);
+    sorted.forEach((label, k) => {
+      for (const above of sorted.slice(0, k)) {
+        if (Math.abs(above.x - label.x) < kReach && label.y - above.y < kLine) label.y = above.y + kLine;
+      }
+    });
+    return sorted.reduce((heights, label) => Object.assign(heights, { [label.i]: label.y }), {});
   };
 
   const line = (kind, from, to) => svg("line", { class: kind, x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
@@ -74,10 +88,11 @@
       parts.push(svg("text", { class: "axis-name", x, y: y - 5, "text-anchor": "middle" }, name));
     });
     const points = scene.points.map((p, i) => ({ p, i, to: at(p) })).sort((a, b) => b.to[2] - a.to[2]);
+    const heights = labelHeights(scene.points.map(at));
     for (const { p, i, to } of points) {
       parts.push(line("drop", to, floor(p)));
       parts.push(svg("circle", { cx: to[0], cy: to[1], r: 5.5 - to[2] }));
-      parts.push(svg("text", { x: to[0] + 10, y: to[1] + 5 }, labels[i]));
+      parts.push(svg("text", { x: to[0] + 10, y: heights[i] }, labels[i]));
     }
     drawing.replaceChildren(...parts);
   };

@@ -2,7 +2,9 @@
 (() => {
   const make = headroom.element;
   const tensor = headroom.tensor;
-  const kMostRows = 64, kMostCols = 64, kMostOpen = 80;
+  const kMostRows = 64, kMostCols = 64, kMostOpen = 80, kMostBeside = 8, kMostNarrow = 4;
+
+  const columnsOf = (value) => value.shape[value.shape.length - 1] || 1;
 
   const valueTable = (value) => {
     const rank = value.shape.length;
@@ -29,7 +31,7 @@
   };
 
   const valueElement = (value) => {
-    const details = make("details", { class: value.shape[value.shape.length - 1] > 6 ? "wide" : "" },
+    const details = make("details", { class: columnsOf(value) > kMostBeside ? "wide" : "" },
       make("summary", {}, value.name + " ", make("span", { class: "shape" },
         value.shape.length > 0 ? tensor.names(value) + " = " + tensor.sizes(value) : "")));
     const fill = () => { if (details.open && details.children.length === 1) details.append(...valueTable(value)); };
@@ -45,6 +47,6 @@
   headroom.drawSteps = (lesson) => lesson.steps.map((step, i) =>
     make("div", { class: step.correction ? "step correction" : "step", id: "step-" + (i + 1) },
       make("h3", {}, `${i + 1}. ${step.title}`), make("p", {}, step.text),
-      make("div", { class: "values" }, ...step.values.map(valueElement)),
+      make("div", { class: step.values.some((value) => columnsOf(value) > kMostNarrow) ? "values broad" : "values" }, ...step.values.map(valueElement)),
       ...(step.table ? [stepTable(step.table)] : [])));
 })();
