@@ -78,6 +78,18 @@ std::optional<std::int64_t> divided_width(const Example& example, const Choices&
   return example.name == "split" ? kTextbookWidth : kNotebookWidth;
 }
 
+// All heads together: more than that is neither read nor drawn, and takes memory for nothing.
+void check_pairs(const Choices& choices) {
+  constexpr std::int64_t kMostPairs = 1 << 20;
+  if (!choices.own) return;
+  const std::int64_t pairs = choices.own->x.rows * choices.own->tokens();
+  if (*choices.heads <= kMostPairs / pairs) return;
+  throw InvalidArgument(
+      fmt::format("--heads: {} are too many to read for {} tokens; allowed are 1 "
+                  "to {}",
+                  *choices.heads, choices.own->x.rows, kMostPairs / pairs));
+}
+
 void check_heads(const Example& example, const Choices& choices) {
   constexpr std::int64_t kMostHeads = 64;
   const std::int64_t heads = *choices.heads;
@@ -112,7 +124,10 @@ Lesson make_lesson(std::string_view name, const Choices& choices) {
     require(!choices.own || example.any_input, "--input", example, &Example::any_input);
     require(!choices.heads || example.any_heads, "--heads", example, &Example::any_heads);
     require(!choices.seed || example.drawn, "--seed", example, &Example::drawn);
-    if (choices.heads) check_heads(example, choices);
+    if (choices.heads) {
+      check_heads(example, choices);
+      check_pairs(choices);
+    }
     Lesson lesson = listed.build(choices);
     lesson.name = name;
     return lesson;

@@ -12,8 +12,7 @@ namespace headroom::lesson {
 
 /// The most that a lesson shows: more can neither be read nor drawn.
 inline constexpr std::int64_t kMostTokens = 256;
-inline constexpr std::int64_t kMostWidth = 4096;
-inline constexpr std::int64_t kMostNumbers = 1 << 17;  ///< of the whole input
+inline constexpr std::int64_t kMostWidth = 512;
 
 /// A `.npy` file of shape `(T, d_in)` or `(B, T, d_in)`, known by its first bytes, or else a text
 /// table.

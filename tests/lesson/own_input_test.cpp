@@ -63,7 +63,7 @@ TEST(TextTable, RefusesMoreThanALessonShows) {
   for (std::int64_t t = 0; t <= kMostTokens; ++t) long_table += "w 1 2\n";
   for (std::int64_t c = 0; c <= kMostWidth; ++c) wide += " 1";
   EXPECT_NE(error_of(long_table).find("at most 256 tokens"), std::string::npos);
-  EXPECT_NE(error_of(wide).find("width of 4096"), std::string::npos);
+  EXPECT_NE(error_of(wide).find("width of 512"), std::string::npos);
 }
 
 class OwnFile : public test::TemporaryFolder {
@@ -129,6 +129,19 @@ TEST(OwnInput, TheSmallestIsWalked) {
     if (!example.any_input) continue;
     EXPECT_TRUE(make_lesson(example.name, choices).passed) << example.name;
   }
+}
+
+TEST(OwnInput, HeadsAreAsManyAsCanBeRead) {
+  std::string table;
+  for (int t = 0; t < 256; ++t) {
+    table += "w";
+    for (int c = 0; c < 32; ++c) table += " 1";
+    table += "\n";
+  }
+  Choices choices;
+  choices.own = parse_text_table(table, "own.txt");
+  choices.heads = 32;
+  EXPECT_THROW(make_lesson("split", choices), InvalidArgument);
 }
 
 TEST(OwnInput, HeadsHaveToDivideTheWidth) {
