@@ -35,4 +35,10 @@ class HEADROOM_API ResourceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A file that is missing, cannot be read, or does not hold what it should.
+class HEADROOM_API FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace headroom

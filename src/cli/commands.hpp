@@ -20,6 +20,7 @@ Command add_verify(CLI::App& app);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_merge(CLI::App& app);
 Command add_compare(CLI::App& app);
+Command add_explain(CLI::App& app);
 Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_report(CLI::App& app);

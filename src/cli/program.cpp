@@ -103,7 +103,8 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
   const std::vector<Command> commands{
       add_info(app, limits_of), add_verify(app),  add_sweep(app, limits_of),
       add_merge(app),           add_compare(app), add_export(app),
-      add_pick(app, limits_of), add_report(app),  add_tune(app)};
+      add_pick(app, limits_of), add_report(app),  add_tune(app),
+      add_explain(app)};
   ignore_broken_pipes();
   try {
     app.parse(count, arguments);

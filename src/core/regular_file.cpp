@@ -8,25 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace headroom {
 namespace {
 
 // Most files are small: to zero a mebibyte for each took longer than to read and understand it.
 constexpr std::size_t kFirstRead = std::size_t{64} << 10;
-
-struct OpenFile {
-  explicit OpenFile(const std::filesystem::path& path)
-      // Without O_NONBLOCK, opening a FIFO would wait for its writer.
-      : handle(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (handle >= 0) ::close(handle);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  int handle;
-};
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& found,
                        const char* next) {
@@ -54,28 +42,52 @@ void require_regular_file(int handle, const std::filesystem::path& path) {
   }
 }
 
+// Without O_NONBLOCK, opening a FIFO would wait for its writer.
+RegularFile::RegularFile(std::filesystem::path path)
+    : path_(std::move(path)), handle_(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+  if (handle_ < 0) fail_system(path_, errno);
+  try {
+    require_regular_file(handle_, path_);
+  } catch (...) {
+    ::close(handle_);
+    throw;
+  }
+  size_ = ::lseek(handle_, 0, SEEK_END);
+}
+
+RegularFile::~RegularFile() { ::close(handle_); }
+
+std::size_t RegularFile::read(std::int64_t offset, std::span<char> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t count = ::pread(handle_, into.data() + done, into.size() - done,
+                                  offset + static_cast<std::int64_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_system(path_, errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
 std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes) {
-  const OpenFile file(path);
-  if (file.handle < 0) fail_system(path, errno);
-  require_regular_file(file.handle, path);
-  // The size is a hint only: the file may grow or shrink meanwhile.
+  const RegularFile file(path);
+  // Not by the size it had: it may grow or shrink meanwhile.
   const auto limit = static_cast<std::size_t>(max_bytes);
   std::string text;
   for (std::size_t length = 0;;) {
-    if (length == text.size()) {
-      text.resize(std::min(std::max(2 * length, kFirstRead), limit + 1));
-    }
-    const ssize_t count = ::read(file.handle, text.data() + length, text.size() - length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_system(path, errno);
-    length += static_cast<std::size_t>(count);
-    if (count == 0) {
+    text.resize(std::min(std::max(2 * length, kFirstRead), limit + 1));
+    const std::size_t wanted = text.size() - length;
+    const std::size_t count =
+        file.read(static_cast<std::int64_t>(length), {text.data() + length, wanted});
+    length += count;
+    if (count < wanted) {
       text.resize(length);
       return text;
     }
     if (length > limit) {
       fail(path, fmt::format("it is larger than {} bytes", max_bytes),
-           "no results file is; name another or split it");
+           "no file that is read whole is that large; name another or split it");
     }
   }
 }

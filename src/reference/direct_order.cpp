@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "reference/layer.hpp"
 
 namespace headroom::reference {
@@ -25,7 +27,7 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   apply(token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
 }
 
-MergedRow DirectOrder::attend(std::int64_t row) const {
+MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
   const std::int64_t width = layer_.shape.kv_width();
   const std::int64_t head_dim = layer_.shape.head_dim();
   const Place place = layer_.place(row);
@@ -33,6 +35,7 @@ MergedRow DirectOrder::attend(std::int64_t row) const {
       (place.sequence - first_) * reach_ + place.first_key - first_seen_key(layer_.shape);
   MergedRow merged(layer_.shape);
   const Sized query = project_query(layer_, row, place.position);
+  if (trace != nullptr) trace->query = query.values;
   Doubles scores(index(place.keys));
   Doubles logits(index(place.keys));
   for (std::int64_t head = 0; head < layer_.shape.heads; ++head) {
@@ -40,14 +43,20 @@ MergedRow DirectOrder::attend(std::int64_t row) const {
     const std::int64_t start = first * width + layer_.key_column(head);
     const double* q = query.values.data() + column;
     const double* q_size = query.sizes.data() + column;
+    if (trace != nullptr) trace->scores.emplace_back();
     for (std::int64_t j = 0; j < place.keys; ++j) {
       const std::int64_t at = start + j * width;
       const SizedDot score =
           sized_dot(q, q_size, key_.values.data() + at, key_.sizes.data() + at, head_dim);
       scores[index(j)] = layer_.scale * score.value;
       logits[index(j)] = layer_.scale / 2 * score.size;
+      if (trace != nullptr) trace->scores.back().push_back(score.value);
     }
-    weigh(layer_, place, head, scores, logits);
+    Doubles weights = weigh(layer_, place, head, scores, logits);
+    if (trace != nullptr) {
+      trace->weights.push_back(std::move(weights));
+      trace->dropped.push_back(scores);
+    }
     const Block<double> value{value_.values.data() + start, place.keys, head_dim, width};
     const Block<double> size{value_.sizes.data() + start, place.keys, head_dim, width};
     add_product<kSigned>(scores.data(), value, merged.context.data() + column);

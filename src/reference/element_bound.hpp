@@ -72,6 +72,7 @@
 #include <vector>
 
 #include "headroom/shape.hpp"
+#include "reference/softmax.hpp"
 
 namespace headroom::reference {
 
@@ -84,12 +85,6 @@ struct BoundFactors {
 
 /// @param visible keys that the row sees
 BoundFactors bound_factors(const Shape& shape, std::int64_t visible);
-
-/// The softmax of one row and head.
-struct Softmax {
-  std::vector<double> distances;  ///< `s_j - max s`, at most 0
-  std::vector<double> weights;    ///< `p_j`, before dropout
-};
 
 /// Turns `logits`, the `L_j`, into the weights of `Va_j` in the bound, in units of eps.
 /// @param dropout the factors `f_j`; empty for none

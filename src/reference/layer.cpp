@@ -1,6 +1,6 @@
 #include "reference/layer.hpp"
 
-#include <limits>
+#include <utility>
 
 #include "headroom/dropout.hpp"
 #include "reference/element_bound.hpp"
@@ -39,16 +39,10 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
   return query;
 }
 
-void weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
-           Doubles& logits) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const double score : scores) largest = std::max(largest, score);
-  for (double& score : scores) score -= largest;
-  Softmax softmax{scores, {}};
-  double sum = 0;
-  for (double& score : scores) sum += score = std::exp(score);
-  for (double& score : scores) score /= sum;
-  softmax.weights = scores;
+Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
+              Doubles& logits) {
+  Softmax result = softmax(scores);
+  scores = result.weights;
   std::vector<float> factors;
   if (layer.shape.dropout > 0) {
     const DropoutPattern pattern{layer.shape.dropout, layer.shape.dropout_seed};
@@ -57,7 +51,8 @@ void weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& s
                     place.first_key, place.keys, factors.data());
     for (std::size_t j = 0; j < scores.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
   }
-  weigh_bound(bound_factors(layer.shape, place.keys), softmax, factors, logits);
+  weigh_bound(bound_factors(layer.shape, place.keys), result, factors, logits);
+  return std::move(result.weights);
 }
 
 }  // namespace headroom::reference

@@ -90,15 +90,28 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
 
 /// Turns the scaled scores of a head's row into attention weights, dropout included, and the
 /// logits `L_j` of element_bound.hpp into the weights of the bound.
-void weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
-           Doubles& logits);
+/// @return the attention weights before dropout
+Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
+              Doubles& logits);
+
+/// What one row was made of, for `intermediates`; per head, the keys that the row sees.
+struct RowTrace {
+  Doubles query;
+  std::vector<Doubles> scores;   ///< `q.k`, before the scale
+  std::vector<Doubles> weights;  ///< after softmax
+  std::vector<Doubles> dropped;  ///< after dropout
+};
 
 /// k and v of all tokens first, like the definition; for consecutive rows of `expected`.
 class DirectOrder {
  public:
   /// Projects the tokens of `count` sequences from `first` on.
   DirectOrder(const Layer& layer, std::int64_t first, std::int64_t count);
-  MergedRow attend(std::int64_t row) const;
+  /// @param trace receives what the row was made of; may be null
+  MergedRow attend(std::int64_t row, RowTrace* trace = nullptr) const;
+  /// Of all sequences that were projected; `reach` keys of each.
+  const Doubles& keys() const { return key_.values; }
+  const Doubles& values() const { return value_.values; }
 
  private:
   void project(std::int64_t sequence, std::int64_t key, std::int64_t at);

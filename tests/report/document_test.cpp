@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "page/template.hpp"
 #include "program/exit_code.hpp"
 #include "report/page/assets.hpp"
 #include "report/page/documents.hpp"
@@ -79,7 +80,7 @@ TEST(ReportProse, MarkdownIsEscaped) {
 TEST(ReportData, ComesBackAsItWas) {
   for (const std::string& text : {std::string(), std::string("a"), std::string("ab"),
                                   std::string("abc"), std::string(100'000, 'x') + kMarkup}) {
-    EXPECT_EQ(unpacked(report::packed(text), text.size() + 1), text);
+    EXPECT_EQ(unpacked(page::packed(text), text.size() + 1), text);
   }
 }
 

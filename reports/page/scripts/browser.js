@@ -3,13 +3,6 @@
   const make = headroom.element;
   const kNarrow = 640;
 
-  const unpack = async () => {
-    const digits = document.getElementById("report-data").textContent.trim();
-    const bytes = Uint8Array.from(atob(digits), (digit) => digit.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
-  };
-
   const download = (name, type, text) => make("button", { type: "button", onclick: () => {
     const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
     link.click();
@@ -115,7 +108,7 @@
   };
 
   headroom.hasCharts = typeof echarts !== "undefined";
-  unpack().then(start).then(() => {
+  headroom.unpack("report-data").then(start).then(() => {
     document.documentElement.dataset.ready = "yes";
   }).catch((error) => {
     document.getElementById("charts").append(make("p", { class: "missing", role: "alert" },

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <string_view>
 
 #include "headroom/version.hpp"
+#include "page/template.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/page/assets.hpp"
@@ -15,23 +15,6 @@
 
 namespace headroom::report {
 namespace {
-
-using Places = std::map<std::string, std::string, std::less<>>;
-
-// One pass, so that a placeholder inside a filled-in value stays as it is.
-std::string filled(std::string_view text, const Places& places) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t start = text.find("{{");
-    const std::size_t end = text.find("}}", start);
-    if (end == std::string_view::npos) break;
-    const auto place = places.find(text.substr(start + 2, end - start - 2));
-    result += text.substr(0, start);
-    result += place == places.end() ? text.substr(start, end + 2 - start) : place->second;
-    text.remove_prefix(end + 2);
-  }
-  return result.append(text);
-}
 
 std::string paragraphs(const std::vector<Prose>& sentences) {
   std::string text;
@@ -92,7 +75,7 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
   const Assets& parts = assets();
   const Table without = table_without_times(folder);
   const std::optional<PeerWords> peers = peer_words(findings);
-  const Places places{
+  const page::Places places{
       {"version", HEADROOM_VERSION},
       {"title", escape_html(plain_text(peers ? peers->headline : conclusion.headline))},
       {"peers", peers ? peers_section(folder, *peers) : ""},
@@ -118,8 +101,8 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"no_charts", parts.echarts.empty() ? kNoCharts : ""},
       {"echarts", std::string(parts.echarts)},
       {"scripts", std::string(parts.charts) + std::string(parts.browser)},
-      {"data", packed(data)}};
-  return filled(parts.page, places);
+      {"data", page::packed(data)}};
+  return page::filled(parts.page, places);
 }
 
 }  // namespace headroom::report

@@ -1,10 +1,7 @@
 #include "report/page/page_data.hpp"
 
-#include <zlib.h>
-
 #include <cmath>
 #include <map>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -96,29 +93,6 @@ std::string page_data(const Findings& findings) {
                           {"noise_floor", rounded(findings.noise_floor)},
                           {"margin", rounded(findings.margin)}};
   return headroom::to_text(data);
-}
-
-std::string packed(std::string_view text) {
-  auto size = compressBound(static_cast<uLong>(text.size()));
-  std::vector<unsigned char> bytes(size + 2);  // padding for the last group of three
-  if (compress2(bytes.data(), &size, reinterpret_cast<const unsigned char*>(text.data()),
-                static_cast<uLong>(text.size()), Z_BEST_COMPRESSION) != Z_OK) {
-    throw std::bad_alloc();  // the buffer is large enough, so only memory can be missing
-  }
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string digits;
-  digits.reserve(size / 3 * 4 + 4);
-  for (std::size_t i = 0; i < size; i += 3) {
-    const unsigned group = (unsigned{bytes[i]} << 16) |
-                           (unsigned{i + 1 < size ? bytes[i + 1] : 0U} << 8) |
-                           unsigned{i + 2 < size ? bytes[i + 2] : 0U};
-    digits += kDigits[group >> 18];
-    digits += kDigits[group >> 12 & 63];
-    digits += i + 1 < size ? kDigits[group >> 6 & 63] : '=';
-    digits += i + 2 < size ? kDigits[group & 63] : '=';
-  }
-  return digits;
 }
 
 }  // namespace headroom::report

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "report/findings/findings.hpp"
 
@@ -14,8 +13,5 @@ namespace headroom::report {
 /// `[ratio, low, high, verdict]`, flops per byte, share of its limit, cores where they
 /// were fewer than its threads), `peers` (the names of other libraries), `noise_floor` and `margin`.
 std::string page_data(const Findings& findings);
-
-/// Deflated (RFC 1950), then base 64, so that no text from a file can break out of the page.
-std::string packed(std::string_view text);
 
 }  // namespace headroom::report

@@ -8,7 +8,7 @@
 namespace headroom::report {
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+using page::is_control;
 
 // A code span ends at as many backticks as it began with, so its fence is longer than any run
 // inside.
@@ -39,33 +39,6 @@ std::string plain_text(const Prose& prose) {
   std::string text;
   for (const Piece& piece : prose) text += piece.text;
   return text;
-}
-
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += is_control(c) && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return escaped;
 }
 
 std::string html(const Prose& prose) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "page/template.hpp"
+
 namespace headroom::report {
 
 struct Piece {
@@ -33,7 +35,7 @@ struct Table {
 
 std::string plain_text(const Prose& prose);
 
-std::string escape_html(std::string_view text);
+using page::escape_html;
 std::string html(const Prose& prose);
 std::string html(const Table& table, std::string_view caption);
 

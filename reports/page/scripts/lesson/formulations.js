@@ -1,0 +1,52 @@
+// Wrapper and split side by side: their products as pictures, and their times on this machine.
+(() => {
+  const make = headroom.element;
+  const svg = headroom.svg;
+  const kKinds = ["query", "key", "value"];
+  const kWidth = 300, kHeight = 96;
+
+  // As many columns of weights for both; what differs is into how many products they are cut.
+  const products = (heads) => {
+    const parts = kKinds.flatMap((kind, k) => Array.from({ length: heads }, (_, h) => {
+      const width = kWidth / heads;
+      return svg("rect", { class: kind, x: h * width, y: k * (kHeight / 3), width, height: kHeight / 3 - 4 });
+    }));
+    return svg("svg", { viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img",
+      "aria-label": `${3 * heads} products: ${heads} each for query, key and value` }, ...parts);
+  };
+
+  const picture = (name, heads, count, adds) => make("figure", {},
+    make("figcaption", {}, make("strong", {}, name), `: ${headroom.format.count(count, "product")}, ` +
+      `${adds.toLocaleString("en")} multiply-adds`), products(heads));
+
+  const legend = () => make("p", { class: "legend" }, ...kKinds.map((kind) => make("span", {},
+    svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: kind, width: 10, height: 10 })),
+    "weights of the " + kind)));
+
+  const timesTable = (times) => headroom.tableElement({
+    columns: [["backend"], ["wrapper", true], ["split", true], ["wrapper / split", true], ["95 % interval", true],
+      ["the split is"]],
+    rows: times.backends.map((row) => {
+      const [ratio, low, high] = row.speed_up;
+      return [row.backend, headroom.format.seconds(row.wrapper_s), headroom.format.seconds(row.split_s),
+        headroom.format.times(ratio), headroom.format.digits(low) + " to " + headroom.format.digits(high), row.verdict];
+    }),
+  }, times.what + " (" + times.shape + ")");
+
+  headroom.drawFormulations = (lesson) => {
+    if (!lesson.products) return [];
+    const { wrapper, split, multiply_adds: adds } = lesson.products;
+    const parts = [
+      make("p", { class: "note" }, "Each block is one matrix product with its part of the weights; all blocks of a colour " +
+        "together are one matrix of d_in x d_out. Both give the same rows."),
+      make("div", { class: "formulations" }, picture("wrapper", wrapper / 3, wrapper, adds), picture("split", 1, split, adds)),
+      legend()];
+    if (lesson.times.length > 0) {
+      parts.push(make("p", { class: "note" }, "Measured on this machine (" + lesson.processor + "), a whole pass on one " +
+        "thread. This lesson's layer is too small for a time to mean anything, so these are two others. Each was checked " +
+        "against the oracle first; then all were timed in random order, 9 samples each. Others on the machine may disturb " +
+        "so short a measurement; headroom sweep takes longer."), ...lesson.times.map(timesTable));
+    }
+    return parts;
+  };
+})();

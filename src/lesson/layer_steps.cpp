@@ -1,0 +1,115 @@
+#include "lesson/layer_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lesson/texts/texts.hpp"
+
+namespace headroom::lesson {
+namespace {
+
+Value unrolled_heads(const LayerTrace& trace, Value value) {
+  return unrolled(std::move(value), 2, trace.heads_axis(), trace.head_dim_axis());
+}
+
+Value grouped_heads(const LayerTrace& trace, Value value) {
+  return swapped(unrolled_heads(trace, std::move(value)), 1);
+}
+
+std::string product_text(const Shape& shape, std::int64_t cols) {
+  return fmt::format("({}, {}) ({}, {})", shape.rows(), shape.d_in, shape.d_in, cols);
+}
+
+}  // namespace
+
+const Names& one_sentence() {
+  static const Names names{"B", "H"};
+  return names;
+}
+
+const Names& one_head() {
+  static const Names names{"H"};
+  return names;
+}
+
+Value squeezed_input(const LayerTrace& trace, const Names& squeeze) {
+  return squeezed(trace.x(), squeeze);
+}
+
+void add_input(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
+  lesson.steps.push_back(make_step(texts::kInput, {squeezed_input(trace, squeeze)}));
+}
+
+void add_projections(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
+  lesson.steps.push_back(make_step(
+      texts::kProject, {on_path(squeezed(trace.query(), squeeze)), squeezed(trace.key(), squeeze),
+                        squeezed(trace.value(), squeeze)}));
+}
+
+void add_attention(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
+  lesson.steps.push_back(make_step(texts::kScores, {on_path(squeezed(trace.scores(), squeeze))}));
+  if (trace.shape().causal) {
+    lesson.steps.push_back(make_step(texts::kMask, {squeezed(trace.masked_scores(), squeeze)}));
+  }
+  lesson.steps.push_back(
+      make_step(texts::kScaledSoftmax, {squeezed(trace.scaled_scores(), squeeze),
+                                        on_path(squeezed(trace.attention_weights(), squeeze))}));
+  lesson.steps.push_back(make_step(texts::kContext, {on_path(squeezed(trace.context(), squeeze))}));
+}
+
+void add_split_projections(Lesson& lesson, const LayerTrace& trace) {
+  lesson.steps.push_back(
+      make_step(texts::kProject, {on_path(trace.query()), trace.key(), trace.value()}));
+  lesson.steps.push_back(make_step(
+      texts::kUnroll, {on_path(unrolled_heads(trace, trace.query())),
+                       unrolled_heads(trace, trace.key()), unrolled_heads(trace, trace.value())}));
+  lesson.steps.push_back(make_step(
+      texts::kGroup, {on_path(grouped_heads(trace, trace.query())),
+                      grouped_heads(trace, trace.key()), grouped_heads(trace, trace.value())}));
+}
+
+void add_head_weights(Lesson& lesson, const LayerTrace& trace) {
+  lesson.steps.push_back(make_step(texts::kHeadScores, {on_path(trace.scores())}));
+  if (trace.shape().causal) {
+    lesson.steps.push_back(make_step(texts::kMask, {trace.masked_scores()}));
+  }
+  lesson.steps.push_back(
+      make_step(texts::kHeadSoftmax, {trace.scaled_scores(), on_path(trace.attention_weights())}));
+}
+
+void add_merge(Lesson& lesson, const LayerTrace& trace) {
+  lesson.steps.push_back(make_step(texts::kHeadContext, {on_path(trace.context_heads())}));
+  lesson.steps.push_back(make_step(texts::kRegroup, {on_path(swapped(trace.context_heads(), 1))}));
+  lesson.steps.push_back(make_step(texts::kFlatten, {on_path(trace.context())}));
+  if (trace.shape().d_proj == 0) return;
+  const Layer& layer = trace.layer();
+  const Value weight =
+      make_value("W_out", {{"d_out", layer.shape.d_out}, {"d_proj", layer.shape.d_proj}},
+                 layer.weights.output.view());
+  const Value bias =
+      make_value("b_out", {{"d_proj", layer.shape.d_proj}}, layer.weights.output_bias);
+  lesson.steps.push_back(make_step(texts::kOutput, {weight, bias, on_path(trace.y())}));
+}
+
+void add_side_by_side(Lesson& lesson, const Shape& shape) {
+  constexpr std::int64_t kManyHeads = 96;
+  ProductCount count;
+  count.wrapper = 3 * shape.heads;
+  count.split = 3;
+  count.multiply_adds = 3 * shape.rows() * shape.d_in * shape.d_out;
+  const std::string adds = fmt::format("{}", count.multiply_adds);
+  Step step = make_step(texts::kSideBySide, {});
+  step.table = Table{
+      "Matrix products for query, key and value",
+      {"", "wrapper", "split"},
+      {{"products", fmt::format("{}", count.wrapper), fmt::format("{}", count.split)},
+       {"each of them", product_text(shape, shape.head_dim()), product_text(shape, shape.d_out)},
+       {"multiply-adds together", adds, adds},
+       {fmt::format("products with {} heads", kManyHeads), fmt::format("{}", 3 * kManyHeads),
+        "3"}}};
+  lesson.products = count;
+  lesson.steps.push_back(std::move(step));
+}
+
+}  // namespace headroom::lesson

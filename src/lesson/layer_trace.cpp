@@ -1,0 +1,98 @@
+#include "lesson/layer_trace.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace headroom::lesson {
+namespace {
+
+Shape without_mask(Shape shape) {
+  shape.causal = false;
+  return shape;
+}
+
+}  // namespace
+
+Layer layer_over(const Subject& subject) {
+  Layer layer;
+  layer.shape.batch = subject.batch;
+  layer.shape.tokens = subject.tokens();
+  layer.shape.d_in = subject.width();
+  layer.x = subject.x;
+  layer.words = subject.words;
+  return layer;
+}
+
+LayerTrace::LayerTrace(Layer layer)
+    : layer_(std::move(layer)),
+      seen_(reference::intermediates(layer_.shape, layer_.weights, layer_.x.view())),
+      unmasked_(
+          reference::intermediates(without_mask(layer_.shape), layer_.weights, layer_.x.view())) {}
+
+Value LayerTrace::x() const {
+  Value value =
+      make_value("x", {batch_axis(), tokens_axis(), {"d_in", layer_.shape.d_in}}, layer_.x.view());
+  value.kind = Value::Kind::embeddings;
+  return on_path(std::move(value));
+}
+
+Value LayerTrace::projected(const char* name, const std::vector<double>& data) const {
+  return make_value(name, {batch_axis(), tokens_axis(), width_axis()}, data);
+}
+
+Value LayerTrace::pairs(const char* name, const std::vector<double>& data) const {
+  return make_value(name, {batch_axis(), heads_axis(), tokens_axis(), tokens_axis()}, data);
+}
+
+Value LayerTrace::scaled_scores() const {
+  Value value = pairs("scaled scores", seen_.scores);
+  const double scale = 1 / std::sqrt(static_cast<double>(layer_.shape.head_dim()));
+  for (double& score : value.data) score *= scale;
+  return value;
+}
+
+Value LayerTrace::attention_weights() const {
+  Value value = pairs("attention weights", seen_.weights);
+  value.kind = Value::Kind::attention;
+  return value;
+}
+
+Value LayerTrace::dropped_weights() const {
+  Value value = pairs("attention weights after dropout", seen_.dropped);
+  value.kind = Value::Kind::attention;
+  return value;
+}
+
+Value LayerTrace::context() const { return projected("context", seen_.context); }
+
+Value LayerTrace::context_heads() const {
+  return named(swapped(unrolled(context(), 2, heads_axis(), head_dim_axis()), 1),
+               "context of each head");
+}
+
+Value LayerTrace::y() const {
+  const Axis width = layer_.shape.d_proj > 0 ? Axis{"d_proj", layer_.shape.d_proj} : width_axis();
+  return make_value("y", {batch_axis(), tokens_axis(), width}, seen_.y);
+}
+
+Value LayerTrace::weight(const std::string& name, const Matrix& matrix) const {
+  return make_value(name, {{"d_in", matrix.rows}, {"d_out", matrix.cols}}, matrix.view());
+}
+
+Value LayerTrace::bias(const std::string& name, const std::vector<float>& bias) const {
+  return make_value(name, {{"d_out", static_cast<std::int64_t>(bias.size())}}, bias);
+}
+
+std::vector<Value> LayerTrace::projections() const {
+  const SplitWeights& w = layer_.weights;
+  std::vector<Value> values{weight("W_query", w.query), weight("W_key", w.key),
+                            weight("W_value", w.value)};
+  if (layer_.shape.qkv_bias) {
+    values.push_back(bias("b_query", w.query_bias));
+    values.push_back(bias("b_key", w.key_bias));
+    values.push_back(bias("b_value", w.value_bias));
+  }
+  return values;
+}
+
+}  // namespace headroom::lesson

@@ -1,0 +1,34 @@
+// Element types of stored tensors, and their conversion to float.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headroom/export.h"
+
+namespace headroom::weights {
+
+/// Types that become weights. Values are little-endian.
+enum class Element { f16, bf16, f32, f64 };
+
+/// Bytes of one value.
+std::int64_t size_of(Element type);
+
+/// Such as `f32`.
+HEADROOM_API std::string_view to_string(Element type);
+
+/// Converts `out.size()` values. Every f16, bf16 and f32 keeps its value; an f64 is rounded.
+/// @param bytes of as many values
+/// @return the index of the first finite f64 beyond the range of float, if there is one
+HEADROOM_API std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
+                                                  std::span<float> out);
+
+/// The product of sizes. Empty if one is negative, or if the product of those that are not 0 is
+/// above 2^62: a 0 beside absurd sizes makes them no less absurd.
+HEADROOM_API std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);
+
+}  // namespace headroom::weights
