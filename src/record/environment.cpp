@@ -14,9 +14,9 @@
 #include "machine/meters/clock.hpp"
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
-#include "program/fingerprint.hpp"
 #include "program/json_text.hpp"
 #include "program/process_setup.hpp"
+#include "program/program_fingerprint.hpp"
 
 namespace headroom::record {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "program/fingerprint.hpp"
+#include "core/fingerprint.hpp"
 #include "program/json_differences.hpp"
 #include "program/json_text.hpp"
 

@@ -1,0 +1,75 @@
+// One attention layer in its files: which tensors, how they lie, and the shape that they give.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headroom/export.h"
+#include "headroom/load_weights.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/weights.hpp"
+#include "weights/layouts.hpp"
+#include "weights/model_config.hpp"
+#include "weights/tensor_set.hpp"
+
+namespace headroom::weights {
+
+/// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer.
+struct MatrixPart {
+  Matrix SplitWeights::*into;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+struct StoredMatrix {
+  StoredTensor tensor;
+  Stored stored = Stored::out_in;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::vector<MatrixPart> parts;
+};
+
+struct BiasPart {
+  std::vector<float> SplitWeights::*into;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+struct StoredBias {
+  StoredTensor tensor;
+  std::vector<BiasPart> parts;
+};
+
+/// Nothing of its values is read yet.
+struct StoredLayer {
+  Shape shape;
+  std::string layout, layer;       ///< as in `LayerWeights`
+  std::vector<std::string> notes;  ///< likewise
+  std::vector<StoredMatrix> matrices;
+  std::vector<StoredBias> biases;
+};
+
+/// @throws as `load_weights`, but for what the values say.
+HEADROOM_API StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options);
+
+/// The layer of these that the options name, or the first one.
+/// @throws InvalidArgument listing the layers, if there is no such layer or more than one.
+const FoundLayer& choose_layer(const std::vector<FoundLayer>& layers, const std::string& wanted);
+
+/// Sizes and rules of the layer, from its widths, the model's configuration and the options.
+struct Widths {
+  std::int64_t d_in = 0;
+  std::int64_t heads_width = 0;  ///< of the query; 0 if it is fused and there is no output
+  std::int64_t qkv_width = 0;    ///< of query, key and value together
+  std::int64_t d_proj = 0;
+};
+
+/// @param layout may be null for named tensors
+/// @param notes receives what was assumed
+/// @throws InvalidArgument for options that say too little or contradict what is known.
+Shape shape_of_layer(const Widths& widths, const WeightsOptions& options,
+                     const std::optional<ModelConfig>& config, const FoundLayer* layer,
+                     std::vector<std::string>& notes);
+
+}  // namespace headroom::weights
