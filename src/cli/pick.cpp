@@ -82,7 +82,8 @@ int pick_from(const PickOptions& options, const pick::Filters& filters) {
   std::vector<Shape> shapes;
   if (options.axes.sizes_given() || options.axes.preset) {
     std::vector<std::string> notes;
-    shapes = plan::expand_shapes(options.axes, 1, plan::kMaxCells, notes);
+    const auto weights = plan::find_user_weights(options.axes);
+    shapes = plan::expand_shapes(options.axes, weights.get(), 1, plan::kMaxCells, notes);
   }
   const std::string elsewhere = pick::other_machine(folder);
   if (!elsewhere.empty()) {
