@@ -16,6 +16,7 @@
 #include "pick/contest.hpp"
 #include "plan/choices.hpp"
 #include "plan/expand.hpp"
+#include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/output_file.hpp"

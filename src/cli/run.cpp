@@ -70,16 +70,16 @@ void print_layer(const run::PreparedRun& run, const RunOptions& options) {
   if (!options.input) {
     out().print("input: random, seed {}; --input takes a .npy file\n", options.seed.value_or("1"));
   }
-  out().print("  {:<8} {:<8} {:>3} {:>10} {:>12}  {}\n", "backend", "formul.", "thr", "time",
-              "packed", options.check ? "error" : "");
+  out().print("  {:<12} {:<8} {:>3} {:>10} {:>10}{}\n", "backend", "formul.", "thr", "time",
+              "packed", options.check ? "  error" : "");
 }
 
 void print(const RivalOutcome& outcome, const RunOptions& options) {
   const plan::Cell& cell = outcome.cell;
   const std::string who = cell.chosen.empty() ? cell.backend : cell.backend + "=" + cell.chosen;
-  std::string line = fmt::format("  {:<8} {:<8}", who, to_string(cell.formulation));
+  std::string line = fmt::format("  {:<12} {:<8}", who, to_string(cell.formulation));
   if (outcome.status == Status::ok) {
-    line += fmt::format(" {:>3} {:>10} {:>12}", outcome.options.threads,
+    line += fmt::format(" {:>3} {:>10} {:>10}", outcome.options.threads,
                         outcome.time.samples.empty() ? "-" : format_seconds(outcome.time.median),
                         format_bytes(outcome.costs.packed_bytes));
   } else {

@@ -7,6 +7,7 @@
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
 #include "plan/estimate.hpp"
+#include "plan/user_weights.hpp"
 #include "reference/oracle_cost.hpp"
 #include "statistics/samples.hpp"
 

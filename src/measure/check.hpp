@@ -9,7 +9,7 @@
 #include "headroom/view.hpp"
 #include "measure/cell_layer.hpp"
 #include "measure/problem.hpp"
-#include "plan/user_weights.hpp"
+#include "plan/cell.hpp"
 #include "reference/comparator.hpp"
 
 namespace headroom::measure {

@@ -7,6 +7,7 @@
 #include "machine/cores.hpp"
 #include "plan/auto_rival.hpp"
 #include "plan/choices.hpp"
+#include "plan/user_weights.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -62,9 +63,13 @@ void warn_of_threads(const std::vector<int>& threads, Plan& plan) {
 
 void describe_weights(const UserWeights& weights, Plan& plan) {
   const weights::StoredLayer& layer = weights.layer;
-  plan.notes.push_back(fmt::format("weights of {}, {}: layout {}", weights.path.string(),
-                                   layer.layer.empty() ? "its only layer" : "layer " + layer.layer,
-                                   layer.layout));
+  const bool named = layer.layout == weights::kNamedLayout;
+  plan.notes.push_back(fmt::format(
+      "weights of {}, {}", weights.path.string(),
+      named ? "tensors as named"
+            : fmt::format("{}: layout {}",
+                          layer.layer.empty() ? "its only layer" : "layer " + layer.layer,
+                          layer.layout)));
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
     to.insert(to.end(), from.begin(), from.end());
   };

@@ -8,7 +8,6 @@
 
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
-#include "plan/user_weights.hpp"
 
 namespace headroom::plan {
 

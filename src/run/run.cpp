@@ -18,6 +18,7 @@
 #include "plan/admission.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
+#include "plan/user_weights.hpp"
 #include "reference/oracle_cost.hpp"
 #include "weights/npy.hpp"
 

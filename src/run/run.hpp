@@ -13,7 +13,6 @@
 #include "measure/problem.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
-#include "plan/user_weights.hpp"
 #include "program/fresh_file.hpp"
 #include "record/result.hpp"
 #include "reference/comparator.hpp"

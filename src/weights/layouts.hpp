@@ -39,7 +39,7 @@ struct LayerNames {
 };
 
 /// A layer that was found by the names of its tensors.
-struct FoundLayer {
+struct HEADROOM_API FoundLayer {
   const Layout* layout = nullptr;
   std::string prefix;                  ///< what the names share, with the last dot
   std::optional<std::int64_t> number;  ///< the last one in the prefix

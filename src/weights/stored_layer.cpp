@@ -313,7 +313,7 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   const auto number = found != nullptr ? found->number : std::nullopt;
   const std::optional<ModelConfig> config = read_config(set.folder(), number);
   StoredLayer layer;
-  layer.layout = found != nullptr ? std::string(found->layout->name) : "named";
+  layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
   layer.layer = found != nullptr ? found->name() : "";
   note_or_refuse(config, found != nullptr, layer.notes);
   Assembly assembly(set, naming);

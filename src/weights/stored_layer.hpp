@@ -41,6 +41,9 @@ struct StoredBias {
   std::vector<BiasPart> parts;
 };
 
+/// The layout of tensors that the user has named.
+inline constexpr const char* kNamedLayout = "named";
+
 /// Nothing of its values is read yet.
 struct StoredLayer {
   Shape shape;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/export.h"
 #include "weights/byte_source.hpp"
 #include "weights/element.hpp"
 
@@ -32,9 +33,9 @@ struct StoredTensor {
 };
 
 /// A name from a file, short and without control characters.
-std::string shown_name(std::string_view name);
+HEADROOM_API std::string shown_name(std::string_view name);
 
 /// Such as `(768, 2304)`.
-std::string shown_dims(const std::vector<std::int64_t>& dims);
+HEADROOM_API std::string shown_dims(const std::vector<std::int64_t>& dims);
 
 }  // namespace headroom::weights
