@@ -30,9 +30,10 @@ struct WeightsOptions {
   std::int64_t heads = 0;     ///< 0: from `config.json`, or by `head_dim`
   std::int64_t kv_heads = 0;  ///< 0: what the widths give
   std::int64_t head_dim = 0;  ///< 0: what the widths give
-  /// These replace what the model's family does.
+  /// These replace what the model does, with a note where it does otherwise.
   std::optional<bool> causal = std::nullopt;
   std::optional<std::int64_t> window = std::nullopt;
+  /// With base and scale at their defaults, those of `config.json` are taken where it has them.
   std::optional<Rotary> rotary = std::nullopt;
   /// Names of tensors in place of recognised ones, by what they are: `query`, `key` and `value`, or
   /// `qkv` for the three of them one after the other; `output`; and each with `_bias`. What is not

@@ -1,8 +1,9 @@
-// What the shape of a layer is when its tensors, a configuration and a user speak.
+#include "weights/layer_shape_rules.hpp"
+
 #include <fmt/format.h>
 
+#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
-#include "weights/stored_layer.hpp"
 
 namespace headroom::weights {
 namespace {
@@ -123,24 +124,39 @@ bool causal_of(const WeightsOptions& options, const std::optional<ModelConfig>& 
   return causal;
 }
 
+// Whoever names the pairs alone means the model's own base and scale.
+std::optional<Rotary> asked_rotary(const WeightsOptions& options,
+                                   const std::optional<ModelConfig>& config) {
+  if (!options.rotary || !config || !config->turns) return options.rotary;
+  if (*options.rotary != Rotary{options.rotary->pairs} || options.rotary->pairs == Pairs::none) {
+    return options.rotary;
+  }
+  return Rotary{options.rotary->pairs, config->rotary_base, config->rotary_scale};
+}
+
 Rotary rotary_of(const WeightsOptions& options, const std::optional<ModelConfig>& config,
                  const FoundLayer* layer, std::vector<std::string>& notes) {
-  const bool turns = layer != nullptr && layer->layout->pairs != Pairs::none;
+  const Pairs custom = layer != nullptr ? layer->layout->pairs : Pairs::none;
   std::optional<Rotary> known;
-  if (config && turns && config->turns) {
-    known = Rotary{layer->layout->pairs, config->rotary_base, config->rotary_scale};
+  if (config && config->turns && custom != Pairs::none) {
+    known = Rotary{custom, config->rotary_base, config->rotary_scale};
   }
-  const auto words = [](const Rotary& rotary) {
-    return rotary.pairs == Pairs::none ? "without rotary positions" : "with rotary positions";
-  };
-  if (turns && !config && !options.rotary) {
+  if (!options.rotary && !config && custom != Pairs::none) {
     notes.emplace_back(
         "no rotary positions: assumed, because there is no config.json; --rotary changes it");
   }
-  std::optional<Rotary> given = options.rotary;
-  // Whoever names the pairs alone means the model's base.
-  if (given && known && given->pairs == known->pairs) given = known;
-  return preferred(given, known, words, config, notes);
+  if (!options.rotary && config && config->turns && custom == Pairs::none) {
+    notes.push_back(
+        fmt::format("no rotary positions, although {} has them: the names do not say "
+                    "which values make a pair; give --rotary",
+                    family_words(*config)));
+  }
+  const auto words = [](const Rotary& rotary) {
+    return rotary.pairs == Pairs::none ? std::string("without rotary positions")
+                                       : fmt::format("turned by rotary positions ({}, base {})",
+                                                     to_string(rotary.pairs), rotary.base);
+  };
+  return preferred(asked_rotary(options, config), known, words, config, notes);
 }
 
 std::int64_t window_of(const WeightsOptions& options, const std::optional<ModelConfig>& config,

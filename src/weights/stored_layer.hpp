@@ -9,8 +9,6 @@
 #include "headroom/load_weights.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
-#include "weights/layouts.hpp"
-#include "weights/model_config.hpp"
 #include "weights/tensor_set.hpp"
 
 namespace headroom::weights {
@@ -55,24 +53,5 @@ struct StoredLayer {
 
 /// @throws as `load_weights`, but for what the values say.
 HEADROOM_API StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options);
-
-/// The layer of these that the options name, or the first one.
-/// @throws InvalidArgument listing the layers, if there is no such layer or more than one.
-const FoundLayer& choose_layer(const std::vector<FoundLayer>& layers, const std::string& wanted);
-
-/// Sizes and rules of the layer, from its widths, the model's configuration and the options.
-struct Widths {
-  std::int64_t d_in = 0;
-  std::int64_t heads_width = 0;  ///< of the query; 0 if it is fused and there is no output
-  std::int64_t qkv_width = 0;    ///< of query, key and value together
-  std::int64_t d_proj = 0;
-};
-
-/// @param layout may be null for named tensors
-/// @param notes receives what was assumed
-/// @throws InvalidArgument for options that say too little or contradict what is known.
-Shape shape_of_layer(const Widths& widths, const WeightsOptions& options,
-                     const std::optional<ModelConfig>& config, const FoundLayer* layer,
-                     std::vector<std::string>& notes);
 
 }  // namespace headroom::weights

@@ -209,7 +209,7 @@ TEST_F(Run, NumbersThatAreNoneAreWarnedOfOrRefused) {
 }
 
 TEST_F(Run, AWrongBackendIsCaught) {
-  expect("$broken run --weights models/gpt2 --tokens 4 --backend broken --check", 1,
+  expect("$broken run --weights models/gpt2 --tokens 4 --backend naive --check", 1,
          {"failed: wrong result"});
 }
 

@@ -157,7 +157,6 @@ TEST_F(Load, EveryLayoutIsRecognised) {
   struct Case {
     std::string layout, query, key, value, output;
     bool causal;
-    bool biases = true;
   };
   const std::vector<Case> cases{
       {"llama", "q_proj", "k_proj", "v_proj", "o_proj", true},
@@ -549,6 +548,24 @@ TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
   expect_refused<InvalidArgument>("--heads: 8 was given, but ", with_heads(8), "model");
   expect_refused<InvalidArgument>("says 4; leave the option out", with_heads(8), "model");
   EXPECT_EQ(load(with_heads(4), "model").shape, loaded.shape);
+}
+
+TEST_F(Load, RotaryPositionsOfNamedTensorsAreTheUsersToSay) {
+  write("model/model.safetensors", llama());
+  write("model/config.json", R"({"num_attention_heads": 4, "rope_theta": 500000.0})");
+  const std::string prefix = "model.layers.0.self_attn.";
+  WeightsOptions options;
+  options.tensors = {{"query", prefix + "q_proj.weight"},
+                     {"key", prefix + "k_proj.weight"},
+                     {"value", prefix + "v_proj.weight"}};
+  const LayerWeights silent = load(options, "model");
+  EXPECT_EQ(silent.shape.rotary.pairs, Rotary::Pairs::none);
+  EXPECT_NE(silent.notes.back().find("no rotary positions, although "), std::string::npos);
+  options.rotary = Rotary{Rotary::Pairs::neighbours};
+  EXPECT_EQ(load(options, "model").shape.rotary, (Rotary{Rotary::Pairs::neighbours, 500000, 1}))
+      << "the pairs are the user's, the base is the model's";
+  options.rotary = Rotary{Rotary::Pairs::halves, 77, 0.5};
+  EXPECT_EQ(load(options, "model").shape.rotary, (Rotary{Rotary::Pairs::halves, 77, 0.5}));
 }
 
 TEST_F(Load, ConfigurationsThatAreNoneAreRefused) {
