@@ -9,8 +9,8 @@
 #include "headroom/load_weights.hpp"
 #include "headroom/weights.hpp"
 #include "plan/axes.hpp"
-#include "weights/load.hpp"
-#include "weights/stored_layer.hpp"
+#include "weights/layer/load.hpp"
+#include "weights/layer/stored_layer.hpp"
 
 namespace headroom::plan {
 

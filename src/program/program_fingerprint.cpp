@@ -1,6 +1,6 @@
 #include "program/program_fingerprint.hpp"
 
-#include "core/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 #include "machine/text_file.hpp"
 
 namespace headroom {

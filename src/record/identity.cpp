@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "core/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 #include "program/json_differences.hpp"
 #include "program/json_text.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "headroom/error.hpp"
 #include "program/numbers.hpp"
-#include "weights/layouts.hpp"
-#include "weights/stored_layer.hpp"
+#include "weights/layer/layouts.hpp"
+#include "weights/layer/stored_layer.hpp"
 
 namespace headroom::show {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fuzz/memory_limit.hpp"
-#include "weights/layouts.hpp"
+#include "weights/layer/layouts.hpp"
 #include "weights/safetensors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

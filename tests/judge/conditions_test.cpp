@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "core/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 #include "judge/cautions.hpp"
 #include "machine/meters/timing.hpp"
 #include "program/program_fingerprint.hpp"

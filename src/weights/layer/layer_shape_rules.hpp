@@ -8,8 +8,8 @@
 
 #include "headroom/load_weights.hpp"
 #include "headroom/shape.hpp"
-#include "weights/layouts.hpp"
-#include "weights/model_config.hpp"
+#include "weights/layer/layouts.hpp"
+#include "weights/layer/model_config.hpp"
 
 namespace headroom::weights {
 

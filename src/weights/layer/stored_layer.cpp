@@ -1,4 +1,4 @@
-#include "weights/stored_layer.hpp"
+#include "weights/layer/stored_layer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "headroom/error.hpp"
-#include "weights/layer_shape_rules.hpp"
-#include "weights/model_config.hpp"
-#include "weights/naming.hpp"
+#include "weights/layer/layer_shape_rules.hpp"
+#include "weights/layer/model_config.hpp"
+#include "weights/layer/naming.hpp"
 
 namespace headroom::weights {
 namespace {

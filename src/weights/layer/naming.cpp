@@ -1,4 +1,4 @@
-#include "weights/naming.hpp"
+#include "weights/layer/naming.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

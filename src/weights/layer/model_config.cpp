@@ -1,4 +1,4 @@
-#include "weights/model_config.hpp"
+#include "weights/layer/model_config.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "weights/load.hpp"
+#include "weights/layer/load.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "core/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {

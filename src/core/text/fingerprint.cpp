@@ -1,4 +1,4 @@
-#include "core/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 
 #include <fmt/format.h>
 

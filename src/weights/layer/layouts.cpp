@@ -1,4 +1,4 @@
-#include "weights/layouts.hpp"
+#include "weights/layer/layouts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "weights/layer_shape_rules.hpp"
+#include "weights/layer/layer_shape_rules.hpp"
 
 #include <fmt/format.h>
 

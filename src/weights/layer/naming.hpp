@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headroom/load_weights.hpp"
-#include "weights/layouts.hpp"
+#include "weights/layer/layouts.hpp"
 #include "weights/tensor_set.hpp"
 
 namespace headroom::weights {

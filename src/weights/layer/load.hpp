@@ -6,7 +6,7 @@
 
 #include "headroom/export.h"
 #include "headroom/load_weights.hpp"
-#include "weights/stored_layer.hpp"
+#include "weights/layer/stored_layer.hpp"
 
 namespace headroom::weights {
 
