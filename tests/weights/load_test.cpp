@@ -148,6 +148,11 @@ TEST_F(Load, WidthsAndOneOfHeadsAndHeadWidthSayTheRest) {
   expect_refused<InvalidArgument>("heads of 8", with_heads(1));
   options.heads = 2;
   expect_refused<InvalidArgument>("2 heads of 2 are not the query's width 8", options);
+  for (const std::int64_t heads : {std::int64_t{1} << 62, std::int64_t{-4}, std::int64_t{17}}) {
+    options.heads = heads;
+    options.head_dim = 4;
+    expect_refused<InvalidArgument>("is more than a layer can have", options);
+  }
   options = with_heads(4);
   options.kv_heads = 4;
   expect_refused<InvalidArgument>("4 key heads of 2 are not the keys' width 4", options);

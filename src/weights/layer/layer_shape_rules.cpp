@@ -48,6 +48,19 @@ Heads known_heads(const WeightsOptions& options, const std::optional<ModelConfig
           agreed("--head-dim", options.head_dim, config->head_dim, config->path)};
 }
 
+// No product of what is left can overflow.
+void require_within(const Heads& known, std::int64_t width) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  for (const std::int64_t value : {known.heads, known.kv_heads, known.head_dim}) {
+    if (value < 0 || value > width || value > kMost) {
+      fail_width(
+          fmt::format("{} is more than a layer can have whose query, key and value are {} "
+                      "wide together",
+                      value, width));
+    }
+  }
+}
+
 // The query's width of a fused tensor whose layer has no output projection.
 std::int64_t query_width(const Widths& widths, const Heads& known) {
   if (widths.heads_width > 0) return widths.heads_width;
@@ -172,6 +185,7 @@ Shape shape_of_layer(const Widths& widths, const WeightsOptions& options,
                      const std::optional<ModelConfig>& config, const FoundLayer* layer,
                      std::vector<std::string>& notes) {
   const Heads known = known_heads(options, config);
+  require_within(known, widths.qkv_width);
   Shape shape;
   shape.tokens = 1;
   shape.d_in = widths.d_in;
