@@ -44,11 +44,12 @@ class Kept {
     reference::Comparison error;
   };
 
-  Layer& layer(const Shape& shape, const plan::Cell& cell) {
+  Layer& layer(const plan::Group& group, const plan::Cell& cell) {
+    const Shape& shape = group.shape;
     if (layer_id_ == cell.id) return layer_;
     layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
-    prepare_problem(shape);
+    prepare_problem(group);
     layer_.layer = std::make_unique<measure::CellLayer>(*problem_, cell.options());
     layer_.y = PlacedMatrix(shape.rows(), shape.output_width());
     layer_.error =
@@ -60,10 +61,11 @@ class Kept {
   ConstMatrixView x() const { return x_.view(); }
 
  private:
-  void prepare_problem(const Shape& shape) {
-    if (problem_ && problem_->shape == shape) return;
+  void prepare_problem(const plan::Group& group) {
+    if (problem_ && problem_->shape == group.shape) return;
     problem_.reset();
-    problem_ = measure::make_problem(shape, kSeed, reference::Data::standard, plan::kCheckFlops);
+    problem_ = measure::make_problem(group.shape, kSeed, reference::Data::standard,
+                                     plan::kCheckFlops, group.weights.get());
     x_ = PlacedMatrix(problem_->x.view());
   }
 
@@ -79,22 +81,23 @@ struct Context {
   bool failed = false;
 };
 
-void run_cell(benchmark::State& state, const Shape& shape, const plan::Cell& cell,
+void run_cell(benchmark::State& state, const plan::Group& group, const plan::Cell& cell,
               Context& context) {
-  Kept::Layer& layer = context.kept.layer(shape, cell);
+  Kept::Layer& layer = context.kept.layer(group, cell);
   if (!layer.error.passed) {
     context.failed = true;
     state.SkipWithError(("wrong result: " + layer.error.reason).c_str());
     return;
   }
   for (auto _ : state) layer.layer->forward(context.kept.x(), layer.y.view());
-  const double gflop = shape.flops().total() * 1e-9 * static_cast<double>(state.iterations());
+  const double gflop = group.shape.flops().total() * 1e-9 * static_cast<double>(state.iterations());
   state.counters["GFLOP/s"] = benchmark::Counter(gflop, benchmark::Counter::kIsRate);
   state.counters["nrmse"] = layer.error.nrmse;
 }
 
-void benchmark_cell(benchmark::State& state, const Shape& shape, const plan::Cell& cell,
+void benchmark_cell(benchmark::State& state, const plan::Group& group, const plan::Cell& cell,
                     Context& context) {
+  const Shape& shape = group.shape;
   const std::int64_t limit = context.memory_limit - plan::shared_bytes(shape);
   if (shape.rows() == 0) {
     machine::skip_with_reason(state, "batch times tokens is 0: nothing to compute");
@@ -107,7 +110,7 @@ void benchmark_cell(benchmark::State& state, const Shape& shape, const plan::Cel
     return;
   }
   try {
-    run_cell(state, shape, cell, context);
+    run_cell(state, group, cell, context);
   } catch (const Unsupported& error) {
     machine::skip_with_reason(state, error.what());
   } catch (const Unavailable& error) {
@@ -142,7 +145,7 @@ void register_cells(const plan::Plan& plan, Context& context) {
     for (const plan::Cell& cell : group.cells) {
       benchmark::RegisterBenchmark(cell.id.c_str(), [&group, &cell,
                                                      &context](benchmark::State& state) {
-        benchmark_cell(state, group.shape, cell, context);
+        benchmark_cell(state, group, cell, context);
       })->UseRealTime();
     }
   }
@@ -155,6 +158,7 @@ int run(int count, char** arguments) {
     (is_for_google_benchmark(arguments[i]) ? theirs : ours).push_back(arguments[i]);
   }
   const plan::Plan plan = parse_axes(ours);
+  for (const std::string& note : plan.notes) fmt::print(stderr, "headroom-bench: note: {}\n", note);
   for (const std::string& warning : plan.warnings) {
     fmt::print(stderr, "headroom-bench: warning: {}\n", warning);
   }
@@ -185,6 +189,10 @@ int main(int count, char** arguments) {
     return failed(error, kWrongUsage);
   } catch (const Unavailable& error) {
     return failed(error, kNotAvailable);
+  } catch (const Unsupported& error) {
+    return failed(error, kNotAvailable);
+  } catch (const FileError& error) {
+    return failed(error, kBadFile);
   } catch (const std::exception& error) {
     return failed(error, kNoResource);
   }

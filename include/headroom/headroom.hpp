@@ -8,6 +8,7 @@
 #include "headroom/error.hpp"
 #include "headroom/initialise.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/load_weights.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/version.hpp"
 #include "headroom/view.hpp"

@@ -24,6 +24,7 @@ Command add_explain(CLI::App& app);
 Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_report(CLI::App& app);
+Command add_run(CLI::App& app);
 Command add_tune(CLI::App& app);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.

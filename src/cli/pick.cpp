@@ -16,6 +16,7 @@
 #include "pick/contest.hpp"
 #include "plan/choices.hpp"
 #include "plan/expand.hpp"
+#include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/output_file.hpp"
@@ -82,7 +83,8 @@ int pick_from(const PickOptions& options, const pick::Filters& filters) {
   std::vector<Shape> shapes;
   if (options.axes.sizes_given() || options.axes.preset) {
     std::vector<std::string> notes;
-    shapes = plan::expand_shapes(options.axes, 1, plan::kMaxCells, notes);
+    const auto weights = plan::find_user_weights(options.axes);
+    shapes = plan::expand_shapes(options.axes, weights.get(), 1, plan::kMaxCells, notes);
   }
   const std::string elsewhere = pick::other_machine(folder);
   if (!elsewhere.empty()) {

@@ -35,6 +35,7 @@ constexpr Field kCompared[] = {
     {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/cache", "cache state"},
     {"/sweep/seed", "seed"},
+    {"/sweep/weights/fingerprint", "fingerprint of the weights"},
 };
 
 std::string sentence(const FieldDifference& difference) {

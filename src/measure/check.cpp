@@ -7,6 +7,7 @@
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
 #include "plan/estimate.hpp"
+#include "plan/user_weights.hpp"
 #include "reference/oracle_cost.hpp"
 #include "statistics/samples.hpp"
 
@@ -29,17 +30,22 @@ reference::Inputs inputs_of(const Problem& problem) {
 
 double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
 
-Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
-                     double max_flops) {
-  Problem problem{shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1), {}, data};
+Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
+                     const plan::UserWeights* weights) {
+  Problem problem{
+      shape,
+      weights == nullptr ? gaussian_weights(shape, seed) : plan::load_user_weights(*weights, shape),
+      gaussian_input(shape, seed + 1),
+      {},
+      data};
   if (shape.past > 0) problem.past = gaussian_past(shape, seed + 1);
   if (shape.d_memory > 0) problem.memory = gaussian_memory(shape, seed + 1);
-  if (data == reference::Data::adversarial) {
+  if (data == reference::Data::adversarial && weights == nullptr) {
     scale(problem.weights.query);
     scale(problem.weights.key);
   }
-  // numerics.md: the element bound applies to dropout, whatever the values.
-  if (shape.dropout > 0) problem.data = reference::Data::adversarial;
+  // The norm-wise limits are for Gaussian data without dropout.
+  if (shape.dropout > 0 || weights != nullptr) problem.data = reference::Data::adversarial;
   problem.expected =
       reference::attention(shape, problem.weights, inputs_of(problem),
                            reference::affordable_rows(shape, max_flops, seed), allowed_cores());

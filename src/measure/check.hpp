@@ -9,6 +9,7 @@
 #include "headroom/view.hpp"
 #include "measure/cell_layer.hpp"
 #include "measure/problem.hpp"
+#include "plan/cell.hpp"
 #include "reference/comparator.hpp"
 
 namespace headroom::measure {
@@ -18,8 +19,10 @@ namespace headroom::measure {
 /// scaled so that logits reach about 100, where a softmax that is careless with its maximum
 /// overflows. Its limits are those of numerics.md: the element bound for adversarial data and for
 /// every shape with dropout.
-Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data,
-                     double max_flops);
+/// @param weights in place of drawn ones; their limit is the element bound too, because trained
+///        weights may be of any size. May be null.
+Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
+                     const plan::UserWeights* weights = nullptr);
 
 struct Checked {
   reference::Comparison comparison;

@@ -114,6 +114,8 @@ ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings
       {"budget_s", or_null(settings.budget)},
       {"timeout_s", or_null(settings.timeout)},
       {"identity", to_json(identity)}};
+  const ordered_json weights = record::describe_weights(plan);
+  if (!weights.is_null()) environment["sweep"]["weights"] = weights;
   environment["warnings"] = warnings;
   return environment;
 }

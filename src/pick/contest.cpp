@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
@@ -129,7 +130,10 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
 void run_contest(const Contest& contest, const std::filesystem::path& folder) {
   const plan::Plan& plan = contest.plan;
   record::Journal journal(folder);
-  journal.write_environment(record::describe_environment(plan.isa));
+  nlohmann::ordered_json environment = record::describe_environment(plan.isa);
+  const nlohmann::ordered_json weights = record::describe_weights(plan);
+  if (!weights.is_null()) environment["sweep"]["weights"] = weights;
+  journal.write_environment(environment);
   measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
   measure::run_plan(plan, contest.settings, record::Peaks{plan.isa}, journal, progress);
 }

@@ -8,6 +8,33 @@
 #include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
+namespace {
+
+void add_weights_options(CLI::App& app, Axes& axes) {
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    return app.add_option(name, value, help)->group("Weights")->type_name("");
+  };
+  add("--weights", axes.weights,
+      "a layer of trained weights in place of random ones: a safetensors file, a folder with one "
+      "or "
+      "with the index of several, or a folder of .npy files; sizes come from it");
+  add("--layer", axes.layer,
+      "number of the layer among those of --weights, or what the names of its tensors share "
+      "(default: the lowest number)");
+  add("--tensor", axes.tensors,
+      "PART=NAME, for tensors whose names are not recognised: query, key and value or qkv, and "
+      "output; each also with _bias; repeat the option for each")
+      ->allow_extra_args(false);
+  add("--stored", axes.stored,
+      "how matrices lie: out-in as nn.Linear has them, or in-out (default: as the layout has it, "
+      "out-in for named tensors)");
+  app.add_flag("--causal", axes.causal, "a token attends to none after it, whatever the model does")
+      ->group("Weights");
+  app.add_flag("--strict", axes.strict, "NaN and infinity in weights are errors, not warnings")
+      ->group("Weights");
+}
+
+}  // namespace
 
 void add_axes_options(CLI::App& app, Axes& axes) {
   const std::string numbers = "; lists and ranges such as 1,2,8 or 1-8+1 or 1-64*2";
@@ -43,6 +70,7 @@ void add_axes_options(CLI::App& app, Axes& axes) {
   app.add_flag("--qkv-bias", axes.qkv_bias, "add a bias to the query, key and value projections")
       ->group("Axes");
   app.add_flag("--no-out-proj", axes.no_out_proj, "leave the output projection out")->group("Axes");
+  add_weights_options(app, axes);
   add("--dropout", axes.dropout, "probability that an attention weight is dropped (default 0)");
   add("--model", axes.model, fmt::format("sizes of a model: {}", fmt::join(model_names(), ", ")));
   add("--preset", axes.preset,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
@@ -18,11 +19,16 @@ struct Axes {
   bool no_causal = false;
   bool qkv_bias = false;
   bool no_out_proj = false;
+  /// A file of weights, and what it does not say of its layer; see `find_user_weights`.
+  std::optional<std::string> weights, layer, stored;
+  std::vector<std::string> tensors;
+  bool causal = false;
+  bool strict = false;
 
   /// Whether any axis that sets a size was given.
   bool sizes_given() const {
     return heads || tokens || batch || d_model || head_dim || d_in || model || kv_heads || window ||
-           past || lengths;
+           past || lengths || weights;
   }
 };
 

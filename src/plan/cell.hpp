@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +30,13 @@ struct Cell {
   const std::string& runs() const { return chosen.empty() ? backend : chosen; }
 };
 
+struct UserWeights;
+
 /// All rivals of one shape. They are measured together.
 struct Group {
   Shape shape;
   std::vector<Cell> cells;
+  std::shared_ptr<const UserWeights> weights = nullptr;  ///< null: drawn ones
 };
 
 struct Plan {

@@ -7,6 +7,7 @@
 #include "machine/cores.hpp"
 #include "plan/auto_rival.hpp"
 #include "plan/choices.hpp"
+#include "plan/user_weights.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -60,6 +61,22 @@ void warn_of_threads(const std::vector<int>& threads, Plan& plan) {
   }
 }
 
+void describe_weights(const UserWeights& weights, Plan& plan) {
+  const weights::StoredLayer& layer = weights.layer;
+  const bool named = layer.layout == weights::kNamedLayout;
+  plan.notes.push_back(fmt::format(
+      "weights of {}, {}", weights.path.string(),
+      named ? "tensors as named"
+            : fmt::format("{}: layout {}",
+                          layer.layer.empty() ? "its only layer" : "layer " + layer.layer,
+                          layer.layout)));
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(plan.notes, layer.notes);
+  append(plan.warnings, weights.survey.warnings);
+}
+
 }  // namespace
 
 Plan expand(const Axes& axes, const ExpandOptions& options) {
@@ -80,8 +97,11 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   const std::vector<Cell> cells = rivals(formulations, chosen, threads, isa);
   const std::size_t most_shapes =
       options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(cells.size(), 1);
-  for (const Shape& shape : expand_shapes(axes, options.seed, most_shapes, plan.notes)) {
-    Group group{shape, cells};
+  const auto weights = find_user_weights(axes);
+  if (weights != nullptr) describe_weights(*weights, plan);
+  for (const Shape& shape :
+       expand_shapes(axes, weights.get(), options.seed, most_shapes, plan.notes)) {
+    Group group{shape, cells, weights};
     if (with_auto) add_auto(group, {formulations, threads, isa}, plan.warnings);
     for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
     plan.groups.push_back(std::move(group));

@@ -21,13 +21,14 @@ inline constexpr std::size_t kMaxCells = 100'000;
 inline constexpr std::size_t kMaxShapes = 10'000'000;
 
 /// @throws InvalidArgument for invalid numbers, names or combinations; Unavailable for a named
-///         backend or instruction set that is not available.
+///         backend or instruction set that is not available; as `find_user_weights`.
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
 /// Only the shapes of the axes, each once.
+/// @param weights of `find_user_weights`; may be null
 /// @param notes receives notes, such as what was repeated
 /// @throws InvalidArgument as `expand`, and for more than `most` shapes.
-std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size_t most,
-                                 std::vector<std::string>& notes);
+std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
+                                 std::size_t most, std::vector<std::string>& notes);
 
 }  // namespace headroom::plan

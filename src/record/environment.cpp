@@ -14,9 +14,10 @@
 #include "machine/meters/clock.hpp"
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
-#include "program/fingerprint.hpp"
+#include "plan/user_weights.hpp"
 #include "program/json_text.hpp"
 #include "program/process_setup.hpp"
+#include "program/program_fingerprint.hpp"
 
 namespace headroom::record {
 namespace {
@@ -117,6 +118,20 @@ ordered_json describe_environment(Isa isa) {
           {"libraries", {{"google_benchmark", machine::benchmark_library_version()}}},
           {"build", build_json()},
           {"conditions", conditions_json()}};
+}
+
+ordered_json describe_weights(const plan::Plan& plan) {
+  if (plan.groups.empty() || plan.groups.front().weights == nullptr) return nullptr;
+  const plan::UserWeights& weights = *plan.groups.front().weights;
+  std::int64_t bytes = 0;
+  for (const auto& matrix : weights.layer.matrices) bytes += matrix.tensor.tensor.bytes;
+  for (const auto& bias : weights.layer.biases) bytes += bias.tensor.tensor.bytes;
+  return {{"file", weights.path.string()},
+          {"layer", weights.layer.layer},
+          {"layout", weights.layer.layout},
+          {"bytes_read", bytes},
+          {"fingerprint", weights.survey.fingerprint},
+          {"input", "random"}};
 }
 
 }  // namespace headroom::record

@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "headroom/isa.hpp"
+#include "plan/cell.hpp"
 #include "record/peaks.hpp"
 
 namespace headroom::record {
 
 /// Everything except the peaks and the run's own settings.
 nlohmann::ordered_json describe_environment(Isa isa);
+
+/// The file of the weights, its layer and the fingerprint of the tensors that are read; null for
+/// drawn weights.
+nlohmann::ordered_json describe_weights(const plan::Plan& plan);
 
 /// Version of the source that this program was built from, such as `"1a2b3c4"`. If that is not a
 /// commit, the program's own fingerprint is appended: `"1a2b3c4-dirty+90ab12cd34ef5678"`.

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "program/fingerprint.hpp"
+#include "core/text/fingerprint.hpp"
 #include "program/json_differences.hpp"
 #include "program/json_text.hpp"
 
@@ -35,6 +35,7 @@ constexpr Field kCompared[] = {
     {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/budget_s", "budget"},
     {"/sweep/cache", "cache state"},
+    {"/sweep/weights/fingerprint", "fingerprint of the weights"},
 };
 
 constexpr Field kShard[] = {{"/sweep/identity/shard", "shard"}};
@@ -88,10 +89,14 @@ ordered_json to_json(const SweepIdentity& identity) {
       {"rotary", &axes.rotary},     {"threads", &axes.threads},
       {"backend", &axes.backend},   {"formulation", &axes.formulation},
       {"isa", &axes.isa},           {"dropout", &axes.dropout},
-      {"model", &axes.model},       {"preset", &axes.preset}};
+      {"model", &axes.model},       {"preset", &axes.preset},
+      {"weights", &axes.weights},   {"layer", &axes.layer},
+      {"stored", &axes.stored}};
   for (const auto& [name, text] : texts) {
     if (*text) given[name] = **text;
   }
+  if (!axes.tensors.empty()) given["tensor"] = axes.tensors;
+  if (axes.causal) given["causal"] = true;
   if (axes.no_causal) given["no-causal"] = true;
   if (axes.qkv_bias) given["qkv-bias"] = true;
   if (axes.no_out_proj) given["no-out-proj"] = true;

@@ -4,7 +4,8 @@
 #   repository and, with an anchor, to a heading. Nothing is fetched.
 # docs_test.sh commands <source> <work folder> <build folder> <programs...>
 #   Every command of README.md and docs/ ends with the exit code that it should. The commands of a
-#   page run in their order in one folder, which has build/ and the reports that the page names. A sweep gets
+#   page run in their order in one folder, which has build/ and what the page names of reports/ and
+#   tests/data/weights/. A sweep gets
 #   --dry-run. Comments above a block of code say otherwise:
 #     <!-- run -->                     run it unchanged
 #     <!-- run with: OPTIONS -->       run it with these options, which replace its own
@@ -141,7 +142,8 @@ run_command() {
     finding "$page:$line: '$run' ended with $code instead of ${allowed:-0}: $(tail -n 3 output)"
 }
 
-# published <page>: the reports that a page names, as copies, because commands write beside them.
+# published <page>: the reports and models that a page names, as copies, because commands write
+# beside them.
 published() {
   local folder
   while read -r folder; do
@@ -150,6 +152,10 @@ published() {
       cp -r "$source/$folder" reports/
     fi
   done < <(grep -oE 'reports/[a-z0-9-]+' "$source/$1" | sort -u)
+  if grep -q 'tests/data/weights' "$source/$1"; then
+    mkdir -p tests/data
+    cp -r "$source/tests/data/weights" tests/data/
+  fi
 }
 
 check_commands() {

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Axes axes = axes_of(lines);
   answered([&] {
     std::vector<std::string> notes;
-    if (headroom::plan::expand_shapes(axes, 1, kMostShapes, notes).size() > kMostShapes)
+    if (headroom::plan::expand_shapes(axes, nullptr, 1, kMostShapes, notes).size() > kMostShapes)
       std::abort();
     headroom::plan::expand(axes, {});
   });

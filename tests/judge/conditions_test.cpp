@@ -5,9 +5,10 @@
 
 #include <cstdlib>
 
+#include "core/text/fingerprint.hpp"
 #include "judge/cautions.hpp"
 #include "machine/meters/timing.hpp"
-#include "program/fingerprint.hpp"
+#include "program/program_fingerprint.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::judge {

@@ -14,14 +14,14 @@ configure "$work/find_package" "$work/find_package/build" -DCMAKE_PREFIX_PATH="$
 "$CMAKE" --build "$work/find_package/build"
 "$work/find_package/build/app"
 
-# What a page says that a program prints, it prints.
+# What a page says that a program prints, it prints, in a clone as everything else.
 programs=$(readme_programs "$source")
 [[ -n "$programs" ]] || fail "no page shows what a program prints"
 while read -r name; do
   readme_project "$source" find_package.cmake "$work/$name" "$name.cpp"
   configure "$work/$name" "$work/$name/build" -DCMAKE_PREFIX_PATH="$prefix"
   "$CMAKE" --build "$work/$name/build"
-  "$work/$name/build/app" >"$work/$name/printed"
+  (cd "$source" && "$work/$name/build/app") >"$work/$name/printed"
   diff <(readme_example "$source" "$name.txt") "$work/$name/printed" ||
     fail "$name.cpp prints something else than its page says"
 done <<<"$programs"

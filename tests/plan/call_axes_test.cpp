@@ -26,7 +26,7 @@ Axes small() {
 
 std::vector<Shape> shapes_of(const Axes& axes) {
   std::vector<std::string> notes;
-  return expand_shapes(axes, 1, kMaxShapes, notes);
+  return expand_shapes(axes, nullptr, 1, kMaxShapes, notes);
 }
 
 std::string error_of(const Axes& axes) {

@@ -122,7 +122,9 @@ VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
     check.status = record::Status::skipped;
     return check;
   }
-  if (!problem) problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops);
+  if (!problem) {
+    problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops, each.weights.get());
+  }
   check.data = problem->data;
   return check_cell(*problem, cell, check);
 }
@@ -144,7 +146,9 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const plan::Plan plan = plan::expand(axes, options);
   std::vector<VerifyCase> cases;
   if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
-    for (const plan::Group& group : plan.groups) cases.push_back({group.shape, Data::standard});
+    for (const plan::Group& group : plan.groups) {
+      cases.push_back({group.shape, Data::standard, group.weights});
+    }
     return cases;
   }
   const Shape& asked = plan.groups.front().shape;

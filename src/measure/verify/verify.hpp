@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace headroom::measure {
 struct VerifyCase {
   Shape shape;
   reference::Data data = reference::Data::standard;
+  std::shared_ptr<const plan::UserWeights> weights = nullptr;  ///< null: drawn ones
 };
 
 struct VerifyCounts {

@@ -10,6 +10,7 @@
 #include "plan/expand.hpp"
 #include "plan/shapes/models.hpp"
 #include "plan/shapes/shape_set.hpp"
+#include "plan/user_weights.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::plan {
@@ -207,10 +208,27 @@ void for_each_call(const CallAxes& axes, const ShapeSeed& seed, Shape shape, Tak
   }
 }
 
+// The layer is the file's, the calls are those of the axes.
+std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint64_t seed,
+                                std::size_t most, std::vector<std::string>& notes) {
+  const CallAxes call = read_call(without_layer_axes(axes, layer, notes), notes);
+  ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, kDefaultTokens};
+  start.kv_heads = layer.kv_heads;
+  start.window = layer.window;
+  Shape shape = layer;
+  if (axes.no_out_proj) shape.d_proj = 0;
+  shape.dropout = parse_dropout(axes);
+  shape.dropout_seed = seed;
+  ShapeSet set(most);
+  for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
+  return set.shapes();
+}
+
 }  // namespace
 
-std::vector<Shape> expand_shapes(const Axes& axes, std::uint64_t seed, std::size_t most,
-                                 std::vector<std::string>& notes) {
+std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
+                                 std::size_t most, std::vector<std::string>& notes) {
+  if (weights != nullptr) return expand_calls(axes, weights->layer.shape, seed, most, notes);
   const CallAxes call = read_call(axes, notes);
   const WidthAxes widths = read_widths(axes, notes);
   const double dropout = parse_dropout(axes);

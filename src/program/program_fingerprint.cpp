@@ -1,12 +1,9 @@
-#include "program/fingerprint.hpp"
+#include "program/program_fingerprint.hpp"
 
-#include <fmt/format.h>
-
+#include "core/text/fingerprint.hpp"
 #include "machine/text_file.hpp"
 
 namespace headroom {
-
-std::string Fingerprint::text() const { return fmt::format("{:016x}", hash_); }
 
 std::string fingerprint_of_program() {
   const auto program = machine::read_text("/proc/self/exe");

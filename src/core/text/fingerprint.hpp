@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "headroom/export.h"
+
 namespace headroom {
 
 /// 64-bit FNV-1a: it needs to distinguish inputs, not to resist attacks.
@@ -14,13 +16,10 @@ class Fingerprint {
     for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211U;
   }
   /// Sixteen hexadecimal digits.
-  std::string text() const;
+  HEADROOM_API std::string text() const;
 
  private:
   std::uint64_t hash_ = 14695981039346656037U;
 };
-
-/// Fingerprint of this program's executable file; `"unknown"` if that cannot be read.
-std::string fingerprint_of_program();
 
 }  // namespace headroom

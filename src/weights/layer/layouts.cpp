@@ -1,0 +1,149 @@
+#include "weights/layer/layouts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace headroom::weights {
+namespace {
+
+using Pairs = Rotary::Pairs;
+
+constexpr Layout kLayouts[] = {
+    {"gpt2", "c_attn and c_proj of GPT-2, stored in x out", "", "", "", "c_attn.weight",
+     "c_proj.weight", Stored::in_out, Biases::required, Mask::causal},
+    {"llama", "q_proj, k_proj, v_proj and o_proj of Llama, Mistral, Qwen and many others",
+     "q_proj.weight", "k_proj.weight", "v_proj.weight", "", "o_proj.weight", Stored::out_in,
+     Biases::optional, Mask::causal, Pairs::halves},
+    {"bart", "q_proj, k_proj, v_proj and out_proj of BART, OPT, CLIP and Whisper", "q_proj.weight",
+     "k_proj.weight", "v_proj.weight", "", "out_proj.weight", Stored::out_in, Biases::optional,
+     Mask::of_decoders},
+    {"phi3", "qkv_proj and o_proj of Phi-3", "", "", "", "qkv_proj.weight", "o_proj.weight",
+     Stored::out_in, Biases::optional, Mask::causal, Pairs::halves},
+    {"bert", "self.query, self.key, self.value and output.dense of BERT and RoBERTa",
+     "self.query.weight", "self.key.weight", "self.value.weight", "", "output.dense.weight",
+     Stored::out_in, Biases::required},
+    {"vit", "attention.query, attention.key, attention.value and output.dense of ViT",
+     "attention.query.weight", "attention.key.weight", "attention.value.weight", "",
+     "output.dense.weight"},
+    {"distilbert", "q_lin, k_lin, v_lin and out_lin of DistilBERT", "q_lin.weight", "k_lin.weight",
+     "v_lin.weight", "", "out_lin.weight", Stored::out_in, Biases::required},
+    {"torch", "in_proj_weight and out_proj of torch.nn.MultiheadAttention", "", "", "",
+     "in_proj_weight", "out_proj.weight"},
+    {"meta-llama", "wq, wk, wv and wo of Meta's own Llama files", "wq.weight", "wk.weight",
+     "wv.weight", "", "wo.weight", Stored::out_in, Biases::optional, Mask::causal,
+     Pairs::neighbours},
+};
+
+constexpr std::string_view kForeign[] = {"q_norm.weight",
+                                         "k_norm.weight",
+                                         "q_layernorm.weight",
+                                         "k_layernorm.weight",
+                                         "query_norm.weight",
+                                         "key_norm.weight",
+                                         "sinks",
+                                         "bias_k",
+                                         "bias_v",
+                                         "relative_attention_bias.weight",
+                                         "self.distance_embedding.weight",
+                                         "self.query_global.weight"};
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
+// The numbers among the words between dots, and the words.
+struct Place {
+  std::vector<std::pair<std::int64_t, std::string>> words;
+
+  explicit Place(std::string_view prefix) {
+    for (std::size_t start = 0; start < prefix.size();) {
+      const std::size_t dot = std::min(prefix.find('.', start), prefix.size());
+      const std::string_view word = prefix.substr(start, dot - start);
+      std::int64_t number = -1;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+      const bool whole = error == std::errc() && end == word.data() + word.size() && number >= 0;
+      words.emplace_back(whole ? number : -1, std::string(word));
+      start = dot + 1;
+    }
+  }
+
+  std::optional<std::int64_t> number() const {
+    const auto last = std::find_if(words.rbegin(), words.rend(),
+                                   [](const auto& word) { return word.first >= 0; });
+    return last == words.rend() ? std::nullopt : std::optional(last->first);
+  }
+};
+
+FoundLayer layer_at(const Layout& layout, std::string prefix,
+                    const std::vector<std::string>& names) {
+  FoundLayer layer{&layout, std::move(prefix), std::nullopt, {}};
+  for (const std::string_view word :
+       {layout.query, layout.key, layout.value, layout.qkv, layout.output}) {
+    const std::string name = layer.prefix + std::string(word);
+    if (!word.empty() && !has(names, name)) layer.missing.push_back(name);
+  }
+  return layer;
+}
+
+}  // namespace
+
+std::string FoundLayer::name() const {
+  return prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1);
+}
+
+std::vector<FoundLayer> find_layers(const std::vector<std::string>& names) {
+  std::map<std::string, FoundLayer> found;
+  for (const std::string& name : names) {
+    for (const Layout& layout : kLayouts) {
+      if (!name.ends_with(layout.first())) continue;
+      std::string prefix = name.substr(0, name.size() - layout.first().size());
+      if (!prefix.empty() && !prefix.ends_with('.')) continue;
+      FoundLayer layer = layer_at(layout, prefix, names);
+      const auto [place, fresh] = found.try_emplace(std::move(prefix), layer);
+      if (!fresh && layer.missing.size() < place->second.missing.size()) {
+        place->second = std::move(layer);
+      }
+    }
+  }
+  std::vector<std::pair<Place, FoundLayer>> order;
+  for (auto& [prefix, layer] : found) {
+    Place place(prefix);
+    layer.number = place.number();
+    order.emplace_back(std::move(place), std::move(layer));
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.first.words < b.first.words; });
+  std::vector<FoundLayer> layers;
+  for (auto& [_, layer] : order) layers.push_back(std::move(layer));
+  return layers;
+}
+
+std::vector<std::string> foreign_tensors(const FoundLayer& layer,
+                                         const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string_view word : kForeign) {
+    const std::string name = layer.prefix + std::string(word);
+    if (has(names, name)) found.push_back(name);
+  }
+  return found;
+}
+
+std::string bias_of(std::string_view weight) {
+  constexpr std::string_view kWeight = "weight";
+  return std::string(weight.substr(0, weight.size() - kWeight.size())) + "bias";
+}
+
+std::string layout_words() {
+  std::string text;
+  for (const Layout& layout : kLayouts) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", layout.name, layout.meaning);
+  }
+  return text;
+}
+
+}  // namespace headroom::weights

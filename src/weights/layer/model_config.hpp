@@ -1,0 +1,33 @@
+// `config.json`, which models for `transformers` have beside their weights.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headroom/shape.hpp"
+
+namespace headroom::weights {
+
+/// What it says of an attention layer.
+struct ModelConfig {
+  std::filesystem::path path;
+  std::string family;  ///< `model_type`; may be empty
+  std::optional<std::int64_t> heads, kv_heads, head_dim, window;
+  std::optional<bool> causal;  ///< for a family that is known
+  bool turns = false;          ///< the family has rotary positions
+  double rotary_base = 10000;
+  double rotary_scale = 1;
+  /// What the model does in its attention that a plain layer does not, each as `field is value`.
+  std::vector<std::string> foreign;
+};
+
+/// @param layer its number, for models whose layers differ
+/// @return nothing if the folder has no such file
+/// @throws FileError if it is no JSON object, or one of the fields is no such number.
+std::optional<ModelConfig> read_config(const std::filesystem::path& folder,
+                                       std::optional<std::int64_t> layer);
+
+}  // namespace headroom::weights

@@ -1,0 +1,171 @@
+#include "weights/layer/stored_layer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "headroom/error.hpp"
+#include "weights/layer/layer_shape_rules.hpp"
+#include "weights/layer/model_config.hpp"
+#include "weights/layer/naming.hpp"
+
+namespace headroom::weights {
+namespace {
+
+StoredTensor find_values(TensorSet& set, const std::string& name, std::size_t dims) {
+  if (!set.has(name)) fail_missing(set, name);
+  StoredTensor tensor = set.find(name);
+  if (!tensor.tensor.type) {
+    tensor.fail(
+        fmt::format("its values are {}; allowed are F32, F16, BF16 and F64", tensor.tensor.dtype),
+        "name another tensor, or convert it");
+  }
+  if (tensor.tensor.dims.size() != dims || count_of(tensor.tensor.dims) == 0) {
+    tensor.fail(fmt::format("its shape is {}", shown_dims(tensor.tensor.dims)),
+                dims == 2 ? "a matrix is expected" : "a bias, a list of numbers, is expected");
+  }
+  return tensor;
+}
+
+StoredMatrix find_matrix(TensorSet& set, const std::string& name, Stored stored) {
+  StoredMatrix matrix{find_values(set, name, 2), stored, 0, 0, {}};
+  const std::vector<std::int64_t>& dims = matrix.tensor.tensor.dims;
+  const bool rows_are_outputs = stored == Stored::out_in;
+  matrix.outputs = dims[rows_are_outputs ? 0 : 1];
+  matrix.inputs = dims[rows_are_outputs ? 1 : 0];
+  return matrix;
+}
+
+[[noreturn]] void fail_shape(const StoredMatrix& matrix, const std::string& allowed) {
+  matrix.tensor.fail(
+      fmt::format("its shape {} means {} inputs and {} outputs; {}",
+                  shown_dims(matrix.tensor.tensor.dims), matrix.inputs, matrix.outputs, allowed),
+      "if it is stored the other way, give --stored");
+}
+
+// Puts the stored matrices and biases together, once the shape is known.
+class Assembly {
+ public:
+  Assembly(TensorSet& set, const Naming& naming) : set_(set), names_(naming.names) {
+    for (const std::string* name : {&names_.query, &names_.key, &names_.value, &names_.qkv}) {
+      if (!name->empty()) inputs_.push_back(find_matrix(set, *name, naming.stored));
+    }
+    if (!names_.output.empty()) output_ = find_matrix(set, names_.output, naming.stored);
+    check();
+  }
+
+  Widths widths() const {
+    Widths widths;
+    widths.d_in = inputs_.front().inputs;
+    for (const StoredMatrix& matrix : inputs_) widths.qkv_width += matrix.outputs;
+    widths.heads_width = fused() ? (output_ ? output_->inputs : 0) : inputs_.front().outputs;
+    widths.d_proj = output_ ? output_->outputs : 0;
+    return widths;
+  }
+
+  void finish(StoredLayer& layer) {
+    Shape& shape = layer.shape;
+    const MatrixPart query{&SplitWeights::query, 0, shape.d_out};
+    const MatrixPart key{&SplitWeights::key, fused() ? shape.d_out : 0, shape.kv_width()};
+    const MatrixPart value{&SplitWeights::value, fused() ? shape.d_out + shape.kv_width() : 0,
+                           shape.kv_width()};
+    if (fused()) {
+      inputs_[0].parts = {query, key, value};
+    } else {
+      inputs_[0].parts = {query};
+      inputs_[1].parts = {key};
+      inputs_[2].parts = {value};
+    }
+    if (output_) output_->parts = {{&SplitWeights::output, 0, shape.d_proj}};
+    layer.matrices = std::move(inputs_);
+    if (output_) layer.matrices.push_back(std::move(*output_));
+    add_biases(layer);
+  }
+
+ private:
+  bool fused() const { return inputs_.size() == 1; }
+
+  void check() const {
+    const StoredMatrix& first = inputs_.front();
+    for (const StoredMatrix& matrix : inputs_) {
+      if (matrix.inputs != first.inputs) {
+        fail_shape(matrix, fmt::format("'{}' has {} inputs", shown_name(first.tensor.tensor.name),
+                                       first.inputs));
+      }
+    }
+    if (!fused() && inputs_[1].outputs != inputs_[2].outputs) {
+      fail_shape(inputs_[2], fmt::format("the key has {} outputs", inputs_[1].outputs));
+    }
+    if (output_ && !fused() && output_->inputs != first.outputs) {
+      fail_shape(*output_, fmt::format("the query has {} outputs", first.outputs));
+    }
+    if (fused() && output_ && first.outputs <= output_->inputs) {
+      fail_shape(first, fmt::format("the output projection has {} inputs, which are to be the "
+                                    "query's outputs alone",
+                                    output_->inputs));
+    }
+  }
+
+  void add_bias(StoredLayer& layer, const std::string& name, std::vector<BiasPart> parts) {
+    if (name.empty()) return;
+    StoredBias bias{find_values(set_, name, 1), std::move(parts)};
+    const std::int64_t wanted = bias.parts.back().first + bias.parts.back().count;
+    if (bias.tensor.tensor.dims[0] != wanted) {
+      bias.tensor.fail(fmt::format("it has {} values", bias.tensor.tensor.dims[0]),
+                       fmt::format("its matrix needs {}", wanted));
+    }
+    layer.biases.push_back(std::move(bias));
+  }
+
+  void add_biases(StoredLayer& layer) {
+    Shape& shape = layer.shape;
+    const std::int64_t d_out = shape.d_out, kv_width = shape.kv_width();
+    add_bias(layer, names_.query_bias, {{&SplitWeights::query_bias, 0, d_out}});
+    add_bias(layer, names_.key_bias, {{&SplitWeights::key_bias, 0, kv_width}});
+    add_bias(layer, names_.value_bias, {{&SplitWeights::value_bias, 0, kv_width}});
+    add_bias(layer, names_.qkv_bias,
+             {{&SplitWeights::query_bias, 0, d_out},
+              {&SplitWeights::key_bias, d_out, kv_width},
+              {&SplitWeights::value_bias, d_out + kv_width, kv_width}});
+    shape.qkv_bias = !layer.biases.empty();
+    add_bias(layer, names_.output_bias, {{&SplitWeights::output_bias, 0, shape.d_proj}});
+  }
+
+  TensorSet& set_;
+  const LayerNames& names_;
+  std::vector<StoredMatrix> inputs_;  // query, key and value, or all of them in one
+  std::optional<StoredMatrix> output_;
+};
+
+void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
+                    std::vector<std::string>& notes) {
+  if (!config || config->foreign.empty()) return;
+  const std::string what =
+      fmt::format("{}: {}", config->path.string(), fmt::join(config->foreign, ", "));
+  if (recognised) {
+    throw Unsupported(what +
+                      ", which headroom does not compute; to run the layer without, name "
+                      "its tensors with --tensor");
+  }
+  notes.push_back(what + ", which is left out");
+}
+
+}  // namespace
+
+StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
+  const Naming naming = name_tensors(set, options);
+  const FoundLayer* found = naming.found ? &*naming.found : nullptr;
+  const auto number = found != nullptr ? found->number : std::nullopt;
+  const std::optional<ModelConfig> config = read_config(set.folder(), number);
+  StoredLayer layer;
+  layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
+  layer.layer = found != nullptr ? found->name() : "";
+  note_or_refuse(config, found != nullptr, layer.notes);
+  Assembly assembly(set, naming);
+  layer.shape = shape_of_layer(assembly.widths(), options, config, found, layer.notes);
+  assembly.finish(layer);
+  return layer;
+}
+
+}  // namespace headroom::weights

@@ -1,0 +1,57 @@
+// One attention layer in its files: which tensors, how they lie, and the shape that they give.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headroom/export.h"
+#include "headroom/load_weights.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/weights.hpp"
+#include "weights/tensor_set.hpp"
+
+namespace headroom::weights {
+
+/// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer.
+struct MatrixPart {
+  Matrix SplitWeights::*into;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+struct StoredMatrix {
+  StoredTensor tensor;
+  Stored stored = Stored::out_in;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::vector<MatrixPart> parts;
+};
+
+struct BiasPart {
+  std::vector<float> SplitWeights::*into;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+struct StoredBias {
+  StoredTensor tensor;
+  std::vector<BiasPart> parts;
+};
+
+/// The layout of tensors that the user has named.
+inline constexpr const char* kNamedLayout = "named";
+
+/// Nothing of its values is read yet.
+struct StoredLayer {
+  Shape shape;
+  std::string layout, layer;       ///< as in `LayerWeights`
+  std::vector<std::string> notes;  ///< likewise
+  std::vector<StoredMatrix> matrices;
+  std::vector<StoredBias> biases;
+};
+
+/// @throws as `load_weights`, but for what the values say.
+HEADROOM_API StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options);
+
+}  // namespace headroom::weights

