@@ -6,27 +6,36 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Keeps the scores of row `r` for NV vectors of keys from `k` on; what it must not see becomes
-/// -inf.
+/// Whether all rows see NV vectors of keys from `k` on.
+template <int NV>
+HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
+  return k >= block.common_begin && k + NV * kLanes <= block.common_end;
+}
+
+/// Keeps the scores of row `r` for NV vectors of keys from `k` on, which it sees.
 template <int MR, int NV>
-HEADROOM_INLINE void keep_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 std::int64_t k, int r, const Vec (&found)[NV], float* scores,
+HEADROOM_INLINE void keep_scores(std::int64_t k, int r, const Vec (&found)[NV], float* scores,
                                  Vec& row_max) {
-  const bool masked = k + NV * kLanes > block.common_end || k < block.common_begin;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
-    float* to = scores + score_at<MR>(k + v * kLanes, r);
-    store(to, found[v]);
-    if (masked) [[unlikely]] {
-      const KeyRange seen = seen_keys(task, tile.row + r);
-      const std::int64_t lane = block.begin + k + v * kLanes;
-      const Vec score = only_between(found[v], seen.begin - lane, seen.end - lane);
-      store(to, score);
-      row_max = max_or_second(row_max, score);
-    } else {
-      row_max = max_or_second(row_max, found[v]);
-    }
+    store(scores + score_at<MR>(k + v * kLanes, r), found[v]);
+    row_max = max_or_second(row_max, found[v]);
   }
+}
+
+/// The same where some row does not see all; what it must not see becomes -inf.
+template <int MR, int NV>
+HEADROOM_INLINE void mask_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                 std::int64_t k, int r, const Vec (&found)[NV], float* scores,
+                                 Vec& row_max) {
+  const KeyRange seen = seen_keys(task, tile.row + r);
+  Vec kept[NV];
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) {
+    const std::int64_t lane = block.begin + k + v * kLanes;
+    kept[v] = only_between(found[v], seen.begin - lane, seen.end - lane);
+  }
+  keep_scores<MR, NV>(k, r, kept, scores, row_max);
 }
 
 /// Scores of the tile against NV vectors of keys from `k` on.
@@ -41,9 +50,14 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
   }
   accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
                                    0, task.head_dim, kPanel);
+  if (all_seen<NV>(block, k)) [[likely]] {
+#pragma GCC unroll 16
+    for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(k, r, acc.v[r], scores, row_max[r]);
+    return;
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-    keep_scores<MR, NV>(task, tile, block, k, r, acc.v[r], scores, row_max[r]);
+    mask_scores<MR, NV>(task, tile, block, k, r, acc.v[r], scores, row_max[r]);
   }
 }
 
@@ -78,7 +92,11 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
     Vec found[kWide];
 #pragma GCC unroll 16
     for (int v = 0; v < kWide; ++v) found[v] = load(sums + (r * kWide + v) * kLanes);
-    keep_scores<MR, kWide>(task, tile, block, k, r, found, scores, row_max[r]);
+    if (all_seen<kWide>(block, k)) [[likely]] {
+      keep_scores<MR, kWide>(k, r, found, scores, row_max[r]);
+    } else {
+      mask_scores<MR, kWide>(task, tile, block, k, r, found, scores, row_max[r]);
+    }
   }
 }
 
