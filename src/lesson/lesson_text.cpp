@@ -115,10 +115,10 @@ std::string place_text(const Value& value, std::int64_t table) {
     const std::int64_t index = table % value.axes[axis].size;
     table /= value.axes[axis].size;
     const std::string& name = value.axes[axis].name;
-    std::string part = name == "H"   ? fmt::format("head {}", index + 1)
-                       : name == "B" ? fmt::format("sequence {}", index + 1)
-                                     : label_of(value.axes[axis], index);
-    text = text.empty() ? part : part + ", " + text;
+    const std::string part = name == "H"   ? fmt::format("head {}", index + 1)
+                             : name == "B" ? fmt::format("sequence {}", index + 1)
+                                           : label_of(value.axes[axis], index);
+    text.insert(0, text.empty() ? part : part + ", ");
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "lesson/subject.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -22,6 +24,9 @@ const std::vector<float> kCounting{1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 1, 1, 1, 
 
 Subject first_sentence(const Subject& subject) {
   Subject first = subject;
+  if (subject.batch > 1) {
+    first.source += fmt::format(", the first of {} sequences", subject.batch);
+  }
   first.batch = 1;
   first.x.rows = subject.tokens();
   first.x.values.resize(static_cast<std::size_t>(first.x.rows * first.x.cols));

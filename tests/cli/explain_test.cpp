@@ -34,7 +34,7 @@ TEST_F(CliExplain, PrintsTheWellKnownRows) {
           "(B, T, d_in) = (2, 6, 3)", "(B, T, d_out) = (2, 6, 4)"});
   expect("$headroom explain split", 0,
          {"\nYour 0.3190 0.4858\n", "\nstep 0.2575 0.4028\n", "(B, H, T, T) = (2, 2, 6, 6)", "-inf",
-          "wrapper  split"});
+          "products with 96 heads"});
 }
 
 TEST_F(CliExplain, JsonHasEveryNumber) {

@@ -22,7 +22,7 @@ inline constexpr Text kSumNormalised{
 inline constexpr Text kNaiveSoftmax{
     "Softmax as it is written",
     "exp(s) over the sum of all exp(s) is positive for any score. But exp overflows a float above "
-    "88: the same scores a hundred times as large give inf / inf, which is NaN."};
+    "88, and inf / inf is NaN. Below are the same scores a hundred times as large."};
 inline constexpr Text kStableSoftmax{
     "Softmax that does not overflow",
     "Subtracting the largest score first changes nothing, because the factor cancels, and the "
@@ -97,8 +97,8 @@ inline constexpr Text kStreamDropout{
 
 inline constexpr Text kBatch{
     "A batch",
-    "Sentences of a batch are computed together and do not see each other. Here the batch is the "
-    "same sentence twice, so its results are the same twice."};
+    "Sentences of a batch are computed together and do not see each other. The textbook's batch is "
+    "the same sentence twice, so its results are the same twice."};
 inline constexpr Text kHeadWeights{
     "Weights, head by head",
     "Each head is a causal layer of its own with three small matrices, drawn one head after the "
