@@ -11,6 +11,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/meters/timing.hpp"
+#include "measure/cell_layer.hpp"
 #include "measure/check.hpp"
 #include "statistics/intervals.hpp"
 
@@ -43,7 +44,7 @@ std::vector<Sample> measured_shapes() {
 // Both layers of one backend, and their samples.
 struct Pair {
   std::string backend;
-  std::unique_ptr<Attention> wrapper, split;
+  std::unique_ptr<measure::CellLayer> wrapper, split;
   std::vector<double> wrapper_seconds, split_seconds;
 };
 
@@ -53,14 +54,14 @@ struct Contest {
   std::vector<Pair> pairs;
 };
 
-std::unique_ptr<Attention> checked_layer(Contest& contest, const std::string& backend,
-                                         Formulation formulation) {
+std::unique_ptr<measure::CellLayer> checked_layer(Contest& contest, const std::string& backend,
+                                                  Formulation formulation) {
   AttentionOptions options;
   options.backend = backend;
   options.formulation = formulation;
   options.threads = 1;
   const measure::Problem& problem = contest.problem;
-  auto layer = std::make_unique<Attention>(problem.shape, problem.weights, options);
+  auto layer = std::make_unique<measure::CellLayer>(problem, options);
   const reference::Comparison found =
       measure::run_and_compare(*layer, problem, contest.x.view(), contest.y.view()).comparison;
   if (found.passed) return layer;
@@ -87,11 +88,11 @@ void make_layers(Contest& contest) {
 void take_samples(Contest& contest, const std::function<bool()>& stopped) {
   std::vector<machine::TimedTask> tasks;
   std::vector<std::vector<double>*> into;
-  const auto add = [&](Attention& layer, std::vector<double>& seconds) {
+  const auto add = [&](measure::CellLayer& layer, std::vector<double>& seconds) {
     machine::TimedTask task;
     // Samples come back by name, so each has its own.
-    task.name =
-        fmt::format("{}/{}", to_string(*layer.options().formulation), layer.options().backend);
+    task.name = fmt::format("{}/{}", to_string(*layer.attention().options().formulation),
+                            layer.attention().options().backend);
     task.run = [&contest, &layer] { layer.forward(contest.x.view(), contest.y.view()); };
     task.repetitions = kSamples;
     task.min_time = kSampleSeconds;
