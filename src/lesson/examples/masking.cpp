@@ -73,7 +73,7 @@ Value add_mask_after(Lesson& lesson, const Value& weights) {
   return renormalised;
 }
 
-Lesson started(const Subject& subject, std::string title, std::string about) {
+Lesson started(const Subject& subject, std::string title, const std::string& about) {
   Lesson lesson;
   lesson.title = std::move(title);
   lesson.about = subject.source + "; " + about;

@@ -44,6 +44,7 @@ std::vector<double> divided_by_sum(std::vector<double> values) {
 // In float, as a program would have it.
 std::vector<double> naive_softmax(const std::vector<double>& scores) {
   std::vector<double> exponentials;
+  exponentials.reserve(scores.size());
   for (const double score : scores) {
     exponentials.push_back(static_cast<double>(std::exp(static_cast<float>(score))));
   }

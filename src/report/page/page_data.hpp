@@ -11,7 +11,8 @@ namespace headroom::report {
 /// line per cell), `order` (places of the cells in the order of the axes), `shapes` (the name of
 /// each cell's shape), `findings` (one per cell: its comparisons as
 /// `[ratio, low, high, verdict]`, flops per byte, share of its limit, cores where they
-/// were fewer than its threads), `peers` (the names of other libraries), `noise_floor` and `margin`.
+/// were fewer than its threads), `peers` (the names of other libraries), `noise_floor` and
+/// `margin`.
 std::string page_data(const Findings& findings);
 
 }  // namespace headroom::report
