@@ -12,6 +12,8 @@
 #include "lesson/lesson_page.hpp"
 #include "lesson/lesson_text.hpp"
 #include "lesson/own_input.hpp"
+#include "plan/axes.hpp"
+#include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -25,14 +27,27 @@ namespace {
 constexpr const char* kExampleOfInput = "split";
 
 struct ExplainOptions {
+  plan::Axes axes;  // of these, what says which weights
   std::optional<std::string> example, input, heads, seed, page;
   bool json = false;
 };
 
+std::optional<lesson::TrainedLayer> trained_layer(const ExplainOptions& options) {
+  plan::Axes axes = options.axes;
+  axes.heads = options.heads;
+  const std::shared_ptr<const plan::UserWeights> user = plan::find_user_weights(axes);
+  if (user == nullptr) return {};
+  for (const std::string& note : user->layer.notes) complain("note", note);
+  for (const std::string& warning : user->survey.warnings) complain("warning", warning);
+  return lesson::TrainedLayer{user->layer.shape, plan::load_user_weights(*user, user->layer.shape),
+                              fmt::format("{}, layer {}", user->path.string(), user->layer.layer)};
+}
+
 lesson::Choices choices_of(const ExplainOptions& options) {
   constexpr std::int64_t kMostSeed = 0xFFFFFFFF;
   lesson::Choices choices;
-  if (options.heads) choices.heads = parse_number("--heads", *options.heads);
+  choices.layer = trained_layer(options);
+  if (options.heads && !choices.layer) choices.heads = parse_number("--heads", *options.heads);
   if (options.seed) {
     const std::int64_t seed = parse_number("--seed", *options.seed, 0);
     if (seed > kMostSeed) {
@@ -67,11 +82,11 @@ bool write_page(const std::string& path, const lesson::Lesson& lesson) {
 }
 
 int run(const ExplainOptions& options) {
-  const bool chosen = options.example || options.input;
+  const bool chosen = options.example || options.input || options.axes.weights;
   if (!chosen) {
     if (!options.heads && !options.seed && !options.page) return list_examples(options);
     throw InvalidArgument(
-        "explain: name an example, such as split, or --input FILE; without "
+        "explain: name an example, such as split, or --input FILE, or --weights FILE; without "
         "options it lists the examples");
   }
   const lesson::Lesson lesson =
@@ -94,15 +109,18 @@ Command add_explain(CLI::App& app) {
       "explain", "walk through attention step by step, with every shape and value");
   const auto options = std::make_shared<ExplainOptions>();
   command->add_option("EXAMPLE", options->example,
-                      "an example (default: list them, or split with --input)");
+                      "an example (default: list them, or split with --input or --weights)");
   command->add_option(
       "--input", options->input,
       "your own numbers: a text table, on each line a word and its numbers, or a .npy file");
-  command->add_option("--heads", options->heads, "number of heads; divides the width");
+  command->add_option(
+      "--heads", options->heads,
+      "number of heads; divides the width. With --weights, where config.json does not say it");
   command->add_option("--seed", options->seed, "seed of the weights (default: the textbook's)");
   command->add_option("--page", options->page,
                       "file for the lesson as one page; times wrapper and split for it");
   command->add_flag("--json", options->json, "print JSON, with every number");
+  plan::add_weights_options(*command, options->axes);
   return {command, [options] { return run(*options); }};
 }
 

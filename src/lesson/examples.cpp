@@ -31,7 +31,7 @@ const std::vector<Listed>& ladder() {
         true},
        dream_lesson},
       {{"split", "weight splits: one wide product, its columns divided into heads", true, true,
-        true},
+        true, true},
        split},
       {{"heads-by-hand", "two heads from given numbers; corrects rows that mix tokens"},
        heads_by_hand},
@@ -124,6 +124,7 @@ Lesson make_lesson(std::string_view name, const Choices& choices) {
     require(!choices.own || example.any_input, "--input", example, &Example::any_input);
     require(!choices.heads || example.any_heads, "--heads", example, &Example::any_heads);
     require(!choices.seed || example.drawn, "--seed", example, &Example::drawn);
+    require(!choices.layer || example.any_layer, "--weights", example, &Example::any_layer);
     if (choices.heads) {
       check_heads(example, choices);
       check_pairs(choices);

@@ -13,8 +13,8 @@ Value unrolled_heads(const LayerTrace& trace, Value value) {
   return unrolled(std::move(value), 2, trace.heads_axis(), trace.head_dim_axis());
 }
 
-Value grouped_heads(const LayerTrace& trace, Value value) {
-  return swapped(unrolled_heads(trace, std::move(value)), 1);
+Value unrolled_key_heads(const LayerTrace& trace, Value value) {
+  return unrolled(std::move(value), 2, trace.key_heads_axis(), trace.head_dim_axis());
 }
 
 std::string product_text(const Shape& shape, std::int64_t cols) {
@@ -59,14 +59,15 @@ void add_attention(Lesson& lesson, const LayerTrace& trace, const Names& squeeze
 }
 
 void add_split_projections(Lesson& lesson, const LayerTrace& trace) {
+  const bool turned = trace.shape().rotary.pairs != Rotary::Pairs::none;
+  lesson.steps.push_back(make_step(turned ? texts::kProjectAndTurn : texts::kProject,
+                                   {on_path(trace.query()), trace.key(), trace.value()}));
+  const Value query = unrolled_heads(trace, trace.query());
+  const Value key = unrolled_key_heads(trace, trace.key());
+  const Value value = unrolled_key_heads(trace, trace.value());
+  lesson.steps.push_back(make_step(texts::kUnroll, {on_path(query), key, value}));
   lesson.steps.push_back(
-      make_step(texts::kProject, {on_path(trace.query()), trace.key(), trace.value()}));
-  lesson.steps.push_back(make_step(
-      texts::kUnroll, {on_path(unrolled_heads(trace, trace.query())),
-                       unrolled_heads(trace, trace.key()), unrolled_heads(trace, trace.value())}));
-  lesson.steps.push_back(make_step(
-      texts::kGroup, {on_path(grouped_heads(trace, trace.query())),
-                      grouped_heads(trace, trace.key()), grouped_heads(trace, trace.value())}));
+      make_step(texts::kGroup, {on_path(swapped(query, 1)), swapped(key, 1), swapped(value, 1)}));
 }
 
 void add_head_weights(Lesson& lesson, const LayerTrace& trace) {
@@ -95,19 +96,24 @@ void add_merge(Lesson& lesson, const LayerTrace& trace) {
 void add_side_by_side(Lesson& lesson, const Shape& shape) {
   constexpr std::int64_t kManyHeads = 96;
   ProductCount count;
-  count.wrapper = 3 * shape.heads;
+  const bool grouped = shape.key_heads() != shape.heads;
+  count.wrapper = shape.heads + 2 * shape.key_heads();
   count.split = 3;
-  count.multiply_adds = 3 * shape.rows() * shape.d_in * shape.d_out;
+  count.multiply_adds = shape.rows() * shape.d_in * (shape.d_out + 2 * shape.kv_width());
+  std::string wide = product_text(shape, shape.d_out);
+  if (grouped) wide += ", twice " + product_text(shape, shape.kv_width());
   const std::string adds = fmt::format("{}", count.multiply_adds);
   Step step = make_step(texts::kSideBySide, {});
-  step.table = Table{
-      "Matrix products for query, key and value",
-      {"", "wrapper", "split"},
-      {{"products", fmt::format("{}", count.wrapper), fmt::format("{}", count.split)},
-       {"each of them", product_text(shape, shape.head_dim()), product_text(shape, shape.d_out)},
-       {"multiply-adds together", adds, adds},
-       {fmt::format("products with {} heads", kManyHeads), fmt::format("{}", 3 * kManyHeads),
-        "3"}}};
+  step.table =
+      Table{"Matrix products for query, key and value",
+            {"", "wrapper", "split"},
+            {{"products", fmt::format("{}", count.wrapper), fmt::format("{}", count.split)},
+             {"each of them", product_text(shape, shape.head_dim()), wide},
+             {"multiply-adds together", adds, adds}}};
+  if (!grouped) {
+    step.table->rows.push_back({fmt::format("products with {} heads", kManyHeads),
+                                fmt::format("{}", 3 * kManyHeads), "3"});
+  }
   lesson.products = count;
   lesson.steps.push_back(std::move(step));
 }

@@ -8,6 +8,7 @@ namespace {
 
 Shape without_mask(Shape shape) {
   shape.causal = false;
+  shape.window = 0;  // only a causal layer may have one
   return shape;
 }
 
@@ -38,6 +39,20 @@ Value LayerTrace::x() const {
 
 Value LayerTrace::projected(const char* name, const std::vector<double>& data) const {
   return make_value(name, {batch_axis(), tokens_axis(), width_axis()}, data);
+}
+
+Value LayerTrace::keyed(const char* name, const std::vector<double>& data) const {
+  return make_value(name, {batch_axis(), tokens_axis(), kv_width_axis()}, data);
+}
+
+Axis LayerTrace::kv_width_axis() const {
+  if (layer_.shape.key_heads() == layer_.shape.heads) return width_axis();
+  return {"kv_width", layer_.shape.kv_width()};
+}
+
+Axis LayerTrace::key_heads_axis() const {
+  if (layer_.shape.key_heads() == layer_.shape.heads) return heads_axis();
+  return {"H_kv", layer_.shape.key_heads()};
 }
 
 Value LayerTrace::pairs(const char* name, const std::vector<double>& data) const {
@@ -76,11 +91,13 @@ Value LayerTrace::y() const {
 }
 
 Value LayerTrace::weight(const std::string& name, const Matrix& matrix) const {
-  return make_value(name, {{"d_in", matrix.rows}, {"d_out", matrix.cols}}, matrix.view());
+  const Axis width = matrix.cols == layer_.shape.d_out ? width_axis() : kv_width_axis();
+  return make_value(name, {{"d_in", matrix.rows}, width}, matrix.view());
 }
 
 Value LayerTrace::bias(const std::string& name, const std::vector<float>& bias) const {
-  return make_value(name, {{"d_out", static_cast<std::int64_t>(bias.size())}}, bias);
+  const auto size = static_cast<std::int64_t>(bias.size());
+  return make_value(name, {size == layer_.shape.d_out ? width_axis() : kv_width_axis()}, bias);
 }
 
 std::vector<Value> LayerTrace::projections() const {

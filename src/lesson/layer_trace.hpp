@@ -32,8 +32,8 @@ class LayerTrace {
 
   Value x() const;
   Value query() const { return projected("query", seen_.query); }  ///< `(B, T, d_out)`
-  Value key() const { return projected("key", seen_.key); }
-  Value value() const { return projected("value", seen_.value); }
+  Value key() const { return keyed("key", seen_.key); }            ///< `(B, T, kv_width)`
+  Value value() const { return keyed("value", seen_.value); }
   /// `(B, H, T, T)`: every pair of tokens, masked or not
   Value scores() const { return pairs("scores", unmasked_.scores); }
   /// With -inf where the layer masks.
@@ -55,9 +55,13 @@ class LayerTrace {
   Axis head_dim_axis() const { return {"head_dim", layer_.shape.head_dim()}; }
   Axis tokens_axis() const { return {"T", layer_.shape.tokens, layer_.words}; }
   Axis width_axis() const { return {"d_out", layer_.shape.d_out}; }
+  /// Those of key and value; without groups of heads the same as the query's.
+  Axis key_heads_axis() const;
+  Axis kv_width_axis() const;
 
  private:
   Value projected(const char* name, const std::vector<double>& data) const;
+  Value keyed(const char* name, const std::vector<double>& data) const;
   Value pairs(const char* name, const std::vector<double>& data) const;
 
   Layer layer_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 
 namespace headroom::lesson {
@@ -20,10 +21,18 @@ struct Subject {
   std::int64_t width() const { return x.cols; }
 };
 
+/// A layer of trained weights.
+struct TrainedLayer {
+  Shape shape;  ///< `batch` and `tokens` are the subject's
+  SplitWeights weights;
+  std::string source;  ///< one line for people: file and layer
+};
+
 /// What an example is made of, where it differs from the textbook's.
 struct Choices {
   std::optional<Subject> own;         ///< a user's numbers in place of the textbook's
-  std::optional<std::int64_t> heads;  ///< at least 1
+  std::optional<TrainedLayer> layer;  ///< in place of drawn weights
+  std::optional<std::int64_t> heads;  ///< at least 1; a trained layer has its own
   std::optional<std::uint32_t> seed;
 };
 

@@ -8,7 +8,6 @@
 #include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
-namespace {
 
 void add_weights_options(CLI::App& app, Axes& axes) {
   const auto add = [&](const char* name, auto& value, const char* help) {
@@ -16,8 +15,7 @@ void add_weights_options(CLI::App& app, Axes& axes) {
   };
   add("--weights", axes.weights,
       "a layer of trained weights in place of random ones: a safetensors file, a folder with one "
-      "or "
-      "with the index of several, or a folder of .npy files; sizes come from it");
+      "or with the index of several, or a folder of .npy files; sizes come from it");
   add("--layer", axes.layer,
       "number of the layer among those of --weights, or what the names of its tensors share "
       "(default: the lowest number)");
@@ -33,8 +31,6 @@ void add_weights_options(CLI::App& app, Axes& axes) {
   app.add_flag("--strict", axes.strict, "NaN and infinity in weights are errors, not warnings")
       ->group("Weights");
 }
-
-}  // namespace
 
 void add_axes_options(CLI::App& app, Axes& axes) {
   const std::string numbers = "; lists and ranges such as 1,2,8 or 1-8+1 or 1-64*2";

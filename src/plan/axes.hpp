@@ -32,7 +32,10 @@ struct Axes {
   }
 };
 
-/// Adds all axes to a command.
+/// Adds `--weights` and what it needs to be told of the layer.
+void add_weights_options(CLI::App& app, Axes& axes);
+
+/// Adds all axes to a command, those of weights among them.
 void add_axes_options(CLI::App& app, Axes& axes);
 
 }  // namespace headroom::plan

@@ -55,6 +55,19 @@ TEST_F(CliExplain, WalksAUsersOwnNumbers) {
 }
 
 // What the last rows say is what --input reads.
+TEST_F(CliExplain, WalksTrainedWeights) {
+  const std::string models = std::string(HEADROOM_TEST_DATA) + "/weights/";
+  expect(
+      "$headroom explain --weights " + models + "gpt2 --layer 1 --input " + models + "gpt2/x.npy",
+      0, {"heads: 3", "h.1.attn", "(B, H, T, head_dim)"});
+  expect("$headroom explain --weights " + models + "llama", 0,
+         {"6 random tokens, seed 1", "kv_width", "H_kv"});
+  expect("$headroom explain --weights " + models + "bert", 2, {"--heads"});
+  expect("$headroom explain --weights " + models + "bert --heads 4", 0, {"heads: 4"});
+  expect("$headroom explain split --layer 1", 2, {"--layer", "add --weights FILE"});
+  expect("$headroom explain wrapper --weights " + models + "gpt2", 2, {"takes none"});
+}
+
 TEST_F(CliExplain, ResultsCanBeInputs) {
   expect("$headroom explain causal | tail -n 6 >own.txt && $headroom explain --input own.txt", 0,
          {"journey", "(B, T, d_in) = (1, 6, 2)"});

@@ -22,6 +22,8 @@ Lesson batch(const Choices& choices);
 Lesson wrapper(const Choices& choices);
 Lesson dream_lesson(const Choices& choices);
 Lesson split(const Choices& choices);
+/// The same with the weights of `choices.layer`.
+Lesson trained_split(const Choices& choices);
 Lesson heads_by_hand(const Choices& choices);
 Lesson cat_sleeps_lesson(const Choices& choices);
 Lesson kid_smiles_lesson(const Choices& choices);

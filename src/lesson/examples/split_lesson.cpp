@@ -6,6 +6,7 @@
 #include "headroom/initialise.hpp"
 #include "lesson/answer.hpp"
 #include "lesson/examples/builders.hpp"
+#include "lesson/examples/split_steps.hpp"
 #include "lesson/layer_steps.hpp"
 #include "lesson/layer_trace.hpp"
 #include "lesson/texts/example_texts.hpp"
@@ -19,28 +20,6 @@ constexpr std::uint32_t kSeed = 123;
 constexpr std::uint32_t kNormalSeed = 0;
 constexpr std::int64_t kHeads = 2;
 constexpr double kStreamDropout = 0.1;
-
-Lesson started(const Subject& subject, std::string title, const std::string& weights) {
-  Lesson lesson;
-  lesson.title = std::move(title);
-  lesson.about = fmt::format("{}; {} in the batch, {}", subject.source, subject.batch, weights);
-  lesson.words = subject.words;
-  return lesson;
-}
-
-// Everything up to the softmax.
-void add_beginning(Lesson& lesson, const LayerTrace& trace, const Text& weights) {
-  add_input(lesson, trace, {});
-  lesson.steps.push_back(make_step(weights, trace.projections()));
-  add_split_projections(lesson, trace);
-  add_head_weights(lesson, trace);
-}
-
-void add_end(Lesson& lesson, const LayerTrace& trace) {
-  add_merge(lesson, trace);
-  add_side_by_side(lesson, trace.shape());
-  add_answer(lesson, trace, {Formulation::split, Formulation::wrapper}, {});
-}
 
 // What the notebook prints: the same layer without its mask.
 void add_mask_dropped(Lesson& lesson, const LayerTrace& trace) {
@@ -62,6 +41,7 @@ void add_mask_dropped(Lesson& lesson, const LayerTrace& trace) {
 }  // namespace
 
 Lesson split(const Choices& choices) {
+  if (choices.layer) return trained_split(choices);
   const Subject subject = choices.own.value_or(repeated(journey(), 2));
   const std::uint32_t seed = choices.seed.value_or(kSeed);
   Layer layer = layer_over(subject);
@@ -69,11 +49,12 @@ Lesson split(const Choices& choices) {
   shape.d_out = shape.d_proj = choices.own ? shape.d_in : kTextbookWidth;
   shape.heads = choices.heads.value_or(shape.d_out % kHeads != 0 ? 1 : kHeads);
   layer.weights = linear_weights(shape, seed);
-  Lesson lesson = started(subject, "Weight splits: one wide product for all heads",
-                          fmt::format("heads: {}, nn.Linear with seed {}", shape.heads, seed));
+  Lesson lesson =
+      started_split(subject, "Weight splits: one wide product for all heads",
+                    fmt::format("heads: {}, nn.Linear with seed {}", shape.heads, seed));
   const LayerTrace trace(std::move(layer));
-  add_beginning(lesson, trace, texts::kWeights);
-  add_end(lesson, trace);
+  add_split_beginning(lesson, trace, texts::kWeights);
+  add_split_end(lesson, trace);
   return lesson;
 }
 
@@ -88,10 +69,10 @@ Lesson kid_smiles_lesson(const Choices& choices) {
     *matrix = draws.normal(layer.shape.d_in, layer.shape.d_out);
   }
   Lesson lesson =
-      started(subject, "Step by step with Gaussian weights",
-              fmt::format("heads: {}, torch.randn with seed {}", layer.shape.heads, seed));
+      started_split(subject, "Step by step with Gaussian weights",
+                    fmt::format("heads: {}, torch.randn with seed {}", layer.shape.heads, seed));
   const LayerTrace trace(std::move(layer));
-  add_beginning(lesson, trace, texts::kNormalWeights);
+  add_split_beginning(lesson, trace, texts::kNormalWeights);
   const Value weights = trace.attention_weights();
   Value factors = make_value(
       "factors", weights.axes,
@@ -101,7 +82,7 @@ Lesson kid_smiles_lesson(const Choices& choices) {
   for (std::size_t i = 0; i < factors.data.size(); ++i) dropped.data[i] *= factors.data[i];
   lesson.steps.push_back(
       make_step(texts::kStreamDropout, {std::move(factors), std::move(dropped)}));
-  add_end(lesson, trace);
+  add_split_end(lesson, trace);
   return lesson;
 }
 
@@ -114,10 +95,10 @@ Lesson six_bias(const Choices& choices) {
   layer.shape.qkv_bias = true;
   layer.weights = linear_weights(layer.shape, seed);
   Lesson lesson =
-      started(subject, "Split with biases, and a notebook that drops its mask",
-              fmt::format("heads: {}, nn.Linear with seed {}", layer.shape.heads, seed));
+      started_split(subject, "Split with biases, and a notebook that drops its mask",
+                    fmt::format("heads: {}, nn.Linear with seed {}", layer.shape.heads, seed));
   const LayerTrace trace(std::move(layer));
-  add_beginning(lesson, trace, texts::kWeights);
+  add_split_beginning(lesson, trace, texts::kWeights);
   add_merge(lesson, trace);
   add_mask_dropped(lesson, trace);
   add_side_by_side(lesson, trace.shape());

@@ -1,0 +1,33 @@
+#include "lesson/examples/split_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lesson/answer.hpp"
+#include "lesson/layer_steps.hpp"
+
+namespace headroom::lesson {
+
+Lesson started_split(const Subject& subject, std::string title, const std::string& weights) {
+  Lesson lesson;
+  lesson.title = std::move(title);
+  lesson.about = fmt::format("{}; {} in the batch, {}", subject.source, subject.batch, weights);
+  lesson.words = subject.words;
+  return lesson;
+}
+
+void add_split_beginning(Lesson& lesson, const LayerTrace& trace, const Text& weights) {
+  add_input(lesson, trace, {});
+  lesson.steps.push_back(make_step(weights, trace.projections()));
+  add_split_projections(lesson, trace);
+  add_head_weights(lesson, trace);
+}
+
+void add_split_end(Lesson& lesson, const LayerTrace& trace) {
+  add_merge(lesson, trace);
+  add_side_by_side(lesson, trace.shape());
+  add_answer(lesson, trace, {Formulation::split, Formulation::wrapper}, {});
+}
+
+}  // namespace headroom::lesson
