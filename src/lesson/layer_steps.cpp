@@ -97,6 +97,8 @@ void add_side_by_side(Lesson& lesson, const Shape& shape) {
   constexpr std::int64_t kManyHeads = 96;
   ProductCount count;
   const bool grouped = shape.key_heads() != shape.heads;
+  count.heads = shape.heads;
+  count.key_heads = shape.key_heads();
   count.wrapper = shape.heads + 2 * shape.key_heads();
   count.split = 3;
   count.multiply_adds = shape.rows() * shape.d_in * (shape.d_out + 2 * shape.kv_width());

@@ -27,6 +27,8 @@ struct Step {
 
 /// How much work both formulations of a layer are.
 struct ProductCount {
+  std::int64_t heads = 0;
+  std::int64_t key_heads = 0;
   std::int64_t wrapper = 0;        ///< matrix products for query, key and value
   std::int64_t split = 0;          ///< likewise
   std::int64_t multiply_adds = 0;  ///< of these products, the same for both

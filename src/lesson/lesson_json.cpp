@@ -71,7 +71,9 @@ ordered_json to_json(const Lesson& lesson) {
                     {"passed", lesson.passed},
                     {"steps", steps}};
   if (lesson.products) {
-    json["products"] = {{"wrapper", lesson.products->wrapper},
+    json["products"] = {{"heads", lesson.products->heads},
+                        {"key_heads", lesson.products->key_heads},
+                        {"wrapper", lesson.products->wrapper},
                         {"split", lesson.products->split},
                         {"multiply_adds", lesson.products->multiply_adds}};
   }

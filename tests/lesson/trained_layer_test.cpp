@@ -69,6 +69,7 @@ TEST(TrainedLesson, GroupedHeadsHaveAxesOfTheirOwn) {
   EXPECT_EQ(key.axes.back().name, "kv_width");
   EXPECT_EQ(key.axes.back().size, shape.kv_width());
   ASSERT_TRUE(lesson.products.has_value());
+  EXPECT_EQ(lesson.products->key_heads, shape.key_heads());
   EXPECT_EQ(lesson.products->wrapper, shape.heads + 2 * shape.key_heads());
   EXPECT_NE(lesson.about.find("6 random tokens, seed 1"), std::string::npos) << lesson.about;
   EXPECT_NE(lesson.about.find("key heads"), std::string::npos) << lesson.about;

@@ -6,18 +6,21 @@
   const kWidth = 300, kHeight = 96;
 
   // As many columns of weights for both; what differs is into how many products they are cut.
-  const products = (heads) => {
-    const parts = kKinds.flatMap((kind, k) => Array.from({ length: heads }, (_, h) => {
-      const width = kWidth / heads;
-      return svg("rect", { class: kind, x: h * width, y: k * (kHeight / 3), width, height: kHeight / 3 - 4 });
+  // Where heads share keys, key and value have fewer columns than the query.
+  const products = ({ heads, key_heads: keyHeads }, apart) => {
+    const headsOf = (kind) => (kind === "query" ? heads : keyHeads);
+    const productsOf = (kind) => (apart ? headsOf(kind) : 1);
+    const parts = kKinds.flatMap((kind, k) => Array.from({ length: productsOf(kind) }, (_, i) => {
+      const width = kWidth * headsOf(kind) / heads / productsOf(kind);
+      return svg("rect", { class: kind, x: i * width, y: k * (kHeight / 3), width, height: kHeight / 3 - 4 });
     }));
-    return svg("svg", { viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img",
-      "aria-label": `${3 * heads} products: ${heads} each for query, key and value` }, ...parts);
+    return svg("svg", { viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img", "aria-label": "products: " +
+      kKinds.map((kind) => `${productsOf(kind)} for the ${kind}`).join(", ") }, ...parts);
   };
 
-  const picture = (name, heads, count, adds) => make("figure", {},
-    make("figcaption", {}, make("strong", {}, name), `: ${headroom.format.count(count, "product")}, ` +
-      `${adds.toLocaleString("en")} multiply-adds`), products(heads));
+  const picture = (name, counts, apart) => make("figure", {},
+    make("figcaption", {}, make("strong", {}, name), `: ${headroom.format.count(counts[name], "product")}, ` +
+      `${counts.multiply_adds.toLocaleString("en")} multiply-adds`), products(counts, apart));
 
   const legend = () => make("p", { class: "legend" }, ...kKinds.map((kind) => make("span", {},
     svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: kind, width: 10, height: 10 })),
@@ -35,11 +38,11 @@
 
   headroom.drawFormulations = (lesson) => {
     if (!lesson.products) return [];
-    const { wrapper, split, multiply_adds: adds } = lesson.products;
     const parts = [
       make("p", { class: "note" }, "Each block is one matrix product with its part of the weights; all blocks of a colour " +
-        "together are one matrix of d_in x d_out. Both give the same rows."),
-      make("div", { class: "formulations" }, picture("wrapper", wrapper / 3, wrapper, adds), picture("split", 1, split, adds)),
+        "together are one matrix with d_in rows. Both give the same rows of y."),
+      make("div", { class: "formulations" }, picture("wrapper", lesson.products, true),
+        picture("split", lesson.products, false)),
       legend()];
     if (lesson.times.length > 0) {
       parts.push(make("p", { class: "note" }, "Measured on this machine (" + lesson.processor + "), a whole pass on one " +
