@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 
 #include "core/call/demand.hpp"
 #include "program/json_text.hpp"
@@ -10,14 +9,6 @@ namespace headroom::report {
 namespace {
 
 using nlohmann::ordered_json;
-
-// The rate measured on `threads` threads; 0 where there is none.
-double rate(const ordered_json& environment, const char* place, int threads) {
-  const ordered_json& rates = value_at(environment, place);
-  const std::string key = std::to_string(threads);
-  if (!rates.is_object() || !rates.contains(key) || !rates.at(key).is_number()) return 0;
-  return rates.at(key).get<double>();
-}
 
 // Of all caches of that level together, where the record says it; else the largest one.
 double last_level_bytes(const ordered_json& environment) {
@@ -38,15 +29,16 @@ double last_level_bytes(const ordered_json& environment) {
 std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result) {
   const Shape& shape = result.shape;
   const bool cold = result.cache == plan::CacheState::cold;
-  Roof roof;
-  roof.fma_gflops = rate(folder.environment, "/peaks/fma_gflops_by_threads", result.threads);
+  const record::Peaks peaks = record::peaks_of(folder.environment);
+  const auto fma = peaks.fma_gflops.find(result.threads);
   const std::int64_t to_read = bytes_to_read(shape);
-  const double memory = rate(folder.environment, "/peaks/read_gb_per_s_by_threads", result.threads);
-  const std::optional<double> of_set =
-      record::peaks_of(folder.environment).read_roof(result.threads, to_read, cold);
+  const std::optional<double> memory = peaks.read_roof(result.threads, to_read, true);
+  if (fma == peaks.fma_gflops.end() || !memory) return std::nullopt;
+  const std::optional<double> of_set = peaks.read_roof(result.threads, to_read, false);
+  Roof roof;
+  roof.fma_gflops = fma->second;
   roof.of_working_set = !cold && of_set.has_value();
-  roof.read_gb_per_s = roof.of_working_set ? *of_set : memory;
-  if (!(roof.fma_gflops > 0) || !(roof.read_gb_per_s > 0)) return std::nullopt;
+  roof.read_gb_per_s = roof.of_working_set ? *of_set : *memory;
   const ByteCount bytes = shape.bytes();
   const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
                        static_cast<double>(to_read);
