@@ -80,14 +80,13 @@ std::optional<std::int64_t> divided_width(const Example& example, const Choices&
 
 // All heads together: more than that is neither read nor drawn, and takes memory for nothing.
 void check_pairs(const Choices& choices) {
-  constexpr std::int64_t kMostPairs = 1 << 20;
   if (!choices.own) return;
-  const std::int64_t pairs = choices.own->x.rows * choices.own->tokens();
-  if (*choices.heads <= kMostPairs / pairs) return;
+  const std::int64_t most = most_heads(*choices.own);
+  if (*choices.heads <= most) return;
   throw InvalidArgument(
       fmt::format("--heads: {} are too many to read for {} tokens; allowed are 1 "
                   "to {}",
-                  *choices.heads, choices.own->x.rows, kMostPairs / pairs));
+                  *choices.heads, choices.own->x.rows, most));
 }
 
 void check_heads(const Example& example, const Choices& choices) {

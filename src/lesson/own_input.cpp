@@ -178,7 +178,7 @@ Subject npy_subject(const weights::ByteSource& bytes) {
   }
   subject.x = Matrix(subject.batch * tokens, dims.back());
   subject.x.values = weights::read_npy(bytes).values;
-  for (std::int64_t t = 0; t < tokens; ++t) subject.words.push_back(fmt::format("token {}", t + 1));
+  subject.words = numbered_tokens(tokens);
   subject.source = path;
   check_finite(subject, path);
   return subject;

@@ -22,6 +22,17 @@ const std::vector<float> kCounting{1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 1, 1, 1, 
 
 }  // namespace
 
+std::vector<std::string> numbered_tokens(std::int64_t count) {
+  std::vector<std::string> words;
+  for (std::int64_t t = 1; t <= count; ++t) words.push_back(fmt::format("token {}", t));
+  return words;
+}
+
+std::int64_t most_heads(const Subject& subject) {
+  constexpr std::int64_t kMostPairs = 1 << 20;
+  return kMostPairs / (subject.x.rows * subject.tokens());
+}
+
 Subject first_sentence(const Subject& subject) {
   Subject first = subject;
   if (subject.batch > 1) {

@@ -21,6 +21,12 @@ struct Subject {
   std::int64_t width() const { return x.cols; }
 };
 
+/// "token 1" and so on, for tokens without words.
+std::vector<std::string> numbered_tokens(std::int64_t count);
+
+/// The most heads of which all pairs of these tokens can be read and drawn.
+std::int64_t most_heads(const Subject& subject);
+
 /// A layer of trained weights.
 struct TrainedLayer {
   Shape shape;  ///< `batch` and `tokens` are the subject's

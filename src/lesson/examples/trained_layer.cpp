@@ -15,16 +15,13 @@ namespace headroom::lesson {
 namespace {
 
 constexpr std::int64_t kRandomTokens = 6;
-constexpr std::int64_t kMostPairs = 1 << 20;  // of tokens, in all heads together
 
 Subject random_tokens(Shape shape, std::uint32_t seed) {
   shape.batch = 1;
   shape.tokens = kRandomTokens;
   Subject subject;
   subject.x = gaussian_input(shape, seed);
-  for (std::int64_t t = 1; t <= kRandomTokens; ++t) {
-    subject.words.push_back(fmt::format("token {}", t));
-  }
+  subject.words = numbered_tokens(kRandomTokens);
   subject.source = fmt::format("{} random tokens, seed {}", kRandomTokens, seed);
   return subject;
 }
@@ -43,7 +40,7 @@ void check(const TrainedLayer& trained, const Subject& subject) {
         fmt::format("--weights: {} is {} wide; a lesson shows at most {}; headroom run takes any",
                     trained.source, width, kMostWidth));
   }
-  if (shape.heads > kMostPairs / (subject.x.rows * subject.tokens())) {
+  if (shape.heads > most_heads(subject)) {
     throw InvalidArgument(
         fmt::format("--input: {} tokens are too many to read with {} heads; use fewer",
                     subject.x.rows, shape.heads));
