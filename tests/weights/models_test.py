@@ -17,36 +17,11 @@ import sys
 import numpy
 import torch
 from safetensors.torch import load_file, save_file
-from torch.nn.functional import linear, scaled_dot_product_attention
+
+from torch_attention import attend
 
 NRMSE_LIMIT = 5e-6
 MAX_OVER_RMS_LIMIT = 5e-5
-
-
-def rotate(x, base):
-    half = x.shape[-1] // 2
-    angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * base ** (
-        -torch.arange(half, dtype=torch.float64) / half
-    )
-    cos, sin = angles.cos(), angles.sin()
-    first, second = x[..., :half], x[..., half:]
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
-
-
-def attend(x, query, key, value, output, heads, kv_heads, causal, rotary=None):
-    def project(pair, inputs):
-        weight, bias = pair
-        return linear(inputs, weight.double(), None if bias is None else bias.double())
-
-    def split(y, count):
-        return y.unflatten(-1, (count, -1)).transpose(-2, -3)
-
-    x = x.double()
-    q, k, v = split(project(query, x), heads), split(project(key, x), kv_heads), split(project(value, x), kv_heads)
-    if rotary:
-        q, k = rotate(q, rotary), rotate(k, rotary)
-    k, v = (t.repeat_interleave(heads // kv_heads, -3) for t in (k, v))
-    return project(output, scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(-2, -3).flatten(-2))
 
 
 class Test:
