@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { findBrowser, openBrowser } from "../support/browser.mjs";
+import { browserProblems, exitWith, findBrowser, openBrowser } from "../support/browser.mjs";
 
 const [program, folder] = process.argv.slice(2);
 const problems = [];
@@ -146,13 +146,8 @@ const browser = await openBrowser(path, join(folder, "profile"));
 try {
   await checkSplit(browser);
   await checkOthers(browser);
-  for (const error of browser.errors) problems.push("console: " + error);
-  for (const request of browser.requests) {
-    check(/^(file|data|blob):/.test(request), "something was asked of the network: " + request);
-  }
+  problems.push(...browserProblems(browser));
 } finally {
   await browser.close();
 }
-for (const problem of problems) console.error("wrong: " + problem);
-console.log(problems.length === 0 ? "all is well" : problems.length + " problems");
-process.exit(problems.length === 0 ? 0 : 1);
+exitWith(problems);

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { findBrowser, openBrowser } from "../support/browser.mjs";
+import { browserProblems, exitWith, findBrowser, openBrowser } from "../support/browser.mjs";
 import { writeSampleResults } from "../support/sample_results.mjs";
 
 const [program, folder] = process.argv.slice(2);
@@ -250,13 +250,8 @@ try {
   await checkReport(browser, results);
   await checkHostile(browser, bad);
   await checkPeers(browser, beside);
-  for (const error of browser.errors) problems.push("console: " + error);
-  for (const request of browser.requests) {
-    check(/^(file|data|blob):/.test(request), "something was asked of the network: " + request);
-  }
+  problems.push(...browserProblems(browser));
 } finally {
   await browser.close();
 }
-for (const problem of problems) console.error("wrong: " + problem);
-console.log(problems.length === 0 ? "all is well" : problems.length + " problems");
-process.exit(problems.length === 0 ? 0 : 1);
+exitWith(problems);

@@ -106,3 +106,15 @@ export const openBrowser = async (path, profile) => {
     },
   };
 };
+
+// What went wrong in any page so far: errors in the console, and requests that leave the machine.
+export const browserProblems = ({ errors, requests }) => [
+  ...errors.map((error) => "console: " + error),
+  ...requests.filter((request) => !/^(file|data|blob):/.test(request))
+    .map((request) => "something was asked of the network: " + request)];
+
+export const exitWith = (problems) => {
+  for (const problem of problems) console.error("wrong: " + problem);
+  console.log(problems.length === 0 ? "all is well" : problems.length + " problems");
+  process.exit(problems.length === 0 ? 0 : 1);
+};
