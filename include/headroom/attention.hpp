@@ -14,6 +14,7 @@
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
@@ -24,7 +25,8 @@ namespace headroom {
 /// runtimes behind the backends fail in ways of their own.
 inline constexpr int kMaxThreads = 4096;
 
-/// Choices of who computes the layer. They never change what is computed.
+/// Choices of who computes the layer, and how exactly. All but `precision` and `dtype` never change
+/// what is computed.
 struct AttentionOptions {
   std::string backend = std::string(kDefaultBackend);  ///< a name from `backends()`, or `"auto"`
   /// Empty: `split`; with backend `"auto"` it is chosen as well.
@@ -37,6 +39,11 @@ struct AttentionOptions {
   /// Empty: what the tuning file says, or else the backend's own choice. `headroom tune` measures
   /// them.
   std::string kernels = {};
+  /// What products compute with. A backend may take a better one where that costs nothing; see
+  /// `Choice::precision`.
+  Precision precision = Precision::f32;
+  /// What x, y, weights and caches are stored as.
+  Dtype dtype = Dtype::f32;
   /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
   /// (kernels, for every backend that has variants) write it. Empty: the file that the environment
   /// variable `HEADROOM_TUNING` names, if it is set and not empty.
@@ -60,6 +67,15 @@ struct Choice {
   std::string warning;              ///< why a tuning file was not used; empty otherwise
   std::string kernels = {};         ///< variant of the kernels; empty if the backend has none
   std::string kernels_reason = {};  ///< one line for people; set once the layer exists
+  /// What products compute with: as asked for, or more exactly, and then `precision_reason` says
+  /// why.
+  Precision precision = Precision::f32;
+  std::string precision_reason = {};
+  /// Products of up to so many rows, and attention of sequences of up to so many rows of queries
+  /// (each token counts once for every query head of a key head), are bound by reading weights and
+  /// keys, and take other kernels, which are at least as exact. So the same token has the same bits
+  /// among calls of few rows, and among calls of many. 0: there is no such border.
+  std::int64_t few_rows = 0;
 };
 
 /// `"caller"`, `"tuning file"` or `"rule"`.
@@ -80,7 +96,7 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 /// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
 ///         or a variant of kernels that the backend does not have; Unavailable for a named backend
 ///         or an instruction set that is not here, and if no backend of this program takes the
-///         shape; Unsupported if the named backend declines the shape.
+///         shape; Unsupported if the named backend declines the shape, the precision or the dtype.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of each part of one forward pass.

@@ -9,6 +9,7 @@
 #include "headroom/initialise.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/load_weights.hpp"
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/version.hpp"
 #include "headroom/view.hpp"

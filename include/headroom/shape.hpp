@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "headroom/export.h"
+#include "headroom/precision.hpp"
 
 namespace headroom {
-
-/// Element type of activations and weights.
-enum class Dtype { f32 };
 
 /// Rotary position embedding of queries and keys (Su et al., "RoFormer", 2021): pair `i` of a head
 /// at position `p` is turned by the angle `p * scale * base^(-2 i / head_dim)`.
@@ -43,7 +41,7 @@ struct FlopCount {
   double total() const { return qkv + attention + output; }
 };
 
-/// Bytes of float32 data of one layer, before any backend packs or pads them.
+/// Bytes of the data of one layer, before any backend packs or pads them.
 struct ByteCount {
   std::int64_t input = 0;    ///< `x`: `B * T * d_in`, and the second input if there is one
   std::int64_t output = 0;   ///< `y`: `B * T * output_width()`
@@ -71,7 +69,6 @@ struct HEADROOM_API Shape {
   std::int64_t d_proj = 0;         ///< width of the output projection (with bias); 0 for none
   double dropout = 0;              ///< probability that an attention weight is dropped, in [0, 1)
   std::uint64_t dropout_seed = 0;  ///< key of the dropout pattern
-  Dtype dtype = Dtype::f32;
   /// Heads of keys and values, a divisor of `heads`: query heads `g * n` to `g * n + n - 1` share
   /// key head `g`, with `n = heads / kv_heads` (Ainslie et al., "GQA", 2023). 0: as many as
   /// `heads`.
@@ -119,7 +116,7 @@ struct HEADROOM_API Shape {
   FlopCount flops() const;
 
   /// @pre the shape is valid.
-  ByteCount bytes() const;
+  ByteCount bytes(Dtype dtype = Dtype::f32) const;
 
   /// Such as `B1_T1024_D768_H12`; what differs from a plain causal layer with an output projection
   /// of its own width follows, such as `_nomask` or `_K8_P4096`.

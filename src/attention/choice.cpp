@@ -27,6 +27,10 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   request.formulation = options.formulation;
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
+    if (!arithmetic_of(info.name, options.precision, options.dtype, select_isa(options.isa))
+             .precision) {
+      continue;
+    }
     const BackendFacts& facts = backend_facts(info.name);
     request.usable.emplace(info.name, tuning::Usable{info.threaded ? request.threads : 1,
                                                      facts.preference, facts.threads_pay_from});
@@ -164,6 +168,19 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
   if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
 }
 
+// What the backend makes of the precision and the dtype that are asked for.
+void choose_precision(const AttentionOptions& options, Choice& choice) {
+  const Arithmetic does =
+      arithmetic_of(choice.backend, options.precision, options.dtype, select_isa(options.isa));
+  if (!does.precision) {
+    throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
+                                  choice.backend, to_string(options.precision),
+                                  to_string(options.dtype), does.reason));
+  }
+  choice.precision = *does.precision;
+  choice.precision_reason = does.reason;
+}
+
 // Checks all that the layer would check, so that a program can ask before it makes weights.
 Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningSource& source) {
   wanted_threads(options);
@@ -175,6 +192,7 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningS
   }
   Choice choice{options.backend, options.formulation.value_or(Formulation::split),
                 Choice::Source::caller, "named by the caller", ""};
+  choose_precision(options, choice);
   choose_kernels(options, source, true, choice);
   return choice;
 }
@@ -188,6 +206,7 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   const tuning::Request request = request_of(shape, options);
   Choice choice;
   if (ask_file(source, request, choice)) {
+    choose_precision(options, choice);
     choose_kernels(options, source, true, choice);
     return choice;
   }
@@ -196,6 +215,7 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   choice.formulation = rule.formulation;
   choice.source = Choice::Source::rule;
   choice.reason = rule.reason;
+  choose_precision(options, choice);
   if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
   choose_kernels(options, source, choice.warning.empty(), choice);
   return choice;

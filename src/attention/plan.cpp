@@ -63,9 +63,11 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   options = resolve(wanted_options, choice, entry.describe());
   products_ = plan_products(choice.formulation, shape, weights);
   const ArenaScope arena(expected_bytes(shape, products_, entry.facts(), options.threads));
-  backend_ = entry.make({options.threads, *options.isa, choice.kernels});
+  backend_ =
+      entry.make({options.threads, *options.isa, choice.kernels, choice.precision, options.dtype});
   const KernelChoice kernels = backend_->kernels();
   choice.kernels = kernels.name;
+  choice.few_rows = kernels.few_rows;
   if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
   make_buffers();
   prepare(products_.of_x, shape.rows(), project_);

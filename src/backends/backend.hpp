@@ -14,6 +14,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 
@@ -70,6 +71,7 @@ class HeadAttention {
 struct KernelChoice {
   std::string name;  ///< empty: it has no variants
   std::string reason;
+  std::int64_t few_rows = 0;  ///< as `Choice::few_rows`
 };
 
 /// A backend made ready for one thread count and instruction-set level.
@@ -91,6 +93,16 @@ struct BackendConfig {
   int threads = 1;
   Isa isa = Isa::sse42;
   std::string kernels = {};  ///< one of `BackendFacts::kernel_variants`; empty: its own choice
+  Precision precision = Precision::f32;  ///< one that it computes, see `BackendFacts::computes`
+  Dtype dtype = Dtype::f32;
+};
+
+/// What a backend makes of a precision and a dtype on a level.
+struct Arithmetic {
+  /// As asked for, or at least as exact where the one asked for would only be slower. Empty: the
+  /// backend cannot do it.
+  std::optional<Precision> precision = std::nullopt;
+  std::string reason = {};  ///< why it is another, or none
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures
@@ -110,6 +122,8 @@ struct BackendFacts {
   std::optional<double> threads_pay_from = std::nullopt;
   /// Names of the variants of its kernels on a level; null if it has none.
   std::vector<std::string> (*kernel_variants)(Isa isa) = nullptr;
+  /// What it computes; null: f32 stored as f32, and nothing else.
+  Arithmetic (*computes)(Precision precision, Dtype dtype, Isa isa) = nullptr;
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
@@ -120,7 +134,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 4;
+inline constexpr int kBackendInterface = 5;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {
@@ -153,6 +167,10 @@ HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
 
 /// The facts of a backend; the defaults for one that is not part of this program.
 HEADROOM_API const BackendFacts& backend_facts(std::string_view name) noexcept;
+
+/// What a backend makes of a precision and a dtype on a level.
+HEADROOM_API Arithmetic arithmetic_of(std::string_view backend, Precision precision, Dtype dtype,
+                                      Isa isa);
 
 /// The baseline of speed-ups: loops that follow the definition.
 HEADROOM_API std::string_view baseline_backend() noexcept;

@@ -227,12 +227,12 @@ FlopCount Shape::flops() const {
   return count;
 }
 
-ByteCount Shape::bytes() const {
+ByteCount Shape::bytes(Dtype dtype) const {
+  const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
   std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
   if (qkv_bias) weights += d_out + 2 * kv_width();
-  return {kFloatBytes * (rows() * d_in + memory_rows() * d_memory),
-          kFloatBytes * rows() * output_width(), kFloatBytes * weights,
-          kFloatBytes * batch * past * 2 * kv_width()};
+  return {each * (rows() * d_in + memory_rows() * d_memory), each * rows() * output_width(),
+          each * weights, each * batch * past * 2 * kv_width()};
 }
 
 std::string Shape::id() const {
