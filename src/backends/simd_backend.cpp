@@ -1,5 +1,8 @@
 #include "backends/simd_backend.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,24 +12,42 @@
 #include "simd/kernel_table.hpp"
 #include "simd/packed_matrix.hpp"
 #include "simd/project.hpp"
+#include "simd/tiles/tile_products.hpp"
 
 namespace headroom::simd {
 namespace {
 
-std::string provenance(const KernelTable& kernels) {
-  return "simd:" + std::string(to_string(kernels.isa));
+// Whose kernels a level has for a precision, such as "simd:avx512" or "simd:amx:bf16x6".
+std::string provenance(const KernelTable& kernels, const TileChoice& tiles, const char* unit) {
+  if (tiles.kernels == nullptr) return "simd:" + std::string(to_string(kernels.isa));
+  return fmt::format("simd:{}:{}", unit, to_string(tiles.precision));
 }
+
+/// What a layer's operations share.
+struct Kernels {
+  const KernelTable& f32;
+  TileChoice tiles;
+  std::string provenance;
+};
 
 class SimdProjection final : public Projection {
  public:
-  SimdProjection(const KernelTable& kernels, const ProjectVariant& variant,
-                 const Executor& executor, const ProjectionSpec& spec)
+  SimdProjection(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
+                 const ProjectionSpec& spec)
       : executor_(&executor),
-        products_(kernels, packed(kernels, executor, spec), spec.rows, executor, variant),
-        costs_{products_.packed_bytes(), products_.workspace_bytes(), provenance(kernels)} {}
+        products_(kernels.f32, packed(kernels.f32, executor, spec), spec.rows, executor, variant),
+        costs_{products_.packed_bytes(), products_.workspace_bytes(), kernels.provenance} {
+    if (kernels.tiles.kernels == nullptr || spec.rows <= kFewTileRows) return;
+    tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
+    costs_.workspace_bytes += tiles_->workspace_bytes();
+  }
 
   void run(ConstMatrixView x, std::span<const BlockedView> y) override {
-    products_.run(*executor_, x, y);
+    if (tiles_ && x.rows > kFewTileRows) {
+      tiles_->run(*executor_, x, y);
+    } else {
+      products_.run(*executor_, x, y);
+    }
   }
   OperationCosts costs() const override { return costs_; }
 
@@ -42,15 +63,16 @@ class SimdProjection final : public Projection {
 
   const Executor* executor_;
   BlockedProducts products_;
+  std::optional<TileProducts> tiles_;
   OperationCosts costs_;
 };
 
 class SimdAttention final : public HeadAttention {
  public:
-  SimdAttention(const KernelTable& kernels, const Executor& executor, const Shape& shape)
+  SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
       : executor_(&executor),
-        attention_(kernels, shape, executor),
-        costs_{0, attention_.workspace_bytes(), provenance(kernels)} {}
+        attention_(kernels.f32, kernels.tiles, shape, executor),
+        costs_{0, attention_.workspace_bytes(), kernels.provenance} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -70,7 +92,12 @@ class SimdAttention final : public HeadAttention {
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_(&kernel_table(config.isa)), executor_(std::move(executor)) {
+      : kernels_{kernel_table(config.isa),
+                 {tile_precision(config.isa, config.precision), config.precision},
+                 {}},
+        executor_(std::move(executor)) {
+    kernels_.provenance =
+        provenance(kernels_.f32, kernels_.tiles, tile_unit(config.isa, config.precision));
     variant_ = find_project_variant(config.isa, config.kernels);
     if (variant_ != nullptr) return;
     const CoreFacts core = core_facts(config.isa);
@@ -80,15 +107,18 @@ class SimdBackend final : public Backend {
 
   HeadLayout head_layout() const override { return HeadLayout::head_major; }
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
-    return std::make_unique<SimdProjection>(*kernels_, *variant_, *executor_, spec);
+    return std::make_unique<SimdProjection>(kernels_, *variant_, *executor_, spec);
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
-    return std::make_unique<SimdAttention>(*kernels_, *executor_, shape);
+    return std::make_unique<SimdAttention>(kernels_, *executor_, shape);
   }
-  KernelChoice kernels() const override { return {std::string(variant_->name), reason_}; }
+  KernelChoice kernels() const override {
+    return {std::string(variant_->name), reason_,
+            kernels_.tiles.kernels != nullptr ? kFewTileRows : 0};
+  }
 
  private:
-  const KernelTable* kernels_;
+  Kernels kernels_;
   std::unique_ptr<Executor> executor_;
   const ProjectVariant* variant_ = nullptr;
   std::string reason_;  ///< empty if the caller named the variant
@@ -99,6 +129,16 @@ class SimdBackend final : public Backend {
 std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
                                            std::unique_ptr<Executor> executor) {
   return std::make_unique<SimdBackend>(config, std::move(executor));
+}
+
+Arithmetic computes(Precision precision, Dtype dtype, Isa isa) {
+  if (dtype != Dtype::f32) return {std::nullopt, "it stores f32 and nothing else"};
+  if (precision == Precision::f32 || tile_precision(isa, precision) != nullptr) {
+    return {precision, ""};
+  }
+  return {Precision::f32,
+          fmt::format("{} has no unit for products of {}; f32 is more exact and no slower there",
+                      to_string(isa), to_string(precision))};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

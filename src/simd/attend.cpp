@@ -6,6 +6,7 @@
 
 #include "core/rounding.hpp"
 #include "simd/scratch.hpp"
+#include "simd/tiles/tile_scratch.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -30,9 +31,10 @@ struct StreamingAttention::Run {
   bool shared;         // several tasks read the keys of a head
 };
 
-StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& shape,
-                                       const Executor& executor)
+StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
+                                       const Shape& shape, const Executor& executor)
     : kernels_(&kernels),
+      tiles_(tiles_of),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -65,6 +67,12 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& 
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
+  if (const std::int64_t rows = shape.tokens * group_; by_tiles(rows)) {
+    const TileAttendScratch at = tile_attend_scratch(
+        tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
+        std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerTask));
+    scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
+  }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
 }
 
@@ -87,6 +95,22 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
         attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim()));
   }
   return store;
+}
+
+bool StreamingAttention::by_tiles(std::int64_t rows) const {
+  return tiles_.kernels != nullptr && rows > kFewTileRows;
+}
+
+std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
+  return by_tiles(rows) ? kTileBlock : kernels_->tile_rows;
+}
+
+void StreamingAttention::attend(const AttendTask& task) const {
+  if (by_tiles(task.rows)) {
+    tiles_.kernels->attend({task, kernels_});
+  } else {
+    kernels_->attend(task);
+  }
 }
 
 // At half the rate of products, and less for short heads; or as fast as keys and values come from
@@ -162,7 +186,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.out_stride = call.out.row_stride;
   task.out_head_stride = call.out.block_stride;
   task.head_dim = shape_.head_dim();
-  task.tiles = divide_up(task.rows, kernels_->tile_rows);
+  task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.causal = shape_.causal;
   task.window = shape_.window;
   task.scale =
@@ -195,7 +219,7 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
     const PackedHeads::Head keys = place(run, pair, slot);
     append(run, pair, keys);
     AttendTask task = task_of(run, pair, keys, slot);
-    for (std::int64_t part = 0; take_part(task, part); ++part) kernels_->attend(task);
+    for (std::int64_t part = 0; take_part(task, part); ++part) attend(task);
   };
   executor.run(run.pairs, head, run.seconds);
 }
@@ -204,13 +228,14 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
 void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
   std::int64_t most_rows = 0;
   for (const Sequence& s : run.call.sequences) most_rows = std::max(most_rows, s.rows);
-  const std::int64_t parts =
-      divide_up(divide_up(most_rows * group_, kernels_->tile_rows), kTilesPerTask);
+  // A tile of the f32 kernels is the lower one, and ragged sequences may need both kinds.
+  const std::int64_t lowest = std::min(tile_height(most_rows * group_), kernels_->tile_rows);
+  const std::int64_t parts = divide_up(divide_up(most_rows * group_, lowest), kTilesPerTask);
   auto part = [&](std::int64_t index, int slot) {
     const std::int64_t pair = index / parts;
     AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
     // Later rows see more keys. The largest tasks come first, to balance the load at the end.
-    if (take_part(task, parts - 1 - index % parts)) kernels_->attend(task);
+    if (take_part(task, parts - 1 - index % parts)) attend(task);
   };
   executor.run(run.pairs * parts, part, run.seconds);
 }
