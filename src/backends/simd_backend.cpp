@@ -26,6 +26,7 @@ std::string provenance(const KernelTable& kernels, const TileChoice& tiles, cons
 /// What a layer's operations share.
 struct Kernels {
   const KernelTable& f32;
+  Dtype dtype;
   TileChoice tiles;
   std::string provenance;
 };
@@ -35,7 +36,7 @@ class SimdProjection final : public Projection {
   SimdProjection(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                  const ProjectionSpec& spec)
       : executor_(&executor),
-        products_(kernels.f32, packed(kernels.f32, executor, spec), spec.rows, executor, variant),
+        products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
         costs_{products_.packed_bytes(), products_.workspace_bytes(), kernels.provenance} {
     if (kernels.tiles.kernels == nullptr || spec.rows <= kFewTileRows) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
@@ -52,11 +53,11 @@ class SimdProjection final : public Projection {
   OperationCosts costs() const override { return costs_; }
 
  private:
-  static std::vector<PackedMatrix> packed(const KernelTable& kernels, const Executor& executor,
+  static std::vector<PackedMatrix> packed(const Kernels& kernels, const Executor& executor,
                                           const ProjectionSpec& spec) {
     std::vector<PackedMatrix> matrices;
     for (const ProductSpec& product : spec.products) {
-      matrices.emplace_back(product.weights, product.biases, kernels.lanes, executor);
+      matrices.emplace_back(product.weights, product.biases, kernels.f32, kernels.dtype, executor);
     }
     return matrices;
   }
@@ -71,7 +72,7 @@ class SimdAttention final : public HeadAttention {
  public:
   SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, shape, executor),
+        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor),
         costs_{0, attention_.workspace_bytes(), kernels.provenance} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
@@ -93,6 +94,7 @@ class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
       : kernels_{kernel_table(config.isa),
+                 config.dtype,
                  {tile_precision(config.isa, config.precision), config.precision},
                  {}},
         executor_(std::move(executor)) {
@@ -131,8 +133,7 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
   return std::make_unique<SimdBackend>(config, std::move(executor));
 }
 
-Arithmetic computes(Precision precision, Dtype dtype, Isa isa) {
-  if (dtype != Dtype::f32) return {std::nullopt, "it stores f32 and nothing else"};
+Arithmetic computes(Precision precision, Dtype, Isa isa) {
   if (precision == Precision::f32 || tile_precision(isa, precision) != nullptr) {
     return {precision, ""};
   }

@@ -32,9 +32,10 @@ struct StreamingAttention::Run {
 };
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
-                                       const Shape& shape, const Executor& executor)
+                                       Dtype dtype, const Shape& shape, const Executor& executor)
     : kernels_(&kernels),
       tiles_(tiles_of),
+      dtype_(dtype),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -45,15 +46,15 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
   const std::int64_t all_tokens = cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
-  in_place_ = head_dim % kernels.lanes == 0;
+  in_place_ = head_dim % kernels.lanes == 0 && dtype == Dtype::f32;
   const std::int64_t slots = executor.slots();
   keys_per_slot_ = round_up(tokens, panel_);
-  slot_heads_ = PackedHeads(kernels, head_dim, slots * keys_per_slot_, !in_place_);
+  slot_heads_ = PackedHeads(kernels, dtype, head_dim, slots * keys_per_slot_, !in_place_);
   if (key_heads % slots != 0) {
     shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
     const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
                                        shared_pairs_ * keys_per_slot_);
-    shared_heads_ = PackedHeads(kernels, head_dim, round_up(keys, panel_), !in_place_);
+    shared_heads_ = PackedHeads(kernels, dtype, head_dim, round_up(keys, panel_), !in_place_);
     first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
     shared_heads_.zero(0, round_up(keys, panel_));
   }
@@ -82,7 +83,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
   const std::int64_t pairs = sequences * shape_.key_heads();
-  store->heads = PackedHeads(*kernels_, shape_.head_dim(), pairs * store->capacity, true);
+  store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), pairs * store->capacity, true);
   auto zero = [&](std::int64_t pair, int) {
     store->heads.zero(pair * store->capacity, store->capacity);
   };
@@ -107,9 +108,9 @@ std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
 
 void StreamingAttention::attend(const AttendTask& task) const {
   if (by_tiles(task.rows)) {
-    tiles_.kernels->attend({task, kernels_});
+    tiles_.kernels->attend({task, kernels_, dtype_});
   } else {
-    kernels_->attend(task);
+    kernels_->stored(dtype_).attend(task);
   }
 }
 
@@ -261,7 +262,7 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
   auto segment = [&](std::int64_t index, int slot) {
     AttendTask task = task_for(index / (end - first), slot);
     task.segment = first + index % (end - first);
-    if (task.rows > 0 && task.segment * kSegment < task.key_count) kernels_->attend(task);
+    if (task.rows > 0 && task.segment * kSegment < task.key_count) attend(task);
   };
   executor.run(run.pairs * (end - first), segment, run.seconds);
   auto merge = [&](std::int64_t pair, int slot) {

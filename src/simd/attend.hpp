@@ -28,9 +28,10 @@ struct PackedStore final : public KeyValueStore {
 class StreamingAttention {
  public:
   /// @param tiles for sequences of more than `kFewTileRows` rows of queries, if there are any
+  /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
-  StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, const Shape& shape,
-                     const Executor& executor);
+  StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
+                     const Shape& shape, const Executor& executor);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -58,6 +59,7 @@ class StreamingAttention {
 
   const KernelTable* kernels_;
   TileChoice tiles_;
+  Dtype dtype_;
   Shape shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

@@ -2,6 +2,7 @@
 // the same walk as on a processor that has tiles.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -199,6 +200,114 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForValuesThatPartsCannotCarry) {
 
 INSTANTIATE_TEST_SUITE_P(Precisions, EveryPrecision, testing::ValuesIn(kByParts),
                          [](const auto& param) { return std::string(to_string(param.param)); });
+
+// Weights and inputs that bfloat16 holds, of which keys and values are copies.
+Layer layer_of_halves(const Shape& shape) {
+  Layer layer = gaussian_layer(shape);
+  const auto round = [](Matrix& matrix) {
+    for (float& each : matrix.values) each = round_to_bf16(each).value();
+  };
+  round(layer.x);
+  round(layer.weights.query);
+  if (shape.d_proj > 0) round(layer.weights.output);
+  for (Matrix* copy : {&layer.weights.key, &layer.weights.value}) {
+    for (std::int64_t r = 0; r < copy->rows; ++r) {
+      for (std::int64_t c = 0; c < copy->cols; ++c) copy->view().row(r)[c] = r == c ? 1.0F : 0.0F;
+    }
+  }
+  return layer;
+}
+
+class StoredAsHalves : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    const std::vector<Isa> here = available_isas();
+    if (std::find(here.begin(), here.end(), GetParam()) == here.end()) {
+      GTEST_SKIP() << "this machine has no " << to_string(GetParam());
+    }
+  }
+  static AttentionOptions options(Dtype dtype, int threads = 1) {
+    AttentionOptions options = by_tiles(Precision::f32, threads);
+    options.isa = GetParam();
+    options.dtype = dtype;
+    return options;
+  }
+};
+
+TEST_P(StoredAsHalves, HasTheBitsOfFloatsWhereNothingIsRounded) {
+  for (const std::int64_t tokens : {1, 5, 40, 300}) {
+    Shape shape = plain_shape(tokens, 66, 3, 22);
+    shape.d_proj = 35;
+    const Layer layer = layer_of_halves(shape);
+    const Matrix floats = forward(layer, options(Dtype::f32));
+    EXPECT_TRUE(same_bits(forward(layer, options(Dtype::bf16)), floats)) << tokens;
+  }
+}
+
+TEST_P(StoredAsHalves, HasTheSameBitsHoweverATokenIsReached) {
+  Shape shape = plain_shape(1100, 32, 2, 20);
+  shape.rotary.pairs = Rotary::Pairs::neighbours;
+  const Layer layer = gaussian_layer(shape);
+  const Matrix whole = forward(layer, options(Dtype::bf16));
+  Attention attention(layer.shape, layer.weights, options(Dtype::bf16, 3));
+  KeyValueCache cache(attention, 1, 1100);
+  Matrix y(1100, layer.shape.output_width());
+  std::int64_t first = 0;
+  for (const std::int64_t count : {1, 30, 1000, 1, 3, 65}) {
+    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
+    first += count;
+  }
+  EXPECT_TRUE(same_bits(y, whole));
+}
+
+TEST_P(StoredAsHalves, TakesHalfTheMemory) {
+  const Layer layer = gaussian_layer(plain_shape(8, 64, 2, 32));
+  const Attention floats(layer.shape, layer.weights, options(Dtype::f32));
+  const Attention halves(layer.shape, layer.weights, options(Dtype::bf16));
+  EXPECT_EQ(2 * halves.costs().packed_bytes, floats.costs().packed_bytes);
+  EXPECT_EQ(2 * KeyValueCache(halves, 1, 1024).bytes(), KeyValueCache(floats, 1, 1024).bytes());
+}
+
+TEST_P(StoredAsHalves, IsAsExactAsEightBits) {
+  Shape shape = plain_shape(100, 64, 2, 32);
+  shape.d_proj = 64;
+  Layer layer = gaussian_layer(shape);
+  const Matrix y = forward(layer, options(Dtype::bf16));
+  EXPECT_LT(nrmse_of(layer, y), limit_of(Precision::bf16));
+  EXPECT_GT(nrmse_of(layer, y), limit_of(Precision::bf16) / 100);
+}
+
+TEST_P(StoredAsHalves, KeepsNansAndInfinities) {
+  Layer layer = layer_of_halves(plain_shape(6, 24, 1, 24));
+  layer.x.view().row(3)[2] = std::numeric_limits<float>::quiet_NaN();
+  layer.x.view().row(4)[2] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(same_bits(forward(layer, options(Dtype::bf16)), forward(layer, options(Dtype::f32))));
+}
+
+std::vector<Isa> levels() {
+#if defined(__aarch64__)
+  return {Isa::neon};
+#else
+  return {Isa::sse42, Isa::avx2, Isa::avx512};
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, StoredAsHalves, testing::ValuesIn(levels()),
+                         [](const auto& param) {
+                           std::string name(to_string(param.param));
+                           std::erase(name, '.');
+                           return name;
+                         });
+
+TEST(StoredAsHalvesByTiles, HasTheBitsOfFloatsWhereNothingIsRounded) {
+  const Layer layer = layer_of_halves(plain_shape(90, 66, 3, 22));
+  for (const Precision precision : kByParts) {
+    AttentionOptions options = by_tiles(precision);
+    const Matrix floats = forward(layer, options);
+    options.dtype = Dtype::bf16;
+    EXPECT_TRUE(same_bits(forward(layer, options), floats)) << to_string(precision);
+  }
+}
 
 TEST(Precision, IsBetterThanF32WithSixProducts) {
   const Layer layer = gaussian_layer(plain_shape(64, 700, 2, 64));

@@ -100,16 +100,18 @@ HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
 }
 
 /// The keys of a block, 32 after the other; each as deep as a head.
-template <Precision P>
+template <Precision P, class B>
 HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
                               const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
   for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
-    Columns columns[kBlockVectors];
+    Columns<B> columns[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
       const std::int64_t key = block.begin + k + v * kLanes;
       if (k + v * kLanes >= block.count) continue;
-      columns[v] = {task.keys + key / kPanel * kPanel * task.head_dim + key % kPanel, kPanel};
+      columns[v] = {
+          static_cast<const B*>(task.keys) + key / kPanel * kPanel * task.head_dim + key % kPanel,
+          kPanel};
     }
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.keys[p] + k * depth;
@@ -119,7 +121,8 @@ HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
 }
 
 /// Whether parts cannot carry a key's values.
-HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const float* values) {
+template <class B>
+HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
   Bits least = Bits{} - 1U;
   Bits most{};
   const auto look = [&](Bits bits) __attribute__((always_inline)) {
@@ -130,7 +133,7 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const float* values)
   std::int64_t c = 0;
   for (; c + kLanes <= task.head_dim; c += kLanes) look(bits_of(load(values + c)));
   if (c < task.head_dim) {
-    alignas(64) float rest[kLanes] = {};
+    alignas(64) B rest[kLanes] = {};
     for (std::int64_t i = 0; c + i < task.head_dim; ++i) rest[i] = values[c + i];
     look(bits_of(load(rest)));
   }
@@ -144,10 +147,10 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const float* values)
 /// The values of a block, 32 columns after the other; each as deep as the block. Bad ones count as
 /// zeros here, and rows that see them are marked.
 /// @return whether there are bad ones
-template <Precision P>
+template <Precision P, class B>
 HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
                                 const AttendMemory& memory) {
-  const float* values = task.values + block.begin * task.value_stride;
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   const std::int64_t cols = padded_cols(task);
   bool any_bad = false;
   for (std::int64_t k = 0; k < block.count; ++k) {
@@ -156,7 +159,7 @@ HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
   }
   const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
   for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-    Columns columns[kBlockVectors];
+    Columns<B> columns[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
       if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
     }
@@ -319,15 +322,15 @@ HEADROOM_INLINE KeyBlock task_block(const AttendTask& task, std::int64_t begin) 
   return see_block(task, rows, begin);
 }
 
-template <Precision P, class Unit>
+template <Precision P, class Unit, class B>
 HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMemory& memory,
                                          std::int64_t segment) {
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const KeyBlock seen = task_block(task, begin);
     if (seen.first >= seen.count) continue;
-    cut_keys<P>(task, seen, memory);
-    const bool bad = cut_values<P>(task, seen, memory);
+    cut_keys<P, B>(task, seen, memory);
+    const bool bad = cut_values<P, B>(task, seen, memory);
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
       const TileRows tile = tile_of<P>(task, memory, t);
       const KeyBlock block = see_block(task, tile.rows, begin);
@@ -364,7 +367,7 @@ HEADROOM_INLINE void attend_exactly(const TileAttendTask& whole_task, std::int64
   exact.tile_begin = row;
   exact.tile_end = row + 1;
   exact.scratch = scratch;
-  whole_task.f32->attend(exact);
+  whole_task.f32->stored(whole_task.dtype).attend(exact);
 }
 
 template <Precision P, class Unit>
@@ -383,7 +386,11 @@ void attend_tiles(const TileAttendTask& whole_task) {
     [[maybe_unused]] const typename Unit::Session session;
     for (std::int64_t s = segments.begin; s < segments.end; ++s) {
       for_tiles([&](const TileRows& tile) { clear_state(task, tile.rows); });
-      attend_tile_segment<P, Unit>(task, memory, s);
+      if (whole_task.dtype == Dtype::f32) {
+        attend_tile_segment<P, Unit, float>(task, memory, s);
+      } else {
+        attend_tile_segment<P, Unit, Half>(task, memory, s);
+      }
       if (single) break;
       for_tiles([&](const TileRows& tile) { merge_segment(task, tile.rows, tile.all, s); });
     }

@@ -41,16 +41,17 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
 }
 
 /// A vector's columns of a right operand; null: zeros.
+template <class B>
 struct Columns {
-  const float* first = nullptr;
+  const B* first = nullptr;
   std::int64_t stride = 0;  ///< from one row of the depth to the next
 };
 
 /// 32 columns become right tiles: pairs of neighbours along the depth lie side by side, one row of
 /// 32 pairs after the other, `depth` filled up with zeros to whole tile products.
 /// @param skip of each row of the depth whether it counts as zeros; null: none does
-template <Precision P>
-HEADROOM_INLINE void cut_columns(const Columns (&columns)[kBlockVectors], std::int64_t depth,
+template <Precision P, class B>
+HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
                                  std::int64_t steps, const unsigned char* skip,
                                  std::uint16_t* const* out, Bits& least) {
   constexpr int kCount = Parts<P>::kCount;
@@ -59,7 +60,7 @@ HEADROOM_INLINE void cut_columns(const Columns (&columns)[kBlockVectors], std::i
     const bool odd = k + 1 < depth && (skip == nullptr || skip[k + 1] == 0);
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) {
-      const Columns& from = columns[v];
+      const Columns<B>& from = columns[v];
       const bool here = from.first != nullptr;
       const Vec upper = even && here ? load(from.first + k * from.stride) : Vec(0.0F);
       const Vec lower = odd && here ? load(from.first + (k + 1) * from.stride) : Vec(0.0F);

@@ -50,14 +50,6 @@ struct Parts<Precision::bf16> {
   static constexpr PartPair kOrder[kProducts] = {{0, 0}};
 };
 
-using Bits [[gnu::vector_size(kLanes * 4)]] = std::uint32_t;
-using Halves [[gnu::vector_size(kLanes * 2)]] = std::uint16_t;
-
-HEADROOM_INLINE Bits bits_of(const Vec& v) { return __builtin_bit_cast(Bits, v.data); }
-HEADROOM_INLINE Vec vec_of(const Bits& bits) {
-  return Vec(__builtin_bit_cast(decltype(Vec::data), bits));
-}
-
 /// The upper halves of the parts of each lane, in place.
 template <Precision P>
 HEADROOM_INLINE void cut_vector(Vec v, Bits (&parts)[Parts<P>::kCount]) {

@@ -67,17 +67,19 @@ HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage&
 }
 
 /// Cuts a stage of 32 columns from `column` on. @return whether parts cannot carry one of them
-template <Precision P>
+template <Precision P, class B>
 HEADROOM_INLINE bool cut_panel(const TileProjectTask& task, const PanelRun& run,
                                const TileStage& stage, std::int64_t column,
                                const ProjectMemory<P>& memory) {
-  Columns columns[kBlockVectors];
+  Columns<B> columns[kBlockVectors];
   for (int v = 0; v < kBlockVectors; ++v) {
     const std::int64_t at = column + v * kLanes;
     if (at >= run.cols) continue;
     const std::int64_t panel = at / kPanel * kPanel;
     const std::int64_t width = run.cols - panel <= kLanes ? kLanes : kPanel;
-    columns[v] = {run.panels + panel * task.depth + stage.begin * width + (at - panel), width};
+    columns[v] = {
+        static_cast<const B*>(run.panels) + panel * task.depth + stage.begin * width + (at - panel),
+        width};
   }
   Bits least = Bits{} - 1U;
   cut_columns<P>(columns, stage.depth, stage.steps, nullptr, memory.right, least);
@@ -114,7 +116,7 @@ HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun
   exact.runs = &panels;
   exact.run_count = 1;
   exact.scratch = scratch;
-  task.f32->project(exact);
+  task.f32->stored(task.dtype).project(exact);
 }
 
 /// Where 32 columns of a row go. Heads may end anywhere among them.
@@ -179,7 +181,10 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
     const PanelRun& run = task.runs[n];
     const std::int64_t end = (run.panel_end + kPanels - 1) / kPanels;
     for (std::int64_t block = run.panel_begin / kPanels; block < end; ++block, ++index) {
-      const bool bad = cut_panel<P>(task, run, stage, block * kTileBlock, memory);
+      const std::int64_t column = block * kTileBlock;
+      const bool bad = task.dtype == Dtype::f32
+                           ? cut_panel<P, float>(task, run, stage, column, memory)
+                           : cut_panel<P, Half>(task, run, stage, column, memory);
       memory.bad_blocks[index] = (!stage.first && memory.bad_blocks[index] != 0) || bad;
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
         Operands of;

@@ -32,12 +32,14 @@ struct TileProjectTask {
   std::int64_t run_count = 0;
   float* scratch = nullptr;          ///< `tile_project_scratch`
   const KernelTable* f32 = nullptr;  ///< for values that parts cannot carry
+  Dtype dtype = Dtype::f32;          ///< of the panels
 };
 
 /// An attention task whose tiles are `kTileBlock` rows high.
 struct TileAttendTask {
   AttendTask task;
   const KernelTable* f32 = nullptr;
+  Dtype dtype = Dtype::f32;  ///< of keys and values
 };
 
 /// One precision on one unit.

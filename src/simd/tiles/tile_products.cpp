@@ -125,6 +125,7 @@ void TileProducts::run(const Executor& executor, ConstMatrixView x,
                      tile_begin(starts_.back(), cut.column_tasks, column_task + 1), y, runs);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
     part.f32 = f32_;
+    part.dtype = weights_.front().dtype();
     choice_.kernels->project(part);
   };
   executor.run(cut.row_tasks * cut.column_tasks, task, seconds);
