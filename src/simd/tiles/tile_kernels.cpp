@@ -61,8 +61,10 @@ Emulation emulation() {
   }
 }
 
+bool is_emulated() { return environment("HEADROOM_TILES") == "emulated"; }
+
 const TileKernels* tiles_of(Isa isa) {
-  if (isa == Isa::amx && environment("HEADROOM_TILES") == "emulated") return emulation().tiles;
+  if (isa == Isa::amx && is_emulated()) return emulation().tiles;
 #if defined(__x86_64__)
   if (isa == Isa::amx) return &amx::kTiles;
   if (isa == Isa::avx512 && has_avx512_bf16()) return &avx512bf16::kTiles;
@@ -97,6 +99,17 @@ const TilePrecision* tile_precision(Isa isa, Precision precision) {
 
 const char* tile_unit(Isa isa, Precision precision) {
   return tile_precision(isa, precision) == nullptr ? nullptr : tiles_of(isa)->unit;
+}
+
+std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(Isa isa) {
+  std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> bursts;
+  if (isa == Isa::amx && is_emulated()) return bursts;
+  for (const Precision precision :
+       {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+    const TilePrecision* tiles = tile_precision(isa, precision);
+    if (tiles != nullptr) bursts.emplace_back(precision, tiles->burst);
+  }
+  return bursts;
 }
 
 void emulate_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
@@ -62,6 +64,11 @@ const TilePrecision* tile_precision(Isa isa, Precision precision);
 
 /// What multiplies there, such as "amx" or "emulated"; null as above.
 const char* tile_unit(Isa isa, Precision precision);
+
+/// The bursts of every precision that a unit of this processor has on a level. An emulated unit has
+/// no rate.
+std::vector<std::pair<Precision, double (*)(std::int64_t iterations, float* sink)>> product_bursts(
+    Isa isa);
 
 /// c += a b as the instruction TDPBF16PS has it, bit for bit, on any processor.
 /// @param c 16 x 16 floats; @param a 16 rows of 32; @param b 16 rows of 16 pairs
