@@ -18,9 +18,10 @@ namespace headroom::simd {
 namespace {
 
 // Whose kernels a level has for a precision, such as "simd:avx512" or "simd:amx:bf16x6".
-std::string provenance(const KernelTable& kernels, const TileChoice& tiles, const char* unit) {
+std::string provenance(const KernelTable& kernels, const TileChoice& tiles,
+                       const TileKernels* unit) {
   if (tiles.kernels == nullptr) return "simd:" + std::string(to_string(kernels.isa));
-  return fmt::format("simd:{}:{}", unit, to_string(tiles.precision));
+  return fmt::format("simd:{}:{}", unit->unit, to_string(tiles.precision));
 }
 
 /// What a layer's operations share.
@@ -38,13 +39,13 @@ class SimdProjection final : public Projection {
       : executor_(&executor),
         products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
         costs_{products_.packed_bytes(), products_.workspace_bytes(), kernels.provenance} {
-    if (kernels.tiles.kernels == nullptr || spec.rows <= kFewTileRows) return;
+    if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
     costs_.workspace_bytes += tiles_->workspace_bytes();
   }
 
   void run(ConstMatrixView x, std::span<const BlockedView> y) override {
-    if (tiles_ && x.rows > kFewTileRows) {
+    if (tiles_ && tiles_->takes(x.rows)) {
       tiles_->run(*executor_, x, y);
     } else {
       products_.run(*executor_, x, y);
@@ -95,7 +96,7 @@ class SimdBackend final : public Backend {
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
       : kernels_{kernel_table(config.isa),
                  config.dtype,
-                 {tile_precision(config.isa, config.precision), config.precision},
+                 choose_tiles(config.isa, config.precision),
                  {}},
         executor_(std::move(executor)) {
     kernels_.provenance =
@@ -115,8 +116,7 @@ class SimdBackend final : public Backend {
     return std::make_unique<SimdAttention>(kernels_, *executor_, shape);
   }
   KernelChoice kernels() const override {
-    return {std::string(variant_->name), reason_,
-            kernels_.tiles.kernels != nullptr ? kFewTileRows : 0};
+    return {std::string(variant_->name), reason_, kernels_.tiles.few_rows};
   }
 
  private:

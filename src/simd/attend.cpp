@@ -68,7 +68,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
-  if (const std::int64_t rows = shape.tokens * group_; by_tiles(rows)) {
+  if (const std::int64_t rows = shape.tokens * group_; tiles_.takes(rows)) {
     const TileAttendScratch at = tile_attend_scratch(
         tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
         std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerTask));
@@ -98,16 +98,12 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   return store;
 }
 
-bool StreamingAttention::by_tiles(std::int64_t rows) const {
-  return tiles_.kernels != nullptr && rows > kFewTileRows;
-}
-
 std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
-  return by_tiles(rows) ? kTileBlock : kernels_->tile_rows;
+  return tiles_.takes(rows) ? kTileBlock : kernels_->tile_rows;
 }
 
 void StreamingAttention::attend(const AttendTask& task) const {
-  if (by_tiles(task.rows)) {
+  if (tiles_.takes(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
   } else {
     kernels_->stored(dtype_).attend(task);

@@ -27,7 +27,7 @@ struct PackedStore final : public KeyValueStore {
 
 class StreamingAttention {
  public:
-  /// @param tiles for sequences of more than `kFewTileRows` rows of queries, if there are any
+  /// @param tiles for sequences of many rows of queries, if there are any
   /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
@@ -49,7 +49,6 @@ class StreamingAttention {
   PackedHeads::Head place(const Run& run, std::int64_t pair, int slot);
   void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
-  bool by_tiles(std::int64_t rows) const;
   std::int64_t tile_height(std::int64_t rows) const;
   void attend(const AttendTask& task) const;
   void run_whole_heads(const Executor& executor, const Run& run);

@@ -52,8 +52,8 @@ class TileInstructions : public testing::TestWithParam<Precision> {
     EXPECT_GT(processor_->executed(), 0);
   }
 
-  TileChoice processor() const { return {&of(amx::kTiles, GetParam()), GetParam()}; }
-  TileChoice emulated() const { return {&of(avx512::kTiles, GetParam()), GetParam()}; }
+  TileChoice processor() const { return {&of(amx::kTiles, GetParam()), GetParam(), 0}; }
+  TileChoice emulated() const { return {&of(avx512::kTiles, GetParam()), GetParam(), 0}; }
 
   std::optional<test::TileProcessor> processor_;
 };
@@ -110,6 +110,7 @@ void expect_same(const Matrix& found, const Matrix& wanted) {
 TEST_P(TileInstructions, MultiplyAsTheEmulatorDoes) {
   expect_same(product(processor(), 70, 100, 90), product(emulated(), 70, 100, 90));
   expect_same(product(processor(), 33, 1100, 33), product(emulated(), 33, 1100, 33));
+  expect_same(product(processor(), 7, 40, 40), product(emulated(), 7, 40, 40));
   expect_used();
 }
 

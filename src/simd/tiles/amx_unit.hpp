@@ -47,6 +47,7 @@ HEADROOM_INLINE void prefetch_tile(const std::uint16_t* from, std::int64_t row) 
 
 struct AmxUnit {
   static constexpr const char* kName = "amx";
+  static constexpr std::int64_t kFewRows = 16;
 
   /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
   /// power, and time at every switch of threads.
@@ -70,7 +71,7 @@ struct AmxUnit {
     TileConfiguration found_;
   };
 
-  template <Precision P, int I>
+  template <Precision P, bool kLower, int I>
   HEADROOM_INLINE static void step(const Operands& of, const std::uint16_t* const* a,
                                    const std::uint16_t* const* b) {
     if constexpr (I < Parts<P>::kProducts) {
@@ -78,9 +79,11 @@ struct AmxUnit {
       constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : Parts<P>::kOrder[I == 0 ? 0 : I - 1];
       if constexpr (kPair.a != kBefore.a) {
         load_tile<4>(a[kPair.a], 2 * kTileDepth);
-        load_tile<5>(a[kPair.a] + of.a_lower, 2 * kTileDepth);
         prefetch_tile(a[kPair.a] + of.a_step, kTileDepth);
-        prefetch_tile(a[kPair.a] + of.a_lower + of.a_step, kTileDepth);
+        if constexpr (kLower) {
+          load_tile<5>(a[kPair.a] + of.a_lower, 2 * kTileDepth);
+          prefetch_tile(a[kPair.a] + of.a_lower + of.a_step, kTileDepth);
+        }
       }
       if constexpr (kPair.b != kBefore.b) {
         load_tile<6>(b[kPair.b], 2 * kRightRow);
@@ -90,18 +93,22 @@ struct AmxUnit {
       }
       multiply_tiles<0, 4, 6>();
       multiply_tiles<1, 4, 7>();
-      multiply_tiles<2, 5, 6>();
-      multiply_tiles<3, 5, 7>();
-      step<P, I + 1>(of, a, b);
+      if constexpr (kLower) {
+        multiply_tiles<2, 5, 6>();
+        multiply_tiles<3, 5, 7>();
+      }
+      step<P, kLower, I + 1>(of, a, b);
     }
   }
 
-  template <Precision P>
-  HEADROOM_INLINE static void multiply(const Operands& of) {
+  template <Precision P, bool kLower>
+  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of) {
     zero_tile<0>();
     zero_tile<1>();
-    zero_tile<2>();
-    zero_tile<3>();
+    if constexpr (kLower) {
+      zero_tile<2>();
+      zero_tile<3>();
+    }
     const std::uint16_t* a[kMostParts];
     const std::uint16_t* b[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) {
@@ -109,7 +116,7 @@ struct AmxUnit {
       b[p] = of.b[p];
     }
     for (std::int64_t s = 0; s < of.steps; ++s) {
-      step<P, 0>(of, a, b);
+      step<P, kLower, 0>(of, a, b);
       for (int p = 0; p < Parts<P>::kCount; ++p) {
         a[p] += of.a_step;
         b[p] += kRightStep;
@@ -117,8 +124,19 @@ struct AmxUnit {
     }
     store_tile<0>(of.sums[0][0]);
     store_tile<1>(of.sums[0][1]);
-    store_tile<2>(of.sums[1][0]);
-    store_tile<3>(of.sums[1][1]);
+    if constexpr (kLower) {
+      store_tile<2>(of.sums[1][0]);
+      store_tile<3>(of.sums[1][1]);
+    }
+  }
+
+  template <Precision P>
+  HEADROOM_INLINE static void multiply(const Operands& of) {
+    if (of.rows > kTileSide) {
+      multiply_tiles_of<P, true>(of);
+    } else {
+      multiply_tiles_of<P, false>(of);
+    }
   }
 };
 

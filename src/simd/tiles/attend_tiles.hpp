@@ -183,6 +183,7 @@ HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, co
   Operands of;
   of.steps = depth / kTileDepth;
   of.a_lower = of.steps * kLeftTile;
+  of.rows = tile.rows.rows;
   for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
     for (int p = 0; p < Parts<P>::kCount; ++p) {
       of.a[p] = tile.queries[p];
@@ -265,7 +266,7 @@ HEADROOM_INLINE void weigh_tile(const AttendTask& task, const TileRows& tile, co
   for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
     weigh_row<P>(task, tile.rows, block, r, score_row(memory, r), memory);
   }
-  for (std::int64_t r = tile.rows.rows; r < kTileBlock; ++r) {
+  for (std::int64_t r = tile.rows.rows; r < whole(tile.rows.rows, kTileSide); ++r) {
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) {
       out[p] = memory.weights[p] + r / kTileSide * kLeftTile;
@@ -286,6 +287,7 @@ HEADROOM_INLINE void add_tile_values(const AttendTask& task, const TileRows& til
   Operands of;
   of.a_lower = kLeftTile;
   of.a_step = 2 * kLeftTile;
+  of.rows = tile.rows.rows;
   of.steps = (block.count + kTileDepth - 1) / kTileDepth - step;
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
   for (std::int64_t c = 0; c < cols; c += kTileBlock) {

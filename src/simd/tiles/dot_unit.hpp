@@ -10,6 +10,7 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 struct DotUnit {
   static constexpr const char* kName = "avx512_bf16";
+  static constexpr std::int64_t kFewRows = 48;  // 33 to 48 are no faster by pairs than in f32 (Zen 4)
   static constexpr int kRows = 8;  // of 2 vectors: 16 sums in registers, enough to hide the latency
   struct Session {};
 
@@ -50,8 +51,8 @@ struct DotUnit {
   template <Precision P>
   static void multiply(const Operands& of) {
     static_assert(Parts<P>::kProducts == 1);
-    for (int i = 0; i < 2; ++i) {
-      for (int first = 0; first < kTileSide; first += kRows) multiply_rows(of, i, first);
+    for (int row = 0; row < of.rows; row += kRows) {
+      multiply_rows(of, row / static_cast<int>(kTileSide), row % static_cast<int>(kTileSide));
     }
   }
 };

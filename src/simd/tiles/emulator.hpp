@@ -143,11 +143,12 @@ HEADROOM_INLINE void emulated_product(float* c, const std::uint16_t* a, std::int
 /// The unit of levels without tiles: for tests.
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
+  static constexpr std::int64_t kFewRows = 16;
   struct Session {};
 
   template <Precision P>
   static void multiply(const Operands& of) {
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {
         float* sums = of.sums[i][j];
         for (std::int64_t n = 0; n < kSums; ++n) sums[n] = 0;

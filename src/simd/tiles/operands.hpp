@@ -17,6 +17,8 @@ struct Operands {
   std::int64_t a_step = kLeftTile;     ///< from it to the tile of the next step
   const std::uint16_t* b[kMostParts];  ///< of each part, see cut_columns
   std::int64_t steps = 0;
+  std::int64_t rows =
+      kTileBlock;     ///< that anybody reads: of 16 or fewer the lower tiles are left out
   float* sums[2][2];  ///< tiles of 16 rows of 16, written
 };
 

@@ -53,7 +53,7 @@ struct TileStage {
 template <Precision P>
 HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage& stage,
                                    const ProjectMemory<P>& memory) {
-  for (std::int64_t row = 0; row < whole(task.rows, kTileBlock); row += kTileSide) {
+  for (std::int64_t row = 0; row < whole(task.rows, kTileSide); row += kTileSide) {
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) {
       out[p] = memory.left[p] + row * stage.steps * kTileDepth;
@@ -194,6 +194,7 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
         }
         of.a_lower = stage.steps * kLeftTile;
         of.steps = stage.steps;
+        of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
         for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
         Unit::template multiply<P>(of);
         finish_block<P>(task, run, stage, block, row,

@@ -97,8 +97,8 @@ const TilePrecision* tile_precision(Isa isa, Precision precision) {
   return found->project != nullptr ? found : nullptr;
 }
 
-const char* tile_unit(Isa isa, Precision precision) {
-  return tile_precision(isa, precision) == nullptr ? nullptr : tiles_of(isa)->unit;
+const TileKernels* tile_unit(Isa isa, Precision precision) {
+  return tile_precision(isa, precision) == nullptr ? nullptr : tiles_of(isa);
 }
 
 std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(Isa isa) {

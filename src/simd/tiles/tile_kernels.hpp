@@ -18,10 +18,6 @@ inline constexpr std::int64_t kTileSide = 16;
 inline constexpr std::int64_t kTileDepth = 32;
 /// Rows, and columns, of the two by two tiles that are summed together.
 inline constexpr std::int64_t kTileBlock = 2 * kTileSide;
-/// Products of at most so many rows are bound by reading weights. A tile product would read three
-/// parts and fill a tile with zeros.
-inline constexpr std::int64_t kFewTileRows = 16;
-
 /// Some rows of x times runs of weight panels.
 struct TileProjectTask {
   const float* x = nullptr;  ///< the task's first row
@@ -55,6 +51,9 @@ struct TilePrecision {
 
 struct TileKernels {
   const char* unit;  ///< such as "amx"
+  /// Products of at most so many rows are left to f32: they are bound by reading weights, or by
+  /// cutting them.
+  std::int64_t few_rows;
   TilePrecision bf16x9, bf16x6, bf16x3, bf16;
 };
 
@@ -62,8 +61,8 @@ struct TileKernels {
 /// @pre `isa` is among `available_isas()`.
 const TilePrecision* tile_precision(Isa isa, Precision precision);
 
-/// What multiplies there, such as "amx" or "emulated"; null as above.
-const char* tile_unit(Isa isa, Precision precision);
+/// The unit that they are of; null as above.
+const TileKernels* tile_unit(Isa isa, Precision precision);
 
 /// The bursts of every precision that a unit of this processor has on a level. An emulated unit has
 /// no rate.

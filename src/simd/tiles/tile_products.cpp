@@ -42,6 +42,12 @@ double expected_seconds(std::int64_t rows, double floats) {
 
 }  // namespace
 
+TileChoice choose_tiles(Isa isa, Precision precision) {
+  const TileKernels* unit = tile_unit(isa, precision);
+  if (unit == nullptr) return {};
+  return {tile_precision(isa, precision), precision, unit->few_rows};
+}
+
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
                            std::span<const PackedMatrix> weights, std::int64_t most_rows,
                            const Executor& executor)

@@ -19,9 +19,15 @@ namespace headroom::simd {
 struct TileChoice {
   const TilePrecision* kernels = nullptr;  ///< null: there are none, f32 does it all
   Precision precision = Precision::f32;
+  std::int64_t few_rows = 0;  ///< of the unit
+
+  bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
 };
 
-/// Products `Y = X W (+ b)` of one X of more than `kFewTileRows` rows. An element's bits depend on
+/// What a level has for a precision.
+TileChoice choose_tiles(Isa isa, Precision precision);
+
+/// Products `Y = X W (+ b)` of one X of many rows. An element's bits depend on
 /// its row and its block of 32 columns alone, not on the cut into tasks.
 class TileProducts {
  public:
@@ -33,6 +39,7 @@ class TileProducts {
   /// @param y one per matrix
   void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
 
+  bool takes(std::int64_t rows) const { return choice_.takes(rows); }
   std::int64_t workspace_bytes() const { return scratch_.bytes(); }
 
  private:

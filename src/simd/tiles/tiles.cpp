@@ -63,10 +63,13 @@ constexpr TilePrecision precision() {
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, {}, {}, {}, precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, Unit::kFewRows, {}, {}, {}, precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{Unit::kName, precision<Precision::bf16x9>(),
-                         precision<Precision::bf16x6>(), precision<Precision::bf16x3>(),
+const TileKernels kTiles{Unit::kName,
+                         Unit::kFewRows,
+                         precision<Precision::bf16x9>(),
+                         precision<Precision::bf16x6>(),
+                         precision<Precision::bf16x3>(),
                          precision<Precision::bf16>()};
 #endif
 
