@@ -62,10 +62,9 @@ class Kept {
 
  private:
   void prepare_problem(const plan::Group& group) {
-    if (problem_ && problem_->shape == group.shape) return;
+    if (problem_ && problem_->shape == group.shape && problem_->dtype == group.dtype()) return;
     problem_.reset();
-    problem_ = measure::make_problem(group.shape, kSeed, reference::Data::standard,
-                                     plan::kCheckFlops, group.weights.get());
+    problem_ = measure::make_problem(group, kSeed, reference::Data::standard, plan::kCheckFlops);
     x_ = PlacedMatrix(problem_->x.view());
   }
 
@@ -98,6 +97,10 @@ void run_cell(benchmark::State& state, const plan::Group& group, const plan::Cel
 void benchmark_cell(benchmark::State& state, const plan::Group& group, const plan::Cell& cell,
                     Context& context) {
   const Shape& shape = group.shape;
+  if (cell.unsupported) {
+    machine::skip_with_reason(state, cell.skip_reason);
+    return;
+  }
   const std::int64_t limit = context.memory_limit - plan::shared_bytes(shape);
   if (shape.rows() == 0) {
     machine::skip_with_reason(state, "batch times tokens is 0: nothing to compute");

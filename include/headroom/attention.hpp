@@ -42,7 +42,7 @@ struct AttentionOptions {
   /// What products compute with. A backend may take a better one where that costs nothing; see
   /// `Choice::precision`.
   Precision precision = Precision::f32;
-  /// What x, y, weights and caches are stored as.
+  /// What x, y, weights and caches are stored as. Biases stay float32.
   Dtype dtype = Dtype::f32;
   /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
   /// (kernels, for every backend that has variants) write it. Empty: the file that the environment
@@ -130,6 +130,8 @@ struct Call {
   /// Cross-attention: the second input, rows of `Shape::d_memory`. With a cache it may be empty:
   /// then the rows of x see what earlier calls left there.
   ConstMatrixView memory = {};
+  /// The same as bf16 values, in place of `memory`; of a layer with dtype bf16 only.
+  ConstBf16MatrixView bf16_memory = {};
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
@@ -185,6 +187,14 @@ class HEADROOM_API Attention {
   /// The same: appends x to the cache, and attends to all that is in it.
   void forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache);
 
+  /// The same with bf16 values, for a layer with dtype bf16; `y` is rounded to nearest even.
+  ///
+  /// Such a layer takes floats as well: they are rounded to bf16 first, and `y` is not rounded. So
+  /// the results of both, from the same values, differ by the rounding of `y` alone.
+  /// @throws InvalidArgument also for a layer of another dtype.
+  void forward(ConstBf16MatrixView x, Bf16MatrixView y);
+  void forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call);
+
   /// Puts the keys and values of x into the cache and computes no output: for tokens whose output
   /// nobody reads, such as all but the last of a prompt in the last layer of a model. Rows that
   /// come later have the same bits as after `forward`.
@@ -195,6 +205,8 @@ class HEADROOM_API Attention {
 
   /// The same for sequences of given lengths.
   void append(ConstMatrixView x, const Call& call);
+  /// The same with bf16 values, for a layer with dtype bf16.
+  void append(ConstBf16MatrixView x, const Call& call);
 
   const Shape& shape() const;
   /// The options as they took effect: backend, formulation, threads and instruction set filled in.

@@ -2,7 +2,8 @@
  * The library for C, and for every language that can call C.
  *
  * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` per head, heads
- * merged, then an optional output projection. All values are float32, all matrices row-major.
+ * merged, then an optional output projection. All matrices are row-major; values are float32, or
+ * bfloat16 where a function says so.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
  * Structs begin with their own size, so a program keeps working with a newer library whose structs
@@ -85,7 +86,7 @@ typedef struct headroom_weights {
   const float* output_bias; /**< `d_proj` values, or NULL without an output projection */
 } headroom_weights;
 
-/** Who computes the layer, never what is computed. Begin with `headroom_default_options`. */
+/** Who computes the layer, and how exactly. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
   size_t size;             /**< of this struct */
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
@@ -93,6 +94,10 @@ typedef struct headroom_options {
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
   int32_t threads;         /**< 0, the default: every core this process may use */
+  const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
+                              "bf16x3" or "bf16" */
+  const char* dtype;       /**< what x, y, weights and caches are stored as: "f32", the default, or
+                              "bf16" */
 } headroom_options;
 
 /** A layer made ready to run. */
@@ -115,6 +120,7 @@ typedef struct headroom_call {
   int64_t memory_stride;         /**< elements between its row starts, at least `d_memory` */
   const int64_t* memory_lengths; /**< its rows of each sequence; NULL: divided evenly */
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
+  const uint16_t* memory_bf16;   /**< in place of `memory`, for a layer of dtype "bf16" */
 } headroom_call;
 
 /**
@@ -198,6 +204,21 @@ HEADROOM_API headroom_status headroom_append(headroom_attention* layer, const fl
                                              const headroom_call* call);
 
 /**
+ * The same two with bfloat16 values: the upper half of a float32, as a number of 16 bits. For a
+ * layer of dtype "bf16" only; y is rounded to nearest even. Such a layer takes floats as well:
+ * they are rounded on their way in, and y is not rounded then.
+ *
+ * @param x_stride, y_stride values (not bytes) between row starts.
+ * @param call NULL for the defaults of `headroom_forward_bf16`.
+ */
+HEADROOM_API headroom_status headroom_forward_bf16(headroom_attention* layer, const uint16_t* x,
+                                                   int64_t x_rows, int64_t x_stride, uint16_t* y,
+                                                   int64_t y_stride, const headroom_call* call);
+HEADROOM_API headroom_status headroom_append_bf16(headroom_attention* layer, const uint16_t* x,
+                                                  int64_t x_rows, int64_t x_stride,
+                                                  const headroom_call* call);
+
+/**
  * Makes an empty cache, which only this layer can use.
  *
  * @param sequences independent ones, at least 1.
@@ -233,6 +254,12 @@ HEADROOM_API const char* headroom_chosen_backend(const headroom_attention* layer
 
 /** Why this backend, in one line; also why a tuning file was not used, if so. Likewise. */
 HEADROOM_API const char* headroom_choice_reason(const headroom_attention* layer);
+
+/**
+ * What the layer's products compute with, such as "bf16x6": as `precision` of the options, or more
+ * exactly where that is no slower here. Likewise.
+ */
+HEADROOM_API const char* headroom_chosen_precision(const headroom_attention* layer);
 
 /** Frees a layer. NULL is ignored. The layer must not be in use. */
 HEADROOM_API void headroom_destroy(headroom_attention* layer);

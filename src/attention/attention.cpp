@@ -29,6 +29,14 @@ void Attention::forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache) {
   plan_->forward(x, y, call);
 }
 
+void Attention::forward(ConstBf16MatrixView x, Bf16MatrixView y) { plan_->forward(x, y, {}); }
+
+void Attention::forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call) {
+  plan_->forward(x, y, call);
+}
+
+void Attention::append(ConstBf16MatrixView x, const Call& call) { plan_->append(x, call); }
+
 void Attention::append(ConstMatrixView x, const Call& call) { plan_->append(x, call); }
 
 void Attention::append(ConstMatrixView x, KeyValueCache& cache) {

@@ -25,15 +25,17 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   request.threads = wanted_threads(options);
   request.isa = to_string(select_isa(options.isa));
   request.formulation = options.formulation;
+  request.dtype = options.dtype;
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    if (!arithmetic_of(info.name, options.precision, options.dtype, select_isa(options.isa))
-             .precision) {
-      continue;
-    }
+    const std::optional<Precision> precision =
+        arithmetic_of(info.name, options.precision, options.dtype, select_isa(options.isa))
+            .precision;
+    if (!precision) continue;
     const BackendFacts& facts = backend_facts(info.name);
-    request.usable.emplace(info.name, tuning::Usable{info.threaded ? request.threads : 1,
-                                                     facts.preference, facts.threads_pay_from});
+    request.usable.emplace(info.name,
+                           tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
+                                          facts.threads_pay_from, *precision});
   }
   return request;
 }

@@ -13,7 +13,7 @@ namespace headroom {
 /// @param products those of the formulation, without the output projection
 /// @pre the shape is valid.
 std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
-                            const BackendFacts& facts, int threads);
+                            const BackendFacts& facts, int threads, Dtype dtype);
 
 /// About what the keys and values of a cache will hold. Saturates instead of overflowing.
 std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,

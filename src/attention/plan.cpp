@@ -62,7 +62,8 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const BackendEntry& entry = backend_entry(choice.backend);
   options = resolve(wanted_options, choice, entry.describe());
   products_ = plan_products(choice.formulation, shape, weights);
-  const ArenaScope arena(expected_bytes(shape, products_, entry.facts(), options.threads));
+  const ArenaScope arena(
+      expected_bytes(shape, products_, entry.facts(), options.threads, options.dtype));
   backend_ =
       entry.make({options.threads, *options.isa, choice.kernels, choice.precision, options.dtype});
   const KernelChoice kernels = backend_->kernels();
@@ -99,6 +100,7 @@ void Attention::Plan::make_buffers() {
   const std::int64_t context_width = shape.d_proj > 0 ? shape.d_out : 0;
   context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
   costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
+  if (options.dtype == Dtype::bf16) make_rounded();
 }
 
 void Attention::Plan::make_output(const SplitWeights& weights) {
@@ -156,7 +158,8 @@ void Attention::Plan::read(ConstMatrixView x, const Call& call) {
       throw InvalidArgument("forward: the cache belongs to another layer; make one for each layer");
     }
   }
-  if (shape.d_memory == 0 && (call.memory.rows > 0 || !call.memory_lengths.empty())) {
+  if (shape.d_memory == 0 &&
+      (call.memory.rows > 0 || call.bf16_memory.rows > 0 || !call.memory_lengths.empty())) {
     throw InvalidArgument(
         "forward: memory is given, and this layer makes keys and values of x; leave it out, or "
         "make the layer with d_memory");
@@ -175,6 +178,11 @@ void Attention::Plan::grow(const Call& call) const {
 
 void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call) {
   if (call.times != nullptr) *call.times = {};
+  if (options.dtype == Dtype::bf16) {
+    forward_rounded(x, y, call);
+    return;
+  }
+  if (call.bf16_memory.rows > 0) require_stored_bf16("bf16_memory");
   read(x, call);
   check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
   if (call.memory.rows > 0) {
@@ -187,6 +195,18 @@ void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call)
 
 void Attention::Plan::append(ConstMatrixView x, const Call& call) {
   if (call.times != nullptr) *call.times = {};
+  if (options.dtype == Dtype::bf16) {
+    append_rounded(x, call);
+    return;
+  }
+  check_append(call);
+  read(x, call);
+  check_view("x", x, x.rows, shape.d_in);
+  append_rows(x, call);
+  grow(call);
+}
+
+void Attention::Plan::check_append(const Call& call) const {
   if (call.cache == nullptr) {
     throw InvalidArgument("append: no cache is given; it is what keys and values are put into");
   }
@@ -194,8 +214,9 @@ void Attention::Plan::append(ConstMatrixView x, const Call& call) {
     throw InvalidArgument(
         "append: this layer makes keys and values of memory; call forward with an x of no rows");
   }
-  read(x, call);
-  check_view("x", x, x.rows, shape.d_in);
+}
+
+void Attention::Plan::append_rows(ConstMatrixView x, const Call& call) {
   const Clock::time_point start = Clock::now();
   const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
@@ -204,19 +225,6 @@ void Attention::Plan::append(ConstMatrixView x, const Call& call) {
   if (call.times != nullptr) {
     call.times->qkv = seconds_between(start, projected);
     call.times->attend = seconds_between(projected, Clock::now());
-  }
-  grow(call);
-}
-
-// Calls `work(row, padded row)` for all rows of a padded call.
-template <class Work>
-void Attention::Plan::for_each_row(const Call& call, const Work& work) const {
-  for (const std::span<const Sequence> list : {sequences_.list(), sequences_.blind()}) {
-    for (const Sequence& sequence : list) {
-      for (std::int64_t i = 0; i < sequence.rows; ++i) {
-        work(sequence.first_row + i, sequence.number * call.padded_tokens + i);
-      }
-    }
   }
 }
 

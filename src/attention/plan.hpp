@@ -40,7 +40,9 @@ class Attention::Plan {
   Plan& operator=(const Plan&) = delete;
 
   void forward(ConstMatrixView x, MatrixView y, const Call& call);
+  void forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call);
   void append(ConstMatrixView x, const Call& call);
+  void append(ConstBf16MatrixView x, const Call& call);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
 
   Shape shape;
@@ -61,6 +63,19 @@ class Attention::Plan {
   HeadBlocks project_heads(ConstMatrixView x, const Call& call);
   void attend(const HeadBlocks& heads, const BlockedView& out, const Call& call);
   void run(ConstMatrixView x, MatrixView y, const Call& call);
+  void check_append(const Call& call) const;
+  void append_rows(ConstMatrixView x, const Call& call);
+  void make_rounded();
+  template <class T>
+  void read_rounded(const BasicMatrixView<const T>& x, const Call& call);
+  template <class T>
+  Call round_inputs(const BasicMatrixView<const T>& x, const Call& call, ConstMatrixView& rounded);
+  template <class T>
+  void forward_rounded(const BasicMatrixView<const T>& x, const BasicMatrixView<T>& y,
+                       const Call& call);
+  template <class T>
+  void append_rounded(const BasicMatrixView<const T>& x, const Call& call);
+  void require_stored_bf16(const char* what) const;
   ConstMatrixView without_padding(ConstMatrixView x, const Call& call);
   template <class Work>
   void for_each_row(const Call& call, const Work& work) const;
@@ -70,6 +85,8 @@ class Attention::Plan {
   PlannedProducts products_;  ///< their views of the weights are not valid any more
   AlignedBuffer qkv_data_;
   AlignedBuffer context_data_;
+  /// Of a layer that stores bf16: what a call brings, rounded to that, and y before it is rounded.
+  AlignedBuffer x_data_, memory_data_, y_data_;
   std::unique_ptr<Projection> project_;
   std::unique_ptr<Projection> project_memory_;  ///< of a second input
   std::vector<BlockedView> destinations_;       ///< room for one per product
@@ -77,5 +94,17 @@ class Attention::Plan {
   std::unique_ptr<Projection> output_;
   Sequences sequences_;
 };
+
+// Calls `work(row, padded row)` for all rows of a padded call.
+template <class Work>
+void Attention::Plan::for_each_row(const Call& call, const Work& work) const {
+  for (const std::span<const Sequence> list : {sequences_.list(), sequences_.blind()}) {
+    for (const Sequence& sequence : list) {
+      for (std::int64_t i = 0; i < sequence.rows; ++i) {
+        work(sequence.first_row + i, sequence.number * call.padded_tokens + i);
+      }
+    }
+  }
+}
 
 }  // namespace headroom

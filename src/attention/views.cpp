@@ -11,25 +11,23 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kFloatBytes = sizeof(float);
-
 // The largest user address space of any processor we know (x86-64 with five levels of page tables).
 // A pointer below that plus a span below it cannot wrap either.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // @pre the stride is not below the width.
-bool fits_in_addresses(const ConstMatrixView& view) {
-  constexpr std::int64_t kMostFloats = kMostBytes / kFloatBytes;
-  if (view.cols > kMostFloats) return false;
-  return view.rows <= 1 || view.row_stride <= (kMostFloats - view.cols) / (view.rows - 1);
+bool fits_in_addresses(const AnyView& view) {
+  const std::int64_t most = kMostBytes / view.element_bytes;
+  if (view.cols > most) return false;
+  return view.rows <= 1 || view.row_stride <= (most - view.cols) / (view.rows - 1);
 }
 
 // In bytes, so that views at odd addresses are compared exactly, too.
 struct Span {
-  explicit Span(const ConstMatrixView& view)
+  explicit Span(const AnyView& view)
       : begin(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data))),
-        width(view.cols * kFloatBytes),
-        stride(view.rows > 1 ? view.row_stride * kFloatBytes : width),
+        width(view.cols * view.element_bytes),
+        stride(view.rows > 1 ? view.row_stride * view.element_bytes : width),
         end(begin + (view.rows - 1) * stride + width) {}
 
   std::int64_t begin, width, stride, end;
@@ -47,7 +45,7 @@ bool rows_meet(const Span& x, const Span& y, std::int64_t rows) {
 }
 
 // Views with different strides nearly always overlap if their spans do, so the spans decide.
-void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
+void check_disjoint(const AnyView& x, const AnyView& y) {
   if (x.rows == 0) return;
   const Span of_x(x);
   const Span of_y(y);
@@ -61,8 +59,7 @@ void check_disjoint(const ConstMatrixView& x, const ConstMatrixView& y) {
 
 }  // namespace
 
-void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t rows,
-                std::int64_t cols) {
+void check_view(std::string_view name, const AnyView& view, std::int64_t rows, std::int64_t cols) {
   if (view.rows != rows || view.cols != cols) {
     throw InvalidArgument(fmt::format("forward: {} is {} x {}; this call takes {} x {}", name,
                                       view.rows, view.cols, rows, cols));
@@ -81,11 +78,12 @@ void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t
   }
   if (view.data == nullptr && rows > 0) {
     throw InvalidArgument(
-        fmt::format("forward: {} is a null pointer; pass {} x {} floats", name, rows, cols));
+        fmt::format("forward: {} is a null pointer; pass {} x {} {}", name, rows, cols,
+                    view.element_bytes == sizeof(float) ? "floats" : "bf16 values"));
   }
 }
 
-void check_apart(std::string_view name, const ConstMatrixView& other, const ConstMatrixView& y) {
+void check_apart(std::string_view name, const AnyView& other, const AnyView& y) {
   if (other.rows == 0 || y.rows == 0) return;
   const Span of_other(other);
   const Span of_y(y);
@@ -93,7 +91,7 @@ void check_apart(std::string_view name, const ConstMatrixView& other, const Cons
   throw InvalidArgument(fmt::format("forward: y overlaps {}; give y memory of its own", name));
 }
 
-void check_views(const ConstMatrixView& x, const ConstMatrixView& y, const ViewSizes& sizes) {
+void check_views(const AnyView& x, const AnyView& y, const ViewSizes& sizes) {
   check_view("x", x, sizes.rows, sizes.x_cols);
   check_view("y", y, sizes.rows, sizes.y_cols);
   check_disjoint(x, y);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "headroom/precision.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom {
@@ -15,15 +16,30 @@ struct ViewSizes {
   std::int64_t y_cols = 0;
 };
 
+/// A view of values of any type, whose strides count them.
+struct AnyView {
+  template <class T>
+  // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
+  AnyView(const BasicMatrixView<T>& view)
+      : data(view.data),
+        rows(view.rows),
+        cols(view.cols),
+        row_stride(view.row_stride),
+        element_bytes(sizeof(T)) {}
+
+  const void* data;
+  std::int64_t rows, cols, row_stride;
+  std::int64_t element_bytes;
+};
+
 /// @throws InvalidArgument naming the view: a wrong size, a stride below the width or beyond any
 ///         memory, a null pointer, or overlapping views.
-void check_views(const ConstMatrixView& x, const ConstMatrixView& y, const ViewSizes& sizes);
+void check_views(const AnyView& x, const AnyView& y, const ViewSizes& sizes);
 
 /// The same for a single view, such as the second input.
-void check_view(std::string_view name, const ConstMatrixView& view, std::int64_t rows,
-                std::int64_t cols);
+void check_view(std::string_view name, const AnyView& view, std::int64_t rows, std::int64_t cols);
 
 /// @throws InvalidArgument if y shares memory with another view of any number of rows.
-void check_apart(std::string_view name, const ConstMatrixView& other, const ConstMatrixView& y);
+void check_apart(std::string_view name, const AnyView& other, const AnyView& y);
 
 }  // namespace headroom

@@ -39,13 +39,27 @@ std::span<const std::int64_t> lengths_of(const std::int64_t* lengths, std::int64
   return {lengths, static_cast<std::size_t>(count)};
 }
 
+// C has no name for the type, which is nothing but these bits.
+const headroom::Bf16* bf16(const std::uint16_t* bits) {
+  return reinterpret_cast<const headroom::Bf16*>(bits);
+}
+
 headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape) {
   headroom::Call call;
   call.lengths = lengths_of(given.lengths, given.length_count, "call.lengths", "call.length_count");
   call.padded_tokens = given.padded_tokens;
   check_count("call.memory_rows", given.memory_rows);
   if (given.cache != nullptr) call.cache = &given.cache->cache;
-  call.memory = {given.memory, given.memory_rows, shape.d_memory, given.memory_stride};
+  if (given.memory_bf16 != nullptr && given.memory != nullptr) {
+    throw InvalidArgument(
+        "headroom_forward_call: call.memory and call.memory_bf16 are both given; leave one out");
+  }
+  if (given.memory_bf16 != nullptr) {
+    call.bf16_memory = {bf16(given.memory_bf16), given.memory_rows, shape.d_memory,
+                        given.memory_stride};
+  } else {
+    call.memory = {given.memory, given.memory_rows, shape.d_memory, given.memory_stride};
+  }
   call.memory_lengths = lengths_of(given.memory_lengths, given.memory_length_count,
                                    "call.memory_lengths", "call.memory_length_count");
   return call;
@@ -80,6 +94,38 @@ headroom_status headroom_append(headroom_attention* layer, const float* x, int64
     const headroom::Shape& shape = layer->layer.shape();
     const headroom_call given = read_struct(*call, {}, kFirstCall, {"headroom_append", "call"});
     layer->layer.append({x, x_rows, shape.d_in, x_stride}, call_of(given, shape));
+  });
+}
+
+headroom_status headroom_forward_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
+                                      int64_t x_stride, uint16_t* y, int64_t y_stride,
+                                      const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_forward_bf16", "layer");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    headroom_call given{};
+    if (call != nullptr) {
+      given = read_struct(*call, {}, kFirstCall, {"headroom_forward_bf16", "call"});
+    }
+    layer->layer.forward(headroom::ConstBf16MatrixView{bf16(x), x_rows, shape.d_in, x_stride},
+                         headroom::Bf16MatrixView{reinterpret_cast<headroom::Bf16*>(y), x_rows,
+                                                  shape.output_width(), y_stride},
+                         call_of(given, shape));
+  });
+}
+
+headroom_status headroom_append_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
+                                     int64_t x_stride, const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_append_bf16", "layer");
+    require(call, "headroom_append_bf16", "call");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    const headroom_call given =
+        read_struct(*call, {}, kFirstCall, {"headroom_append_bf16", "call"});
+    layer->layer.append(headroom::ConstBf16MatrixView{bf16(x), x_rows, shape.d_in, x_stride},
+                        call_of(given, shape));
   });
 }
 

@@ -99,6 +99,23 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
                       headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon"})));
     }
   }
+  const auto unknown = [](const char* what, const char* name,
+                          const std::vector<std::string>& known) {
+    return InvalidArgument(fmt::format("headroom_create: unknown {} '{}'; {}", what, name,
+                                       headroom::suggest(name, known)));
+  };
+  if (given.precision != nullptr) {
+    const auto precision = headroom::parse_precision(given.precision);
+    if (!precision) {
+      throw unknown("precision", given.precision, {"f32", "bf16x9", "bf16x6", "bf16x3", "bf16"});
+    }
+    options.precision = *precision;
+  }
+  if (given.dtype != nullptr) {
+    const auto dtype = headroom::parse_dtype(given.dtype);
+    if (!dtype) throw unknown("dtype", given.dtype, {"f32", "bf16"});
+    options.dtype = *dtype;
+  }
   if (given.tuning_file != nullptr) options.tuning_file = given.tuning_file;
   options.threads = given.threads;
   return options;
@@ -198,6 +215,11 @@ headroom_status headroom_forward(headroom_attention* layer, const float* x, int6
 
 const char* headroom_chosen_backend(const headroom_attention* layer) {
   return layer == nullptr ? nullptr : layer->layer.options().backend.c_str();
+}
+
+const char* headroom_chosen_precision(const headroom_attention* layer) {
+  // Names of a table of literals, each with its zero.
+  return layer == nullptr ? nullptr : headroom::to_string(layer->layer.choice().precision).data();
 }
 
 const char* headroom_choice_reason(const headroom_attention* layer) {

@@ -28,7 +28,7 @@ namespace {
 struct PickOptions {
   plan::Axes axes;
   std::string emit = "text";
-  std::optional<std::string> from, without, max_packed_bytes, budget, output;
+  std::optional<std::string> from, without, max_packed_bytes, max_error, budget, output;
 };
 
 std::vector<std::string> known_names(std::string_view option,
@@ -45,6 +45,13 @@ std::vector<std::string> known_names(std::string_view option,
   return names;
 }
 
+double parse_error(const std::string& text) {
+  const double error = parse_real("--max-error", text);
+  if (error > 0) return error;
+  throw InvalidArgument(
+      fmt::format("--max-error: '{}' is not above 0; give the largest nrmse, such as 1e-4", text));
+}
+
 pick::Filters filters_of(const PickOptions& options) {
   pick::Filters filters;
   filters.backends = known_names("--backend", options.axes.backend);
@@ -55,6 +62,13 @@ pick::Filters filters_of(const PickOptions& options) {
   if (options.max_packed_bytes) {
     filters.max_packed_bytes = parse_bytes("--max-packed-bytes", *options.max_packed_bytes);
   }
+  if (options.axes.precision) filters.precisions = plan::parse_precisions(options.axes.precision);
+  if (options.max_error) filters.max_error = parse_error(*options.max_error);
+  const std::vector<Dtype> dtypes = plan::parse_dtypes(options.axes.dtype);
+  if (dtypes.size() > 1) {
+    throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
+  }
+  filters.dtype = dtypes.front();
   return filters;
 }
 
@@ -139,6 +153,9 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_option("--without", options->without, "backends not to pick, separated by commas");
   command->add_option("--max-packed-bytes", options->max_packed_bytes,
                       "maximum size of packed weights, such as 64MiB");
+  command->add_option("--max-error", options->max_error,
+                      "largest nrmse of what is picked, such as 1e-4; chooses among precisions "
+                      "(default: those that are as accurate as f32)");
   command->add_option("--budget", options->budget,
                       "time for measuring, such as 90s (default: 90s per shape)");
   return {command, [options, limits_of] { return run(*options, limits_of); }};

@@ -39,7 +39,7 @@ std::string errors_beside_limits(const VerifyCheck& check) {
       check.data == Data::adversarial
           ? fmt::format("adversarial, worst element {:.2g} of its bound", error.bound_ratio)
           : fmt::format("nrmse {:.1e} (limit {:.0e}), max/rms {:.1e} (limit {:.0e})", error.nrmse,
-                        reference::kNrmseLimit, error.max_over_rms, reference::kMaxOverRmsLimit);
+                        error.limits.nrmse, error.max_over_rms, error.limits.max_over_rms);
   if (check.checked_rows < check.rows) {
     text += fmt::format(", {} of {} rows", check.checked_rows, check.rows);
   }

@@ -22,10 +22,15 @@ std::string beyond_peak(const record::CellResult& result) {
   const double margin =
       std::max(kLeastMargin, result.control ? statistics::scatter(result.control->gflops) : 0.0);
   if (!result.peak_fraction || *result.peak_fraction <= 1 + margin) return "";
+  const Precision precision = result.cell.numbers.precision;
+  const std::string roof =
+      precision == Precision::f32
+          ? "the FMA rate measured beside it"
+          : fmt::format("the rate of products measured for {}", to_string(precision));
   return fmt::format(
-      "impossible time: {:.0f} % of the FMA rate measured beside it; noise explains at most "
-      "{:.0f} %; measure again on a quieter machine, or check its clock",
-      100 * *result.peak_fraction, 100 * (1 + margin));
+      "impossible time: {:.0f} % of {}; noise explains at most {:.0f} %; measure again on a "
+      "quieter machine, or check its clock",
+      100 * *result.peak_fraction, roof, 100 * (1 + margin));
 }
 
 std::optional<NoiseFloor> noise_floor(const std::vector<record::CellResult>& results) {

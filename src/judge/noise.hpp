@@ -13,8 +13,9 @@ namespace headroom::judge {
 /// Whether both have the same control, so that their `steadied` samples can be compared.
 bool same_control(const record::CellResult& a, const record::CellResult& b);
 
-/// Why a time is impossible: its rate exceeds the FMA rate measured beside it by more than the
-/// scatter of that rate. Empty if it does not.
+/// Why a time is impossible: its rate exceeds the FMA rate measured beside it, or the roof of its
+/// own precision, by more than the scatter of that rate. Empty if it does not, or if no such roof
+/// was measured.
 std::string beyond_peak(const record::CellResult& result);
 
 struct NoiseFloor {

@@ -46,7 +46,7 @@ std::vector<PeerBlock> peer_blocks(const record::ResultsFolder& folder) {
   std::map<std::pair<std::string, int>, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
     const auto [place, fresh] =
-        places.try_emplace({result->shape.id(), result->threads}, blocks.size());
+        places.try_emplace({result->contest(), result->threads}, blocks.size());
     if (fresh) blocks.emplace_back();
     PeerBlock& block = blocks[place->second];
     if (result->peer) {

@@ -19,7 +19,7 @@ struct PeerCell {
   bool is(Verdict verdict) const { return to_ours && to_ours->difference.verdict == verdict; }
 };
 
-/// The peers of one shape on one number of threads.
+/// The peers of one contest on one number of threads: f32 beside f32, bf16 beside bf16.
 struct PeerBlock {
   const record::CellResult* ours = nullptr;  ///< our cell with the smallest median; null: no time
   std::vector<PeerCell> peers;               ///< the fastest first, those without a time last

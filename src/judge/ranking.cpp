@@ -36,7 +36,8 @@ const record::CellResult* wrapper_of(const std::vector<const record::CellResult*
                                      const record::CellResult& cell) {
   return find_timed(rivals, [&](const record::CellResult& other) {
     return other.cell.formulation == Formulation::wrapper &&
-           other.cell.backend == cell.cell.backend && other.threads == cell.threads;
+           other.cell.backend == cell.cell.backend && other.threads == cell.threads &&
+           other.cell.numbers == cell.cell.numbers;
   });
 }
 
@@ -73,12 +74,19 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult
   std::map<std::string, std::size_t> places;
   for (const record::CellResult* result : results) {
     if (!result->has_time() || result->peer) continue;
-    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
+    const auto [place, fresh] = places.try_emplace(result->contest(), shapes.size());
     if (fresh) shapes.emplace_back();
     shapes[place->second].push_back({result, {}});
   }
+  rank_each(shapes, noise_floor, settings);
+  return shapes;
+}
+
+void rank_each(std::vector<std::vector<Ranked>>& shapes, double noise_floor,
+               const CompareSettings& settings) {
   Comparisons comparisons;
   for (std::vector<Ranked>& rivals : shapes) {
+    if (rivals.empty()) continue;
     std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
       return a.result->time.median < b.result->time.median;
     });
@@ -90,7 +98,6 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult
     }
   }
   comparisons.run(noise_floor, settings);
-  return shapes;
 }
 
 }  // namespace headroom::judge

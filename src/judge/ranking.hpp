@@ -49,16 +49,17 @@ class Comparisons {
 };
 
 /// The cell that a speed-up over the baseline refers to: that of the baseline backend with the same
-/// formulation. Null if it has no time. @param rivals the cells of one shape
+/// formulation, which computes in f32. Null if it has no time. @param rivals the cells of one shape
 const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
                                       const record::CellResult& cell);
 
 /// The cell that a speed-up over `wrapper` refers to: the `wrapper` cell with the same backend and
-/// threads. Null if it has no time. @param rivals the cells of one shape
+/// threads, computing with the same numbers. Null if it has no time. @param rivals the cells of one
+/// shape
 const record::CellResult* wrapper_of(const std::vector<const record::CellResult*>& rivals,
                                      const record::CellResult& cell);
 
-/// A cell compared with the fastest of its shape.
+/// A cell compared with the fastest of its contest.
 struct Ranked {
   const record::CellResult* result = nullptr;
   Difference to_best;  ///< time / time of the fastest; for the fastest itself a ratio of 1, `same`
@@ -67,9 +68,14 @@ struct Ranked {
   bool tied() const { return to_best.verdict != Verdict::slower; }
 };
 
-/// For each shape the cells with a time, smallest median first; shapes in the order of their first
-/// cell. The p-values are corrected for all cells of all shapes together.
+/// For each contest (`CellResult::contest`: a shape, or those cells of one that compute with
+/// numbers of one accuracy) the cells with a time, smallest median first; contests in the order of
+/// their first cell. The p-values are corrected for all cells of all contests together.
 std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult*>& results,
                                       double noise_floor, const CompareSettings& settings = {});
+
+/// Ranks each list by itself, whatever is in it, all with a time.
+void rank_each(std::vector<std::vector<Ranked>>& lists, double noise_floor,
+               const CompareSettings& settings = {});
 
 }  // namespace headroom::judge

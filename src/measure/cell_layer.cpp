@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/element/convert.hpp"
+
 namespace headroom::measure {
 namespace {
 
@@ -27,6 +29,11 @@ CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int6
       choice_(choice_for(problem.shape, options)),
       attention_(plan::layer_shape(problem.shape), problem.weights, options) {
   const Shape& shape = problem.shape;
+  if (numbers().dtype == Dtype::bf16) {
+    x_.resize(problem.x.values.size());
+    y_.resize(static_cast<std::size_t>(shape.rows() * shape.output_width()));
+    to_bf16(problem.x.values.data(), static_cast<std::int64_t>(x_.size()), x_.data());
+  }
   if (shape.past == 0 || shape.batch == 0) return;
   cache_.emplace(attention_, shape.batch, shape.context());
   const auto start = Clock::now();
@@ -61,7 +68,30 @@ void CellLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
     for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate(i, shape.past);
     call.cache = &*cache_;
   }
-  attention_.forward(x, y, call);
+  if (numbers().dtype == Dtype::bf16) {
+    attention_.forward(bf16_x(), Bf16MatrixView{y_.data(), y.rows, y.cols, y.cols}, call);
+  } else {
+    attention_.forward(x, y, call);
+  }
+}
+
+Numbers CellLayer::numbers() const {
+  return {attention_.choice().precision, attention_.options().dtype};
+}
+
+ConstBf16MatrixView CellLayer::bf16_x() const {
+  const Shape& shape = problem_.shape;
+  return {x_.data(), shape.rows(), shape.d_in, shape.d_in};
+}
+
+void CellLayer::take(ConstMatrixView y) {
+  if (y_.empty()) return;
+  for (std::int64_t r = 0; r < y.rows; ++r) to_bf16(y.row(r), y.cols, y_.data() + r * y.cols);
+}
+
+void CellLayer::give(MatrixView y) const {
+  if (y_.empty()) return;
+  for (std::int64_t r = 0; r < y.rows; ++r) from_bf16(y_.data() + r * y.cols, y.cols, y.row(r));
 }
 
 }  // namespace headroom::measure

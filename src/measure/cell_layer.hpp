@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
+#include "core/element/numbers.hpp"
 #include "headroom/attention.hpp"
 #include "measure/problem.hpp"
 #include "plan/shapes/layer_shape.hpp"
@@ -24,6 +26,13 @@ class CellLayer {
   void forward(ConstMatrixView x, MatrixView y) { call(x, y, nullptr); }
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) { call(x, y, &times); }
 
+  /// What lies in y before a call, and what lies there after it, for a layer whose y is not of
+  /// floats: it has an x and a y of its own in its own dtype, and `forward` goes from one to the
+  /// other. Nothing otherwise.
+  void take(ConstMatrixView y);
+  void give(MatrixView y) const;
+
+  Numbers numbers() const;
   const Attention& attention() const { return attention_; }
   /// As for a layer of the cell's own shape.
   const Choice& choice() const { return choice_ ? *choice_ : attention_.choice(); }
@@ -32,6 +41,7 @@ class CellLayer {
 
  private:
   void fill(std::int64_t tokens);
+  ConstBf16MatrixView bf16_x() const;
   void call(ConstMatrixView x, MatrixView y, PhaseTimes* times);
 
   const Problem& problem_;
@@ -39,6 +49,7 @@ class CellLayer {
   Attention attention_;
   std::optional<KeyValueCache> cache_;
   double fill_seconds_ = 0;
+  std::vector<Bf16> x_, y_;
 };
 
 }  // namespace headroom::measure

@@ -89,8 +89,10 @@ namespace {
 void rate_reading(CellResult& result, const record::Peaks& peaks) {
   if (demand_of(result.shape) != Demand::decode) return;
   record::Reading& reading = result.reading.emplace();
-  reading.bytes = bytes_to_read(result.shape);
+  reading.bytes = bytes_to_read(result.shape, result.cell.numbers.dtype);
   reading.gbps = static_cast<double>(reading.bytes) / result.time.median * 1e-9;
+  // Packed as parts, weights may be fewer or more bytes than they are stored as.
+  if (result.cell.numbers.precision != Precision::f32) return;
   const bool cold = result.cache == plan::CacheState::cold;
   const std::optional<double> roof = peaks.read_roof(result.threads, reading.bytes, cold);
   if (roof) reading.fraction = reading.gbps / *roof;
@@ -102,14 +104,17 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   result.time = record::summarise(result.time.samples, result.time.processes, seed);
   const double flops = result.shape.flops().total();
   result.gflops = flops / result.time.median * 1e-9;
-  const auto peak = peaks.fma_gflops.find(result.threads);
-  if (result.control) {
+  // The control is made of multiply-adds of f32, which are no limit for anything else.
+  const Precision precision = result.cell.numbers.precision;
+  const bool by_control = result.control && precision == Precision::f32;
+  const std::optional<double> peak = peaks.product_roof(precision, result.threads);
+  if (by_control) {
     result.peak_fraction =
         record::share_of_rates(flops, result.time.samples, result.control->gflops);
-  } else if (peak != peaks.fma_gflops.end() && peak->second > 0) {
-    result.peak_fraction = result.gflops / peak->second;
+  } else if (peak && *peak > 0) {
+    result.peak_fraction = result.gflops / *peak;
   }
-  if (result.control && !result.control->tile_gflops.empty()) {
+  if (by_control && !result.control->tile_gflops.empty()) {
     result.tile_fraction =
         record::share_of_rates(flops, result.time.samples, result.control->tile_gflops);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "headroom/attention.hpp"
 #include "headroom/shape.hpp"
@@ -21,8 +22,20 @@ namespace headroom::measure {
 /// every shape with dropout.
 /// @param weights in place of drawn ones; their limit is the element bound too, because trained
 ///        weights may be of any size. May be null.
+/// @param rivals what the layers compute with, all of one dtype: weights and inputs are rounded to
+///        it first, so that the oracle is fed what they are fed. Empty: f32.
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
-                     const plan::UserWeights* weights = nullptr);
+                     const plan::UserWeights* weights = nullptr,
+                     const std::vector<Numbers>& rivals = {});
+
+/// The same for the rivals of a group.
+Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
+                     double max_flops);
+
+/// Rounds all that is fed to what the rivals store, and computes what is expected of them.
+/// @param rivals all of one dtype; empty: f32
+void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
+                   const std::vector<Numbers>& rivals);
 
 struct Checked {
   reference::Comparison comparison;
@@ -32,8 +45,9 @@ struct Checked {
 /// Done before each pass, such as to empty the caches. May be empty.
 using BeforePass = std::function<void()>;
 
-/// Runs the layer once and compares. `y` is filled with NaN before, so that a backend that writes
-/// nothing, or not everything, cannot pass with what a rival left there.
+/// Runs the layer once and compares, within the limits of what it computes with. `y` is filled with
+/// NaN before, so that a backend that writes nothing, or not everything, cannot pass with what a
+/// rival left there.
 /// @param x as in the problem, wherever it lies
 Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
                         const BeforePass& before = {});

@@ -147,6 +147,12 @@ void GroupMeasurement::prepare(Ready& ready) {
   if (group_.shape.past > 0) result.cached = {layer.cache_bytes(), layer.fill_seconds()};
   result.threads = layer.attention().options().threads;
   if (!result.cell.chosen.empty()) result.choice = layer.choice();
+  const Choice& choice = layer.attention().choice();
+  if (choice.precision != result.cell.numbers.precision) {
+    throw Unsupported(fmt::format("{} computes {} as {}: {}", choice.backend,
+                                  to_string(result.cell.numbers.precision),
+                                  to_string(choice.precision), choice.precision_reason));
+  }
   if (!check(ready)) return;
   held_bytes_ += costs.packed_bytes + costs.workspace_bytes + layer.cache_bytes();
   batch_.push_back(std::move(ready));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 #include "reference/comparator.hpp"
@@ -17,8 +18,9 @@ struct Problem {
   Matrix x;
   reference::Expected expected;
   reference::Data data = reference::Data::standard;  ///< which limits apply
-  Matrix past = {};    ///< inputs of the tokens that came before, sequence by sequence
-  Matrix memory = {};  ///< the second input, if the shape has one
+  Matrix past = {};          ///< inputs of the tokens that came before, sequence by sequence
+  Matrix memory = {};        ///< the second input, if the shape has one
+  Dtype dtype = Dtype::f32;  ///< all inputs and weights are representable in it
 
   bool all_rows_checked() const {
     return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();

@@ -56,7 +56,7 @@ std::set<std::pair<int, std::int64_t>> working_sets(const plan::Plan& plan) {
   std::set<std::pair<int, std::int64_t>> sets;
   for (const plan::Group& group : plan.groups) {
     if (demand_of(group.shape) != Demand::decode || group.shape.rows() == 0) continue;
-    const std::int64_t bytes = record::size_class(bytes_to_read(group.shape));
+    const std::int64_t bytes = record::size_class(bytes_to_read(group.shape, group.dtype()));
     for (const plan::Cell& cell : group.cells) sets.insert({cell.threads, bytes});
   }
   return sets;

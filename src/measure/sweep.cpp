@@ -64,14 +64,17 @@ std::vector<std::string> warnings_of(const plan::Plan& plan) {
   return warnings;
 }
 
-// Joins kept and new results, and keeps the cells of each shape together.
+// Joins kept and new results, and keeps the cells of each group together.
 void join(std::vector<record::CellResult>& results, std::vector<record::CellResult> kept) {
-  std::map<std::string, std::size_t> places;
+  std::map<std::pair<std::string, Dtype>, std::size_t> places;
   results.insert(results.begin(), std::make_move_iterator(kept.begin()),
                  std::make_move_iterator(kept.end()));
-  for (const auto& result : results) places.try_emplace(result.shape.id(), places.size());
+  const auto group = [](const record::CellResult& result) {
+    return std::pair(result.shape.id(), result.cell.numbers.dtype);
+  };
+  for (const auto& result : results) places.try_emplace(group(result), places.size());
   std::stable_sort(results.begin(), results.end(), [&](const auto& a, const auto& b) {
-    return places.at(a.shape.id()) < places.at(b.shape.id());
+    return places.at(group(a)) < places.at(group(b));
   });
 }
 

@@ -37,6 +37,13 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   if (contains(filters.without, cell.backend)) return "--without";
   if (!allowed(filters.formulations, cell.formulation)) return "--formulation";
   if (result.threads > 1 && !allowed(filters.threads, result.threads)) return "--threads";
+  if (!allowed(filters.precisions, cell.numbers.precision)) return "--precision";
+  if (filters.max_error) {
+    if (result.error && !(result.error->nrmse <= *filters.max_error)) return "--max-error";
+  } else if (filters.precisions.empty() &&
+             accuracy_class(cell.numbers.precision) != Precision::f32) {
+    return "the accuracy of f32 (--max-error allows less)";
+  }
   if (!filters.isa.empty() && result.isa != "baseline" && result.isa != filters.isa) return "--isa";
   if (filters.max_packed_bytes && result.costs &&
       result.costs->packed_bytes > *filters.max_packed_bytes) {
@@ -45,17 +52,19 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   return "";
 }
 
-std::vector<Shape> shapes_of(const record::ResultsFolder& folder) {
+std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
   std::vector<Shape> shapes;
   for (const CellResult* result : in_order(folder)) {
+    if (result->cell.numbers.dtype != dtype) continue;
     if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
   }
   return shapes;
 }
 
-[[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Shape& wanted) {
+[[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Shape& wanted,
+                               Dtype dtype) {
   constexpr std::size_t kMost = 3;
-  std::vector<Shape> shapes = shapes_of(folder);
+  std::vector<Shape> shapes = shapes_of(folder, dtype);
   const auto how_far = [&](const Shape& shape) {
     return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
   };
@@ -110,6 +119,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
   for (const CellResult* result : in_order(folder)) {
     // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
+    if (result->cell.numbers.dtype != filters.dtype) continue;
     if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
       continue;
@@ -126,7 +136,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
           fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
     }
   }
-  if (!any) fail_missing(folder, shape);
+  if (!any) fail_missing(folder, shape, filters.dtype);
   if (found.candidates.empty()) fail_empty(shape, without_time, kept_out);
   return found;
 }
@@ -136,7 +146,12 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
 std::vector<ShapePick> collect(const record::ResultsFolder& folder,
                                const std::vector<Shape>& shapes, const Filters& filters) {
   std::vector<ShapePick> picks;
-  for (const Shape& shape : shapes.empty() ? shapes_of(folder) : shapes) {
+  const std::vector<Shape> measured = shapes_of(folder, filters.dtype);
+  if (measured.empty()) {
+    throw InvalidArgument(fmt::format("{} has no results that store {}; choose another --dtype",
+                                      folder.path.string(), to_string(filters.dtype)));
+  }
+  for (const Shape& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));
   }
   return picks;

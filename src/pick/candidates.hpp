@@ -21,6 +21,10 @@ struct Filters {
   std::vector<int> threads = {};  ///< for threaded backends; one thread is always allowed
   std::string isa = {};           ///< for backends with several levels
   std::optional<std::int64_t> max_packed_bytes = std::nullopt;
+  std::vector<Precision> precisions = {};
+  /// The largest nrmse of a candidate. Without one, only those that are held to the limit of f32.
+  std::optional<double> max_error = std::nullopt;
+  Dtype dtype = Dtype::f32;  ///< candidates store this, and nothing else is asked
 };
 
 /// A measured way to compute a shape.

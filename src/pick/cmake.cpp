@@ -38,6 +38,8 @@ std::string to_cmake(const Pick& pick) {
 set(HEADROOM_PICK_BACKEND "{backend}")
 set(HEADROOM_PICK_FORMULATION "{formulation}")
 set(HEADROOM_PICK_THREADS {threads})
+set(HEADROOM_PICK_PRECISION "{precision}")
+set(HEADROOM_PICK_DTYPE "{dtype}")
 
 if(NOT TARGET headroom::{backend})  # it exists if headroom is part of the project
   find_package(headroom REQUIRED COMPONENTS {backend})
@@ -46,17 +48,21 @@ if(NOT TARGET headroom_pick)
   add_library(headroom_pick INTERFACE)
   add_library(headroom::pick ALIAS headroom_pick)
   target_link_libraries(headroom_pick INTERFACE headroom::{backend})
-  # For options.backend, options.formulation and options.threads of headroom::AttentionOptions.
+  # For the fields of headroom::AttentionOptions that have these names in small letters.
   target_compile_definitions(headroom_pick INTERFACE
     HEADROOM_PICK_BACKEND="{backend}"
     HEADROOM_PICK_FORMULATION=headroom::Formulation::{formulation}
-    HEADROOM_PICK_THREADS={threads})
+    HEADROOM_PICK_THREADS={threads}
+    HEADROOM_PICK_PRECISION=headroom::Precision::{precision}
+    HEADROOM_PICK_DTYPE=headroom::Dtype::{dtype})
 endif()
 )",
       fmt::arg("version", HEADROOM_VERSION),
       fmt::arg("machine", one_line(measured_on(*pick.folder))), fmt::arg("shapes", shapes),
       fmt::arg("reason", one_line(reason(pick))), fmt::arg("backend", choice.backend),
-      fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads));
+      fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads),
+      fmt::arg("precision", to_string(choice.numbers.precision)),
+      fmt::arg("dtype", to_string(choice.numbers.dtype)));
 }
 
 }  // namespace headroom::pick

@@ -14,27 +14,44 @@ std::vector<std::string> cmake_lines(const Configuration& choice) {
 }
 
 std::vector<std::string> cpp_lines(const Configuration& choice) {
-  return {fmt::format("options.backend = \"{}\";", choice.backend),
-          fmt::format("options.formulation = headroom::Formulation::{};",
-                      to_string(choice.formulation)),
-          fmt::format("options.threads = {};", choice.threads)};
+  std::vector<std::string> lines{fmt::format("options.backend = \"{}\";", choice.backend),
+                                 fmt::format("options.formulation = headroom::Formulation::{};",
+                                             to_string(choice.formulation)),
+                                 fmt::format("options.threads = {};", choice.threads)};
+  // f32 is what every layer does by itself.
+  if (choice.numbers.precision != Precision::f32) {
+    lines.push_back(fmt::format("options.precision = headroom::Precision::{};",
+                                to_string(choice.numbers.precision)));
+  }
+  if (choice.numbers.dtype != Dtype::f32) {
+    lines.push_back(
+        fmt::format("options.dtype = headroom::Dtype::{};", to_string(choice.numbers.dtype)));
+  }
+  return lines;
 }
 
 std::string to_text(const Configuration& choice) {
-  return fmt::format("{}/{}, {}", to_string(choice.formulation), choice.backend,
-                     counted(choice.threads, "thread"));
+  const std::string name = fmt::format("{}/{}", to_string(choice.formulation), choice.backend);
+  const std::string threads = counted(choice.threads, "thread");
+  if (choice.numbers == Numbers{}) return fmt::format("{}, {}", name, threads);
+  return fmt::format("{}, {}, {}", name, headroom::to_string(choice.numbers), threads);
 }
 
 std::string reason(const Pick& pick) {
   const Configuration& choice = pick.choice();
   const Configuration& fastest = pick.configurations.front();
   const LinkCost& cost = pick.costs.at(choice.backend);
+  const std::string error =
+      choice.numbers == Numbers{}
+          ? ""
+          : fmt::format("; with {} its nrmse is at most {:.2g}",
+                        headroom::to_string(choice.numbers), choice.worst_error);
   const char* everywhere = pick.shapes.size() == 1 ? "" : " for any shape";
   if (pick.lighter_won()) {
     return fmt::format(
-        "{} cannot be distinguished from {}{} and is lighter to link: {} instead of {}",
+        "{} cannot be distinguished from {}{} and is lighter to link: {} instead of {}{}",
         choice.backend, fastest.backend, everywhere, to_text(cost),
-        to_text(pick.costs.at(fastest.backend)));
+        to_text(pick.costs.at(fastest.backend)), error);
   }
   std::string text = pick.shapes.size() == 1 ? fmt::format("{} is the fastest", choice.backend)
                                              : fmt::format("{} is the fastest over {} shapes",
@@ -51,7 +68,7 @@ std::string reason(const Pick& pick) {
     text += fmt::format("; {} cannot be distinguished from it{}, but is no lighter to link", tied,
                         everywhere);
   }
-  return text;
+  return text + error;
 }
 
 std::string measured_on(const record::ResultsFolder& folder) {

@@ -28,11 +28,13 @@ bool is_tied(const Difference& difference) {
 }
 
 void rank(std::vector<ShapePick>& shapes, double noise_floor) {
-  std::vector<const record::CellResult*> all;
+  std::vector<std::vector<judge::Ranked>> ranked;
   for (const ShapePick& shape : shapes) {
-    for (const Candidate& candidate : shape.candidates) all.push_back(candidate.result);
+    ranked.emplace_back();
+    for (const Candidate& candidate : shape.candidates)
+      ranked.back().push_back({candidate.result, {}});
   }
-  const auto ranked = judge::rank(all, noise_floor);
+  judge::rank_each(ranked, noise_floor);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     shapes[i].candidates.clear();
     for (const judge::Ranked& one : ranked[i]) {
@@ -56,6 +58,7 @@ void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
 void add(Configuration& configuration, const ShapePick& shape, const Candidate& candidate) {
   const double fastest = shape.candidates.front().result->time.median;
   const double loss = candidate.result->time.median / fastest;
+  configuration.worst_error = std::max(configuration.worst_error, candidate.result->error->nrmse);
   configuration.mean_loss *= loss;  // the product, until all shapes are added
   configuration.tied = configuration.tied && candidate.tied;
   --configuration.missing;
@@ -66,17 +69,19 @@ void add(Configuration& configuration, const ShapePick& shape, const Candidate& 
 }
 
 std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shapes) {
-  std::map<std::tuple<std::string, Formulation, int>, Configuration> all;
+  std::map<std::tuple<std::string, Formulation, int, Precision>, Configuration> all;
   for (const ShapePick& shape : shapes) {
     for (const Candidate& candidate : shape.candidates) {
       const record::CellResult& result = *candidate.result;
-      const auto key =
-          std::make_tuple(result.cell.backend, result.cell.formulation, result.threads);
+      const auto key = std::make_tuple(result.cell.backend, result.cell.formulation, result.threads,
+                                       result.cell.numbers.precision);
       const auto [place, fresh] = all.try_emplace(key);
       if (fresh) {
         place->second = {result.cell.backend,
                          result.cell.formulation,
                          result.threads,
+                         result.cell.numbers,
+                         0,
                          1,
                          1,
                          "",

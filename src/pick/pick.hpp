@@ -21,6 +21,8 @@ struct Configuration {
   std::string backend;
   Formulation formulation = Formulation::split;
   int threads = 1;
+  Numbers numbers = {};
+  double worst_error = 0;   ///< the largest nrmse that was found
   double mean_loss = 1;     ///< time over the fastest of each shape, geometric mean
   double worst_loss = 1;    ///< the largest of these ratios
   std::string worst_shape;  ///< the shape with that ratio

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "pick/lines.hpp"
@@ -28,14 +29,24 @@ std::string slower(const Candidate& candidate, bool fastest) {
 }
 
 void add_shape(std::string& text, const ShapePick& shape) {
-  add(text, "\n{}\n  {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}\n", shape.shape.id(),
-      "backend", "formul.", "thr", "time", "95 % interval", "times the fastest", "packed");
+  const bool with_numbers = std::any_of(
+      shape.candidates.begin(), shape.candidates.end(),
+      [](const Candidate& candidate) { return candidate.result->cell.numbers != Numbers{}; });
+  const auto numbers = [&](const std::string& name, double error) {
+    return with_numbers ? fmt::format(" {:<10} {:>7}", name,
+                                      error == 0 ? "nrmse" : fmt::format("{:.1e}", error))
+                        : "";
+  };
+  add(text, "\n{}\n  {:<8} {:<8}{} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}\n", shape.shape.id(),
+      "backend", "formul.", numbers("numbers", 0), "thr", "time", "95 % interval",
+      "times the fastest", "packed");
   for (std::size_t i = 0; i < shape.candidates.size(); ++i) {
     const record::CellResult& result = *shape.candidates[i].result;
     const record::TimeSummary& time = result.time;
-    add(text, "{} {:<8} {:<8} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
+    add(text, "{} {:<8} {:<8}{} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
         i == shape.chosen ? "*" : " ", result.cell.backend, to_string(result.cell.formulation),
-        result.threads, format_seconds(time.median),
+        numbers(headroom::to_string(result.cell.numbers), result.error->nrmse), result.threads,
+        format_seconds(time.median),
         fmt::format("{} - {}", format_seconds(time.ci95.low), format_seconds(time.ci95.high)),
         slower(shape.candidates[i], i == 0), format_bytes(result.costs->packed_bytes),
         verdict(shape.candidates[i], i == 0));
@@ -93,7 +104,7 @@ std::string to_text(const Pick& pick) {
     for (const Candidate& candidate : pick.shapes.front().candidates) {
       const record::CellResult& result = *candidate.result;
       if (result.cell.backend != choice.backend || result.threads != choice.threads ||
-          result.cell.formulation != choice.formulation) {
+          result.cell.formulation != choice.formulation || result.cell.numbers != choice.numbers) {
         continue;
       }
       add(text, ": {} for {}, 95 % interval {} - {}", format_seconds(result.time.median),

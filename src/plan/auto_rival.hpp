@@ -16,6 +16,8 @@ bool take_auto(std::optional<std::string>& backends);
 struct RivalAxes {
   const std::vector<Formulation>& formulations;
   const std::vector<int>& threads;
+  const std::vector<Precision>& precisions;
+  Dtype dtype;
   std::optional<Isa> isa;
 };
 

@@ -22,8 +22,10 @@ void skip_dearest(Plan& plan, const TimingPlan& timing, double budget, const Est
   std::vector<Candidate> dearest;
   std::map<const Group*, std::size_t> kept;
   for (Group& group : plan.groups) {
-    kept[&group] = group.cells.size();
+    kept[&group] = 0;
     for (Cell& cell : group.cells) {
+      if (!cell.skip_reason.empty()) continue;
+      ++kept[&group];
       dearest.push_back({estimator.cell_seconds(group.shape, cell, timing), &cell, &group});
     }
   }

@@ -10,9 +10,16 @@ std::size_t Plan::cell_count() const {
   return count;
 }
 
+AttentionOptions Cell::options() const {
+  AttentionOptions options{backend, formulation, threads, isa};
+  options.precision = numbers.precision;
+  options.dtype = numbers.dtype;
+  return options;
+}
+
 std::string cell_id(const Shape& shape, const Cell& cell) {
-  return fmt::format("{}/{}/f32/t{}/{}", to_string(cell.formulation), cell.backend, cell.threads,
-                     shape.id());
+  return fmt::format("{}/{}/{}/t{}/{}", to_string(cell.formulation), cell.backend,
+                     headroom::to_string(cell.numbers), cell.threads, shape.id());
 }
 
 }  // namespace headroom::plan

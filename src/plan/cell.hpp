@@ -1,4 +1,4 @@
-// What is to be measured: shape x formulation x backend x threads.
+// What is to be measured: shape x formulation x backend x numbers x threads.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/element/numbers.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/shape.hpp"
@@ -19,24 +20,28 @@ struct Cell {
   Formulation formulation = Formulation::split;
   std::string backend;
   std::string chosen;  ///< the backend that `auto` will run; empty for every named backend
+  Numbers numbers = {};
   int threads = 1;
   std::size_t order = 0;              ///< position among the rivals of its shape
   std::optional<Isa> isa;             ///< only if forced
   std::vector<std::string> warnings;  ///< recorded with the result
   std::string skip_reason;            ///< if set before the sweep, the cell is not run
+  bool unsupported = false;           ///< that reason is what the backend cannot do
 
-  AttentionOptions options() const { return {backend, formulation, threads, isa}; }
+  AttentionOptions options() const;
   /// The backend that does the arithmetic.
   const std::string& runs() const { return chosen.empty() ? backend : chosen; }
 };
 
 struct UserWeights;
 
-/// All rivals of one shape. They are measured together.
+/// All rivals of one shape that are fed the same numbers. They are measured together.
 struct Group {
   Shape shape;
-  std::vector<Cell> cells;
+  std::vector<Cell> cells;                               ///< of one dtype
   std::shared_ptr<const UserWeights> weights = nullptr;  ///< null: drawn ones
+
+  Dtype dtype() const { return cells.empty() ? Dtype::f32 : cells.front().numbers.dtype; }
 };
 
 struct Plan {

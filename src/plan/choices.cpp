@@ -77,6 +77,43 @@ std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text) {
   return isa;
 }
 
+namespace {
+
+// Names of values, `all` for every one of them, and the first of them where nothing was given.
+template <class Value, class Parse>
+std::vector<Value> parse_each(std::string_view option, std::string_view what,
+                              const std::optional<std::string>& text, const std::vector<Value>& all,
+                              Parse parse) {
+  if (!text) return {all.front()};
+  std::vector<Value> chosen;
+  for (const std::string& name : split_names(option, *text)) {
+    if (name == "all") return all;
+    const std::optional<Value> value = parse(name);
+    if (!value) {
+      std::vector<std::string> known;
+      for (const Value each : all) known.emplace_back(to_string(each));
+      known.emplace_back("all");
+      throw InvalidArgument(
+          fmt::format("{}: unknown {} '{}'; {}", option, what, name, suggest(name, known)));
+    }
+    chosen.push_back(*value);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<Precision> parse_precisions(const std::optional<std::string>& text) {
+  return parse_each<Precision>(
+      "--precision", "precision", text,
+      {Precision::f32, Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16},
+      parse_precision);
+}
+
+std::vector<Dtype> parse_dtypes(const std::optional<std::string>& text) {
+  return parse_each<Dtype>("--dtype", "dtype", text, {Dtype::f32, Dtype::bf16}, parse_dtype);
+}
+
 std::vector<int> parse_threads(const std::optional<std::string>& text) {
   if (!text) return {allowed_cores()};
   std::vector<int> threads;

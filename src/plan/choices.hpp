@@ -8,6 +8,7 @@
 
 #include "headroom/formulation.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 
 namespace headroom::plan {
 
@@ -22,6 +23,9 @@ struct BackendChoice {
 std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text);
 std::vector<Formulation> parse_formulations(const std::optional<std::string>& text);
 std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text);
+/// Without a text, f32 alone.
+std::vector<Precision> parse_precisions(const std::optional<std::string>& text);
+std::vector<Dtype> parse_dtypes(const std::optional<std::string>& text);
 std::vector<int> parse_threads(const std::optional<std::string>& text);
 
 }  // namespace headroom::plan

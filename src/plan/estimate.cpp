@@ -65,7 +65,9 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
 }
 
 std::string Estimator::key(const Cell& cell) {
-  return cell.runs() + "/" + std::string(to_string(cell.formulation));
+  std::string key = cell.runs() + "/" + std::string(to_string(cell.formulation));
+  if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
+  return key;
 }
 
 double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell) {

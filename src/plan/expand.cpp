@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backends/backend.hpp"
+#include "headroom/error.hpp"
 #include "machine/cores.hpp"
 #include "plan/auto_rival.hpp"
 #include "plan/choices.hpp"
@@ -29,22 +31,26 @@ std::vector<T> once_each(std::vector<T> values, Key key, std::string_view option
 
 std::vector<Cell> rivals(const std::vector<Formulation>& formulations,
                          const std::vector<BackendChoice>& choices, const std::vector<int>& threads,
+                         const std::vector<Precision>& precisions, Dtype dtype,
                          std::optional<Isa> isa) {
   const int cores = allowed_cores();
   std::vector<Cell> cells;
   for (const BackendChoice& backend : choices) {
     for (const int count : backend.threaded ? threads : std::vector<int>{1}) {
       for (const Formulation formulation : formulations) {
-        Cell cell;
-        cell.formulation = formulation;
-        cell.backend = backend.name;
-        cell.threads = count;
-        cell.isa = isa;
-        cell.order = cells.size();
-        if (count > cores) {
-          cell.warnings.push_back(fmt::format("{} threads share {} allowed cores", count, cores));
+        for (const Precision precision : precisions) {
+          Cell cell;
+          cell.formulation = formulation;
+          cell.backend = backend.name;
+          cell.numbers = {precision, dtype};
+          cell.threads = count;
+          cell.isa = isa;
+          cell.order = cells.size();
+          if (count > cores) {
+            cell.warnings.push_back(fmt::format("{} threads share {} allowed cores", count, cores));
+          }
+          cells.push_back(std::move(cell));
         }
-        cells.push_back(std::move(cell));
       }
     }
   }
@@ -79,6 +85,37 @@ void describe_weights(const UserWeights& weights, Plan& plan) {
 
 }  // namespace
 
+namespace {
+
+void require_numbers(const Plan& plan) {
+  const Cell* first = nullptr;
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) {
+      if (!cell.unsupported) return;
+      if (first == nullptr) first = &cell;
+    }
+  }
+  if (first == nullptr) return;
+  throw Unavailable(
+      fmt::format("no cell of these axes can be computed here: {}; choose another --precision, "
+                  "--dtype or --backend",
+                  first->skip_reason));
+}
+
+}  // namespace
+
+void decline_numbers(Cell& cell) {
+  const Arithmetic does =
+      arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype, select_isa(cell.isa));
+  if (does.precision == cell.numbers.precision) return;
+  cell.unsupported = true;
+  cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
+                                                  to_string(cell.numbers.precision),
+                                                  to_string(*does.precision), does.reason)
+                                    : fmt::format("{} has no {}: {}", cell.backend,
+                                                  headroom::to_string(cell.numbers), does.reason);
+}
+
 Plan expand(const Axes& axes, const ExpandOptions& options) {
   Plan plan;
   const auto self = [](const auto& value) { return value; };
@@ -94,18 +131,32 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   plan.isa = select_isa(isa);
   warn_of_threads(threads, plan);
 
-  const std::vector<Cell> cells = rivals(formulations, chosen, threads, isa);
+  const auto precisions = once_each(parse_precisions(axes.precision), self, "--precision", plan);
+  const auto dtypes = once_each(parse_dtypes(axes.dtype), self, "--dtype", plan);
+
+  std::vector<std::vector<Cell>> cells;  // for each dtype
+  std::size_t of_a_shape = 0;
+  for (const Dtype dtype : dtypes) {
+    cells.push_back(rivals(formulations, chosen, threads, precisions, dtype, isa));
+    for (Cell& cell : cells.back()) decline_numbers(cell);
+    of_a_shape += cells.back().size();
+  }
   const std::size_t most_shapes =
-      options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(cells.size(), 1);
+      options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(of_a_shape, 1);
   const auto weights = find_user_weights(axes);
   if (weights != nullptr) describe_weights(*weights, plan);
   for (const Shape& shape :
        expand_shapes(axes, weights.get(), options.seed, most_shapes, plan.notes)) {
-    Group group{shape, cells, weights};
-    if (with_auto) add_auto(group, {formulations, threads, isa}, plan.warnings);
-    for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
-    plan.groups.push_back(std::move(group));
+    for (std::size_t i = 0; i < dtypes.size(); ++i) {
+      Group group{shape, cells[i], weights};
+      if (with_auto) {
+        add_auto(group, {formulations, threads, precisions, dtypes[i], isa}, plan.warnings);
+      }
+      for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
+      plan.groups.push_back(std::move(group));
+    }
   }
+  require_numbers(plan);
   return plan;
 }
 

@@ -24,6 +24,10 @@ inline constexpr std::size_t kMaxShapes = 10'000'000;
 ///         backend or instruction set that is not available; as `find_user_weights`.
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
+/// Marks a cell whose backend cannot do its numbers, or computes them as others: a name that was
+/// measured is what was computed.
+void decline_numbers(Cell& cell);
+
 /// Only the shapes of the axes, each once.
 /// @param weights of `find_user_weights`; may be null
 /// @param notes receives notes, such as what was repeated

@@ -81,16 +81,28 @@ ordered_json to_json(const SweepIdentity& identity) {
   const plan::Axes& axes = identity.axes;
   ordered_json given = ordered_json::object();
   const std::pair<const char*, const std::optional<std::string>*> texts[] = {
-      {"heads", &axes.heads},       {"tokens", &axes.tokens},
-      {"batch", &axes.batch},       {"d-model", &axes.d_model},
-      {"head-dim", &axes.head_dim}, {"d-in", &axes.d_in},
-      {"kv-heads", &axes.kv_heads}, {"window", &axes.window},
-      {"past", &axes.past},         {"lengths", &axes.lengths},
-      {"rotary", &axes.rotary},     {"threads", &axes.threads},
-      {"backend", &axes.backend},   {"formulation", &axes.formulation},
-      {"isa", &axes.isa},           {"dropout", &axes.dropout},
-      {"model", &axes.model},       {"preset", &axes.preset},
-      {"weights", &axes.weights},   {"layer", &axes.layer},
+      {"heads", &axes.heads},
+      {"tokens", &axes.tokens},
+      {"batch", &axes.batch},
+      {"d-model", &axes.d_model},
+      {"head-dim", &axes.head_dim},
+      {"d-in", &axes.d_in},
+      {"kv-heads", &axes.kv_heads},
+      {"window", &axes.window},
+      {"past", &axes.past},
+      {"lengths", &axes.lengths},
+      {"rotary", &axes.rotary},
+      {"threads", &axes.threads},
+      {"backend", &axes.backend},
+      {"formulation", &axes.formulation},
+      {"precision", &axes.precision},
+      {"dtype", &axes.dtype},
+      {"isa", &axes.isa},
+      {"dropout", &axes.dropout},
+      {"model", &axes.model},
+      {"preset", &axes.preset},
+      {"weights", &axes.weights},
+      {"layer", &axes.layer},
       {"stored", &axes.stored}};
   for (const auto& [name, text] : texts) {
     if (*text) given[name] = **text;

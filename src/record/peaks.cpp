@@ -68,7 +68,46 @@ std::optional<double> value_of(const std::map<int, double>& values, int threads)
   return value == values.end() ? std::nullopt : std::optional(value->second);
 }
 
+constexpr const char* kProducts = "gflops_by_precision_and_threads";
+
+std::map<Precision, std::map<int, double>> products_of(const ordered_json& environment) {
+  std::map<Precision, std::map<int, double>> products;
+  const ordered_json& all = value_at(environment, (std::string("/peaks/") + kProducts).c_str());
+  if (!all.is_object()) return products;
+  for (const auto& [name, rates] : all.items()) {
+    const std::optional<Precision> precision = parse_precision(name);
+    auto values = values_of<int>(rates, threads_of);
+    if (precision && !values.empty()) products[*precision] = std::move(values);
+  }
+  return products;
+}
+
+// Products of bf16 parts that stand for one product.
+int parts_products(Precision precision) {
+  switch (precision) {
+    case Precision::bf16x9:
+      return 9;
+    case Precision::bf16x6:
+      return 6;
+    case Precision::bf16x3:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
+
+std::optional<double> Peaks::product_roof(Precision precision, int threads) const {
+  if (precision == Precision::f32) return value_of(fma_gflops, threads);
+  const auto rate = [&](Precision measured) -> std::optional<double> {
+    const auto found = product_gflops.find(measured);
+    return found == product_gflops.end() ? std::nullopt : value_of(found->second, threads);
+  };
+  if (const std::optional<double> own = rate(precision)) return own;
+  const std::optional<double> whole = rate(Precision::bf16);
+  return whole ? std::optional(*whole / parts_products(precision)) : std::nullopt;
+}
 
 std::int64_t size_class(std::int64_t bytes) {
   constexpr int kLeast = 16;
@@ -107,6 +146,9 @@ ordered_json to_json(const Peaks& peaks) {
     ordered_json& sizes = json[kReadOfSet][std::to_string(threads)];
     for (const auto& [bytes, rate] : rates) sizes[std::to_string(bytes)] = rate;
   }
+  for (const auto& [precision, rates] : peaks.product_gflops) {
+    json[kProducts][std::string(headroom::to_string(precision))] = by_threads(rates);
+  }
   return json;
 }
 
@@ -121,6 +163,7 @@ Peaks peaks_of(const ordered_json& environment) {
   peaks.clock_ghz = values_at(environment, "/peaks/clock_ghz_by_threads");
   peaks.sustained_clock_ghz = values_at(environment, "/peaks/sustained_clock_ghz_by_threads");
   peaks.read_gbs_of_set = reads_of_sets(environment);
+  peaks.product_gflops = products_of(environment);
   return peaks;
 }
 

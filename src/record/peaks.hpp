@@ -8,6 +8,7 @@
 #include <string>
 
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 
 namespace headroom::record {
 
@@ -25,6 +26,14 @@ struct Peaks {
   std::map<int, double> sustained_gflops = {};     ///< multiply-adds without a pause
   std::map<int, double> clock_ghz = {};            ///< right after the best
   std::map<int, double> sustained_clock_ghz = {};  ///< right after those without a pause
+
+  /// Rates of products of less than f32 from the L1, by precision and threads. Where only that of
+  /// `bf16` was measured, products of parts take their share of it; see `product_roof`.
+  std::map<Precision, std::map<int, double>> product_gflops = {};
+
+  /// What arithmetic allows at most with a precision: the rate of multiply-adds for f32; empty
+  /// where nothing was measured for it.
+  std::optional<double> product_roof(Precision precision, int threads) const;
 
   /// Read bandwidth where this many bytes are read again and again, by threads and `size_class`:
   /// what fits a cache is read faster than memory.

@@ -41,6 +41,11 @@ TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>
           statistics::bootstrap_median_ci95(apart, seed), samples, processes};
 }
 
+std::string CellResult::contest() const {
+  const Numbers rivals{accuracy_class(cell.numbers.precision), cell.numbers.dtype};
+  return rivals == Numbers{} ? shape.id() : shape.id() + " " + headroom::to_string(rivals);
+}
+
 statistics::SamplesByProcess samples_of(const CellResult& result, bool by_control) {
   const TimeSummary& time = result.time;
   return statistics::by_process(
@@ -50,8 +55,8 @@ statistics::SamplesByProcess samples_of(const CellResult& result, bool by_contro
 ordered_json to_json(const reference::Comparison& comparison) {
   return {{"nrmse", comparison.nrmse},
           {"max_over_rms", comparison.max_over_rms},
-          {"limit", reference::kNrmseLimit},
-          {"max_over_rms_limit", reference::kMaxOverRmsLimit}};
+          {"limit", comparison.limits.nrmse},
+          {"max_over_rms_limit", comparison.limits.max_over_rms}};
 }
 
 namespace {
@@ -113,7 +118,8 @@ ordered_json to_json(const CellResult& result) {
   line["reason"] = result.reason.empty() ? ordered_json(nullptr) : ordered_json(result.reason);
   line["formulation"] = headroom::to_string(result.cell.formulation);
   line["backend"] = result.cell.backend;
-  line["dtype"] = "f32";
+  line["precision"] = headroom::to_string(result.cell.numbers.precision);
+  line["dtype"] = headroom::to_string(result.cell.numbers.dtype);
   line["threads"] = result.threads;
   line["isa"] = result.isa;
   line["cache"] = to_string(result.cache);

@@ -81,6 +81,9 @@ struct CellResult {
   std::int64_t checked_rows = 0;
 
   bool has_time() const { return status == Status::ok; }
+  /// The name that all cells have with which it may be ranked: those of its shape and dtype that
+  /// are held to the same limit of the error. Such as `B1_T1024_D768_H12`, or that and ` bf16`.
+  std::string contest() const;
 };
 
 /// The samples of a cell by process. @param by_control as `steadied` by its own control

@@ -121,6 +121,7 @@ reference::Comparison read_error(const JsonFields& fields, const CellResult& res
     return fields.not_negative(key);
   };
   reference::Comparison error;
+  error.limits = reference::limits_of(result.cell.numbers);
   error.nrmse = value("nrmse");
   error.max_over_rms = fields.has("max_over_rms") ? value("max_over_rms") : 0;
   error.passed = passed;
@@ -137,7 +138,15 @@ void read_identity(const JsonFields& line, CellResult& result) {
   cell.formulation = *formulation;
   cell.backend = line.text("backend");
   if (cell.backend.empty()) line.fail("backend", "the name of a backend");
-  if (line.text("dtype") != "f32") line.fail("dtype", "f32");
+  const std::optional<Dtype> dtype = parse_dtype(line.text("dtype"));
+  if (!dtype) line.fail("dtype", "f32 or bf16");
+  cell.numbers.dtype = *dtype;
+  // Folders from before there were several have none.
+  if (line.has("precision")) {
+    const std::optional<Precision> precision = parse_precision(line.text("precision"));
+    if (!precision) line.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
+    cell.numbers.precision = *precision;
+  }
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
   result.isa = line.text("isa");

@@ -76,7 +76,19 @@ void check_sizes(const Expected& expected, ConstMatrixView y) {
                   y.rows, y.cols, expected.width, last));
 }
 
-Sums gather(const Expected& expected, ConstMatrixView y) {
+// For standard data a bound is told, but no limit, so it may be missing.
+const std::vector<double>* bound_of(const Expected& expected, Data data, const Numbers& numbers) {
+  const Precision wanted = limit_class(numbers);
+  if (wanted == Precision::f32) return &expected.bound;
+  const auto found = expected.coarse_bounds.find(wanted);
+  if (found != expected.coarse_bounds.end()) return &found->second;
+  if (data == Data::standard) return nullptr;
+  throw InvalidArgument(
+      fmt::format("comparator: adversarial data has no bound for {}; ask the oracle for it",
+                  headroom::to_string(numbers)));
+}
+
+Sums gather(const Expected& expected, ConstMatrixView y, const std::vector<double>* bound) {
   Sums sums;
   std::size_t at = 0;
   for (std::size_t i = 0; i < expected.rows.size(); ++i) {
@@ -87,7 +99,7 @@ Sums gather(const Expected& expected, ConstMatrixView y) {
       element.col = c;
       element.found = static_cast<double>(y.row(row)[c]);
       element.expected = expected.y[at];
-      sums.add(element, expected.bound[at]);
+      sums.add(element, bound == nullptr ? kInfinity : (*bound)[at]);
     }
   }
   return sums;
@@ -108,26 +120,29 @@ void judge(Comparison& result, const Sums& sums, Data data) {
     if (!(result.bound_ratio <= kBoundLimit)) {
       result.reason = above("error / bound", result.bound_ratio, kBoundLimit, sums.worst_bound);
     }
-  } else if (!(result.max_over_rms <= kMaxOverRmsLimit)) {
-    result.reason = above("max_over_rms", result.max_over_rms, kMaxOverRmsLimit, sums.worst);
-  } else if (!(result.nrmse <= kNrmseLimit)) {
-    result.reason = above("nrmse", result.nrmse, kNrmseLimit, sums.worst);
+  } else if (!(result.max_over_rms <= result.limits.max_over_rms)) {
+    result.reason =
+        above("max_over_rms", result.max_over_rms, result.limits.max_over_rms, sums.worst);
+  } else if (!(result.nrmse <= result.limits.nrmse)) {
+    result.reason = above("nrmse", result.nrmse, result.limits.nrmse, sums.worst);
   }
   result.passed = result.reason.empty();
 }
 
 }  // namespace
 
-Comparison compare(const Expected& expected, ConstMatrixView y, Data data) {
+Comparison compare(const Expected& expected, ConstMatrixView y, Data data, const Numbers& numbers) {
   check_sizes(expected, y);
-  const Sums sums = gather(expected, y);
+  const std::vector<double>* bound = bound_of(expected, data, numbers);
+  const Sums sums = gather(expected, y, bound);
   Comparison result;
+  result.limits = limits_of(numbers);
   const Element* worst = data == Data::adversarial ? &sums.worst_bound : &sums.worst;
   if (sums.finite > 0) {
     const double rms = std::sqrt(sums.squared_expected / static_cast<double>(sums.finite));
     result.nrmse = ratio(std::sqrt(sums.squared_error), std::sqrt(sums.squared_expected));
     result.max_over_rms = ratio(sums.worst.error, rms);
-    result.bound_ratio = sums.worst_bound.bound_ratio;
+    if (bound != nullptr) result.bound_ratio = sums.worst_bound.bound_ratio;
   }
   if (sums.other_kinds > 0) {
     worst = &sums.other_kind;

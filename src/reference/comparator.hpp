@@ -5,6 +5,7 @@
 #include <string>
 
 #include "headroom/view.hpp"
+#include "reference/limits.hpp"
 #include "reference/oracle.hpp"
 
 namespace headroom::reference {
@@ -15,9 +16,6 @@ enum class Data {
   adversarial,  ///< large logits or cancelling values: a limit per element
 };
 
-inline constexpr double kNrmseLimit = 5e-6;
-inline constexpr double kMaxOverRmsLimit = 5e-5;
-
 /// Errors of a result, their limits, and the verdict.
 struct Comparison {
   double nrmse = 0;         ///< `|o - r| / |r|`
@@ -27,11 +25,16 @@ struct Comparison {
   std::int64_t worst_col = 0;
   bool passed = false;
   std::string reason;  ///< what is wrong and where; empty if passed
+  Limits limits = {};  ///< of the first two
 };
 
 /// Compares the rows that `expected` has. NaN or Inf where the oracle has a number fails; the
 /// oracle's own NaN must be met by NaN.
 /// @param y all `B * T` rows of the result.
-Comparison compare(const Expected& expected, ConstMatrixView y, Data data);
+/// @param numbers what the result was computed with and stored as; for adversarial data `expected`
+///        needs the bound of their `limit_class`
+/// @throws InvalidArgument for sizes that do not fit, or a bound that is missing.
+Comparison compare(const Expected& expected, ConstMatrixView y, Data data,
+                   const Numbers& numbers = {});
 
 }  // namespace headroom::reference

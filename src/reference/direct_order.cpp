@@ -22,9 +22,9 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   const SplitWeights& w = layer_.weights;
   double* k = key_.values.data() + at;
   double* k_size = key_.sizes.data() + at;
-  apply(token, w.key, w.key_bias, k, k_size);
+  apply(layer_, token, w.key, w.key_bias, k, k_size);
   layer_.rotation.turn(key, layer_.shape.key_heads(), k, k_size);
-  apply(token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
+  apply(layer_, token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
 }
 
 MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
@@ -46,8 +46,11 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
     if (trace != nullptr) trace->scores.emplace_back();
     for (std::int64_t j = 0; j < place.keys; ++j) {
       const std::int64_t at = start + j * width;
-      const SizedDot score =
-          sized_dot(q, q_size, key_.values.data() + at, key_.sizes.data() + at, head_dim);
+      const double* k = key_.values.data() + at;
+      const double* k_size = key_.sizes.data() + at;
+      const SizedDot score = layer_.operands == Precision::f32
+                                 ? sized_dot(q, q_size, k, k_size, head_dim)
+                                 : independent_dot(q, q_size, k, k_size, head_dim);
       scores[index(j)] = layer_.scale * score.value;
       logits[index(j)] = layer_.scale / 2 * score.size;
       if (trace != nullptr) trace->scores.back().push_back(score.value);

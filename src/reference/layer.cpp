@@ -33,8 +33,8 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
 
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {
   Sized query(layer.shape.d_out);
-  apply(layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias, query.values.data(),
-        query.sizes.data());
+  apply(layer, layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias,
+        query.values.data(), query.sizes.data());
   layer.rotation.turn(position, layer.shape.heads, query.values.data(), query.sizes.data());
   return query;
 }
@@ -51,7 +51,10 @@ Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles
                     place.first_key, place.keys, factors.data());
     for (std::size_t j = 0; j < scores.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
   }
-  weigh_bound(bound_factors(layer.shape, place.keys), result, factors, logits);
+  const bool coarse = layer.operands != Precision::f32;
+  weigh_bound(
+      coarse ? coarse_factors(layer.shape, layer.operands) : bound_factors(layer.shape, place.keys),
+      result, factors, logits);
   return std::move(result.weights);
 }
 

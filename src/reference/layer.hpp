@@ -11,6 +11,7 @@
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 #include "reference/call_rows.hpp"
+#include "reference/coarse_bound.hpp"
 #include "reference/inputs.hpp"
 #include "reference/plain_loops.hpp"
 #include "reference/rotation.hpp"
@@ -35,6 +36,9 @@ struct Layer {
   const SplitWeights& weights;
   const Inputs& inputs;
   int threads;
+  /// f32: sizes are the sums of absolute values that element_bound.hpp is made of; else those of
+  /// coarse_bound.hpp.
+  Precision operands = Precision::f32;
   Sequences sequences{shape};
   Rotation rotation{shape};
   double scale = 1 / std::sqrt(static_cast<double>(shape.head_dim()));
@@ -50,7 +54,7 @@ struct Layer {
   }
 };
 
-/// Values, and the sums of the absolute values of their terms.
+/// Values, and the sums of the absolute values of their terms; or how far operands may move them.
 struct Sized {
   Doubles values, sizes;
 
@@ -73,16 +77,22 @@ inline Block<float> columns(const Matrix& matrix, std::int64_t first, std::int64
   return {matrix.view().data + first, matrix.rows, count, matrix.cols};
 }
 
-/// `row W + b` and `|row| |W| + |b|`
-inline void apply(const float* row, const Matrix& matrix, const std::vector<float>& bias,
-                  double* values, double* sizes) {
+/// `row W + b`, and `|row| |W| + |b|` or `coarse_size` of the products.
+inline void apply(const Layer& layer, const float* row, const Matrix& matrix,
+                  const std::vector<float>& bias, double* values, double* sizes) {
   std::fill_n(values, matrix.cols, 0.0);
   std::fill_n(sizes, matrix.cols, 0.0);
+  if (layer.operands != Precision::f32) {
+    for (std::size_t c = 0; c < bias.size(); ++c) values[c] = term<kSigned>(1, bias[c]);
+    add_products<Terms::squares>(row, columns(matrix, 0, matrix.cols), values, sizes);
+    for (std::int64_t c = 0; c < matrix.cols; ++c) sizes[c] = coarse_size(values[c], sizes[c]);
+    return;
+  }
   for (std::size_t c = 0; c < bias.size(); ++c) {
     values[c] = term<kSigned>(1, bias[c]);
     sizes[c] = term<kMagnitudes>(1, bias[c]);
   }
-  add_products(row, columns(matrix, 0, matrix.cols), values, sizes);
+  add_products<kMagnitudes>(row, columns(matrix, 0, matrix.cols), values, sizes);
 }
 
 /// A row's query, turned to its position.

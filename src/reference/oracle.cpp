@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "headroom/error.hpp"
 #include "reference/element_bound.hpp"
@@ -39,6 +40,35 @@ void finish(const Layer& layer, const MergedRow& merged, std::size_t at, Expecte
   for (std::int64_t c = 0; c < expected.width; ++c) bound[c] *= kFloatEpsilon;
 }
 
+// See 4 of coarse_bound.hpp.
+void finish_coarse(const Layer& layer, const MergedRow& merged, std::size_t at,
+                   Expected& expected) {
+  double* bound = expected.bound.data() + at * index(expected.width);
+  if (layer.shape.d_proj == 0) {
+    std::copy(merged.bound.begin(), merged.bound.end(), bound);
+  } else {
+    const std::int64_t head_dim = layer.shape.head_dim();
+    Doubles of_head(index(expected.width));
+    for (std::int64_t first = 0; first < layer.shape.d_out; first += head_dim) {
+      std::fill(of_head.begin(), of_head.end(), 0.0);
+      const Matrix& output = layer.weights.output;
+      const Block<float> rows{output.view().row(first), head_dim, output.cols, output.cols};
+      add_product<kMagnitudes>(merged.bound.data() + first, rows, of_head.data());
+      for (std::size_t c = 0; c < of_head.size(); ++c) bound[c] += of_head[c] * of_head[c];
+    }
+    for (std::int64_t c = 0; c < expected.width; ++c) bound[c] = std::sqrt(bound[c]);
+  }
+  for (std::int64_t c = 0; c < expected.width; ++c) bound[c] *= kFloatEpsilon;
+}
+
+void finish_row(const Layer& layer, const MergedRow& merged, std::size_t at, Expected& expected) {
+  if (layer.operands == Precision::f32) {
+    finish(layer, merged, at, expected);
+  } else {
+    finish_coarse(layer, merged, at, expected);
+  }
+}
+
 void run_direct(const Layer& layer, Expected& expected) {
   const std::int64_t group = group_sequences(layer.shape);
   const std::span<const std::int64_t> rows(expected.rows);
@@ -51,7 +81,7 @@ void run_direct(const Layer& layer, Expected& expected) {
     const DirectOrder order(layer, first, count);
     parallel_for(layer.threads, static_cast<std::int64_t>(end - begin), [&](std::int64_t i) {
       const std::size_t at = begin + index(i);
-      finish(layer, order.attend(rows[at]), at, expected);
+      finish_row(layer, order.attend(rows[at]), at, expected);
     });
     begin = end;
   }
@@ -64,8 +94,16 @@ void run_factored(const Layer& layer, Expected& expected) {
   parallel_for(share_rows ? layer.threads : 1, count, [&](std::int64_t i) {
     const MergedRow merged =
         attend_factored(layer, expected.rows[index(i)], share_rows ? 1 : layer.threads);
-    finish(layer, merged, index(i), expected);
+    finish_row(layer, merged, index(i), expected);
   });
+}
+
+void run_all(const Layer& layer, Expected& expected) {
+  if (takes_direct_order(layer.shape, expected.rows)) {
+    run_direct(layer, expected);
+  } else {
+    run_factored(layer, expected);
+  }
 }
 
 struct NeededInput {
@@ -115,13 +153,21 @@ Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs
   expected.y.resize(rows.size() * index(expected.width));
   expected.bound.resize(expected.y.size());
   if (rows.empty()) return expected;
-  const Layer layer{shape, weights, inputs, threads};
-  if (takes_direct_order(shape, rows)) {
-    run_direct(layer, expected);
-  } else {
-    run_factored(layer, expected);
-  }
+  run_all({shape, weights, inputs, threads}, expected);
   return expected;
+}
+
+void add_coarse_bound(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+                      Precision operands, int threads, Expected& expected) {
+  Expected coarse;
+  coarse.rows = expected.rows;
+  coarse.width = expected.width;
+  coarse.bound.resize(expected.y.size());
+  if (!coarse.rows.empty()) run_all({shape, weights, inputs, threads, operands}, coarse);
+  for (std::size_t i = 0; i < coarse.bound.size(); ++i) {
+    coarse.bound[i] += expected.bound[i] + operand_rounding(operands) * std::abs(expected.y[i]);
+  }
+  expected.coarse_bounds[operands] = std::move(coarse.bound);
 }
 
 Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
@@ -17,6 +19,8 @@ struct Expected {
   std::int64_t width = 0;          ///< columns of `y`
   std::vector<double> y;           ///< `rows x width`
   std::vector<double> bound;  ///< largest allowed error of each in float, see element_bound.hpp
+  /// The same for operands of fewer bits, by their `limit_class`; see `add_coarse_bound`.
+  std::map<Precision, std::vector<double>> coarse_bounds = {};
 };
 
 /// Every row of the shape.
@@ -31,5 +35,11 @@ Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs
 /// The same for a call of x alone.
 Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,
                    const std::vector<std::int64_t>& rows, int threads);
+
+/// Adds the bound for results whose operands are as coarse as a class of limits other than f32
+/// (coarse_bound.hpp) to what is expected. Costs as much as `attention`, so it is for adversarial
+/// data only.
+void add_coarse_bound(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+                      Precision operands, int threads, Expected& expected);
 
 }  // namespace headroom::reference

@@ -12,12 +12,13 @@
 
 namespace headroom::reference {
 
-/// What is summed: the products, or their absolute values.
-enum class Terms { signed_values, magnitudes };
+/// What is summed: the products, their absolute values, or their squares.
+enum class Terms { signed_values, magnitudes, squares };
 
 template <Terms kTerms, class A, class B>
 double term(A a, B b) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
+  if (kTerms == Terms::squares) return product * product;
   return kTerms == Terms::magnitudes ? std::abs(product) : product;
 }
 
@@ -51,8 +52,9 @@ void add_product(const A* row, const Block<B>& matrix, double* out) {
   }
 }
 
-/// `out += row * matrix` and `sizes += |row| * |matrix|`, reading the matrix once for both.
-template <class A, class B>
+/// `out += row * matrix` and `sizes += |row| * |matrix|`, or the sum of squares of these products,
+/// reading the matrix once for both.
+template <Terms kSizes, class A, class B>
 void add_products(const A* row, const Block<B>& matrix, double* out, double* sizes) {
   std::int64_t k = 0;
   for (; k + 4 <= matrix.rows; k += 4) {
@@ -66,14 +68,15 @@ void add_products(const A* row, const Block<B>& matrix, double* out, double* siz
       const double p2 = term<Terms::signed_values>(row[k + 2], b2[c]);
       const double p3 = term<Terms::signed_values>(row[k + 3], b3[c]);
       out[c] += (p + p1) + (p2 + p3);
-      sizes[c] += (std::abs(p) + std::abs(p1)) + (std::abs(p2) + std::abs(p3));
+      sizes[c] +=
+          (term<kSizes>(1, p) + term<kSizes>(1, p1)) + (term<kSizes>(1, p2) + term<kSizes>(1, p3));
     }
   }
   for (; k < matrix.rows; ++k) {
     const B* b = matrix.data + k * matrix.stride;
     for (std::int64_t c = 0; c < matrix.cols; ++c) {
       out[c] += term<Terms::signed_values>(row[k], b[c]);
-      sizes[c] += term<Terms::magnitudes>(row[k], b[c]);
+      sizes[c] += term<kSizes>(row[k], b[c]);
     }
   }
 }
@@ -113,6 +116,20 @@ SizedDot sized_dot(const T* a, const T* a_size, const T* b, const T* b_size, std
   }
   return {(values[0] + values[1]) + (values[2] + values[3]),
           (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])};
+}
+
+/// The same where the errors of all factors are independent: their sizes add as the root of
+/// squares.
+template <class T>
+SizedDot independent_dot(const T* a, const T* a_size, const T* b, const T* b_size,
+                         std::int64_t count) {
+  SizedDot sum;
+  for (std::int64_t c = 0; c < count; ++c) {
+    sum.value += a[c] * b[c];
+    sum.size += term<Terms::squares>(a_size[c], b[c]) + term<Terms::squares>(a[c], b_size[c]);
+  }
+  sum.size = std::sqrt(sum.size);
+  return sum;
 }
 
 /// Calls `task(i)` for every `i` in `[0, count)` on up to `threads` threads. The first exception

@@ -125,9 +125,9 @@ measure::Problem problem_of(const RunRequest& request, const plan::Group& group,
   const Shape& shape = group.shape;
   if (shape.past > 0) problem.past = gaussian_past(shape, request.seed + 1);
   if (!request.check || shape.rows() == 0) return problem;
-  problem.expected = reference::attention(
-      shape, problem.weights, {problem.x.view(), problem.past.view(), {}},
-      reference::affordable_rows(shape, plan::kCheckFlops, request.seed), allowed_cores());
+  std::vector<Numbers> rivals;
+  for (const plan::Cell& cell : group.cells) rivals.push_back(cell.numbers);
+  measure::expect_result(problem, request.seed, plan::kCheckFlops, rivals);
   return problem;
 }
 
@@ -144,6 +144,10 @@ class Rival {
   }
 
   RivalOutcome go(const std::function<bool()>& stopped) {
+    if (outcome_.cell.unsupported) {
+      end(record::Status::unsupported, outcome_.cell.skip_reason);
+      return std::move(outcome_);
+    }
     try {
       measure::CellLayer layer(run_.problem, outcome_.cell.options());
       outcome_.costs = layer.attention().costs();
@@ -176,6 +180,7 @@ class Rival {
       }
     } else {
       layer.forward(run_.problem.x.view(), y_.view());
+      layer.give(y_.view());
     }
     const std::string odd = odd_values(y_.view());
     if (outcome_.status == record::Status::ok && !odd.empty() &&

@@ -41,7 +41,7 @@ constexpr Column kColumns[] = {
     {"reason", [](Result r) { return r.reason; }},
     {"formulation", [](Result r) { return text(headroom::to_string(r.cell.formulation)); }},
     {"backend", [](Result r) { return r.cell.backend; }},
-    {"dtype", [](Result) { return std::string("f32"); }},
+    {"dtype", [](Result r) { return text(headroom::to_string(r.cell.numbers.dtype)); }},
     {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},
     {"isa", [](Result r) { return r.isa; }},
     {"cache", [](Result r) { return text(to_string(r.cache)); }},
@@ -99,6 +99,7 @@ constexpr Column kColumns[] = {
      [](Result r) { return r.reading && r.reading->fraction ? text(*r.reading->fraction) : ""; }},
     {"cache_bytes", [](Result r) { return r.cached ? text(r.cached->bytes) : ""; }},
     {"fill_s", [](Result r) { return r.cached ? text(r.cached->fill_seconds) : ""; }},
+    {"precision", [](Result r) { return text(headroom::to_string(r.cell.numbers.precision)); }},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "backends/backend.hpp"
 #include "judge/core_rate.hpp"
@@ -35,11 +36,15 @@ std::string speed_up(const std::optional<judge::CellDifference>& over) {
   return factor < 10 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.0f}x", factor);
 }
 
-std::string line_of(const Row& row) {
+// Only where not all is f32.
+constexpr const char* kNumbersColumn = "{:<10} ";
+
+std::string line_of(const Row& row, bool with_numbers) {
   const record::CellResult& result = *row.result;
-  const std::string line = fmt::format("  {:<8} {:<8} {:>3}{}", result.cell.backend,
-                                       headroom::to_string(result.cell.formulation), result.threads,
-                                       row.cores ? '*' : ' ');
+  std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend,
+                                 headroom::to_string(result.cell.formulation));
+  if (with_numbers) line += fmt::format(kNumbersColumn, headroom::to_string(result.cell.numbers));
+  line += fmt::format("{:>3}{}", result.threads, row.cores ? '*' : ' ');
   if (result.status != record::Status::ok) {
     return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
   }
@@ -51,7 +56,7 @@ std::string line_of(const Row& row) {
   return fmt::format("{} {:>9} {:>6}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
                      speed_up(row.baseline), speed_up(row.wrapper), result.error->nrmse,
-                     reference::kNrmseLimit);
+                     result.error->limits.nrmse);
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {
@@ -65,8 +70,10 @@ void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Compari
 }
 
 std::string name_of(const record::CellResult& result) {
-  return fmt::format("{} {} ({})", result.cell.backend,
-                     headroom::to_string(result.cell.formulation), result.threads);
+  std::string name =
+      fmt::format("{} {}", result.cell.backend, headroom::to_string(result.cell.formulation));
+  if (result.cell.numbers != Numbers{}) name += fmt::format(" {}", to_string(result.cell.numbers));
+  return fmt::format("{} ({})", name, result.threads);
 }
 
 // Claims no order among cells whose order may be noise.
@@ -75,8 +82,11 @@ std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   for (const judge::Ranked& rival : rivals) {
     if (rival.tied()) tied.push_back(name_of(*rival.result));
   }
-  if (tied.size() == 1) return fmt::format("  fastest: {}\n", tied.front());
-  return fmt::format("  fastest, not distinguishable: {}\n", fmt::join(tied, ", "));
+  const Precision limit = accuracy_class(rivals.front().result->cell.numbers.precision);
+  const std::string within =
+      limit == Precision::f32 ? "" : fmt::format(" within the limits of {}", to_string(limit));
+  if (tied.size() == 1) return fmt::format("  fastest{}: {}\n", within, tied.front());
+  return fmt::format("  fastest{}, not distinguishable: {}\n", within, fmt::join(tied, ", "));
 }
 
 const record::CellResult* fastest_of(const Results& rivals) {
@@ -134,26 +144,37 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   const Shape& shape = rivals.front()->shape;
-  std::string text = fmt::format("\n{}  {:.3g} GFLOP, weights {}", shape.id(),
-                                 shape.flops().total() * 1e-9, format_bytes(shape.bytes().weights));
+  const Dtype dtype = rivals.front()->cell.numbers.dtype;
+  std::string text =
+      fmt::format("\n{}  {:.3g} GFLOP, weights {}{}", shape.id(), shape.flops().total() * 1e-9,
+                  format_bytes(shape.bytes(dtype).weights), dtype == Dtype::f32 ? "" : " of bf16");
+  const bool with_numbers =
+      std::any_of(rivals.begin(), rivals.end(),
+                  [](const record::CellResult* rival) { return rival->cell.numbers != Numbers{}; });
   const auto checked = std::find_if(
       rivals.begin(), rivals.end(),
       [](const record::CellResult* rival) { return rival->status == record::Status::ok; });
   if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }
-  text += fmt::format("\n  {:<8} {:<8} {:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n",
-                      "backend", "formul.", "thr", "time", "+-", "GFLOP/s", "of peak",
-                      fmt::format("/ {}", baseline_backend()), "/ wrapper", "error / limit");
-  for (const Row& row : rows) text += line_of(row);
+  text += fmt::format("\n  {:<8} {:<8} ", "backend", "formul.");
+  if (with_numbers) text += fmt::format(kNumbersColumn, "numbers");
+  text += fmt::format("{:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
+                      "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
+                      "error / limit");
+  for (const Row& row : rows) text += line_of(row, with_numbers);
   return text;
 }
 
-// Interleaved cells finish in random order, but people expect the order of the axes.
+// One block per group. Interleaved cells finish in random order, but people expect the order of the
+// axes.
 std::vector<Results> by_shape(const std::vector<record::CellResult>& results) {
   std::vector<Results> shapes;
   for (const record::CellResult& result : results) {
-    if (shapes.empty() || shapes.back().front()->shape != result.shape) shapes.emplace_back();
+    const auto same_group = [&](const record::CellResult& first) {
+      return first.shape == result.shape && first.cell.numbers.dtype == result.cell.numbers.dtype;
+    };
+    if (shapes.empty() || !same_group(*shapes.back().front())) shapes.emplace_back();
     shapes.back().push_back(&result);
   }
   for (Results& rivals : shapes) {
@@ -187,13 +208,17 @@ std::string results_table(const std::vector<record::CellResult>& results,
     all.insert(all.end(), shapes[i].begin(), shapes[i].end());
   }
   comparisons.run(floor);
-  std::map<std::string, std::string> fastest;
+  // By group, because the lines of all its contests stand below it.
+  std::map<std::pair<std::string, Dtype>, std::string> fastest;
+  const auto group_of = [](const record::CellResult& result) {
+    return std::pair(result.shape.id(), result.cell.numbers.dtype);
+  };
   for (const std::vector<judge::Ranked>& rivals : judge::rank(all, floor)) {
-    if (rivals.size() > 1) fastest[rivals.front().result->shape.id()] = fastest_line(rivals);
+    if (rivals.size() > 1) fastest[group_of(*rivals.front().result)] += fastest_line(rivals);
   }
   std::string text;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    text += block_of(rows[i], shapes[i]) + fastest[shapes[i].front()->shape.id()] +
+    text += block_of(rows[i], shapes[i]) + fastest[group_of(*shapes[i].front())] +
             share_line(shapes[i]) + reading_line(shapes[i]) + core_lines(rows[i]);
   }
   std::string legend = peak_words(results);

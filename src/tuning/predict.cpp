@@ -26,13 +26,15 @@ struct Neighbour {
 };
 
 bool same_candidate(const Candidate& a, const Candidate& b) {
-  return a.backend == b.backend && a.formulation == b.formulation && a.threads == b.threads;
+  return a.backend == b.backend && a.formulation == b.formulation && a.threads == b.threads &&
+         a.numbers == b.numbers;
 }
 
 bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
   const auto backend = request.usable.find(candidate.backend);
-  return backend != request.usable.end() && backend->second.threads == candidate.threads;
+  return backend != request.usable.end() && backend->second.threads == candidate.threads &&
+         candidate.numbers == Numbers{backend->second.precision, request.dtype};
 }
 
 std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) {
@@ -145,7 +147,7 @@ std::string other_isa(const TuningFile& file, const Request& request) {
 std::string why_none(const std::vector<Candidate>& candidates, const Request& request) {
   if (candidates.empty()) {
     return "it has no time for a backend in this program that can run this layer with that many "
-           "threads";
+           "threads, that precision and that dtype";
   }
   // A file with times of one thread cannot tell what several would gain.
   const bool threads_usable =

@@ -28,7 +28,8 @@ struct Prediction {
 /// nearest, and a penalty on the slopes. So both neighbours and their trend determine a shape
 /// between two measured ones, and a measured shape depends on itself alone. A candidate must be
 /// measured at the nearest shape, with the wanted number of threads, or with one if its backend is
-/// not threaded.
+/// not threaded; and with the very numbers that its backend would compute this layer with, so that
+/// no time of a less exact one counts.
 HEADROOM_API Prediction predict(const TuningFile& file, const Request& request);
 
 }  // namespace headroom::tuning

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "headroom/formulation.hpp"
+#include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
 
 namespace headroom::tuning {
@@ -15,6 +16,7 @@ struct Usable {
   int threads = 1;                         ///< as requested, or 1 if the backend is not threaded
   int preference = 0;                      ///< see `BackendFacts`
   std::optional<double> threads_pay_from;  ///< FLOPs; see `BackendFacts`
+  Precision precision = Precision::f32;    ///< what it would compute the layer with
 };
 
 struct Request {
@@ -22,6 +24,7 @@ struct Request {
   int threads = 1;
   std::string isa;                         ///< the level that kernels run with
   std::optional<Formulation> formulation;  ///< empty: any
+  Dtype dtype = Dtype::f32;                ///< what the layer stores
   /// The available backends that support the shape, by name.
   std::map<std::string, Usable> usable;
 };

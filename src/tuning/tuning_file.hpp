@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/element/numbers.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
 #include "headroom/shape.hpp"
@@ -37,6 +38,7 @@ struct Candidate {
   int threads = 1;
   std::string isa;     ///< level of the kernels, or `kOnlyIsa`
   double seconds = 0;  ///< median per forward pass
+  Numbers numbers = {};
 };
 
 struct TunedShape {

@@ -1,333 +1,400 @@
-// Layers that multiply bfloat16 parts, on emulated tiles, against the oracle: the same packing and
-// the same walk as on a processor that has tiles.
+// Layers that compute or store less than float32: their errors, their limits, and their calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <string>
-#include <tuple>
 #include <vector>
 
+#include "backends/backend.hpp"
+#include "core/element/convert.hpp"
+#include "core/element/numbers.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {
 namespace {
 
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
+using reference::Comparison;
+using reference::Data;
 
-constexpr Precision kByParts[] = {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
-                                  Precision::bf16};
-
-AttentionOptions by_tiles(Precision precision, int threads = 1) {
-  AttentionOptions options;
-  options.backend = threads == 1 ? "xsimd" : "tbb";
-  options.threads = threads;
-  options.isa = Isa::amx;
-  options.precision = precision;
-  return options;
+void round(std::vector<float>& values) {
+  for (float& value : values) value = round_to_bf16(value).value();
 }
 
-Matrix forward(const Layer& layer, const AttentionOptions& options) {
-  Attention attention(layer.shape, layer.weights, options);
-  Matrix y(layer.shape.rows(), layer.shape.output_width());
-  Call call;
-  call.memory = layer.memory.view();
-  attention.forward(layer.x.view(), y.view(), call);
-  return y;
-}
-
-double nrmse_of(const Layer& layer, const Matrix& y) {
-  return reference::compare(oracle(layer), y.view(), reference::Data::standard).nrmse;
-}
-
-double most_of(const Layer& layer, const Matrix& y) {
-  return reference::compare(oracle(layer), y.view(), reference::Data::standard).max_over_rms;
-}
-
-// What Gaussian data show, with a factor of two or so to spare (numerics.md has the limits).
-double limit_of(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      return 8e-3;
-    case Precision::bf16x3:
-      return 2e-5;
-    default:
-      return 1e-6;
-  }
-}
-
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
-  Shape shape = plain_shape(40, 70, 3, 24);
-  shape.d_proj = 50;
-  all.push_back(shape);
-  shape = plain_shape(300, 64, 2, 40);  // several blocks of keys
-  shape.qkv_bias = true;
-  all.push_back(shape);
-  shape.causal = false;
-  shape.batch = 2;
-  shape.tokens = 33;
-  all.push_back(shape);
-  shape = plain_shape(70, 48, 4, 16);
-  shape.kv_heads = 2;
-  shape.window = 19;
-  shape.rotary.pairs = Rotary::Pairs::halves;
-  all.push_back(shape);
-  shape = plain_shape(64, 48, 4, 16);
-  shape.dropout = 0.3;
-  shape.dropout_seed = 11;
-  shape.d_proj = 64;
-  all.push_back(shape);
-  shape = plain_shape(20, 32, 2, 33);
-  shape.causal = false;
-  shape.d_memory = 40;
-  shape.memory_tokens = 90;
-  all.push_back(shape);
-  shape = plain_shape(18, 1500, 2, 32);  // several stages of the depth
-  all.push_back(shape);
-  shape = plain_shape(1100, 16, 1, 16);  // two segments of keys
-  all.push_back(shape);
-  return all;
-}
-
-class ByParts : public testing::TestWithParam<std::tuple<Precision, std::size_t>> {};
-
-TEST_P(ByParts, IsAsExactAsItsNameSays) {
-  const auto [precision, index] = GetParam();
-  const Layer layer = gaussian_layer(shapes()[index]);
-  const Matrix y = forward(layer, by_tiles(precision));
-  EXPECT_LT(nrmse_of(layer, y), limit_of(precision));
-  EXPECT_LT(most_of(layer, y), 10 * limit_of(precision));
-  if (precision == Precision::bf16 || precision == Precision::bf16x3) {
-    EXPECT_GT(nrmse_of(layer, y), limit_of(precision) / 100) << "computed more exactly than asked";
-  }
-}
-
-TEST_P(ByParts, HasTheSameBitsOnAnyNumberOfThreads) {
-  const auto [precision, index] = GetParam();
-  const Layer layer = gaussian_layer(shapes()[index]);
-  const Matrix y = forward(layer, by_tiles(precision));
-  for (const int threads : {2, 3, 8}) {
-    EXPECT_TRUE(same_bits(forward(layer, by_tiles(precision, threads)), y)) << threads;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Shapes, ByParts,
-                         testing::Combine(testing::ValuesIn(kByParts),
-                                          testing::Range<std::size_t>(0, shapes().size())),
-                         [](const auto& param) {
-                           return std::string(to_string(std::get<0>(param.param))) + "_" +
-                                  std::to_string(std::get<1>(param.param));
-                         });
-
-class EveryPrecision : public testing::TestWithParam<Precision> {};
-
-TEST_P(EveryPrecision, SaysWhatItComputesAndWhereItsBorderIs) {
-  const Layer layer = gaussian_layer(plain_shape(40, 32, 2, 16));
-  const Attention attention(layer.shape, layer.weights, by_tiles(GetParam()));
-  EXPECT_EQ(attention.choice().precision, GetParam());
-  EXPECT_EQ(attention.choice().few_rows, 16);
-  EXPECT_EQ(attention.costs().project_provenance,
-            "simd:emulated:" + std::string(to_string(GetParam())));
-}
-
-TEST_P(EveryPrecision, TakesTheKernelsOfF32ForFewRows) {
-  const Layer layer = gaussian_layer(plain_shape(16, 64, 2, 16));
-  AttentionOptions options = by_tiles(GetParam());
-  const Matrix y = forward(layer, options);
-  options.precision = Precision::f32;
-  EXPECT_TRUE(same_bits(forward(layer, options), y));
-}
-
-// Rows that were reached by calls of many rows each, with a cache.
-TEST_P(EveryPrecision, HasTheSameBitsAmongCallsOfManyRows) {
-  const Layer layer = gaussian_layer(plain_shape(300, 48, 2, 24));
-  const Matrix whole = forward(layer, by_tiles(GetParam()));
-  Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
-  KeyValueCache cache(attention, 1, 300);
-  Matrix y(300, layer.shape.output_width());
-  std::int64_t first = 0;
-  for (const std::int64_t count : {17, 100, 33, 150}) {
-    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
-    first += count;
-  }
-  EXPECT_TRUE(same_bits(y, whole));
-}
-
-TEST_P(EveryPrecision, DoesNotLookAhead) {
-  Layer layer = gaussian_layer(plain_shape(90, 48, 2, 24));
-  const Matrix before = forward(layer, by_tiles(GetParam()));
-  for (const float value : {3.0F, std::numeric_limits<float>::infinity(),
-                            std::numeric_limits<float>::quiet_NaN(), 1e-40F}) {
-    layer.x.view().row(70)[5] = value;
-    const Matrix after = forward(layer, by_tiles(GetParam()));
-    EXPECT_TRUE(same_bits(rows(before, 0, 70), rows(after, 0, 70))) << value;
-    EXPECT_FALSE(same_bits(rows(before, 70, 20), rows(after, 70, 20))) << value;
-  }
-}
-
-// Values on both sides of every border of what parts can carry.
-TEST_P(EveryPrecision, TakesTheKernelsOfF32ForValuesThatPartsCannotCarry) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  const Shape shape = plain_shape(40, 48, 1, 48);
-  for (const float value : {kInf, -kInf, std::numeric_limits<float>::quiet_NaN(), 3.4e38F, 3.39e38F,
-                            std::numeric_limits<float>::max(), 0x1p-105F, -0x1p-105F, 1e-40F}) {
-    Layer layer = gaussian_layer(shape);
-    for (int c = 0; c < 48; ++c) layer.x.view().row(20)[c] = value;
-    AttentionOptions options = by_tiles(GetParam());
-    options.precision = Precision::f32;
-    const Matrix exact = forward(layer, options);
-    const Matrix y = forward(layer, by_tiles(GetParam()));
-    for (std::int64_t r = 0; r < 40; ++r) {
-      for (std::int64_t c = 0; c < 48; ++c) {
-        const float wanted = exact.view().row(r)[c];
-        const float found = y.view().row(r)[c];
-        if (std::isfinite(wanted)) {
-          EXPECT_NEAR(found, wanted, 0.1) << value << " at " << r << ", " << c;
-        } else if (std::isnan(wanted)) {
-          EXPECT_TRUE(std::isnan(found)) << value << " at " << r << ", " << c;
-        } else {
-          EXPECT_EQ(found, wanted) << value << " at " << r << ", " << c;
-        }
-      }
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Precisions, EveryPrecision, testing::ValuesIn(kByParts),
-                         [](const auto& param) { return std::string(to_string(param.param)); });
-
-// Weights and inputs that bfloat16 holds, of which keys and values are copies.
-Layer layer_of_halves(const Shape& shape) {
-  Layer layer = gaussian_layer(shape);
-  const auto round = [](Matrix& matrix) {
-    for (float& each : matrix.values) each = round_to_bf16(each).value();
-  };
-  round(layer.x);
-  round(layer.weights.query);
-  if (shape.d_proj > 0) round(layer.weights.output);
-  for (Matrix* copy : {&layer.weights.key, &layer.weights.value}) {
-    for (std::int64_t r = 0; r < copy->rows; ++r) {
-      for (std::int64_t c = 0; c < copy->cols; ++c) copy->view().row(r)[c] = r == c ? 1.0F : 0.0F;
-    }
+Layer rounded(Layer layer) {
+  for (Matrix* m : {&layer.weights.query, &layer.weights.key, &layer.weights.value,
+                    &layer.weights.output, &layer.x, &layer.past, &layer.memory}) {
+    round(m->values);
   }
   return layer;
 }
 
-class StoredAsHalves : public testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    const std::vector<Isa> here = available_isas();
-    if (std::find(here.begin(), here.end(), GetParam()) == here.end()) {
-      GTEST_SKIP() << "this machine has no " << to_string(GetParam());
+Shape shape_of(std::int64_t tokens) {
+  Shape shape = plain_shape(tokens, 96, 6, 32);
+  shape.d_proj = 80;
+  return shape;
+}
+
+struct NumbersCase {
+  LayerCase who;
+  Numbers numbers;
+};
+
+void PrintTo(const NumbersCase& c, std::ostream* out) {
+  *out << c.who << '/' << headroom::to_string(c.numbers);
+}
+
+// Whatever a backend says that it computes, besides f32 stored as f32.
+std::vector<NumbersCase> numbers_cases() {
+  std::vector<NumbersCase> cases;
+  for (const LayerCase& who : layer_cases()) {
+    if (!who.skip_reason.empty()) continue;
+    for (const Precision precision : {Precision::f32, Precision::bf16x9, Precision::bf16x6,
+                                      Precision::bf16x3, Precision::bf16}) {
+      for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+        if (Numbers{precision, dtype} == Numbers{}) continue;
+        const Arithmetic does = arithmetic_of(who.backend, precision, dtype, select_isa(who.isa));
+        if (does.precision == precision) cases.push_back({who, {precision, dtype}});
+      }
     }
   }
-  static AttentionOptions options(Dtype dtype, int threads = 1) {
-    AttentionOptions options = by_tiles(Precision::f32, threads);
-    options.isa = GetParam();
-    options.dtype = dtype;
+  return cases;
+}
+
+class LayerPrecision : public testing::TestWithParam<NumbersCase> {
+ protected:
+  AttentionOptions options() const {
+    AttentionOptions options = GetParam().who.options();
+    options.precision = GetParam().numbers.precision;
+    options.dtype = GetParam().numbers.dtype;
     return options;
+  }
+  bool stores_bf16() const { return GetParam().numbers.dtype == Dtype::bf16; }
+
+  Layer layer_of(const Shape& shape) const {
+    return stores_bf16() ? rounded(gaussian_layer(shape)) : gaussian_layer(shape);
+  }
+
+  Comparison check(const Layer& layer, ConstMatrixView y, Data data = Data::standard) const {
+    reference::Expected expected = oracle(layer);
+    const Precision of_limits = reference::limit_class(GetParam().numbers);
+    if (data == Data::adversarial && of_limits != Precision::f32) {
+      reference::add_coarse_bound(layer.shape, layer.weights, layer.inputs(), of_limits, 1,
+                                  expected);
+    }
+    return reference::compare(expected, y, data, GetParam().numbers);
+  }
+
+  void expect_passed(const Layer& layer, Data data = Data::standard) {
+    Attention attention(layer.shape, layer.weights, options());
+    Matrix y(layer.shape.rows(), layer.shape.output_width());
+    attention.forward(layer.x.view(), y.view());
+    const Comparison result = check(layer, y.view(), data);
+    EXPECT_TRUE(result.passed) << layer.shape.id() << ": " << result.reason;
+    if (data == Data::standard) return;
+    EXPECT_LT(result.bound_ratio, 0.6) << layer.shape.id();
   }
 };
 
-TEST_P(StoredAsHalves, HasTheBitsOfFloatsWhereNothingIsRounded) {
-  for (const std::int64_t tokens : {1, 5, 40, 300}) {
-    Shape shape = plain_shape(tokens, 66, 3, 22);
-    shape.d_proj = 35;
-    const Layer layer = layer_of_halves(shape);
-    const Matrix floats = forward(layer, options(Dtype::f32));
-    EXPECT_TRUE(same_bits(forward(layer, options(Dtype::bf16)), floats)) << tokens;
+TEST_P(LayerPrecision, IsWithinItsLimitsAndNotWithinBetterOnes) {
+  const Layer layer = layer_of(shape_of(70));
+  Attention attention(layer.shape, layer.weights, options());
+  EXPECT_EQ(attention.choice().precision, GetParam().numbers.precision);
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(layer.x.view(), y.view());
+  const Comparison result = check(layer, y.view());
+  EXPECT_TRUE(result.passed) << result.reason;
+  if (accuracy_class(GetParam().numbers.precision) == Precision::f32) return;
+  // A layer that only says so would be as exact as f32.
+  EXPECT_GT(result.nrmse, reference::kNrmseLimit / 10);
+}
+
+TEST_P(LayerPrecision, SizesOfEveryKind) {
+  for (const std::int64_t size : {1, 2, 3, 15, 16, 17, 31, 33, 67}) {
+    Shape shape = plain_shape(size, 24, 3, 8);
+    expect_passed(layer_of(shape));
+    shape = plain_shape(19, size, 3, 8);
+    shape.d_proj = size;
+    expect_passed(layer_of(shape));
+    expect_passed(layer_of(plain_shape(19, 24, 3, size)));
   }
 }
 
-TEST_P(StoredAsHalves, HasTheSameBitsHoweverATokenIsReached) {
-  Shape shape = plain_shape(1100, 32, 2, 20);
-  shape.rotary.pairs = Rotary::Pairs::neighbours;
-  const Layer layer = gaussian_layer(shape);
-  const Matrix whole = forward(layer, options(Dtype::bf16));
-  Attention attention(layer.shape, layer.weights, options(Dtype::bf16, 3));
-  KeyValueCache cache(attention, 1, 1100);
-  Matrix y(1100, layer.shape.output_width());
-  std::int64_t first = 0;
-  for (const std::int64_t count : {1, 30, 1000, 1, 3, 65}) {
-    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
-    first += count;
+TEST_P(LayerPrecision, OptionsOfEveryKind) {
+  const auto with = [&](const auto& change) {
+    Shape shape = shape_of(45);
+    shape.batch = 2;
+    change(shape);
+    expect_passed(layer_of(shape));
+  };
+  with([](Shape& s) { s.causal = false; });
+  with([](Shape& s) { s.qkv_bias = true; });
+  with([](Shape& s) { s.d_proj = 0; });
+  with([](Shape& s) { s.kv_heads = 2; });
+  with([](Shape& s) { s.window = 11; });
+  with([](Shape& s) { s.rotary.pairs = Rotary::Pairs::halves; });
+}
+
+TEST_P(LayerPrecision, HardDataIsWithinTheElementBound) {
+  for (const bool causal : {true, false}) {
+    for (const std::int64_t d_proj : {0, 40}) {
+      Shape shape = plain_shape(67, 48, 3, 32);
+      shape.causal = causal;
+      shape.d_proj = d_proj;
+      Layer large = layer_of(shape);
+      for (float& w : large.weights.query.values) w *= 4;
+      for (float& w : large.weights.key.values) w *= 4;
+      expect_passed(large, Data::adversarial);
+      Layer cancelling = layer_of(shape);
+      for (std::int64_t r = 0; r + 1 < shape.tokens; r += 2) {
+        for (std::int64_t c = 0; c < shape.d_in; ++c) {
+          cancelling.x.view().row(r + 1)[c] = -cancelling.x.view().row(r)[c];
+        }
+      }
+      expect_passed(cancelling, Data::adversarial);
+      Layer offset = layer_of(shape);
+      for (float& v : offset.x.values) v += 100;
+      if (stores_bf16()) offset = rounded(offset);
+      expect_passed(offset, Data::adversarial);
+      shape.dropout = 0.3;
+      expect_passed(layer_of(shape), Data::adversarial);
+    }
   }
-  EXPECT_TRUE(same_bits(y, whole));
 }
 
-TEST_P(StoredAsHalves, TakesHalfTheMemory) {
-  const Layer layer = gaussian_layer(plain_shape(8, 64, 2, 32));
-  const Attention floats(layer.shape, layer.weights, options(Dtype::f32));
-  const Attention halves(layer.shape, layer.weights, options(Dtype::bf16));
-  EXPECT_EQ(2 * halves.costs().packed_bytes, floats.costs().packed_bytes);
-  EXPECT_EQ(2 * KeyValueCache(halves, 1, 1024).bytes(), KeyValueCache(floats, 1, 1024).bytes());
+TEST_P(LayerPrecision, SpecialValuesReachTheRowsThatDependOnThem) {
+  Layer layer = layer_of(plain_shape(40, 32, 2, 16));
+  layer.x.view().row(20)[3] = std::numeric_limits<float>::quiet_NaN();
+  Attention attention(layer.shape, layer.weights, options());
+  Matrix y(layer.shape.rows(), layer.shape.output_width());
+  attention.forward(layer.x.view(), y.view());
+  for (std::int64_t r = 0; r < 40; ++r) {
+    EXPECT_EQ(std::isnan(y.view().row(r)[0]), r >= 20) << r;
+  }
 }
 
-TEST_P(StoredAsHalves, IsAsExactAsEightBits) {
-  Shape shape = plain_shape(100, 64, 2, 32);
-  shape.d_proj = 64;
-  Layer layer = gaussian_layer(shape);
-  const Matrix y = forward(layer, options(Dtype::bf16));
-  EXPECT_LT(nrmse_of(layer, y), limit_of(Precision::bf16));
-  EXPECT_GT(nrmse_of(layer, y), limit_of(Precision::bf16) / 100);
+TEST_P(LayerPrecision, StepByStepWithACache) {
+  const Layer layer = layer_of(shape_of(40));
+  Attention attention(layer.shape, layer.weights, options());
+  KeyValueCache cache(attention, 1, 40);
+  Matrix y(40, 80);
+  for (std::int64_t row = 0; row < 40; row += 8) {
+    attention.forward(layer.x.view().slice(row, 8), y.view().slice(row, 8), cache);
+  }
+  const Comparison result = check(layer, y.view());
+  EXPECT_TRUE(result.passed) << result.reason;
 }
 
-TEST_P(StoredAsHalves, KeepsNansAndInfinities) {
-  Layer layer = layer_of_halves(plain_shape(6, 24, 1, 24));
-  layer.x.view().row(3)[2] = std::numeric_limits<float>::quiet_NaN();
-  layer.x.view().row(4)[2] = std::numeric_limits<float>::infinity();
-  EXPECT_TRUE(same_bits(forward(layer, options(Dtype::bf16)), forward(layer, options(Dtype::f32))));
-}
-
-std::vector<Isa> levels() {
-#if defined(__aarch64__)
-  return {Isa::neon};
-#else
-  return {Isa::sse42, Isa::avx2, Isa::avx512};
-#endif
-}
-
-INSTANTIATE_TEST_SUITE_P(Levels, StoredAsHalves, testing::ValuesIn(levels()),
-                         [](const auto& param) {
-                           std::string name(to_string(param.param));
-                           std::erase(name, '.');
-                           return name;
+INSTANTIATE_TEST_SUITE_P(Layers, LayerPrecision, testing::ValuesIn(numbers_cases()),
+                         [](const auto& each) {
+                           std::string name = headroom::to_string(each.param.numbers);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return case_name({each.param.who, each.index}) + "_" + name;
                          });
+// Where no backend has anything but f32 there is nothing to test.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LayerPrecision);
 
-TEST(StoredAsHalvesByTiles, HasTheBitsOfFloatsWhereNothingIsRounded) {
-  const Layer layer = layer_of_halves(plain_shape(90, 66, 3, 22));
-  for (const Precision precision : kByParts) {
-    AttentionOptions options = by_tiles(precision);
-    const Matrix floats = forward(layer, options);
+TEST(Precision, ABackendThatHasItNotSaysSo) {
+  const Layer layer = gaussian_layer(plain_shape(4, 8, 2, 4));
+  AttentionOptions options{"naive"};
+  options.precision = Precision::bf16;
+  try {
+    Attention attention(layer.shape, layer.weights, options);
+    FAIL() << "naive has no bf16";
+  } catch (const Unsupported& error) {
+    EXPECT_NE(std::string(error.what()).find("bf16"), std::string::npos) << error.what();
+  }
+  options.precision = Precision::f32;
+  options.dtype = Dtype::bf16;
+  EXPECT_THROW(Attention(layer.shape, layer.weights, options), Unsupported);
+}
+
+// ---- calls with bf16 values ----
+
+std::optional<AttentionOptions> storing_bf16() {
+  for (const LayerCase& who : backend_cases()) {
+    if (!who.skip_reason.empty()) continue;
+    AttentionOptions options = who.options();
     options.dtype = Dtype::bf16;
-    EXPECT_TRUE(same_bits(forward(layer, options), floats)) << to_string(precision);
+    options.precision = Precision::bf16;
+    if (arithmetic_of(who.backend, options.precision, options.dtype, select_isa(who.isa))
+            .precision) {
+      return options;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Bf16Matrix {
+  std::vector<Bf16> values;
+  std::int64_t rows, cols;
+
+  Bf16Matrix(std::int64_t r, std::int64_t c)
+      : values(static_cast<std::size_t>(r * c)), rows(r), cols(c) {}
+  explicit Bf16Matrix(const Matrix& m) : Bf16Matrix(m.rows, m.cols) {
+    to_bf16(m.values.data(), static_cast<std::int64_t>(values.size()), values.data());
+  }
+  Bf16MatrixView view() { return {values.data(), rows, cols, cols}; }
+  ConstBf16MatrixView view() const { return {values.data(), rows, cols, cols}; }
+};
+
+class Bf16Calls : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_ = storing_bf16();
+    if (!options_) GTEST_SKIP() << "no backend of this machine stores bf16";
+  }
+  std::optional<AttentionOptions> options_;
+};
+
+TEST_F(Bf16Calls, GiveTheRoundedResultOfFloatCalls) {
+  const Layer layer = gaussian_layer(shape_of(33));
+  Attention attention(layer.shape, layer.weights, *options_);
+  Matrix floats(33, 80);
+  attention.forward(layer.x.view(), floats.view());
+  Bf16Matrix y(33, 80);
+  attention.forward(Bf16Matrix(layer.x).view(), y.view());
+  EXPECT_EQ(y.values, Bf16Matrix(floats).values);
+  std::vector<float> again = floats.values;
+  round(again);
+  EXPECT_NE(floats.values, again) << "y of a float call is not rounded";
+}
+
+TEST_F(Bf16Calls, FloatsAreRoundedOnTheirWayIn) {
+  const Layer layer = gaussian_layer(shape_of(9));
+  Attention attention(layer.shape, layer.weights, *options_);
+  Matrix y(9, 80), of_rounded(9, 80);
+  attention.forward(layer.x.view(), y.view());
+  attention.forward(rounded(layer).x.view(), of_rounded.view());
+  EXPECT_TRUE(same_bits(y, of_rounded));
+}
+
+TEST_F(Bf16Calls, PaddedRowsAreNeitherReadNorWritten) {
+  for (const std::int64_t d_proj : {0, 80}) {
+    Shape shape = shape_of(12);
+    shape.batch = 3;
+    shape.d_proj = d_proj;
+    const Layer layer = gaussian_layer(shape);
+    const std::int64_t width = shape.output_width();
+    Attention attention(shape, layer.weights, *options_);
+    const std::vector<std::int64_t> lengths{5, 0, 12};
+    Bf16Matrix x(layer.x), y(36, width), dense_x(17, 96), dense_y(17, width);
+    const Bf16 nan = round_to_bf16(std::numeric_limits<float>::quiet_NaN());
+    for (std::int64_t row = 5; row < 24; ++row) std::fill_n(x.view().row(row), 96, nan);
+    std::fill(y.values.begin(), y.values.end(), nan);
+    Call call;
+    call.lengths = lengths;
+    call.padded_tokens = 12;
+    attention.forward(x.view(), y.view(), call);
+    std::copy_n(x.view().row(0), 5 * 96, dense_x.view().row(0));
+    std::copy_n(x.view().row(24), 12 * 96, dense_x.view().row(5));
+    call.padded_tokens = 0;
+    attention.forward(dense_x.view(), dense_y.view(), call);
+    for (std::int64_t row = 0; row < 36; ++row) {
+      const bool padding = row >= 5 && row < 24;
+      for (std::int64_t c = 0; c < width; ++c) {
+        const Bf16 expected = padding ? nan : dense_y.view().row(row < 5 ? row : row - 24 + 5)[c];
+        EXPECT_EQ(y.view().row(row)[c], expected) << row << ", " << c;
+      }
+    }
+    // The same of floats.
+    Matrix float_y(36, width);
+    Call float_call = call;
+    float_call.padded_tokens = 12;
+    attention.forward(layer.x.view(), float_y.view(), float_call);
+    EXPECT_EQ(round_to_bf16(float_y.view().row(30)[0]), y.view().row(30)[0]);
+    EXPECT_EQ(float_y.view().row(7)[0], 0.0F);
   }
 }
 
-TEST(Precision, IsBetterThanF32WithSixProducts) {
-  const Layer layer = gaussian_layer(plain_shape(64, 700, 2, 64));
-  AttentionOptions options = by_tiles(Precision::f32);
-  const double plain = nrmse_of(layer, forward(layer, options));
-  EXPECT_LT(nrmse_of(layer, forward(layer, by_tiles(Precision::bf16x6))), plain);
+TEST_F(Bf16Calls, AppendAndACacheGiveWhatOneCallGives) {
+  const Layer layer = gaussian_layer(shape_of(24));
+  Attention attention(layer.shape, layer.weights, *options_);
+  const Bf16Matrix x(layer.x);
+  Bf16Matrix whole(24, 80), last(4, 80);
+  attention.forward(x.view(), whole.view());
+  KeyValueCache cache(attention, 1, 24);
+  Call call;
+  call.cache = &cache;
+  attention.append(x.view().slice(0, 20), call);
+  EXPECT_EQ(cache.length(), 20);
+  attention.forward(x.view().slice(20, 4), last.view(), call);
+  for (std::int64_t i = 0; i < 4 * 80; ++i) {
+    const float expected = whole.values[static_cast<std::size_t>(20 * 80 + i)].value();
+    EXPECT_NEAR(last.values[static_cast<std::size_t>(i)].value(), expected,
+                0.02F + 0.01F * std::abs(expected));
+  }
 }
 
-TEST(Precision, IsComputedAsF32WhereThereAreNoTiles) {
-  AttentionOptions options = by_tiles(Precision::bf16x6);
-  options.isa = available_isas().front();
-  const Choice choice = choose_backend(plain_shape(40, 32, 2, 16), options);
-  EXPECT_EQ(choice.precision, Precision::f32);
-  EXPECT_NE(choice.precision_reason.find("bf16x6"), std::string::npos) << choice.precision_reason;
+TEST_F(Bf16Calls, ASecondInputOfEitherType) {
+  Shape shape = shape_of(7);
+  shape.causal = false;
+  shape.d_memory = 40;
+  shape.memory_tokens = 11;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention(shape, layer.weights, *options_);
+  const Bf16Matrix x(layer.x), memory(layer.memory);
+  Bf16Matrix y(7, 80), again(7, 80);
+  Call call;
+  call.bf16_memory = memory.view();
+  attention.forward(x.view(), y.view(), call);
+  Call floats;
+  floats.memory = layer.memory.view();
+  attention.forward(x.view(), again.view(), floats);
+  EXPECT_EQ(y.values, again.values);
+  EXPECT_NE(y.values.front(), Bf16{});
+  call.memory = layer.memory.view();
+  EXPECT_THROW(attention.forward(x.view(), y.view(), call), InvalidArgument);
 }
 
-TEST(Precision, IsDeclinedByABackendThatHasItNot) {
-  AttentionOptions options = by_tiles(Precision::bf16);
-  options.backend = "naive";
-  EXPECT_THROW(choose_backend(plain_shape(40, 32, 2, 16), options), Unsupported);
+TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
+  const Layer layer = gaussian_layer(shape_of(4));
+  Attention attention(layer.shape, layer.weights, *options_);
+  const Bf16Matrix x(layer.x);
+  Bf16Matrix y(4, 80);
+  const std::vector<Bf16> before = y.values;
+  const auto text_of = [&](ConstBf16MatrixView from, Bf16MatrixView to) -> std::string {
+    try {
+      attention.forward(from, to);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(text_of({x.values.data(), 4, 95, 96}, y.view()).find("x is 4 x 95"), std::string::npos);
+  EXPECT_NE(text_of(x.view(), {y.values.data(), 4, 80, 79}).find("stride 79"), std::string::npos);
+  EXPECT_NE(text_of(x.view(), {nullptr, 4, 80, 80}).find("bf16 values"), std::string::npos);
+  std::vector<Bf16> shared(4 * 96);
+  EXPECT_NE(text_of({shared.data(), 4, 96, 96}, {shared.data() + 200, 4, 80, 80}).find("overlaps"),
+            std::string::npos);
+  EXPECT_EQ(y.values, before);
+}
+
+TEST(Bf16Views, AreRefusedByALayerOfFloats) {
+  const Layer layer = gaussian_layer(plain_shape(4, 8, 2, 4));
+  Attention attention(layer.shape, layer.weights, {"naive"});
+  const Bf16Matrix x(layer.x);
+  Bf16Matrix y(4, 8);
+  EXPECT_THROW(attention.forward(x.view(), y.view()), InvalidArgument);
+  KeyValueCache cache(attention, 1, 4);
+  Call call;
+  call.cache = &cache;
+  EXPECT_THROW(attention.append(x.view(), call), InvalidArgument);
+  EXPECT_EQ(cache.length(), 0);
+  Call with_memory;
+  with_memory.bf16_memory = x.view();
+  Matrix floats(4, 8);
+  EXPECT_THROW(attention.forward(layer.x.view(), floats.view(), with_memory), InvalidArgument);
+}
+
+TEST(Bf16Rounding, IsToNearestEvenAndKeepsNaN) {
+  EXPECT_EQ(round_to_bf16(1.0F).bits, 0x3f80);
+  EXPECT_EQ(round_to_bf16(1.00390625F).bits, 0x3f80) << "halfway, down to even";
+  EXPECT_EQ(round_to_bf16(1.01171875F).bits, 0x3f82) << "halfway, up to even";
+  EXPECT_EQ(round_to_bf16(3.4e38F).bits, 0x7f80) << "above the largest";
+  EXPECT_EQ(round_to_bf16(-INFINITY).bits, 0xff80);
+  EXPECT_TRUE(std::isnan(round_to_bf16(std::bit_cast<float>(0x7f800001u)).value()));
 }
 
 }  // namespace

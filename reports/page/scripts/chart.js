@@ -157,13 +157,13 @@ headroom.chart = (() => {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
     }
-    return tip(cell.backend + "/" + cell.formulation + (cell.peer ? ", another library" : ""), rows);
+    return tip(cell.way + (cell.peer ? ", another library" : ""), rows);
   };
 
   const threadsText = (cell) =>
     cell.threads + (cell.cores ? " (as " + cell.cores.toFixed(1) + " cores)" : "");
 
-  const cellName = (cell) => cell.backend + "/" + cell.formulation + ", t" + cell.threads;
+  const cellName = (cell) => cell.way + ", t" + cell.threads;
 
   return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, threadsText, tip };
 })();

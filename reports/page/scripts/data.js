@@ -5,8 +5,15 @@ headroom.read = (data) => {
   const versus = (item) =>
     item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
 
+  // Such as "bf16x6", or "bf16-bf16" where bf16 is stored; empty for f32. Old folders have only that.
+  const numbersOf = (line) => {
+    const precision = line.precision || "f32";
+    const stored = line.dtype && line.dtype !== "f32" ? "-" + line.dtype : "";
+    return precision === "f32" && !stored ? "" : precision + stored;
+  };
+
   // Shapes that differ only in heads and tokens belong to one family.
-  const familyOf = (shape) => {
+  const familyOf = (shape, contest) => {
     const parts = ["heads of " + shape.head_dim];
     if (shape.batch !== 1) parts.push("batch " + shape.batch);
     if (shape.d_in !== shape.d_out) parts.push("input " + shape.d_in);
@@ -17,16 +24,21 @@ headroom.read = (data) => {
       parts.push("output " + shape.d_proj);
     }
     if (shape.dropout > 0) parts.push("dropout " + shape.dropout);
+    if (contest.includes(" ")) parts.push(contest.slice(contest.indexOf(" ") + 1));
     return parts.join(", ");
   };
 
   const cellOf = (line, place) => {
     const found = data.findings[place];
     const shape = line.shape;
+    const numbers = numbersOf(line);
     return {
       id: line.id, peer: headroom.theme.isPeer(line.backend), place, status: line.status, reason: line.reason,
+      precision: line.precision || "f32", dtype: line.dtype || "f32",
+      way: line.backend + "/" + line.formulation + (numbers && " " + numbers),
+      overF32: found && versus(found.over_f32), front: found && found.front,
       backend: line.backend, formulation: line.formulation, threads: line.threads, isa: line.isa,
-      shape, family: familyOf(shape), shapeId: data.shapes[place],
+      shape, family: familyOf(shape, data.shapes[place]), shapeId: data.shapes[place],
       time: line.time_s && {
         median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],
         min: line.time_s.min, samples: line.time_s.samples,
@@ -108,7 +120,7 @@ headroom.chosen = (model, selection, wanted) => {
     selection.backends.has(cell.backend) && selection.formulations.has(cell.formulation) &&
     cell.threads <= selection.threads && wanted(cell));
   const most = new Map();
-  const key = (cell) => cell.backend + "\n" + cell.formulation + "\n" + cell.shapeId;
+  const key = (cell) => cell.way + "\n" + cell.shapeId;
   for (const cell of open) {
     most.set(key(cell), Math.max(most.get(key(cell)) || 0, cell.threads));
   }
@@ -119,7 +131,7 @@ headroom.chosen = (model, selection, wanted) => {
 headroom.lines = (cells, x) => {
   const lines = new Map();
   for (const cell of cells) {
-    const key = cell.backend + "/" + cell.formulation;
+    const key = cell.way;
     if (!lines.has(key)) lines.set(key, []);
     lines.get(key).push(cell);
   }

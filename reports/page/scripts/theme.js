@@ -48,7 +48,7 @@ headroom.theme = (() => {
       symbol: (backend) => peers.has(backend)
         ? kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length] : look(backend).symbol,
       line: (backend, formulation) => peers.has(backend) ? kPeer
-        : { width: 2, ...(kFormulations[formulation] || kFormulations.split) },
+        : { width: 2, ...(kFormulations[formulation.split(" ")[0]] || kFormulations.split) },
       // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
       ratio(value) {
         const share = Math.min(1, Math.abs(Math.log2(value)) / 2);

@@ -10,8 +10,9 @@ namespace headroom::onednn {
 
 /// Where one thread keeps a block's data.
 struct BlockBuffers {
-  float* query;    ///< `heads x queries x head_dim`, scaled
+  void* query;     ///< `heads x queries x head_dim` operands, scaled
   float* scores;   ///< `heads x queries x keys`
+  void* weights;   ///< softmax of the scores as operands: `scores` itself if these are floats
   float* context;  ///< `heads x queries x head_dim`
   float* scratch;
 };
@@ -22,6 +23,7 @@ struct BlockSize {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t head_dim = 0;
+  Operand operand = Operand::f32;
 
   bool operator==(const BlockSize&) const = default;
 };
@@ -44,13 +46,13 @@ class BlockPrimitives {
 
    private:
     friend class BlockPrimitives;
-    dnnl::memory query_, keys_, scores_, values_, context_;
+    dnnl::memory query_, keys_, scores_, weights_, values_, context_;
     dnnl::memory score_scratch_, softmax_scratch_, context_scratch_;
   };
 
-  void score(Binding& binding, const dnnl::stream& stream, float* keys) const;
+  void score(Binding& binding, const dnnl::stream& stream, void* keys) const;
   void softmax(Binding& binding, const dnnl::stream& stream) const;
-  void weigh_values(Binding& binding, const dnnl::stream& stream, float* values) const;
+  void weigh_values(Binding& binding, const dnnl::stream& stream, void* values) const;
 
  private:
   BlockSize size_;
@@ -58,6 +60,7 @@ class BlockPrimitives {
   dnnl::softmax_forward::primitive_desc softmax_plan_;
   dnnl::matmul score_, context_;
   dnnl::softmax_forward softmax_;
+  dnnl::reorder round_;  ///< of the weights; empty for float operands
   std::int64_t scratch_floats_;
 };
 

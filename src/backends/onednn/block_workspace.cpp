@@ -5,11 +5,13 @@
 namespace headroom::onednn {
 
 BlockWorkspace::BlockWorkspace(int threads, std::int64_t rows, std::int64_t score_floats,
-                               std::int64_t keys, std::int64_t head_dim, bool dropout) {
+                               std::int64_t keys, std::int64_t head_dim, bool dropout,
+                               Operand operand) {
   for (int i = 0; i < threads; ++i) {
     BlockSlot& slot = slots_.emplace_back();
-    slot.query = AlignedBuffer(rows * head_dim);
+    slot.query = AlignedBuffer(floats_for(operand, rows * head_dim));
     slot.scores = AlignedBuffer(score_floats);
+    if (operand != Operand::f32) slot.weights = AlignedBuffer(floats_for(operand, score_floats));
     slot.context = AlignedBuffer(rows * head_dim);
     if (dropout) slot.factors = AlignedBuffer(keys);
     slot.careful.resize(static_cast<std::size_t>(rows));
@@ -46,8 +48,10 @@ ReadySize& BlockWorkspace::find(const Device& device, const BlockSize& size) {
   for (ReadySize& each : sizes_) {
     if (!each.bindings.empty()) continue;
     for (BlockSlot& slot : slots_) {
-      const BlockBuffers buffers{slot.query.data(), slot.scores.data(), slot.context.data(),
-                                 slot.scratch.data()};
+      const bool apart = slot.weights.size() > 0;
+      const BlockBuffers buffers{slot.query.data(), slot.scores.data(),
+                                 apart ? slot.weights.data() : slot.scores.data(),
+                                 slot.context.data(), slot.scratch.data()};
       each.bindings.emplace_back(each.primitives, device.engine, buffers);
     }
   }
@@ -57,8 +61,8 @@ ReadySize& BlockWorkspace::find(const Device& device, const BlockSize& size) {
 std::int64_t BlockWorkspace::bytes() const {
   std::int64_t bytes = 0;
   for (const BlockSlot& slot : slots_) {
-    bytes += slot.query.bytes() + slot.scores.bytes() + slot.context.bytes() +
-             slot.scratch.bytes() + slot.factors.bytes() +
+    bytes += slot.query.bytes() + slot.scores.bytes() + slot.weights.bytes() +
+             slot.context.bytes() + slot.scratch.bytes() + slot.factors.bytes() +
              static_cast<std::int64_t>(slot.careful.size());
   }
   return bytes;

@@ -12,7 +12,7 @@ namespace headroom::onednn {
 
 /// The workspace of one thread, for any block.
 struct BlockSlot {
-  AlignedBuffer query, scores, context, scratch, factors;
+  AlignedBuffer query, scores, weights, context, scratch, factors;
   std::vector<unsigned char> careful;  ///< rows of the block that plain loops compute
 };
 
@@ -30,7 +30,7 @@ class BlockWorkspace {
   /// @param rows of a block, of all its heads together
   /// @param keys the most of a block
   BlockWorkspace(int threads, std::int64_t rows, std::int64_t score_floats, std::int64_t keys,
-                 std::int64_t head_dim, bool dropout);
+                 std::int64_t head_dim, bool dropout, Operand operand);
 
   /// To be called before the sizes of a call are asked for: these are all kept until the next.
   void begin_call() { ++call_; }

@@ -23,6 +23,15 @@ bool all_finite(const float* values, std::int64_t count) {
   return (any & 0x80000000u) == 0;
 }
 
+bool all_finite(const Bf16* values, std::int64_t count) {
+  constexpr std::uint16_t kExponent = 0x7f80u;
+  std::uint16_t special = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    special |= static_cast<std::uint16_t>((values[i].bits & kExponent) + 0x0080u);
+  }
+  return (special & 0x8000u) == 0;
+}
+
 void careful_weights(const float* query, const float* keys, std::int64_t count,
                      std::int64_t head_dim, float scale, float* weights) {
   float largest = -INFINITY;

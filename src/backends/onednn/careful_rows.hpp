@@ -4,16 +4,20 @@
 
 #include <cstdint>
 
+#include "core/element/convert.hpp"
+
 namespace headroom::onednn {
 
-/// Copies `rows x cols` values into dense rows, times `scale`. Rows that hold NaN or Inf become
-/// zeros, so that they cannot reach other rows; `report(row)` is called for each.
-template <class Report>
+/// Copies `rows x cols` values into dense rows of float or Bf16, times `scale`. Rows that hold NaN
+/// or Inf, or what rounding makes Inf, become zeros, so that they cannot reach other rows;
+/// `report(row)` is called for each.
+template <class T, class Report>
 void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t rows,
-                      std::int64_t cols, float scale, float* packed, const Report& report);
+                      std::int64_t cols, float scale, T* packed, const Report& report);
 
 /// True if no value is NaN or Inf.
 bool all_finite(const float* values, std::int64_t count);
+bool all_finite(const Bf16* values, std::int64_t count);
 
 /// Attention weights of one query over dense keys: `softmax(q k^T * scale)`.
 void careful_weights(const float* query, const float* keys, std::int64_t count,
@@ -23,20 +27,23 @@ void careful_weights(const float* query, const float* keys, std::int64_t count,
 void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,
                     const float* weights, float* out);
 
-template <class Report>
+inline void store(float value, float& to) { to = value; }
+inline void store(float value, Bf16& to) { to = round_to_bf16(value); }
+
+template <class T, class Report>
 void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t rows,
-                      std::int64_t cols, float scale, float* packed, const Report& report) {
+                      std::int64_t cols, float scale, T* packed, const Report& report) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* from = source + r * stride;
-    float* to = packed + r * cols;
-    for (std::int64_t c = 0; c < cols; ++c) to[c] = from[c] * scale;
+    T* to = packed + r * cols;
+    for (std::int64_t c = 0; c < cols; ++c) store(from[c] * scale, to[c]);
   }
   // All rows at once, because they are nearly always finite.
   if (all_finite(packed, rows * cols)) return;
   for (std::int64_t r = 0; r < rows; ++r) {
-    float* to = packed + r * cols;
+    T* to = packed + r * cols;
     if (all_finite(to, cols)) continue;
-    for (std::int64_t c = 0; c < cols; ++c) to[c] = 0.0f;
+    for (std::int64_t c = 0; c < cols; ++c) to[c] = T{};
     report(r);
   }
 }

@@ -11,16 +11,19 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-DenseHeads::DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim)
+DenseHeads::DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim,
+                       Operand operand)
     : head_dim_(head_dim),
-      keys_(rows * head_dim),
-      values_(rows * head_dim),
+      operand_(operand),
+      keys_(floats_for(operand, rows * head_dim)),
+      values_(floats_for(operand, rows * head_dim)),
       first_special_(static_cast<std::size_t>(heads), kNone) {}
 
 DenseHeads::DenseHeads(DenseHeads&& other) noexcept { *this = std::move(other); }
 
 DenseHeads& DenseHeads::operator=(DenseHeads&& other) noexcept {
   head_dim_ = other.head_dim_;
+  operand_ = other.operand_;
   keys_ = std::move(other.keys_);
   values_ = std::move(other.values_);
   first_special_ = std::move(other.first_special_);
@@ -56,6 +59,16 @@ void DenseHeads::keep(std::int64_t head, std::int64_t row, const float* key, con
 
 void DenseHeads::append(std::int64_t head, std::int64_t first_row, const Sequence& sequence,
                         std::int64_t key_head, const AttendCall& call, std::int64_t padded) {
+  if (operand_ == Operand::bf16) {
+    append_as<Bf16>(head, first_row, sequence, key_head, call, padded);
+  } else {
+    append_as<float>(head, first_row, sequence, key_head, call, padded);
+  }
+}
+
+template <class T>
+void DenseHeads::append_as(std::int64_t head, std::int64_t first_row, const Sequence& sequence,
+                           std::int64_t key_head, const AttendCall& call, std::int64_t padded) {
   forget(head, sequence.past);
   const auto report = [&](std::int64_t row) {
     keep(head, sequence.past + row, call.k.at(sequence.first_key + row, key_head),
@@ -63,17 +76,25 @@ void DenseHeads::append(std::int64_t head, std::int64_t first_row, const Sequenc
   };
   const std::int64_t to = first_row + sequence.past;
   pack_finite_rows(call.k.at(sequence.first_key, key_head), call.k.row_stride, sequence.new_keys,
-                   head_dim_, 1.0f, keys(to), report);
+                   head_dim_, 1.0f, static_cast<T*>(keys(to)), report);
   pack_finite_rows(call.v.at(sequence.first_key, key_head), call.v.row_stride, sequence.new_keys,
-                   head_dim_, 1.0f, values(to), report);
-  std::fill(values(first_row + sequence.keys()), values(first_row + padded), 0.0f);
+                   head_dim_, 1.0f, static_cast<T*>(values(to)), report);
+  std::fill(static_cast<T*>(values(first_row + sequence.keys())),
+            static_cast<T*>(values(first_row + padded)), T{});
 }
 
 DenseHeads::Copy DenseHeads::as_they_are(std::int64_t head, std::int64_t first_row,
                                          std::int64_t count) const {
-  const float* keys = keys_.data() + first_row * head_dim_;
-  const float* values = values_.data() + first_row * head_dim_;
-  Copy copy{{keys, keys + count * head_dim_}, {values, values + count * head_dim_}};
+  Copy copy;
+  for (const auto& [from, to] : {std::pair{&keys_, &copy.keys}, {&values_, &copy.values}}) {
+    to->resize(static_cast<std::size_t>(count * head_dim_));
+    const std::int64_t first = first_row * head_dim_;
+    if (operand_ == Operand::bf16) {
+      from_bf16(reinterpret_cast<const Bf16*>(from->data()) + first, count * head_dim_, to->data());
+    } else {
+      std::copy_n(from->data() + first, count * head_dim_, to->data());
+    }
+  }
   for (const Special& special : specials_) {
     if (special.head != head || special.row >= count) continue;
     const auto at = special.row * head_dim_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/onednn/careful_rows.hpp"
+#include "backends/onednn/runtime.hpp"
 #include "core/aligned_buffer.hpp"
 #include "core/call/attend_call.hpp"
 
@@ -17,14 +18,14 @@ class DenseHeads {
  public:
   DenseHeads() = default;
   /// @param rows of all heads together
-  DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim);
+  DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim, Operand operand);
   DenseHeads(DenseHeads&& other) noexcept;
   DenseHeads& operator=(DenseHeads&& other) noexcept;
 
   /// Before a call of so many heads.
   void expect(std::int64_t heads);
-  float* keys(std::int64_t row) { return keys_.data() + row * head_dim_; }
-  float* values(std::int64_t row) { return values_.data() + row * head_dim_; }
+  void* keys(std::int64_t row) { return at(keys_, row); }
+  void* values(std::int64_t row) { return at(values_, row); }
 
   /// Writes the new rows of a head, and zeros after them up to `padded` rows.
   /// @param first_row of the head's memory
@@ -49,10 +50,17 @@ class DenseHeads {
     std::int64_t row = 0;
     std::vector<float> key, value;
   };
+  void* at(AlignedBuffer& buffer, std::int64_t row) const {
+    return reinterpret_cast<char*>(buffer.data()) + row * head_dim_ * bytes_of(operand_);
+  }
+  template <class T>
+  void append_as(std::int64_t head, std::int64_t first_row, const Sequence& sequence,
+                 std::int64_t key_head, const AttendCall& call, std::int64_t padded);
   void forget(std::int64_t head, std::int64_t from);
   void keep(std::int64_t head, std::int64_t row, const float* key, const float* value);
 
   std::int64_t head_dim_ = 0;
+  Operand operand_ = Operand::f32;
   AlignedBuffer keys_, values_;
   std::vector<std::int64_t> first_special_;
   std::mutex mutex_;  ///< of `specials_`, which several heads fill

@@ -56,8 +56,9 @@ bool are_alike(std::span<const Sequence> sequences) {
 
 }  // namespace
 
-OnednnAttention::OnednnAttention(int threads, const Shape& shape)
+OnednnAttention::OnednnAttention(int threads, Operand operand, const Shape& shape)
     : threads_(threads),
+      operand_(operand),
       shape_(shape),
       group_(shape.heads / shape.key_heads()),
       scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))) {
@@ -67,16 +68,16 @@ OnednnAttention::OnednnAttention(int threads, const Shape& shape)
   const std::int64_t rows = shape.tokens * group_;
   const int slots = worthwhile_threads(threads, shape.flops().attention);
   block_rows_ = choose_block_rows(rows, keys, slots);
-  heads_ =
-      DenseHeads(shape.batch * shape.key_heads(), all_keys * shape.key_heads(), shape.head_dim());
+  heads_ = DenseHeads(shape.batch * shape.key_heads(), all_keys * shape.key_heads(),
+                      shape.head_dim(), operand);
   rotary_ = RotaryTable(shape.rotary, shape.head_dim(), keys);
   const std::int64_t most_members =
       rows > block_rows_ ? 1
                          : choose_members(shape.batch * shape.key_heads(), shape.tokens,
                                           shape.batch * shape.key_heads(), slots);
   const std::int64_t slot_rows = block_rows_ * most_members;
-  space_ =
-      BlockWorkspace(slots, slot_rows, slot_rows * keys, keys, shape.head_dim(), shape.dropout > 0);
+  space_ = BlockWorkspace(slots, slot_rows, slot_rows * keys, keys, shape.head_dim(),
+                          shape.dropout > 0, operand);
   slot_rows_ = slot_rows;
   const std::vector<Sequence> sequences = largest_call(shape);
   AttendCall call;
@@ -89,11 +90,11 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
   auto store = std::make_unique<OnednnStore>();
   store->capacity = round_up(capacity, kKeyStep);
   const std::int64_t heads = sequences * shape_.key_heads();
-  store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim());
+  store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim(), operand_);
   store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
   store->block_rows = choose_block_rows(shape_.tokens * group_, store->capacity, threads_);
   store->space = BlockWorkspace(threads_, store->block_rows, store->block_rows * store->capacity,
-                                store->capacity, shape_.head_dim(), shape_.dropout > 0);
+                                store->capacity, shape_.head_dim(), shape_.dropout > 0, operand_);
   return store;
 }
 
@@ -154,7 +155,8 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
     const KeyRange of_last = seen_keys(sequence, row + block.rows - 1);
     block.first_key = seen_keys(sequence, row).begin / kKeyStep * kKeyStep;
     block.keys = padded_keys(of_last.end, space) - block.first_key;
-    block.size = &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim()});
+    block.size =
+        &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim(), operand_});
     if (provenance_.empty()) provenance_ = block.size->primitives.provenance();
     blocks_.push_back(block);
   }
@@ -223,7 +225,7 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   BlockSlot& slot = space.blocks.slot(slot_index);
   const BlockPrimitives& primitives = block.size->primitives;
   BlockPrimitives::Binding& binding = block.size->bindings[static_cast<std::size_t>(slot_index)];
-  const std::int64_t query_floats = block.rows * shape_.head_dim();
+  const std::int64_t query_size = block.rows * shape_.head_dim();
   const std::int64_t score_floats = block.rows * block.keys;
   const auto for_each_member = [&](const auto& work) {
     for (std::int64_t m = 0; m < block.members; ++m) {
@@ -232,8 +234,13 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   };
   const Member first = member_of(call, space, block, first_pair);
   for_each_member([&](const Member& member, std::int64_t m) {
-    take_queries(call, space, member, slot.query.data() + m * query_floats,
-                 slot.careful.data() + m * block.rows);
+    unsigned char* careful = slot.careful.data() + m * block.rows;
+    if (operand_ == Operand::bf16) {
+      auto* query = reinterpret_cast<Bf16*>(slot.query.data());
+      take_queries(call, space, member, query + m * query_size, careful);
+    } else {
+      take_queries(call, space, member, slot.query.data() + m * query_size, careful);
+    }
   });
   primitives.score(binding, device_.stream, space.heads.keys(first.first_row + block.first_key));
   for_each_member([&](const Member& member, std::int64_t m) {
@@ -248,15 +255,16 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   primitives.weigh_values(binding, device_.stream,
                           space.heads.values(first.first_row + block.first_key));
   for_each_member([&](const Member& member, std::int64_t m) {
-    finish(call, space, member, slot.context.data() + m * query_floats,
+    finish(call, space, member, slot.context.data() + m * query_size,
            slot.careful.data() + m * block.rows, slot);
   });
 }
 
 // Packs the block's queries and notes which rows depend on a NaN or Inf: through their own query,
 // or through a key or value that they see.
+template <class T>
 void OnednnAttention::take_queries(const AttendCall& call, const Space& space, const Member& member,
-                                   float* query, unsigned char* careful) const {
+                                   T* query, unsigned char* careful) const {
   const Sequence& sequence = *member.sequence;
   const std::int64_t head_dim = shape_.head_dim();
   const std::int64_t special = space.heads.first_special(member.head);

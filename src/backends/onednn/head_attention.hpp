@@ -25,7 +25,7 @@ struct OnednnStore final : public KeyValueStore {
 
 class OnednnAttention final : public HeadAttention {
  public:
-  OnednnAttention(int threads, const Shape& shape);
+  OnednnAttention(int threads, Operand operand, const Shape& shape);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity) override;
   void run(const AttendCall& call) override;
   OperationCosts costs() const override;
@@ -67,7 +67,8 @@ class OnednnAttention final : public HeadAttention {
   void append(const AttendCall& call, const Space& space, std::int64_t pair) const;
   void run_block(const AttendCall& call, const Space& space, const Block& block,
                  std::int64_t first_pair, int slot) const;
-  void take_queries(const AttendCall& call, const Space& space, const Member& member, float* query,
+  template <class T>
+  void take_queries(const AttendCall& call, const Space& space, const Member& member, T* query,
                     unsigned char* careful) const;
   void mask(const Member& member, float* scores) const;
   void drop(const Member& member, float* factors, float* weights) const;
@@ -77,6 +78,7 @@ class OnednnAttention final : public HeadAttention {
                        std::int64_t row, BlockSlot& slot, float* context) const;
 
   int threads_;
+  Operand operand_;
   Shape shape_;
   Device device_;
   std::int64_t group_;  ///< query heads of a key head

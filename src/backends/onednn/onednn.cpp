@@ -4,7 +4,6 @@
 #include <dnnl.hpp>
 
 #include "backends/backend.hpp"
-#include "backends/one_by_one.hpp"
 #include "backends/onednn/head_attention.hpp"
 #include "backends/onednn/projection.hpp"
 
@@ -15,25 +14,24 @@ namespace onednn = headroom::onednn;
 /// Made for one layer: its operations share scratch memory, so they must not run at the same time.
 class OnednnBackend final : public headroom::Backend {
  public:
-  explicit OnednnBackend(int threads) : threads_(threads) {}
+  OnednnBackend(int threads, onednn::Operand operand) : threads_(threads), operand_(operand) {}
 
   // A plain product writes token-major rows; attention copies its heads together anyway.
   headroom::HeadLayout head_layout() const override { return headroom::HeadLayout::token_major; }
   std::unique_ptr<headroom::Projection> make_projection(
       const headroom::ProjectionSpec& spec) override {
     return onednn::with_bad_alloc([&] {
-      return headroom::one_by_one(spec, [&](const headroom::ProductSpec& product) {
-        return onednn::OnednnProduct(threads_, scratch_, spec.rows, product);
-      });
+      return std::make_unique<onednn::OnednnProjection>(threads_, operand_, scratch_, spec);
     });
   }
   std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Shape& shape) override {
     return onednn::with_bad_alloc(
-        [&] { return std::make_unique<onednn::OnednnAttention>(threads_, shape); });
+        [&] { return std::make_unique<onednn::OnednnAttention>(threads_, operand_, shape); });
   }
 
  private:
   int threads_;
+  onednn::Operand operand_;
   std::shared_ptr<onednn::SharedScratch> scratch_ = std::make_shared<onednn::SharedScratch>();
 };
 
@@ -53,6 +51,23 @@ headroom::BackendInfo describe() {
 
 std::optional<std::string> declines(const headroom::Shape&) { return std::nullopt; }
 
+// More parts than one would take as many products of this library, which are slower than one of
+// float32.
+headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dtype,
+                              headroom::Isa isa) {
+  using headroom::Precision;
+  if (precision == Precision::bf16) {
+    const std::string reason = onednn::why_no_bf16(isa);
+    if (!reason.empty()) return {std::nullopt, reason};
+    return {Precision::bf16, ""};
+  }
+  if (dtype == headroom::Dtype::bf16) {
+    return {std::nullopt, "it stores bf16 only where it computes in bf16"};
+  }
+  if (precision == Precision::f32) return {Precision::f32, ""};
+  return {Precision::f32, "oneDNN has no products of bf16 parts"};
+}
+
 // Keys and values are packed again for the library's products.
 double repacked_bytes(const headroom::Shape& shape) {
   const std::int64_t keys = shape.d_memory > 0 ? shape.memory_rows() : shape.rows();
@@ -67,6 +82,7 @@ const headroom::BackendFacts& facts() {
     vendor.call_seconds = 5e-6;
     vendor.attend_bytes = repacked_bytes;
     vendor.preference = 30;
+    vendor.computes = computes;
     vendor.one_isa_per_process = true;
     vendor.library = "libdnnl.so";
     vendor.build_packages = {"libdnnl-dev", "ocl-icd-opencl-dev"};
@@ -81,7 +97,9 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   onednn::start_threads(config.threads);
   onednn::limit_isa(config.isa);
   onednn::prepare_general_product();
-  return std::make_unique<OnednnBackend>(config.threads);
+  const bool rounds = config.precision == headroom::Precision::bf16;
+  return std::make_unique<OnednnBackend>(config.threads,
+                                         rounds ? onednn::Operand::bf16 : onednn::Operand::f32);
 }
 
 }  // namespace

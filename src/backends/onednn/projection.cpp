@@ -1,8 +1,10 @@
 #include "backends/onednn/projection.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/arena.hpp"
+#include "core/element/convert.hpp"
 #include "core/side_by_side.hpp"
 
 namespace headroom::onednn {
@@ -19,12 +21,10 @@ bool is_dense(const BlockedView& y) {
 
 }  // namespace
 
-// oneDNN's fast kernels need x and Y without gaps between rows; for any other stride it falls back
-// to kernels that take twice as long. Copying the rows costs a few tenths of a per cent, so views
-// with gaps, such as a head's columns of a wider matrix, go through dense scratch memory.
-OnednnProduct::OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch, std::int64_t rows,
-                             const ProductSpec& spec)
+OnednnProduct::OnednnProduct(int threads, Operand operand, std::shared_ptr<SharedScratch> scratch,
+                             std::int64_t rows, const ProductSpec& spec)
     : threads_(threads),
+      operand_(operand),
       scratch_(std::move(scratch)),
       most_rows_(rows),
       depth_(spec.weights.front().rows),
@@ -34,19 +34,21 @@ OnednnProduct::OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch
     bias_ = end_to_end(spec.biases, spec.weights, cols_);
     bias_memory_ = memory({{1, cols_}, kFloat, kRowMajor}, device_.engine, bias_.data());
   }
-  const auto plan = describe(most_rows_, {{depth_, cols_}, kFloat, memory::format_tag::any});
+  const auto plan =
+      describe(most_rows_, {{depth_, cols_}, type_of(operand), memory::format_tag::any});
   require_memory_for_code();
   pack_weights(spec, plan.weights_desc());
   sizes_.reserve(kMostSizes);
   sizes_.push_back(make_ready(most_rows_, plan));
-  workspace_bytes_ += scratch_->reserve(SharedScratch::Use::input, most_rows_ * depth_) +
-                      scratch_->reserve(SharedScratch::Use::output, most_rows_ * cols_);
+  workspace_bytes_ +=
+      scratch_->reserve(SharedScratch::Use::input, floats_for(operand, most_rows_ * depth_)) +
+      scratch_->reserve(SharedScratch::Use::output, most_rows_ * cols_);
 }
 
 dnnl::matmul::primitive_desc OnednnProduct::describe(std::int64_t rows,
                                                      const memory::desc& weights) const {
   const ThreadCount count(worthwhile_threads(threads_, flops(rows)));
-  const memory::desc x({rows, depth_}, kFloat, kRowMajor);
+  const memory::desc x({rows, depth_}, type_of(operand_), kRowMajor);
   const memory::desc bias({1, cols_}, kFloat, kRowMajor);
   const memory::desc y({rows, cols_}, kFloat, kRowMajor);
   return describe_matmul(device_.engine, x, weights, bias_.size() > 0 ? &bias : nullptr, y,
@@ -117,35 +119,33 @@ void OnednnProduct::pack_weights(const ProductSpec& spec, const memory::desc& pa
   device_.stream.wait();
 }
 
-void OnednnProduct::run(ConstMatrixView x, const BlockedView& y) {
-  if (x.rows == 0) return;
-  Ready& ready = ready_for(x.rows);
+void OnednnProduct::run(const void* x, std::int64_t rows, const BlockedView& y) {
+  Ready& ready = ready_for(rows);
   const ThreadCount count(ready.threads);
   const std::int64_t product_rows = ready.x.get_desc().dims()[0];
-  const bool whole = product_rows == x.rows;
-  const float* input = x.data;
-  if (!whole || (x.rows > 1 && x.row_stride != depth_)) {
-    float* dense = scratch_->data(SharedScratch::Use::input);
-    parallel_for(ready.threads, x.rows,
-                 [&](std::int64_t r, int) { std::copy_n(x.row(r), depth_, dense + r * depth_); });
-    std::fill(dense + x.rows * depth_, dense + product_rows * depth_, 0.0f);
-    input = dense;
+  const bool whole = product_rows == rows;
+  if (!whole) {
+    auto* dense = reinterpret_cast<char*>(scratch_->data(SharedScratch::Use::input));
+    const std::int64_t row_bytes = depth_ * bytes_of(operand_);
+    if (x != dense) std::memcpy(dense, x, static_cast<std::size_t>(rows * row_bytes));
+    std::fill(dense + rows * row_bytes, dense + product_rows * row_bytes, '\0');
+    x = dense;
   }
   if (whole && is_dense(y)) {
-    multiply(ready, input, y.data);
+    multiply(ready, x, y.data);
     return;
   }
   float* dense = scratch_->data(SharedScratch::Use::output);
-  multiply(ready, input, dense);
-  parallel_for(ready.threads, x.rows, [&](std::int64_t r, int) {
+  multiply(ready, x, dense);
+  parallel_for(ready.threads, rows, [&](std::int64_t r, int) {
     for (std::int64_t b = 0; b < y.blocks; ++b) {
       std::copy_n(dense + r * cols_ + b * y.block_cols, y.block_cols, y.at(r, b));
     }
   });
 }
 
-void OnednnProduct::multiply(Ready& ready, const float* x, float* y) {
-  ready.x.set_data_handle(const_cast<float*>(x));
+void OnednnProduct::multiply(Ready& ready, const void* x, float* y) {
+  ready.x.set_data_handle(const_cast<void*>(x));
   ready.y.set_data_handle(y);
   ready.scratchpad.set_data_handle(scratch_->data(SharedScratch::Use::primitive));
   const dnnl_exec_arg_t x_arg{DNNL_ARG_SRC, ready.x.get()};
@@ -164,6 +164,51 @@ void OnednnProduct::multiply(Ready& ready, const float* x, float* y) {
 OperationCosts OnednnProduct::costs() const {
   return {packed_.bytes() + bias_.bytes(), workspace_bytes_,
           sizes_.empty() ? std::string() : sizes_.front().provenance};
+}
+
+OnednnProjection::OnednnProjection(int threads, Operand operand,
+                                   std::shared_ptr<SharedScratch> scratch,
+                                   const ProjectionSpec& spec)
+    : threads_(threads), operand_(operand), scratch_(std::move(scratch)) {
+  products_.reserve(spec.products.size());
+  for (const ProductSpec& product : spec.products) {
+    products_.emplace_back(threads, operand, scratch_, spec.rows, product);
+  }
+}
+
+// oneDNN's fast kernels need x and Y without gaps between rows; for any other stride it falls back
+// to kernels that take twice as long. Copying the rows costs a few tenths of a per cent, so views
+// with gaps, such as a head's columns of a wider matrix, go through dense scratch memory.
+const void* OnednnProjection::take(ConstMatrixView x) {
+  const bool dense = x.rows == 1 || x.row_stride == x.cols;
+  if (operand_ == Operand::f32 && dense) return x.data;
+  const int threads = worthwhile_threads(threads_, products_.front().flops(x.rows));
+  float* rows = scratch_->data(SharedScratch::Use::input);
+  if (operand_ == Operand::bf16) {
+    auto* rounded = reinterpret_cast<Bf16*>(rows);
+    parallel_for(threads, x.rows,
+                 [&](std::int64_t r, int) { to_bf16(x.row(r), x.cols, rounded + r * x.cols); });
+  } else {
+    parallel_for(threads, x.rows,
+                 [&](std::int64_t r, int) { std::copy_n(x.row(r), x.cols, rows + r * x.cols); });
+  }
+  return rows;
+}
+
+void OnednnProjection::run(ConstMatrixView x, std::span<const BlockedView> y) {
+  if (x.rows == 0) return;
+  const void* input = take(x);
+  for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(input, x.rows, y[i]);
+}
+
+OperationCosts OnednnProjection::costs() const {
+  OperationCosts sum = products_.front().costs();
+  for (std::size_t i = 1; i < products_.size(); ++i) {
+    const OperationCosts more = products_[i].costs();
+    sum.packed_bytes += more.packed_bytes;
+    sum.workspace_bytes += more.workspace_bytes;
+  }
+  return sum;
 }
 
 }  // namespace headroom::onednn

@@ -1,4 +1,4 @@
-// `Y = X W (+ b)` as one oneDNN matmul over weights in the layout that the library chooses.
+// `Y = X W (+ b)` as oneDNN matmuls over weights in the layout that the library chooses.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,15 @@ namespace headroom::onednn {
 
 class OnednnProduct {
  public:
-  OnednnProduct(int threads, std::shared_ptr<SharedScratch> scratch, std::int64_t rows,
-                const ProductSpec& spec);
-  void run(ConstMatrixView x, const BlockedView& y);
+  OnednnProduct(int threads, Operand operand, std::shared_ptr<SharedScratch> scratch,
+                std::int64_t rows, const ProductSpec& spec);
+  /// @param x dense rows of operands
+  void run(const void* x, std::int64_t rows, const BlockedView& y);
   OperationCosts costs() const;
+  double flops(std::int64_t rows) const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(depth_) *
+           static_cast<double>(cols_);
+  }
 
  private:
   /// The product for one number of rows, made ready.
@@ -29,17 +34,14 @@ class OnednnProduct {
   };
   static constexpr std::size_t kMostSizes = 32;
 
-  double flops(std::int64_t rows) const {
-    return 2.0 * static_cast<double>(rows) * static_cast<double>(depth_) *
-           static_cast<double>(cols_);
-  }
   dnnl::matmul::primitive_desc describe(std::int64_t rows, const dnnl::memory::desc& weights) const;
   Ready make_ready(std::int64_t rows, const dnnl::matmul::primitive_desc& plan);
   Ready& ready_for(std::int64_t rows);
   void pack_weights(const ProductSpec& spec, const dnnl::memory::desc& packed);
-  void multiply(Ready& ready, const float* x, float* y);
+  void multiply(Ready& ready, const void* x, float* y);
 
   int threads_;  ///< allowed
+  Operand operand_;
   std::shared_ptr<SharedScratch> scratch_;
   Device device_;
   std::int64_t most_rows_;
@@ -51,6 +53,23 @@ class OnednnProduct {
   dnnl::memory weights_, bias_memory_;
   std::uint64_t runs_ = 0;
   std::vector<Ready> sizes_;  ///< the first for the most rows
+};
+
+/// Products of one x, which is made dense, and rounded to operands, once for all of them.
+class OnednnProjection final : public Projection {
+ public:
+  OnednnProjection(int threads, Operand operand, std::shared_ptr<SharedScratch> scratch,
+                   const ProjectionSpec& spec);
+  void run(ConstMatrixView x, std::span<const BlockedView> y) override;
+  OperationCosts costs() const override;
+
+ private:
+  const void* take(ConstMatrixView x);
+
+  int threads_;
+  Operand operand_;
+  std::shared_ptr<SharedScratch> scratch_;
+  std::vector<OnednnProduct> products_;
 };
 
 }  // namespace headroom::onednn

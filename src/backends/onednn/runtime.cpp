@@ -23,7 +23,7 @@ dnnl::cpu_isa library_level(Isa isa) {
     case Isa::avx2:
       return dnnl::cpu_isa::avx2;
     case Isa::avx512:
-      return dnnl::cpu_isa::avx512_core;
+      return dnnl::cpu_isa::avx512_core_bf16;  // where the processor has it
     case Isa::neon:
     case Isa::amx:
       break;  // the highest of its family, so no limit is needed
@@ -77,6 +77,16 @@ void limit_isa(Isa isa) {
         "takes one level only; force the level in a fresh process",
         to_string(isa), to_string(*in_force)));
   }
+}
+
+std::string why_no_bf16(Isa isa) {
+  if (isa != Isa::avx512) {
+    return fmt::format("oneDNN multiplies bf16 with avx512, and the level is {}", to_string(isa));
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bf16") != 0) return "";
+#endif
+  return "this processor has no products of bf16 (AVX512_BF16)";
 }
 
 void start_threads(int threads) {

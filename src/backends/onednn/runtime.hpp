@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 // Both are needed: a compiler may know OpenMP without having its header, as clang-tidy does.
 #if defined(_OPENMP) && __has_include(<omp.h>)
@@ -18,6 +19,7 @@
 #include "backends/onednn/dnnl_compat.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 
 namespace headroom::onednn {
 
@@ -25,6 +27,26 @@ namespace headroom::onednn {
 /// accepts such a limit once per process, before its first use.
 /// @throws Unavailable if the library already runs with another level.
 void limit_isa(Isa isa);
+
+/// Why the library cannot multiply bfloat16 on a level of this machine; empty if it can. It has
+/// such products with AVX-512 alone, and without AVX512_BF16 they are slower than those of float32.
+std::string why_no_bf16(Isa isa);
+
+/// What products read. They sum and write float32.
+enum class Operand { f32, bf16 };
+
+inline dnnl::memory::data_type type_of(Operand operand) {
+  return operand == Operand::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+inline std::int64_t bytes_of(Operand operand) {
+  return operand == Operand::bf16 ? sizeof(Bf16) : sizeof(float);
+}
+
+/// Floats that have room for so many operands.
+inline std::int64_t floats_for(Operand operand, std::int64_t count) {
+  return (count * bytes_of(operand) + 3) / static_cast<std::int64_t>(sizeof(float));
+}
 
 /// The processor and an in-order stream on it.
 struct Device {

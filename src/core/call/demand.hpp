@@ -42,12 +42,12 @@ inline std::int64_t seen_past(const Shape& shape) {
 /// Bytes that a call must read from memory if nothing is in a processor's cache: all weights, and
 /// keys and values of the past that it sees. What it brings itself is small beside them.
 /// @pre the shape is valid.
-inline std::int64_t bytes_to_read(const Shape& shape) {
-  constexpr std::int64_t kFloatBytes = 4;
+inline std::int64_t bytes_to_read(const Shape& shape, Dtype dtype = Dtype::f32) {
+  const std::int64_t each = dtype == Dtype::f32 ? sizeof(float) : sizeof(Bf16);
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
   if (!shape.lengths.empty())
     sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
-  return shape.bytes().weights + kFloatBytes * sequences * seen_past(shape) * 2 * shape.kv_width();
+  return shape.bytes(dtype).weights + each * sequences * seen_past(shape) * 2 * shape.kv_width();
 }
 
 }  // namespace headroom

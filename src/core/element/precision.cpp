@@ -1,7 +1,10 @@
 #include "headroom/precision.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
+
+#include "core/element/numbers.hpp"
 
 namespace headroom {
 namespace {
@@ -43,6 +46,17 @@ std::optional<Dtype> parse_dtype(std::string_view name) {
     if (known == name) return value;
   }
   return std::nullopt;
+}
+
+std::string to_string(const Numbers& numbers) {
+  std::string name(to_string(numbers.precision));
+  if (numbers.dtype == Dtype::f32) return name;
+  return name.append("-").append(to_string(numbers.dtype));
+}
+
+Precision accuracy_class(Precision precision) {
+  const bool parts_of_all = precision == Precision::bf16x9 || precision == Precision::bf16x6;
+  return parts_of_all ? Precision::f32 : precision;
 }
 
 }  // namespace headroom

@@ -112,18 +112,19 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
 // What identifies the check is filled in by whoever asked for it.
 VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
                         std::optional<Problem>& problem, std::uint64_t seed,
-                        const plan::Limits& limits) {
+                        const plan::Limits& limits, const std::vector<Numbers>& all_numbers) {
   VerifyCheck check;
   check.data = each.data;
   // Nothing is timed, so that the seconds of the estimate do not matter.
   const plan::CellEstimate estimate = plan::Estimator().estimate(each.shape, cell, {});
   check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
   if (!check.reason.empty()) {
-    check.status = record::Status::skipped;
+    check.status = cell.unsupported ? record::Status::unsupported : record::Status::skipped;
     return check;
   }
   if (!problem) {
-    problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops, each.weights.get());
+    problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops, each.weights.get(),
+                           all_numbers);
   }
   check.data = problem->data;
   return check_cell(*problem, cell, check);
@@ -141,13 +142,29 @@ void count(const VerifyCheck& check, VerifyCounts& counts) {
 
 }  // namespace
 
+namespace {
+
+std::vector<VerifyCase> of_each_dtype(const std::vector<VerifyCase>& cases,
+                                      const std::vector<Dtype>& dtypes) {
+  std::vector<VerifyCase> all;
+  for (const VerifyCase& each : cases) {
+    for (const Dtype dtype : dtypes) {
+      all.push_back(each);
+      all.back().dtype = dtype;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
   // Expanded even if unused, so that an invalid axis is an error here as in every command.
   const plan::Plan plan = plan::expand(axes, options);
   std::vector<VerifyCase> cases;
   if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
     for (const plan::Group& group : plan.groups) {
-      cases.push_back({group.shape, Data::standard, group.weights});
+      cases.push_back({group.shape, Data::standard, group.weights, group.dtype()});
     }
     return cases;
   }
@@ -162,11 +179,17 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     if (axes.dropout) each.shape.dropout = asked.dropout;
     each.shape.dropout_seed = options.seed;
   }
-  return cases;
+  return of_each_dtype(cases, plan::parse_dtypes(axes.dtype));
 }
 
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
+  std::vector<Numbers> all_numbers;
+  for (const Dtype dtype : plan::parse_dtypes(axes.dtype)) {
+    for (const Precision precision : plan::parse_precisions(axes.precision)) {
+      all_numbers.push_back({precision, dtype});
+    }
+  }
   std::vector<plan::Cell> rivals;
   for (const plan::BackendChoice& backend : plan::parse_backends(axes.backend)) {
     std::vector<std::optional<Isa>> levels{forced};
@@ -179,12 +202,16 @@ std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
          backend.threaded ? plan::parse_threads(axes.threads) : std::vector<int>{1}) {
       for (const Formulation formulation : plan::parse_formulations(axes.formulation)) {
         for (const std::optional<Isa> isa : levels) {
-          plan::Cell cell;
-          cell.formulation = formulation;
-          cell.backend = backend.name;
-          cell.threads = threads;
-          cell.isa = backend.uses_isa ? isa : std::nullopt;
-          rivals.push_back(cell);
+          for (const Numbers& numbers : all_numbers) {
+            plan::Cell cell;
+            cell.formulation = formulation;
+            cell.backend = backend.name;
+            cell.numbers = numbers;
+            cell.threads = threads;
+            cell.isa = backend.uses_isa ? isa : std::nullopt;
+            plan::decline_numbers(cell);
+            rivals.push_back(cell);
+          }
         }
       }
     }
@@ -201,15 +228,22 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
   limits.memory_bytes = memory_limit;
   for (const VerifyCase& each : cases) {
     if (stopped()) return counts;
+    std::vector<plan::Cell> fed;  // the rivals that this case is for
+    std::vector<Numbers> all_numbers;
+    for (const plan::Cell& rival : rivals) {
+      if (rival.numbers.dtype != each.dtype) continue;
+      fed.push_back(rival);
+      if (!rival.unsupported) all_numbers.push_back(rival.numbers);
+    }
     std::optional<Problem> problem;  // of the process that checks
     const auto check = [&](std::size_t rival) {
-      return check_rival(each, rivals[rival], problem, seed, limits);
+      return check_rival(each, fed[rival], problem, seed, limits, all_numbers);
     };
     check_apart(
-        rivals.size(), check, memory_limit,
+        fed.size(), check, memory_limit,
         [&](std::size_t rival, VerifyCheck found) {
-          found.id = plan::cell_id(each.shape, rivals[rival]);
-          found.isa = rivals[rival].isa ? std::string(to_string(*rivals[rival].isa)) : "";
+          found.id = plan::cell_id(each.shape, fed[rival]);
+          found.isa = fed[rival].isa ? std::string(to_string(*fed[rival].isa)) : "";
           found.rows = each.shape.rows();
           count(found, counts);
           done(found);

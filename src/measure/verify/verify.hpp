@@ -22,6 +22,7 @@ struct VerifyCase {
   Shape shape;
   reference::Data data = reference::Data::standard;
   std::shared_ptr<const plan::UserWeights> weights = nullptr;  ///< null: drawn ones
+  Dtype dtype = Dtype::f32;
 };
 
 struct VerifyCounts {
@@ -31,11 +32,12 @@ struct VerifyCounts {
 };
 
 /// Without sizes, or with the quick preset: small shapes that differ in everything a kernel may get
-/// wrong, some with adversarial data. Otherwise the shapes of the axes.
+/// wrong, some with adversarial data. Otherwise the shapes of the axes. Each once for every dtype.
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
 
-/// The rivals that each case is checked with. A backend with levels has one rival per available
-/// level, unless a level is forced. A backend that fixes its level once per process has one.
+/// The rivals that each case of their dtype is checked with. A backend with levels has one rival
+/// per available level, unless a level is forced. A backend that fixes its level once per process
+/// has one.
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
 /// Makes all checks and passes each to `done`. They run in processes of their own: a backend that

@@ -28,6 +28,7 @@ struct Message {
   bool compared = false;
   bool passed = false;
   double nrmse = 0, max_over_rms = 0, bound_ratio = 0;
+  reference::Limits limits = {};
   std::int64_t worst_row = 0, worst_col = 0;
   std::size_t text_size = 0;
 };
@@ -50,6 +51,7 @@ bool send_check(int socket, const VerifyCheck& check) {
     message.nrmse = check.error->nrmse;
     message.max_over_rms = check.error->max_over_rms;
     message.bound_ratio = check.error->bound_ratio;
+    message.limits = check.error->limits;
     message.worst_row = check.error->worst_row;
     message.worst_col = check.error->worst_col;
   }
@@ -131,7 +133,8 @@ class Checker {
                                         message.worst_row,
                                         message.worst_col,
                                         message.passed,
-                                        text};
+                                        text,
+                                        message.limits};
   }
 
   ChildProcess process_;

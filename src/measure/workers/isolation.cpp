@@ -56,7 +56,7 @@ class IsolatedGroup {
     record::CellResult result = blank_result(group_, state.cell, settings_.timing, estimator_);
     result.reason = settings_.reason_to_skip(group_.shape, state.cell, result.estimate);
     if (result.reason.empty()) return true;
-    result.status = record::Status::skipped;
+    result.status = state.cell.unsupported ? record::Status::unsupported : record::Status::skipped;
     finish(state, result);
     return false;
   }

@@ -102,8 +102,7 @@ class Server {
     send(socket_, kStartedMessage, "expected result of " + group_.shape.id());
     signs_.working(estimator_.group_seconds(group_, settings_.timing));
     try {
-      problem_ = make_problem(group_.shape, settings_.seed, reference::Data::standard,
-                              plan::kCheckFlops, group_.weights.get());
+      problem_ = make_problem(group_, settings_.seed, reference::Data::standard, plan::kCheckFlops);
     } catch (const std::bad_alloc&) {
       problem_.reset();
     }

@@ -51,8 +51,15 @@ std::vector<ShapeFindings> findings_by_shape(const record::ResultsFolder& folder
   std::vector<ShapeFindings> shapes;
   std::map<std::string, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
-    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
-    if (fresh) shapes.push_back({result->shape, {}, {}});
+    const auto [place, fresh] = places.try_emplace(result->contest(), shapes.size());
+    const Numbers& numbers = result->cell.numbers;
+    if (fresh) {
+      shapes.push_back({result->shape,
+                        result->contest(),
+                        {accuracy_class(numbers.precision), numbers.dtype},
+                        {},
+                        {}});
+    }
     shapes[place->second].contests.push_back({result, {}, {}, {}});
   }
   for (ShapeFindings& shape : shapes) find_fastest(shape);
@@ -119,7 +126,10 @@ Findings find_out(const record::ResultsFolder& folder) {
   for (ShapeFindings& shape : findings.shapes) ask_all(shape, comparisons, findings.by_control);
   findings.peers = judge::peer_blocks(folder);
   judge::compare_peers(findings.peers, comparisons);
+  findings.precisions = find_precisions(folder);
+  compare_precisions(findings.precisions, comparisons, findings.by_control);
   comparisons.run(findings.noise_floor);
+  mark_front(findings.precisions);
   findings.comparisons = comparisons.size();
   return findings;
 }

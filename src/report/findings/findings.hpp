@@ -34,9 +34,11 @@ struct Contest {
   bool leads() const;
 };
 
-/// The rivals of one shape.
+/// The rivals of one contest: a shape, or its cells that compute with numbers of one accuracy.
 struct ShapeFindings {
   Shape shape;
+  std::string contest;                 ///< `CellResult::contest`
+  Numbers numbers;                     ///< of all: the class of their limits, and the dtype
   std::vector<Contest> contests;       ///< in the order of the axes, whatever their status
   std::optional<std::size_t> fastest;  ///< index of the smallest median; empty without any time
 
@@ -51,16 +53,41 @@ struct ShapeFindings {
   const Contest* best_of(const std::string& backend) const;
 };
 
+/// A precision at its fastest, among those of one shape and dtype.
+struct PrecisionPoint {
+  const record::CellResult* cell = nullptr;
+  std::optional<Versus> over_f32;  ///< over the fastest of f32; empty for that, or without it
+  /// No other precision is both faster and at least as exact. Precisions whose times cannot be
+  /// distinguished are not faster.
+  bool on_front = false;
+};
+
+/// What each precision costs and gives, for one shape; only where there are several.
+struct PrecisionFindings {
+  Shape shape;
+  Dtype dtype = Dtype::f32;
+  std::vector<PrecisionPoint> points;  ///< from the most to the least exact
+};
+
 /// Refers to the folder, which must outlive it.
 struct Findings {
   const record::ResultsFolder* folder = nullptr;
-  std::vector<ShapeFindings> shapes;    ///< no peer wins or ties in one
-  std::vector<judge::PeerBlock> peers;  ///< other libraries beside the best of ours
-  double noise_floor = 0;               ///< 0: unknown
-  double margin = 0;                    ///< ratio - 1 below which nothing is faster or slower
-  std::size_t comparisons = 0;          ///< corrected together
+  std::vector<ShapeFindings> shapes;          ///< no peer wins or ties in one
+  std::vector<judge::PeerBlock> peers;        ///< other libraries beside the best of ours
+  std::vector<PrecisionFindings> precisions;  ///< of every shape that was measured with several
+  double noise_floor = 0;                     ///< 0: unknown
+  double margin = 0;                          ///< ratio - 1 below which nothing is faster or slower
+  std::size_t comparisons = 0;                ///< corrected together
   std::size_t by_control = 0;  ///< of these, with samples divided by the control beside them
 };
+
+/// For `find_out`: the precisions of each shape; points refer to the folder. `compare_precisions`
+/// asks for what is then judged, and the lists must stay where they are until it has run; after
+/// that `mark_front` fills `on_front` in.
+std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& folder);
+void compare_precisions(std::vector<PrecisionFindings>& shapes, judge::Comparisons& comparisons,
+                        std::size_t& by_control);
+void mark_front(std::vector<PrecisionFindings>& shapes);
 
 /// @throws FileError as `recorded_noise_floor`.
 Findings find_out(const record::ResultsFolder& folder);
@@ -69,7 +96,7 @@ Findings find_out(const record::ResultsFolder& folder);
 struct Roof {
   double gflops = 0;            ///< the lower of both roofs at this shape
   bool memory_bound = false;    ///< the lower one is the memory roof
-  double fma_gflops = 0;        ///< measured multiply-add rate on the same threads
+  double fma_gflops = 0;        ///< measured rate of its own precision's products, same threads
   double read_gb_per_s = 0;     ///< measured read bandwidth on the same threads
   bool of_working_set = false;  ///< measured by reading as many bytes again and again
   double flops_per_byte = 0;    ///< weights, cache, input and output, each moved once
@@ -77,7 +104,8 @@ struct Roof {
 
 /// Few rows of a warm cell are held to the bandwidth of their working set, which may lie in a
 /// processor's cache. Without one, memory is no roof for what fits the last level.
-/// @return empty where the peaks were not measured on this number of threads
+/// @return empty where the peaks were not measured on this number of threads, or for another
+///         precision
 std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result);
 
 }  // namespace headroom::report

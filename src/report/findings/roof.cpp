@@ -30,16 +30,17 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::C
   const Shape& shape = result.shape;
   const bool cold = result.cache == plan::CacheState::cold;
   const record::Peaks peaks = record::peaks_of(folder.environment);
-  const auto fma = peaks.fma_gflops.find(result.threads);
-  const std::int64_t to_read = bytes_to_read(shape);
+  const Numbers& numbers = result.cell.numbers;
+  const std::optional<double> products = peaks.product_roof(numbers.precision, result.threads);
+  const std::int64_t to_read = bytes_to_read(shape, numbers.dtype);
   const std::optional<double> memory = peaks.read_roof(result.threads, to_read, true);
-  if (fma == peaks.fma_gflops.end() || !memory) return std::nullopt;
+  if (!products || !memory) return std::nullopt;
   const std::optional<double> of_set = peaks.read_roof(result.threads, to_read, false);
   Roof roof;
-  roof.fma_gflops = fma->second;
+  roof.fma_gflops = *products;
   roof.of_working_set = !cold && of_set.has_value();
   roof.read_gb_per_s = roof.of_working_set ? *of_set : *memory;
-  const ByteCount bytes = shape.bytes();
+  const ByteCount bytes = shape.bytes(numbers.dtype);
   const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
                        static_cast<double>(to_read);
   if (!(moved > 0)) return std::nullopt;

@@ -43,7 +43,7 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   }
   if (const std::optional<Share> share = share_of_limit(*findings.folder, cell)) {
     json["share"] = rounded(share->value);
-    json["limit"] = share->of_memory ? "memory" : "multiply-adds";
+    json["limit"] = share->of_memory ? "memory" : arithmetic_words(*share);
   }
   const record::Peaks roofs = record::peaks_of(findings.folder->environment);
   if (const std::optional<double> cores = judge::too_few_cores(cell, roofs)) {
@@ -77,8 +77,15 @@ std::string page_data(const Findings& findings) {
     for (const Contest& contest : shape.contests) {
       const auto place = static_cast<std::size_t>(contest.cell - folder.results.data());
       order.push_back(place);
-      shapes[place] = shape.shape.id();
+      shapes[place] = shape.contest;
       by_place[place] = finding_json(findings, contest);
+    }
+  }
+  for (const PrecisionFindings& shape : findings.precisions) {
+    for (const PrecisionPoint& point : shape.points) {
+      const auto place = static_cast<std::size_t>(point.cell - folder.results.data());
+      by_place[place]["over_f32"] = versus_json(point.over_f32, true);
+      by_place[place]["front"] = point.on_front;
     }
   }
   const ordered_json data{{"schema", "headroom.report/1"},

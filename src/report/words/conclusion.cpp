@@ -27,8 +27,11 @@ std::size_t timed_cells(const ShapeFindings& shape) {
 
 Shapes with_a_time(const Findings& findings, Demand demand) {
   Shapes shapes;
+  const Numbers most_exact = most_exact_of(findings);
   for (const ShapeFindings& shape : findings.shapes) {
-    if (shape.fastest && demand_of(shape.shape) == demand) shapes.push_back(&shape);
+    if (shape.fastest && shape.numbers == most_exact && demand_of(shape.shape) == demand) {
+      shapes.push_back(&shape);
+    }
   }
   return shapes;
 }
@@ -165,6 +168,10 @@ Conclusion conclude(const Findings& findings) {
   }
   if (findings.shapes.size() > most_heads.size()) {
     conclusion.sentences.push_back(overall_sentence(findings));
+  }
+  for (const PrecisionFindings& shape : findings.precisions) {
+    Prose prose = precision_sentence(shape);
+    if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
   }
   conclusion.most_heads = shape_table(findings, most_heads);
   Shapes all;

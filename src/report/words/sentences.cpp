@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,18 @@ bool compared(const Shapes& shapes) {
 
 }  // namespace
 
+Numbers most_exact_of(const Findings& findings) {
+  std::optional<Numbers> best;
+  for (const ShapeFindings& shape : findings.shapes) {
+    if (!shape.fastest) continue;
+    const auto order = [](const Numbers& numbers) {
+      return std::pair(numbers.dtype, numbers.precision);
+    };
+    if (!best || order(shape.numbers) < order(*best)) best = shape.numbers;
+  }
+  return best.value_or(Numbers{});
+}
+
 Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
   if (!compared(shapes)) {
     return {plain("It is the only backend with a time there, so there is nothing to compare.")};
@@ -87,6 +100,13 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
 
 Prose limit_sentence(const Findings& findings, const CellResult& cell) {
   const std::optional<Share> share = share_of_limit(*findings.folder, cell);
+  const Precision precision = cell.cell.numbers.precision;
+  if (!share && precision != Precision::f32) {
+    return {
+        plain(fmt::format("How close that is to the machine's limit is unknown: no roof was "
+                          "measured for {}.",
+                          to_string(precision)))};
+  }
   if (!share) {
     return {plain("How close that is to the machine's limit is unknown: no peak was measured.")};
   }
@@ -96,7 +116,11 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
   if (!share->of_memory) {
     Prose prose{
         plain("The limit there is arithmetic: the pass reaches "), strong(reached),
-        plain(interval + " of the peak multiply-add rate, measured on the same number of threads")};
+        plain(interval +
+              (precision == Precision::f32
+                   ? std::string(" of the peak multiply-add rate")
+                   : fmt::format(" of the peak rate of products of {}", to_string(precision))) +
+              ", measured on the same number of threads")};
     if (share->of_tiles) {
       append(prose, {plain(", and "), strong(fmt::format("{:.0f} %", 100 * *share->of_tiles)),
                      plain(" of the rate of register tiles with their operands in the L1, which "
@@ -160,8 +184,9 @@ Prose split_sentence(const ShapeFindings& focus) {
 Prose overall_sentence(const Findings& findings) {
   std::map<std::string, std::size_t> alone;
   std::size_t shared = 0, timed = 0;
+  const Numbers most_exact = most_exact_of(findings);
   for (const ShapeFindings& shape : findings.shapes) {
-    if (!shape.fastest) continue;
+    if (!shape.fastest || shape.numbers != most_exact) continue;
     ++timed;
     const std::vector<std::string> leaders = shape.leaders();
     const bool single = leaders.size() == 1 && shape.runner_up() != nullptr;

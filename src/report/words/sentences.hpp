@@ -22,6 +22,12 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes);
 /// How long a pass takes, and how that compares with the next backend and the other formulations.
 Prose focus_sentence(const ShapeFindings& focus, const Contest& best);
 
+/// What the headline is about: cells with a time that store the most and compute the most exactly.
+Numbers most_exact_of(const Findings& findings);
+
+/// What each precision of a shape gains over f32, and which are worth having; empty without f32.
+Prose precision_sentence(const PrecisionFindings& shape);
+
 /// How close the cell comes to the machine's limit.
 Prose limit_sentence(const Findings& findings, const record::CellResult& cell);
 

@@ -28,7 +28,10 @@ std::string range(const statistics::Interval& interval) {
 }
 
 std::string name_of(const record::CellResult& result) {
-  return fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
+  const std::string name =
+      fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
+  if (result.cell.numbers == Numbers{}) return name;
+  return fmt::format("{} {}", name, headroom::to_string(result.cell.numbers));
 }
 
 std::string rows_checked(const record::CellResult& result) {
@@ -72,19 +75,26 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
     return share;
   }
   // The rate measured beside each sample, not the one measured once: the clock drifts.
-  if (result.control) {
+  if (result.control && result.cell.numbers.precision == Precision::f32) {
     Share share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
                                        result.control->gflops)};
     share.of_tiles = result.tile_fraction;
     return share;
   }
   if (!roof) return std::nullopt;
-  return Share{result.gflops / roof->fma_gflops, false};
+  Share share{result.gflops / roof->fma_gflops, false};
+  share.precision = result.cell.numbers.precision;
+  return share;
+}
+
+std::string arithmetic_words(const Share& share) {
+  if (share.precision == Precision::f32) return "multiply-adds";
+  return fmt::format("products of {}", to_string(share.precision));
 }
 
 std::string limit_words(const Share& share) {
   const std::string words = fmt::format("{:.0f} % of {}", 100 * share.value,
-                                        share.of_memory ? "memory" : "multiply-adds");
+                                        share.of_memory ? "memory" : arithmetic_words(share));
   if (!share.of_tiles) return words;
   return fmt::format("{}, {:.0f} % of tiles", words, 100 * *share.of_tiles);
 }
@@ -96,7 +106,8 @@ std::string threads_words(const record::ResultsFolder& folder, const record::Cel
 }
 
 statistics::Interval share_ci95(const Share& share, const record::CellResult& result) {
-  const bool by_control = !share.of_memory && result.control;
+  const bool by_control =
+      !share.of_memory && result.control && result.cell.numbers.precision == Precision::f32;
   const statistics::SamplesByProcess work = record::samples_of(result, by_control);
   const statistics::Interval ci95 = statistics::bootstrap_median_ci95(work, 1);
   const double middle = statistics::pooled_median(work);

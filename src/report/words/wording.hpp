@@ -33,10 +33,14 @@ void append(Prose& prose, Prose more);
 /// The share of its limit that a cell reaches, and which limit that is.
 struct Share {
   double value = 0;
-  bool of_memory = false;               ///< of the read bandwidth, else of the multiply-add rate
+  bool of_memory = false;               ///< of the read bandwidth, else of `arithmetic_words`
   bool of_working_set = false;          ///< of the bandwidth at the cell's own working set
   std::optional<double> of_tiles = {};  ///< beside that of multiply-adds, where it is known
+  Precision precision = Precision::f32;
 };
+
+/// `"multiply-adds"`, or such as `"products of bf16"`.
+std::string arithmetic_words(const Share& share);
 
 /// Empty where no limit was measured.
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,

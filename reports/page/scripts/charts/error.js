@@ -28,7 +28,7 @@
       if (cells.length === 0) return null;
       const backends = headroom.distinct(cells, (cell) => cell.backend);
       const tokens = cells.map((cell) => Math.max(1, cell.shape.tokens));
-      const names = headroom.distinct(cells, (cell) => cell.backend + "/" + cell.formulation);
+      const names = headroom.distinct(cells, (cell) => cell.way);
       const across = chart.logTicks(tokens.concat([1, 10]));
       return {
         ...chart.base(view),
@@ -51,7 +51,7 @@
               verticalAlign: "bottom", distance: 0, offset: [-4, -4] } },
           ...names.map((name) => ({
             ...chart.lineSeries(view, name, cells
-              .filter((cell) => cell.backend + "/" + cell.formulation === name)
+              .filter((cell) => cell.way === name)
               .map((cell) => ({
                 // Spread out, so that backends with the same error do not hide each other.
                 value: [Math.max(1, cell.shape.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],

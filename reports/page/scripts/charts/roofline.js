@@ -60,7 +60,7 @@
       if (cells.length === 0 || roofs.length === 0) return null;
       const across = chart.logTicks(cells.map((cell) => cell.intensity));
       const up = chart.logTicks([...cells.map((cell) => cell.gflops), ...roofs.map((roof) => roof.fma * 1.2)]);
-      const names = headroom.distinct(cells, (cell) => cell.backend + "/" + cell.formulation);
+      const names = headroom.distinct(cells, (cell) => cell.way);
       const to = across[across.length - 1];
       return {
         ...chart.base(view),
@@ -75,7 +75,7 @@
             .map((roof) => tileSeries(view, roof, to)),
           ...names.map((name) => ({
             ...chart.lineSeries(view, name, cells
-              .filter((cell) => cell.backend + "/" + cell.formulation === name)
+              .filter((cell) => cell.way === name)
               .map((cell) => ({ value: [cell.intensity, cell.gflops], cell }))),
             type: "scatter", symbolSize: 9,
           })),

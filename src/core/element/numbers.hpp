@@ -1,0 +1,28 @@
+// What a layer computes with and what it stores, as one value, and its name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headroom/export.h"
+#include "headroom/precision.hpp"
+
+namespace headroom {
+
+/// Precision and dtype together: what the rivals of a shape may differ in and what they may not.
+struct Numbers {
+  Precision precision = Precision::f32;
+  Dtype dtype = Dtype::f32;
+
+  bool operator==(const Numbers&) const = default;
+};
+
+/// Such as `bf16x6`; with the dtype where that is not f32, as in `bf16-bf16`.
+HEADROOM_API std::string to_string(const Numbers& numbers);
+
+/// Precisions with one limit of the error: `f32` stands for `bf16x9` and `bf16x6` as well. Only
+/// cells of one of them are rivals for a place; a less exact one would win by that alone.
+HEADROOM_API Precision accuracy_class(Precision precision);
+
+}  // namespace headroom

@@ -1,0 +1,54 @@
+// How far a result may be from the oracle's beyond the bound of f32 (element_bound.hpp), where the
+// operands of products hold fewer bits.
+//
+// An operand is off by at most u' of itself: u' = 2^-8 for one bf16 part (8 bits, rounded to
+// nearest). Two parts hold 16 bits, so each operand is off by 2^-16, and the product of the smaller
+// parts is left out, which is 2^-16 of the whole: 3 * 2^-16 of each product, so u' = 1.5 * 2^-16
+// stands for one operand. All of these errors are independent. The standard deviation of a
+// product's is at most sqrt(2/3) u' of it, and six of them add up to 5 u': a sum of products p is
+// off by 5 u' sqrt(sum p^2), which is not the sum of |p| that roundings of sums go by, and for
+// wide rows some tens of times smaller.
+//
+// 1. Projections: with Qz = sqrt(sum (x W_q)^2) + |q|, q is off by at most 5 u' Qz as an operand of
+//    the next product, its own rounding included; k and v likewise. Rotary positions turn sizes as
+//    they turn values: |c| Qz1 + |s| Qz2.
+// 2. Score j is off by 10 u' L_j with L_j = scale / 2 sqrt(sum_d (Qz_d k_d)^2 + (q_d Kz_d)^2).
+//    Where there is no k (attend_factored) L_j is scale |x_j|.(|W_k| Qz), which is more.
+// 3. Weights: as in 3 of element_bound.hpp with these t_j. Each p_j is rounded as an operand, too,
+//    and V has the error of 1: 6 u' sum_j f_j p_j Vz_j.
+// 4. The output projection: its operands are rounded, 2 u' sum_j f_j p_j Vz_j; all passes through
+//    |W_o|, as sums within a head, whose elements share the errors of its weights, and as the root
+//    of squares over heads.
+// 5. y itself may be stored as bf16: u' |y|.
+//
+// Fitted with reference_coarse_test: see there for what comes closest.
+#pragma once
+
+#include <cmath>
+
+#include "headroom/shape.hpp"
+#include "reference/element_bound.hpp"
+
+namespace headroom::reference {
+
+/// u' of a class of limits other than f32.
+inline double operand_rounding(Precision operands) {
+  return operands == Precision::bf16x3 ? 1.5 * 0x1p-16 : 0x1p-8;
+}
+
+/// Qz of 1, from a value and the sum of the squares of its products.
+inline double coarse_size(double value, double squares) {
+  return std::sqrt(squares) + std::abs(value);
+}
+
+/// In the units of `bound_factors`.
+inline BoundFactors coarse_factors(const Shape& shape, Precision operands) {
+  const double roundings = operand_rounding(operands) / kFloatEpsilon;
+  BoundFactors factors;
+  factors.value = 6 * roundings;
+  factors.logit = 20 * roundings;  // of u = eps / 2
+  if (shape.d_proj > 0) factors.output = 2 * roundings;
+  return factors;
+}
+
+}  // namespace headroom::reference

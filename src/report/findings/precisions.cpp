@@ -1,0 +1,106 @@
+// Error against time: which precisions of a shape are worth having.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "judge/ranking.hpp"
+#include "report/findings/findings.hpp"
+
+namespace headroom::report {
+namespace {
+
+using record::CellResult;
+
+bool counts(const CellResult& result) {
+  return result.has_time() && result.cell.backend != "auto" && !result.peer;
+}
+
+Precision precision_of(const PrecisionPoint& point) { return point.cell->cell.numbers.precision; }
+
+const CellResult* fastest_f32(const PrecisionFindings& shape) {
+  for (const PrecisionPoint& point : shape.points) {
+    if (precision_of(point) == Precision::f32) return point.cell;
+  }
+  return nullptr;
+}
+
+// f32 itself, and what cannot be distinguished from it, take as long as f32.
+double relative_time(const PrecisionPoint& point) {
+  if (!point.over_f32) return 1;
+  const judge::Verdict verdict = point.over_f32->difference.verdict;
+  const bool differs = verdict == judge::Verdict::faster || verdict == judge::Verdict::slower;
+  return differs ? point.over_f32->difference.ratio : 1;
+}
+
+// Errors within one class of limits are not told apart: bf16x6 is as good as f32.
+int rank_of(const PrecisionPoint& point) {
+  return static_cast<int>(accuracy_class(precision_of(point)));
+}
+
+// f32 first where times cannot be told apart, as no other precision is worth its while then.
+bool beats(const PrecisionPoint& a, const PrecisionPoint& b) {
+  if (rank_of(a) > rank_of(b)) return false;
+  return std::tuple(relative_time(a), precision_of(a)) <
+         std::tuple(relative_time(b), precision_of(b));
+}
+
+}  // namespace
+
+std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& folder) {
+  std::vector<PrecisionFindings> shapes;
+  std::map<std::pair<std::string, Dtype>, std::size_t> places;
+  for (const CellResult* result : record::in_order(folder)) {
+    if (!counts(*result)) continue;
+    const Numbers& numbers = result->cell.numbers;
+    const auto [place, fresh] =
+        places.try_emplace({result->shape.id(), numbers.dtype}, shapes.size());
+    if (fresh) shapes.push_back({result->shape, numbers.dtype, {}});
+    std::vector<PrecisionPoint>& points = shapes[place->second].points;
+    const auto known = std::find_if(points.begin(), points.end(), [&](const PrecisionPoint& point) {
+      return precision_of(point) == numbers.precision;
+    });
+    if (known == points.end()) {
+      points.push_back({result, {}, false});
+    } else if (result->time.median < known->cell->time.median) {
+      known->cell = result;
+    }
+  }
+  std::erase_if(shapes, [](const PrecisionFindings& shape) { return shape.points.size() < 2; });
+  for (PrecisionFindings& shape : shapes) {
+    std::stable_sort(shape.points.begin(), shape.points.end(),
+                     [](const PrecisionPoint& a, const PrecisionPoint& b) {
+                       return precision_of(a) < precision_of(b);
+                     });
+  }
+  return shapes;
+}
+
+void compare_precisions(std::vector<PrecisionFindings>& shapes, judge::Comparisons& comparisons,
+                        std::size_t& by_control) {
+  for (PrecisionFindings& shape : shapes) {
+    const CellResult* baseline = fastest_f32(shape);
+    for (PrecisionPoint& point : shape.points) {
+      comparisons.add(baseline, *point.cell,
+                      [baseline, &point, &by_control](const judge::CellDifference& found) {
+                        point.over_f32 = Versus{baseline, found.difference};
+                        by_control += found.by_control ? 1 : 0;
+                      });
+    }
+  }
+}
+
+void mark_front(std::vector<PrecisionFindings>& shapes) {
+  for (PrecisionFindings& shape : shapes) {
+    // Without f32 there is nothing that all were compared with.
+    if (fastest_f32(shape) == nullptr) continue;
+    for (PrecisionPoint& point : shape.points) {
+      point.on_front = std::none_of(
+          shape.points.begin(), shape.points.end(),
+          [&](const PrecisionPoint& other) { return &other != &point && beats(other, point); });
+    }
+  }
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,115 @@
+// headroom pick among precisions.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "headroom/error.hpp"
+#include "pick/lines.hpp"
+#include "pick/pick.hpp"
+#include "support/sample_results.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom {
+namespace {
+
+using pick::Filters;
+using record::CellResult;
+using test::sample_folder;
+
+std::vector<double> around(double seconds) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(seconds * (1 + 0.0025 * i));
+  return samples;
+}
+
+CellResult cell(Numbers numbers, double seconds, double nrmse) {
+  CellResult result = test::sample_result("naive");
+  result.cell.numbers = numbers;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  result = test::with_time(std::move(result), around(seconds));
+  result.error->nrmse = nrmse;
+  return result;
+}
+
+record::ResultsFolder folder() {
+  return sample_folder(
+      "folder", {cell({}, 4e-3, 3e-7), cell({Precision::bf16x6}, 2e-3, 2e-7),
+                 cell({Precision::bf16x3}, 1.5e-3, 5e-6), cell({Precision::bf16}, 1e-3, 2e-3),
+                 cell({Precision::bf16, Dtype::bf16}, 5e-4, 3e-3)});
+}
+
+Precision picked(const Filters& filters) {
+  const record::ResultsFolder results = folder();
+  return pick::pick(results, {}, filters).choice().numbers.precision;
+}
+
+TEST(PrecisionPick, WithoutAnErrorItIsAsAccurateAsF32) {
+  EXPECT_EQ(picked({}), Precision::bf16x6);
+  EXPECT_EQ(picked({.precisions = {Precision::f32}}), Precision::f32);
+}
+
+TEST(PrecisionPick, AnErrorChooses) {
+  EXPECT_EQ(picked({.max_error = 1e-2}), Precision::bf16);
+  EXPECT_EQ(picked({.max_error = 1e-5}), Precision::bf16x3);
+  EXPECT_EQ(picked({.max_error = 1e-6}), Precision::bf16x6);
+  EXPECT_EQ(picked({.precisions = {Precision::bf16}}), Precision::bf16);
+}
+
+TEST(PrecisionPick, AnErrorThatNoneReachesIsSaid) {
+  try {
+    picked({.max_error = 1e-9});
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("--max-error 4"), std::string::npos) << error.what();
+  }
+}
+
+TEST(PrecisionPick, AnswersForOneDtype) {
+  const record::ResultsFolder results = folder();
+  Filters filters{.max_error = 1e-2};
+  filters.dtype = Dtype::bf16;
+  const pick::Pick choice = pick::pick(results, {}, filters);
+  EXPECT_EQ(choice.choice().numbers, (Numbers{Precision::bf16, Dtype::bf16}));
+  const record::ResultsFolder without = sample_folder("folder", {cell({}, 1e-3, 1e-7)});
+  EXPECT_THROW(pick::pick(without, {}, filters), InvalidArgument);
+}
+
+TEST(PrecisionPick, WhatIsEmittedCarriesIt) {
+  const record::ResultsFolder results = folder();
+  Filters filters{.max_error = 1e-2};
+  filters.dtype = Dtype::bf16;
+  const pick::Pick choice = pick::pick(results, {}, filters);
+  const std::vector<std::string> lines = pick::cpp_lines(choice.choice());
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[3], "options.precision = headroom::Precision::bf16;");
+  EXPECT_EQ(lines[4], "options.dtype = headroom::Dtype::bf16;");
+  const std::string cmake = pick::to_cmake(choice);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_PRECISION=headroom::Precision::bf16\n"), std::string::npos);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_DTYPE=headroom::Dtype::bf16)"), std::string::npos);
+  EXPECT_NE(pick::to_text(choice).find("bf16-bf16"), std::string::npos);
+  EXPECT_NE(pick::to_text(choice).find("nrmse is at most 0.003"), std::string::npos)
+      << pick::to_text(choice);
+}
+
+TEST(PrecisionPick, F32NeedsNoMoreLinesThanBefore) {
+  const record::ResultsFolder results = folder();
+  const pick::Pick choice = pick::pick(results, {}, {.precisions = {Precision::f32}});
+  EXPECT_EQ(pick::cpp_lines(choice.choice()).size(), 3U);
+  EXPECT_EQ(pick::to_text(choice).find("numbers"), std::string::npos);
+}
+
+TEST(PrecisionPick, ATuningFileOfItKeepsEveryCandidatesNumbers) {
+  const record::ResultsFolder results = folder();
+  const pick::Pick choice = pick::pick(results, {}, {.max_error = 1e-2});
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(pick::to_json(choice));
+  json["headroom"] = "1.0";
+  const tuning::TuningFile file = tuning::parse_tuning("file", json.dump());
+  ASSERT_EQ(file.shapes.front().candidates.size(), 4U);
+  EXPECT_EQ(file.shapes.front().candidates.front().numbers.precision, Precision::bf16);
+  EXPECT_EQ(file.shapes.front().candidates.back().numbers, Numbers{});
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,143 @@
+// Precision and dtype as axes: cells, their names, groups, and what a backend declines.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "headroom/error.hpp"
+#include "plan/budget.hpp"
+#include "plan/cell.hpp"
+#include "plan/choices.hpp"
+#include "plan/expand.hpp"
+
+namespace headroom::plan {
+namespace {
+
+Axes small() {
+  Axes axes;
+  axes.backend = "naive";
+  axes.formulation = "split";
+  axes.tokens = "4";
+  axes.heads = "2";
+  return axes;
+}
+
+TEST(PrecisionAxis, NamesStandInTheThirdPart) {
+  Cell cell;
+  cell.backend = "tbb";
+  cell.threads = 2;
+  Shape shape;
+  shape.tokens = 4;
+  shape.d_in = shape.d_out = shape.d_proj = 8;
+  shape.heads = 2;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32/t2/B1_T4_D8_H2");
+  cell.numbers.precision = Precision::bf16x6;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/bf16x6/t2/B1_T4_D8_H2");
+  cell.numbers = {Precision::bf16, Dtype::bf16};
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/bf16-bf16/t2/B1_T4_D8_H2");
+  cell.numbers.precision = Precision::f32;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-bf16/t2/B1_T4_D8_H2");
+  EXPECT_EQ(cell.options().dtype, Dtype::bf16);
+  EXPECT_EQ(cell.options().precision, Precision::f32);
+}
+
+TEST(PrecisionAxis, TextsAreListsOfNames) {
+  EXPECT_EQ(parse_precisions(std::nullopt), std::vector{Precision::f32});
+  EXPECT_EQ(parse_precisions("bf16,f32"), (std::vector{Precision::bf16, Precision::f32}));
+  EXPECT_EQ(parse_precisions("all").size(), 5U);
+  EXPECT_EQ(parse_dtypes("all"), (std::vector{Dtype::f32, Dtype::bf16}));
+  const auto text_of = [](const auto& parse, const char* text) -> std::string {
+    try {
+      parse(std::optional<std::string>(text));
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(text_of(parse_precisions, "bf16x4").find("--precision: unknown precision 'bf16x4'"),
+            std::string::npos);
+  EXPECT_NE(text_of(parse_precisions, "f32,,bf16").find("empty name"), std::string::npos);
+  EXPECT_NE(text_of(parse_dtypes, "f16").find("bf16"), std::string::npos);
+}
+
+TEST(PrecisionAxis, EachDtypeIsAGroupOfItsOwn) {
+  Axes axes = small();
+  axes.precision = "f32,bf16";
+  axes.dtype = "f32,bf16";
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.groups.size(), 2U);
+  for (const Group& group : plan.groups) {
+    ASSERT_EQ(group.cells.size(), 2U);
+    for (const Cell& cell : group.cells) EXPECT_EQ(cell.numbers.dtype, group.dtype());
+  }
+  EXPECT_EQ(plan.groups[0].dtype(), Dtype::f32);
+  EXPECT_EQ(plan.groups[1].dtype(), Dtype::bf16);
+}
+
+TEST(PrecisionAxis, WhatABackendHasNotIsUnsupportedWithTheReason) {
+  Axes axes = small();
+  axes.precision = "f32,bf16x6";
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.cell_count(), 2U);
+  const std::vector<Cell>& cells = plan.groups.front().cells;
+  EXPECT_FALSE(cells[0].unsupported);
+  EXPECT_EQ(cells[0].skip_reason, "");
+  EXPECT_TRUE(cells[1].unsupported);
+  EXPECT_NE(cells[1].skip_reason.find("naive has no bf16x6"), std::string::npos)
+      << cells[1].skip_reason;
+}
+
+TEST(PrecisionAxis, NothingThatCanBeComputedIsNotAvailable) {
+  Axes axes = small();
+  axes.precision = "bf16";
+  try {
+    expand(axes, {});
+    FAIL() << "naive has no bf16";
+  } catch (const Unavailable& error) {
+    EXPECT_NE(std::string(error.what()).find("--precision"), std::string::npos) << error.what();
+  }
+  axes.precision = "f32";
+  axes.dtype = "bf16";
+  EXPECT_THROW(expand(axes, {}), Unavailable);
+}
+
+TEST(PrecisionAxis, RepeatedOnesAreMeasuredOnce) {
+  Axes axes = small();
+  axes.precision = "f32,f32";
+  const Plan plan = expand(axes, {});
+  EXPECT_EQ(plan.cell_count(), 1U);
+  ASSERT_EQ(plan.notes.size(), 1U);
+  EXPECT_NE(plan.notes.front().find("--precision"), std::string::npos);
+}
+
+// The budget's own reason must not stand in place of the backend's.
+TEST(PrecisionAxis, ABudgetDoesNotTouchWhatCannotBeComputed) {
+  Axes axes = small();
+  axes.tokens = "512";
+  axes.precision = "f32,bf16";
+  Plan plan = expand(axes, {});
+  const std::string reason = plan.groups.front().cells[1].skip_reason;
+  TimingPlan timing;
+  fit_budget(plan, timing, 1e-6, Estimator());
+  EXPECT_NE(plan.groups.front().cells[0].skip_reason, "");
+  EXPECT_EQ(plan.groups.front().cells[1].skip_reason, reason);
+}
+
+TEST(PrecisionAxis, AutoThatFindsNoBackendSaysSo) {
+  Axes axes = small();
+  axes.backend = "auto,naive";
+  axes.precision = "f32,bf16";
+  const Plan plan = expand(axes, {});
+  std::size_t unsupported = 0;
+  for (const Cell& cell : plan.groups.front().cells) {
+    if (cell.numbers.precision == Precision::f32) {
+      EXPECT_FALSE(cell.unsupported) << cell.id;
+      continue;
+    }
+    EXPECT_TRUE(cell.unsupported) << cell.id;
+    ++unsupported;
+  }
+  EXPECT_EQ(unsupported, 2U);
+}
+
+}  // namespace
+}  // namespace headroom::plan
