@@ -40,11 +40,20 @@ Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
   return gaussian_input(shape, seed);
 }
 
-// Compares some elements with a sum in double precision. The error of a chain of `depth` roundings
-// is up to about sqrt(depth) units of roundoff of the terms' magnitude (Higham and Mary, "A new
-// approach to probabilistic rounding error analysis", 2019); one wrong term gives thousands.
-bool correct(const Product& p, ConstMatrixView x, const Matrix& w, ConstMatrixView y) {
-  const double limit = 0x1p-24 * std::sqrt(static_cast<double>(p.depth));
+// The error of a chain of `depth` roundings is up to about sqrt(depth) units of roundoff of the
+// terms' magnitude (Higham and Mary, "A new approach to probabilistic rounding error analysis",
+// 2019); one wrong term gives thousands. One part of two operands is off by 2^-8 of each term at
+// most, two parts of each by about 2^-16.
+double error_limit(Precision precision, const Product& p) {
+  const double sum = 0x1p-24 * std::sqrt(static_cast<double>(p.depth));
+  if (precision == Precision::bf16) return 0x1p-8 + sum;
+  if (precision == Precision::bf16x3) return 0x1p-16 + sum;
+  return sum;
+}
+
+// Compares some elements with a sum in double precision.
+bool correct(const Product& p, double limit, ConstMatrixView x, const Matrix& w,
+             ConstMatrixView y) {
   for (std::int64_t i = 0; i < 64; ++i) {
     const std::int64_t r = i * 7919 % p.rows;
     const std::int64_t c = i == 0 ? p.cols - 1 : i * 104729 % p.cols;
@@ -75,7 +84,7 @@ Prepared prepare(const Contestant& who, const Product& p) {
   problem->x = PlacedMatrix(gaussian(p.rows, p.depth, 1).view());
   problem->w = gaussian(p.depth, p.cols, 2);
   problem->y = PlacedMatrix(p.rows, p.cols);
-  problem->backend = backend_entry(who.backend).make({who.threads, who.isa});
+  problem->backend = backend_entry(who.backend).make({who.threads, who.isa, "", who.precision});
   const ProjectionSpec spec{p.rows, {{{problem->w.view()}, {}, p.cols}}};
   // On huge pages, as in a layer.
   const ArenaScope arena(8 * (p.rows + p.depth) * (p.cols + p.depth));
@@ -85,7 +94,8 @@ Prepared prepare(const Contestant& who, const Product& p) {
         problem->x.view(), BlockedView{problem->y.view().data, p.rows, p.cols, 1, p.cols, p.cols});
   };
   run();
-  const bool right = correct(p, problem->x.view(), problem->w, problem->y.view());
+  const bool right =
+      correct(p, error_limit(who.precision, p), problem->x.view(), problem->w, problem->y.view());
   problem->w = Matrix();  // already packed, and just as large
   return {run, right ? "" : "wrong result"};
 }
@@ -95,6 +105,7 @@ Row row_of(const Contestant& who, const Product& p) {
   row.name = fmt::format("project/{}/M{}_N{}_K{}", who.id(), p.rows, p.cols, p.depth);
   row.isa = who.isa;
   row.threads = who.threads;
+  row.precision = who.precision;
   row.flops = 2.0 * static_cast<double>(p.rows * p.cols * p.depth);
   // With few rows, and weights larger than the caches, reading the weights once is the limit.
   const double weights = 4.0 * static_cast<double>(p.cols * p.depth);

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "backends/backend.hpp"
@@ -17,6 +18,7 @@
 #include "machine/meters/peak.hpp"
 #include "machine/processor.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/tiles/tile_kernels.hpp"
 
 namespace headroom::bench {
 namespace {
@@ -31,6 +33,16 @@ machine::FmaMeter& meter_of(Isa isa, int threads) {
 }
 
 using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
+
+// The meter of a precision's products; null if this level has none for it.
+machine::FmaMeter* product_meter(Isa isa, int threads, Precision precision) {
+  static std::map<std::tuple<Isa, int, Precision>, machine::FmaMeter> meters;
+  for (const auto& [known, burst] : simd::product_bursts(isa)) {
+    if (known != precision) continue;
+    return &meters.try_emplace({isa, threads, precision}, threads, burst).first->second;
+  }
+  return nullptr;
+}
 
 constexpr MeterOf kPeak = meter_of<&simd::KernelTable::fma_chain>;
 constexpr MeterOf kTiles = meter_of<&simd::KernelTable::tile_chain>;
@@ -78,9 +90,29 @@ std::function<double()> rate_of(MeterOf meter, const Row& row) {
   return [meter, &row] { return machine::best_of_bursts(meter(row.isa, row.threads)); };
 }
 
+// What no product of this precision can pass: tiles, of floats or of parts.
+std::function<double()> tile_rate_of(const Row& row) {
+  if (row.precision == Precision::f32) return rate_of(kTiles, row);
+  machine::FmaMeter* meter = product_meter(row.isa, row.threads, row.precision);
+  if (row.flops == 0 || meter == nullptr) return {};
+  return [meter] { return machine::best_of_bursts(*meter); };
+}
+
 std::function<double()> bandwidth_of(const Row& row) {
   if (row.bytes == 0) return {};
   return [&row] { return machine::best_of_bursts(read_meter(row.threads)); };
+}
+
+// Those that a backend computes as they are named.
+std::vector<Precision> precisions_of(const std::string& backend, Isa isa) {
+  std::vector<Precision> found;
+  for (const Precision precision :
+       {Precision::f32, Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+    if (arithmetic_of(backend, precision, Dtype::f32, isa).precision == precision) {
+      found.push_back(precision);
+    }
+  }
+  return found;
 }
 
 // Every available backend with every level and thread count that makes a difference to it. A
@@ -94,7 +126,9 @@ std::vector<Contestant> contestants() {
     const bool many = info.uses_isa && !backend_facts(info.name).one_isa_per_process;
     for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
       for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
-        all.push_back({info.name, isa, threads});
+        for (const Precision precision : precisions_of(info.name, isa)) {
+          all.push_back({info.name, isa, threads, precision});
+        }
       }
     }
   }
@@ -118,7 +152,7 @@ void run_row(benchmark::State& state, const Row& row) {
   }
   Beside bandwidth(bandwidth_of(row));
   Beside peak(rate_of(kPeak, row));
-  Beside tiles(rate_of(kTiles, row));
+  Beside tiles(tile_rate_of(row));
   for (auto _ : state) {
     ready.run();
     benchmark::ClobberMemory();
@@ -130,19 +164,20 @@ void run_row(benchmark::State& state, const Row& row) {
   if (row.flops > 0) {
     state.counters["gflops"] = Counter(row.flops * runs / 1e9, Counter::kIsRate);
     state.counters["peak_share"] = Counter(row.flops * runs / (1e9 * gflops), Counter::kIsRate);
-    state.counters["tile_share"] =
-        Counter(row.flops * runs / (1e9 * tile_gflops), Counter::kIsRate);
+    if (tile_gflops > 0) {
+      state.counters["tile_share"] =
+          Counter(row.flops * runs / (1e9 * tile_gflops), Counter::kIsRate);
+    }
   }
   if (row.bytes > 0) {
     state.counters["read_share"] = Counter(row.bytes * runs / (1e9 * gb_per_s), Counter::kIsRate);
   }
 }
 
-void register_rate(const char* what, MeterOf meter_of, Isa isa, int threads) {
+void register_rate(const std::string& what, machine::FmaMeter& meter, Isa isa, int threads) {
   const std::string name = fmt::format("{}/{}/t{}", what, to_string(isa), threads);
   benchmark::RegisterBenchmark(name.c_str(),
-                               [=](benchmark::State& state) {
-                                 machine::FmaMeter& meter = meter_of(isa, threads);
+                               [&meter](benchmark::State& state) {
                                  for (auto _ : state) meter.run();
                                  state.counters["gflops"] = Counter(
                                      meter.flops() * static_cast<double>(state.iterations()) / 1e9,
@@ -155,7 +190,9 @@ void register_rate(const char* what, MeterOf meter_of, Isa isa, int threads) {
 }  // namespace
 
 std::string Contestant::id() const {
-  return fmt::format("{}/{}/t{}", backend, to_string(isa), threads);
+  const std::string by =
+      precision == Precision::f32 ? "" : fmt::format("{}/", to_string(precision));
+  return fmt::format("{}/{}/{}t{}", backend, to_string(isa), by, threads);
 }
 
 std::vector<int> thread_counts() {
@@ -181,8 +218,12 @@ void add_row(Row row) {
 void register_limits() {
   for (const int threads : thread_counts()) {
     for (const Isa isa : available_isas()) {
-      register_rate("fma_peak", kPeak, isa, threads);
-      register_rate("tile_peak", kTiles, isa, threads);
+      register_rate("fma_peak", kPeak(isa, threads), isa, threads);
+      register_rate("tile_peak", kTiles(isa, threads), isa, threads);
+      for (const auto& [precision, burst] : simd::product_bursts(isa)) {
+        register_rate(fmt::format("{}_peak", to_string(precision)),
+                      *product_meter(isa, threads, precision), isa, threads);
+      }
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);
     benchmark::RegisterBenchmark(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 
 namespace headroom::bench {
 
@@ -15,8 +16,9 @@ struct Contestant {
   std::string backend;
   Isa isa = Isa::sse42;
   int threads = 1;
+  Precision precision = Precision::f32;
 
-  /// Such as `tbb/avx512/t2`.
+  /// Such as `tbb/avx512/t2` or `tbb/avx512/bf16/t2`.
   std::string id() const;
 };
 
@@ -34,6 +36,7 @@ struct Row {
   std::string name;
   Isa isa = Isa::sse42;
   int threads = 1;
+  Precision precision = Precision::f32;
   double flops = 0;  ///< per run; gives `gflops`, `peak_share` and `tile_share`, unless 0
   double bytes = 0;  ///< read from memory per run; gives `read_share`, unless 0
   std::function<Prepared()> prepare;

@@ -15,6 +15,7 @@
 
 #ifdef HEADROOM_HAVE_SIMD
 #include "simd/kernel_table.hpp"
+#include "simd/tiles/tile_kernels.hpp"
 #endif
 
 namespace {
@@ -24,7 +25,7 @@ using namespace headroom;
 #ifdef HEADROOM_HAVE_SIMD
 machine::LimitKernels limit_kernels(Isa isa) {
   const simd::KernelTable& kernels = simd::kernel_table(isa);
-  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain};
+  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain, simd::product_bursts(isa)};
 }
 constexpr machine::LimitKernelsOf kLimits = limit_kernels;
 #else

@@ -17,9 +17,10 @@ enum class Isa {
   avx2,    ///< AVX2 and FMA
   avx512,  ///< AVX-512 F, BW, CD, DQ, VL
   neon,    ///< aarch64 Advanced SIMD
+  amx,     ///< AVX-512, and tiles of bfloat16 (AMX) for other precisions than f32
 };
 
-/// `"sse4.2"`, `"avx2"`, `"avx512"` or `"neon"`.
+/// `"sse4.2"`, `"avx2"`, `"avx512"`, `"neon"` or `"amx"`.
 HEADROOM_API std::string_view to_string(Isa isa);
 
 /// Inverse of `to_string`; empty for an unknown name.

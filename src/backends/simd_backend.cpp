@@ -1,5 +1,8 @@
 #include "backends/simd_backend.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,48 +12,69 @@
 #include "simd/kernel_table.hpp"
 #include "simd/packed_matrix.hpp"
 #include "simd/project.hpp"
+#include "simd/tiles/tile_products.hpp"
 
 namespace headroom::simd {
 namespace {
 
-std::string provenance(const KernelTable& kernels) {
-  return "simd:" + std::string(to_string(kernels.isa));
+// Whose kernels a level has for a precision, such as "simd:avx512" or "simd:amx:bf16x6".
+std::string provenance(const KernelTable& kernels, const TileChoice& tiles,
+                       const TileKernels* unit) {
+  if (tiles.kernels == nullptr) return "simd:" + std::string(to_string(kernels.isa));
+  return fmt::format("simd:{}:{}", unit->unit, to_string(tiles.precision));
 }
+
+/// What a layer's operations share.
+struct Kernels {
+  const KernelTable& f32;
+  Dtype dtype;
+  TileChoice tiles;
+  std::string provenance;
+};
 
 class SimdProjection final : public Projection {
  public:
-  SimdProjection(const KernelTable& kernels, const ProjectVariant& variant,
-                 const Executor& executor, const ProjectionSpec& spec)
+  SimdProjection(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
+                 const ProjectionSpec& spec)
       : executor_(&executor),
-        products_(kernels, packed(kernels, executor, spec), spec.rows, executor, variant),
-        costs_{products_.packed_bytes(), products_.workspace_bytes(), provenance(kernels)} {}
+        products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
+        costs_{products_.packed_bytes(), products_.workspace_bytes(), kernels.provenance} {
+    if (!kernels.tiles.takes(spec.rows)) return;
+    tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
+    costs_.workspace_bytes += tiles_->workspace_bytes();
+  }
 
   void run(ConstMatrixView x, std::span<const BlockedView> y) override {
-    products_.run(*executor_, x, y);
+    if (tiles_ && tiles_->takes(x.rows)) {
+      tiles_->run(*executor_, x, y);
+    } else {
+      products_.run(*executor_, x, y);
+    }
   }
   OperationCosts costs() const override { return costs_; }
 
  private:
-  static std::vector<PackedMatrix> packed(const KernelTable& kernels, const Executor& executor,
+  static std::vector<PackedMatrix> packed(const Kernels& kernels, const Executor& executor,
                                           const ProjectionSpec& spec) {
     std::vector<PackedMatrix> matrices;
     for (const ProductSpec& product : spec.products) {
-      matrices.emplace_back(product.weights, product.biases, kernels.lanes, executor);
+      matrices.emplace_back(product.weights, product.biases, kernels.f32, kernels.dtype, executor);
     }
     return matrices;
   }
 
   const Executor* executor_;
   BlockedProducts products_;
+  std::optional<TileProducts> tiles_;
   OperationCosts costs_;
 };
 
 class SimdAttention final : public HeadAttention {
  public:
-  SimdAttention(const KernelTable& kernels, const Executor& executor, const Shape& shape)
+  SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
       : executor_(&executor),
-        attention_(kernels, shape, executor),
-        costs_{0, attention_.workspace_bytes(), provenance(kernels)} {}
+        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor),
+        costs_{0, attention_.workspace_bytes(), kernels.provenance} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -70,7 +94,13 @@ class SimdAttention final : public HeadAttention {
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_(&kernel_table(config.isa)), executor_(std::move(executor)) {
+      : kernels_{kernel_table(config.isa),
+                 config.dtype,
+                 choose_tiles(config.isa, config.precision),
+                 {}},
+        executor_(std::move(executor)) {
+    kernels_.provenance =
+        provenance(kernels_.f32, kernels_.tiles, tile_unit(config.isa, config.precision));
     variant_ = find_project_variant(config.isa, config.kernels);
     if (variant_ != nullptr) return;
     const CoreFacts core = core_facts(config.isa);
@@ -80,15 +110,17 @@ class SimdBackend final : public Backend {
 
   HeadLayout head_layout() const override { return HeadLayout::head_major; }
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
-    return std::make_unique<SimdProjection>(*kernels_, *variant_, *executor_, spec);
+    return std::make_unique<SimdProjection>(kernels_, *variant_, *executor_, spec);
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
-    return std::make_unique<SimdAttention>(*kernels_, *executor_, shape);
+    return std::make_unique<SimdAttention>(kernels_, *executor_, shape);
   }
-  KernelChoice kernels() const override { return {std::string(variant_->name), reason_}; }
+  KernelChoice kernels() const override {
+    return {std::string(variant_->name), reason_, kernels_.tiles.few_rows};
+  }
 
  private:
-  const KernelTable* kernels_;
+  Kernels kernels_;
   std::unique_ptr<Executor> executor_;
   const ProjectVariant* variant_ = nullptr;
   std::string reason_;  ///< empty if the caller named the variant
@@ -99,6 +131,15 @@ class SimdBackend final : public Backend {
 std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
                                            std::unique_ptr<Executor> executor) {
   return std::make_unique<SimdBackend>(config, std::move(executor));
+}
+
+Arithmetic computes(Precision precision, Dtype, Isa isa) {
+  if (precision == Precision::f32 || tile_precision(isa, precision) != nullptr) {
+    return {precision, ""};
+  }
+  return {Precision::f32,
+          fmt::format("{} has no unit for products of {}; f32 is more exact and no slower there",
+                      to_string(isa), to_string(precision))};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

@@ -13,6 +13,9 @@ namespace headroom::simd {
 std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
                                            std::unique_ptr<Executor> executor);
 
+/// As `BackendFacts::computes`.
+Arithmetic computes(Precision precision, Dtype dtype, Isa isa);
+
 /// As `BackendFacts::kernel_variants`.
 std::vector<std::string> kernel_variants(Isa isa);
 

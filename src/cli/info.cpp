@@ -57,6 +57,12 @@ void print_processor(const ordered_json& info) {
 void print_software(const ordered_json& info) {
   out().print("isa            {} (available: {})\n", info["isa"].get<std::string>(),
               fmt::join(info["available_isas"].get<std::vector<std::string>>(), ", "));
+  const ordered_json& tiles = info["tiles"];
+  out().print("tiles          {}\n",
+              !tiles["available"].get<bool>()
+                  ? fmt::format("not available: {}", tiles["reason"].get<std::string>())
+              : tiles["emulated"].get<bool>() ? tiles["reason"].get<std::string>()
+                                              : "products of bfloat16 (AMX)");
   const ordered_json& build = info["build"];
   out().print("headroom       {} ({}), {} build, {}, flags {}\n",
               info["headroom"].get<std::string>(), build["git_revision"].get<std::string>(),

@@ -3,6 +3,7 @@
 
 #ifdef HEADROOM_HAVE_SIMD
 #include "simd/kernel_table.hpp"
+#include "simd/tiles/tile_kernels.hpp"
 #endif
 
 namespace {
@@ -10,7 +11,8 @@ namespace {
 #ifdef HEADROOM_HAVE_SIMD
 headroom::machine::LimitKernels limit_kernels(headroom::Isa isa) {
   const headroom::simd::KernelTable& kernels = headroom::simd::kernel_table(isa);
-  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain};
+  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain,
+          headroom::simd::product_bursts(isa)};
 }
 constexpr headroom::machine::LimitKernelsOf kLimits = limit_kernels;
 #else

@@ -14,6 +14,7 @@
 #include "machine/meters/clock.hpp"
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
+#include "machine/tile_support.hpp"
 #include "plan/user_weights.hpp"
 #include "program/json_text.hpp"
 #include "program/process_setup.hpp"
@@ -46,6 +47,13 @@ ordered_json isas_json() {
   ordered_json names = ordered_json::array();
   for (const Isa isa : available_isas()) names.push_back(headroom::to_string(isa));
   return names;
+}
+
+ordered_json tiles_json() {
+  const TileSupport& tiles = tile_support();
+  return {{"available", tiles.available},
+          {"emulated", tiles.emulated},
+          {"reason", tiles.reason.empty() ? ordered_json(nullptr) : ordered_json(tiles.reason)}};
 }
 
 ordered_json backends_json() {
@@ -114,6 +122,7 @@ ordered_json describe_environment(Isa isa) {
           {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}},
           {"isa", headroom::to_string(isa)},
           {"available_isas", isas_json()},
+          {"tiles", tiles_json()},
           {"backends", backends_json()},
           {"libraries", {{"google_benchmark", machine::benchmark_library_version()}}},
           {"build", build_json()},

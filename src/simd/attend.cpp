@@ -6,6 +6,7 @@
 
 #include "core/rounding.hpp"
 #include "simd/scratch.hpp"
+#include "simd/tiles/tile_scratch.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -30,9 +31,11 @@ struct StreamingAttention::Run {
   bool shared;         // several tasks read the keys of a head
 };
 
-StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& shape,
-                                       const Executor& executor)
+StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
+                                       Dtype dtype, const Shape& shape, const Executor& executor)
     : kernels_(&kernels),
+      tiles_(tiles_of),
+      dtype_(dtype),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -43,15 +46,15 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& 
   const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
   const std::int64_t all_tokens = cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
-  in_place_ = head_dim % kernels.lanes == 0;
+  in_place_ = head_dim % kernels.lanes == 0 && dtype == Dtype::f32;
   const std::int64_t slots = executor.slots();
   keys_per_slot_ = round_up(tokens, panel_);
-  slot_heads_ = PackedHeads(kernels, head_dim, slots * keys_per_slot_, !in_place_);
+  slot_heads_ = PackedHeads(kernels, dtype, head_dim, slots * keys_per_slot_, !in_place_);
   if (key_heads % slots != 0) {
     shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
     const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
                                        shared_pairs_ * keys_per_slot_);
-    shared_heads_ = PackedHeads(kernels, head_dim, round_up(keys, panel_), !in_place_);
+    shared_heads_ = PackedHeads(kernels, dtype, head_dim, round_up(keys, panel_), !in_place_);
     first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
     shared_heads_.zero(0, round_up(keys, panel_));
   }
@@ -65,6 +68,12 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const Shape& 
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
+  if (const std::int64_t rows = shape.tokens * group_; tiles_.takes(rows)) {
+    const TileAttendScratch at = tile_attend_scratch(
+        tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
+        std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerTask));
+    scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
+  }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
 }
 
@@ -74,7 +83,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
   const std::int64_t pairs = sequences * shape_.key_heads();
-  store->heads = PackedHeads(*kernels_, shape_.head_dim(), pairs * store->capacity, true);
+  store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), pairs * store->capacity, true);
   auto zero = [&](std::int64_t pair, int) {
     store->heads.zero(pair * store->capacity, store->capacity);
   };
@@ -87,6 +96,18 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
         attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim()));
   }
   return store;
+}
+
+std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
+  return tiles_.takes(rows) ? kTileBlock : kernels_->tile_rows;
+}
+
+void StreamingAttention::attend(const AttendTask& task) const {
+  if (tiles_.takes(task.rows)) {
+    tiles_.kernels->attend({task, kernels_, dtype_});
+  } else {
+    kernels_->stored(dtype_).attend(task);
+  }
 }
 
 // At half the rate of products, and less for short heads; or as fast as keys and values come from
@@ -162,7 +183,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.out_stride = call.out.row_stride;
   task.out_head_stride = call.out.block_stride;
   task.head_dim = shape_.head_dim();
-  task.tiles = divide_up(task.rows, kernels_->tile_rows);
+  task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.causal = shape_.causal;
   task.window = shape_.window;
   task.scale =
@@ -195,7 +216,7 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
     const PackedHeads::Head keys = place(run, pair, slot);
     append(run, pair, keys);
     AttendTask task = task_of(run, pair, keys, slot);
-    for (std::int64_t part = 0; take_part(task, part); ++part) kernels_->attend(task);
+    for (std::int64_t part = 0; take_part(task, part); ++part) attend(task);
   };
   executor.run(run.pairs, head, run.seconds);
 }
@@ -204,13 +225,14 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
 void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
   std::int64_t most_rows = 0;
   for (const Sequence& s : run.call.sequences) most_rows = std::max(most_rows, s.rows);
-  const std::int64_t parts =
-      divide_up(divide_up(most_rows * group_, kernels_->tile_rows), kTilesPerTask);
+  // A tile of the f32 kernels is the lower one, and ragged sequences may need both kinds.
+  const std::int64_t lowest = std::min(tile_height(most_rows * group_), kernels_->tile_rows);
+  const std::int64_t parts = divide_up(divide_up(most_rows * group_, lowest), kTilesPerTask);
   auto part = [&](std::int64_t index, int slot) {
     const std::int64_t pair = index / parts;
     AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
     // Later rows see more keys. The largest tasks come first, to balance the load at the end.
-    if (take_part(task, parts - 1 - index % parts)) kernels_->attend(task);
+    if (take_part(task, parts - 1 - index % parts)) attend(task);
   };
   executor.run(run.pairs * parts, part, run.seconds);
 }
@@ -236,7 +258,7 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
   auto segment = [&](std::int64_t index, int slot) {
     AttendTask task = task_for(index / (end - first), slot);
     task.segment = first + index % (end - first);
-    if (task.rows > 0 && task.segment * kSegment < task.key_count) kernels_->attend(task);
+    if (task.rows > 0 && task.segment * kSegment < task.key_count) attend(task);
   };
   executor.run(run.pairs * (end - first), segment, run.seconds);
   auto merge = [&](std::int64_t pair, int slot) {

@@ -12,6 +12,7 @@
 #include "headroom/shape.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_heads.hpp"
+#include "simd/tiles/tile_products.hpp"
 
 namespace headroom::simd {
 
@@ -26,8 +27,11 @@ struct PackedStore final : public KeyValueStore {
 
 class StreamingAttention {
  public:
+  /// @param tiles for sequences of many rows of queries, if there are any
+  /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
-  StreamingAttention(const KernelTable& kernels, const Shape& shape, const Executor& executor);
+  StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
+                     const Shape& shape, const Executor& executor);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -45,12 +49,16 @@ class StreamingAttention {
   PackedHeads::Head place(const Run& run, std::int64_t pair, int slot);
   void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
+  std::int64_t tile_height(std::int64_t rows) const;
+  void attend(const AttendTask& task) const;
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
   void run_segments(const Executor& executor, const Run& run);
   double expected_seconds(std::span<const Sequence> sequences) const;
 
   const KernelTable* kernels_;
+  TileChoice tiles_;
+  Dtype dtype_;
   Shape shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

@@ -7,6 +7,7 @@
 
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 #include "simd/variants.hpp"
 
 namespace headroom::simd {
@@ -28,12 +29,15 @@ inline constexpr std::int64_t kKeyBlock = 256;
   return rows * i / tiles;
 }
 
+/// A bfloat16 number's bits.
+using Half = std::uint16_t;
+
 /// A run of weight panels of one matrix, and where their products with x go.
 /// On cache lines of its own, because every slot writes its own.
 struct alignas(64) PanelRun {
-  const float* panels = nullptr;  ///< the whole packed matrix, see packed_matrix.hpp
-  const float* bias = nullptr;    ///< padded to whole vectors, or null
-  std::int64_t cols = 0;          ///< columns of the whole matrix
+  const void* panels = nullptr;  ///< the whole packed matrix, see packed_matrix.hpp
+  const float* bias = nullptr;   ///< padded to whole vectors, or null
+  std::int64_t cols = 0;         ///< columns of the whole matrix
   std::int64_t panel_begin = 0, panel_end = 0;
   float* y = nullptr;  ///< row 0 of the destination, a BlockedView
   std::int64_t y_stride = 0;
@@ -71,8 +75,8 @@ struct AttendTask {
   std::int64_t group = 1;
   std::int64_t rows = 0;  ///< positions times group
   std::int64_t position = 0;
-  const float* keys = nullptr;    ///< panels of two vectors' keys, each `head_dim x 2 lanes`
-  const float* values = nullptr;  ///< row 0; whole vectors may be read
+  const void* keys = nullptr;    ///< panels of two vectors' keys, each `head_dim x 2 lanes`
+  const void* values = nullptr;  ///< row 0; whole vectors may be read
   std::int64_t value_stride = 0;
   std::int64_t key_count = 0;
   float* out = nullptr;  ///< row 0
@@ -93,20 +97,31 @@ struct AttendTask {
   std::int64_t segment = 0;
 };
 
+/// The kernels that read what is stored as float, or as `Half`. Both compute in float.
+struct StoredKernels {
+  void (*project)(const ProjectTask& task);
+  void (*attend)(const AttendTask& task);
+  /// Writes `count` keys (rows of `head_dim`) of one head from `position` on into its panels of two
+  /// vectors' keys, each `head_dim x 2 lanes`. Nothing else in them is touched.
+  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t position,
+                    std::int64_t count, std::int64_t head_dim, void* panels);
+  /// Copies `count` values.
+  void (*copy)(const float* from, std::int64_t count, void* to);
+};
+
 /// The kernels of one level. One function pointer call covers a whole block of work.
 struct KernelTable {
   Isa isa;
   std::int64_t lanes;      ///< floats in a vector
   std::int64_t tile_rows;  ///< rows of a full register tile; a panel is two vectors wide
 
-  void (*project)(const ProjectTask& task);
-  void (*attend)(const AttendTask& task);
+  StoredKernels f32;
+  const StoredKernels* bf16;  ///< compiled apart
+  /// Of a dtype.
+  const StoredKernels& stored(Dtype dtype) const { return dtype == Dtype::f32 ? f32 : *bf16; }
+
   /// The rows of a task's one tile, from the states of all segments.
   void (*merge_segments)(const AttendTask& task);
-  /// Writes `count` keys (rows of `head_dim`) of one head from `position` on into its panels of two
-  /// vectors' keys, each `head_dim x 2 lanes`. Nothing else in them is touched.
-  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t position,
-                    std::int64_t count, std::int64_t head_dim, float* panels);
   /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
   void (*exp2)(const float* x, float* y, std::int64_t count);
   /// The softmax of attention alone, for measuring: `tile_rows` rows of `kKeyBlock` scores, which
@@ -125,5 +140,8 @@ struct KernelTable {
 
 /// @pre `isa` is among `available_isas()`.
 const KernelTable& kernel_table(Isa isa);
+
+/// The level whose vectors a level uses: itself, and below tiles the highest other one.
+Isa without_tiles(Isa isa);
 
 }  // namespace headroom::simd

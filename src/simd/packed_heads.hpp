@@ -17,17 +17,17 @@ class PackedHeads {
   PackedHeads() = default;
   /// @param keys of all heads together, each head's rounded up to whole panels
   /// @param with_values no, if the values are read where a product wrote them
-  PackedHeads(const KernelTable& kernels, std::int64_t head_dim, std::int64_t keys,
+  PackedHeads(const KernelTable& kernels, Dtype dtype, std::int64_t head_dim, std::int64_t keys,
               bool with_values);
 
   /// One head.
   struct Head {
-    float* keys = nullptr;
-    float* values = nullptr;
+    void* keys = nullptr;
+    void* values = nullptr;
   };
   /// @param first key, counted over all heads; a multiple of a panel's
   Head head(std::int64_t first);
-  /// Floats from one key's values to the next.
+  /// Elements from one key's values to the next.
   std::int64_t value_stride() const { return value_stride_; }
 
   /// Writes `count` keys, and values if they are kept, from `position` of the head on.
@@ -43,7 +43,10 @@ class PackedHeads {
   std::int64_t bytes() const { return keys_.bytes() + values_.bytes(); }
 
  private:
-  const KernelTable* kernels_ = nullptr;
+  std::int64_t bytes_of(std::int64_t elements) const;
+
+  const StoredKernels* kernels_ = nullptr;
+  std::int64_t element_bytes_ = 0;
   std::int64_t head_dim_ = 0;
   std::int64_t value_stride_ = 0;
   AlignedBuffer keys_;

@@ -20,25 +20,29 @@ class PackedMatrix {
  public:
   /// @param parts matrices of equal depth, side by side
   /// @param biases one per part, or empty
+  /// @param dtype what the panels are stored as; biases stay float
   /// @param executor writes the panels in the task order of a product, because a page of memory is
   ///        placed near the core that writes it first
   PackedMatrix(const std::vector<ConstMatrixView>& parts, const std::vector<const float*>& biases,
-               std::int64_t lanes, const Executor& executor);
+               const KernelTable& kernels, Dtype dtype, const Executor& executor);
 
   std::int64_t depth() const { return depth_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t panels() const { return divide_up(cols_, panel_cols_); }
-  const float* data() const { return data_.data(); }
+  const void* data() const { return data_.data(); }
+  Dtype dtype() const { return dtype_; }
   const float* bias() const { return bias_.data(); }
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
 
  private:
+  template <class T>
   void pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,
-                  std::int64_t width);
+                  std::int64_t width, void (*copy)(const float*, std::int64_t, void*));
 
   std::int64_t depth_ = 0;
   std::int64_t cols_ = 0;
   std::int64_t panel_cols_ = 0;
+  Dtype dtype_ = Dtype::f32;
   AlignedBuffer data_;
   AlignedBuffer bias_;
 };

@@ -152,7 +152,7 @@ void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
     part.runs = runs;
     part.run_count = collect_runs(cut, index / cut.row_tasks, y, runs);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
-    kernels_->project(part);
+    kernels_->stored(weights_.front().dtype()).project(part);
   };
   executor.run(cut.row_tasks * cut.panel_tasks, task, cut.seconds);
 }

@@ -27,6 +27,7 @@ class BlockedProducts {
   /// @param y one per matrix
   void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
 
+  std::span<const PackedMatrix> weights() const { return weights_; }
   std::int64_t packed_bytes() const;
   std::int64_t workspace_bytes() const { return scratch_.bytes(); }
 

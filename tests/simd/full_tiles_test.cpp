@@ -39,7 +39,7 @@ TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {
     const Matrix w = uniform_matrices(kDepth, cols, 1, 2).front();
     const auto run = [&](const KernelTable& kernels) {
       std::vector<PackedMatrix> weights;
-      weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels.lanes,
+      weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels, Dtype::f32,
                            executor_);
       BlockedProducts products(kernels, std::move(weights), x.rows, executor_,
                                project_variants(kernels.isa).front());
@@ -62,7 +62,7 @@ TEST_P(FullTiles, AttentionHasTheBitsOfLowOnes) {
     shape.causal = causal;
     const std::vector<Matrix> qkv = uniform_matrices(shape.tokens, shape.d_out, 3, 3);
     const auto run = [&](const KernelTable& kernels) {
-      StreamingAttention attention(kernels, shape, executor_);
+      StreamingAttention attention(kernels, {}, Dtype::f32, shape, executor_);
       const auto heads = [&](const Matrix& matrix) {
         return BlockedView{
             const_cast<float*>(matrix.values.data()), shape.tokens, shape.d_out, 3, 21, 21};

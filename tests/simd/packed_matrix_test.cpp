@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,8 +30,17 @@ class ThreadExecutor final : public Executor {
   mutable std::vector<std::int64_t> done_;
 };
 
-TEST(PackedMatrix, IsWrittenByTheExecutorsTasksToTheSameBits) {
-  constexpr std::int64_t kLanes = 8;
+// Panels of 16 columns.
+KernelTable eight_lanes() {
+  KernelTable kernels = kernel_table(available_isas().front());
+  kernels.lanes = 8;
+  return kernels;
+}
+
+class PackedMatrixOf : public testing::TestWithParam<Dtype> {};
+
+TEST_P(PackedMatrixOf, IsWrittenByTheExecutorsTasksToTheSameBits) {
+  const KernelTable kernels = eight_lanes();
   Matrix first(5, 37);
   Matrix second(5, 18);
   for (Matrix* matrix : {&first, &second}) {
@@ -38,13 +48,31 @@ TEST(PackedMatrix, IsWrittenByTheExecutorsTasksToTheSameBits) {
     for (float& each : matrix->values) each = value += 1.0F;
   }
   const std::vector<ConstMatrixView> parts{first.view(), second.view()};
-  const PackedMatrix serial(parts, {}, kLanes, SerialExecutor());
+  const PackedMatrix serial(parts, {}, kernels, GetParam(), SerialExecutor());
   const ThreadExecutor executor;
-  const PackedMatrix threaded(parts, {}, kLanes, executor);
+  const PackedMatrix threaded(parts, {}, kernels, GetParam(), executor);
   ASSERT_EQ(threaded.bytes(), serial.bytes());
-  const auto count = threaded.bytes() / static_cast<std::int64_t>(sizeof(float));
-  EXPECT_TRUE(std::equal(serial.data(), serial.data() + count, threaded.data()));
+  EXPECT_EQ(std::memcmp(serial.data(), threaded.data(), static_cast<std::size_t>(threaded.bytes())),
+            0);
   EXPECT_EQ(executor.done(), (std::vector<std::int64_t>{3, 2, 1, 0})) << "a task for each panel";
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, PackedMatrixOf, testing::Values(Dtype::f32, Dtype::bf16),
+                         [](const auto& param) { return std::string(to_string(param.param)); });
+
+TEST(PackedMatrix, RoundsToHalfTheMemory) {
+  const KernelTable kernels = eight_lanes();
+  Matrix weights(3, 19);
+  float value = 1.0F;
+  for (float& each : weights.values) each = value *= -1.01F;
+  const PackedMatrix packed({weights.view()}, {}, kernels, Dtype::bf16, SerialExecutor());
+  const PackedMatrix whole({weights.view()}, {}, kernels, Dtype::f32, SerialExecutor());
+  EXPECT_EQ(2 * packed.bytes(), whole.bytes());
+  const auto* halves = static_cast<const Half*>(packed.data());
+  const auto* floats = static_cast<const float*>(whole.data());
+  for (std::int64_t i = 0; i < 3 * 24; ++i) {
+    EXPECT_EQ(halves[i], round_to_bf16(floats[i]).bits) << i;
+  }
 }
 
 }  // namespace

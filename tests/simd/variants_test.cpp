@@ -89,7 +89,7 @@ KernelTable claiming() {
   KernelTable table = kernel_table(available_isas().front());
   table.tile_rows = kRows;
   table.lanes = kLanes;
-  table.project = [](const ProjectTask& task) {
+  table.f32.project = [](const ProjectTask& task) {
     std::int64_t panels = 0;
     for (std::int64_t r = 0; r < task.run_count; ++r) {
       panels += task.runs[r].panel_end - task.runs[r].panel_begin;
@@ -98,13 +98,13 @@ KernelTable claiming() {
     claim(task.scratch, bytes_of(project_scratch_floats(kRows, 2 * kLanes, task.stage_depth,
                                                         task.tile_end - task.tile_begin, panels)));
   };
-  table.attend = [](const AttendTask& task) {
+  table.f32.attend = [](const AttendTask& task) {
     claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
                                                        task.tile_end - task.tile_begin)));
   };
-  table.pack_keys = [](const float*, std::int64_t, std::int64_t, std::int64_t count,
-                       std::int64_t head_dim,
-                       float* panels) { claim(panels, bytes_of(count * head_dim)); };
+  table.f32.pack_keys = [](const float*, std::int64_t, std::int64_t, std::int64_t count,
+                           std::int64_t head_dim,
+                           void* panels) { claim(panels, bytes_of(count * head_dim)); };
   return table;
 }
 
@@ -126,7 +126,8 @@ TEST_P(Sharing, NoCacheLineOfAProductIsWrittenByTwoSlots) {
     SetUp();
     std::vector<PackedMatrix> weights;
     for (const Matrix& matrix : uniform_matrices(kDepth, kWidth, count, 1)) {
-      weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kLanes, slots);
+      weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kernels,
+                           Dtype::f32, slots);
     }
     BlockedProducts products(kernels, std::move(weights), kTokens, slots,
                              project_variants(kernels.isa).front());
@@ -147,7 +148,7 @@ TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
     shape.tokens = 33;
     shape.heads = heads;
     shape.d_in = shape.d_out = heads * 5;
-    StreamingAttention attention(kernels, shape, slots);
+    StreamingAttention attention(kernels, {}, Dtype::f32, shape, slots);
     std::vector<float> qkv(static_cast<std::size_t>(shape.tokens * shape.d_out));
     const BlockedView all{qkv.data(), shape.tokens, shape.d_out, heads, 5, 5};
     const std::vector<Sequence> sequences = sequences_of(shape);
@@ -166,7 +167,8 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   const Slots project(kCores);
   const Matrix w = uniform_matrices(16, kHeads * kHeadDim, 1, 1).front();
   std::vector<PackedMatrix> weights;
-  weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kLanes, project);
+  weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels, Dtype::f32,
+                       project);
   BlockedProducts products(kernels, std::move(weights), kTokens, project,
                            project_variants(kernels.isa).front());
   const Matrix x = uniform_matrices(kTokens, 16, 1, 2).front();
@@ -181,7 +183,7 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   shape.tokens = kTokens;
   shape.heads = kHeads;
   shape.d_in = shape.d_out = kHeads * kHeadDim;
-  StreamingAttention attention(kernels, shape, attend);
+  StreamingAttention attention(kernels, {}, Dtype::f32, shape, attend);
   attend.most_tasks = 0;
   const std::vector<Sequence> sequences = sequences_of(shape);
   attention.run(attend, {y, y, y, y, sequences}, nullptr);

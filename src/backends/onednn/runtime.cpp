@@ -25,7 +25,8 @@ dnnl::cpu_isa library_level(Isa isa) {
     case Isa::avx512:
       return dnnl::cpu_isa::avx512_core_bf16;  // where the processor has it
     case Isa::neon:
-      break;  // the only level of its family, so no limit is needed
+    case Isa::amx:
+      break;  // the highest of its family, so no limit is needed
   }
   return kNoIsaLimit;
 }

@@ -205,6 +205,7 @@ const BackendFacts& facts() {
     tasks.call_seconds = 5e-6;
     tasks.attend_bytes = simd::attend_bytes;
     tasks.kernel_variants = simd::kernel_variants;
+    tasks.computes = simd::computes;
     tasks.preference = 20;
     tasks.threads_pay_from = kThreadsPayFrom;
     tasks.library = "libtbb.so";

@@ -28,6 +28,7 @@ const BackendFacts& facts() {
     kernels.narrow_share = 0.8;
     kernels.attend_bytes = simd::attend_bytes;
     kernels.kernel_variants = simd::kernel_variants;
+    kernels.computes = simd::computes;
     kernels.preference = 10;
     kernels.build_packages = {"libxsimd-dev"};
     return kernels;

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
 #include "machine/meters/clock.hpp"
 #include "machine/meters/team.hpp"
 
@@ -27,6 +29,9 @@ struct LimitKernels {
   FmaKernel fma = nullptr;
   ReadKernel read = nullptr;
   FmaKernel tile = nullptr;  ///< multiply-adds of a register tile with its operands in the L1
+  /// Products of bfloat16 parts with random operands in the L1, where the level has a unit for
+  /// them. A product counts once, however many products of parts it takes.
+  std::vector<std::pair<Precision, FmaKernel>> products = {};
 };
 using LimitKernelsOf = LimitKernels (*)(Isa isa);
 

@@ -61,15 +61,15 @@ HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
   return (task.head_dim + kLanes - 1) / kLanes * kLanes;
 }
 
-template <int MR>
+template <class B, int MR>
 [[gnu::noinline]] void attend_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                     float* scores, float* factors) {
   const std::int64_t cols = padded_cols(task);
   float block_max[MR];
-  score_block<MR>(task, tile, block, scores, block_max);
+  score_block<B, MR>(task, tile, block, scores, block_max);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
-  const float* values = task.values + block.begin * task.value_stride;
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   if constexpr (kStreams<MR>) {
     stream_values<MR>(task, tile, block, scores, values, cols);
     return;

@@ -144,6 +144,7 @@ HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
 
 /// All tiles of the task process a block of keys before the next block, so that all but the first
 /// tile read its keys and values from the L2.
+template <class B>
 HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& memory,
                                     std::int64_t segment) {
   const std::int64_t end = (segment + 1) * kSegment;
@@ -154,7 +155,7 @@ HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& me
       if (block.first >= block.count) continue;
       with_rows(
           tile.rows, [&]<int MR>() __attribute__((always_inline)) {
-            attend_block<MR>(task, tile, block, memory.scores, memory.factors);
+            attend_block<B, MR>(task, tile, block, memory.scores, memory.factors);
           });
     }
   }
@@ -167,7 +168,8 @@ HEADROOM_INLINE KeyRange seen_segments(const AttendTask& task) {
   return {seen_keys(task, first).begin / kSegment, (seen_keys(task, last).end - 1) / kSegment + 1};
 }
 
-inline void attend(const AttendTask& task) {
+template <class B>
+void attend(const AttendTask& task) {
   const TaskMemory memory = memory_of(task);
   const bool alone = task.states != nullptr;
   const KeyRange all = seen_segments(task);
@@ -180,7 +182,7 @@ inline void attend(const AttendTask& task) {
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
       clear_state(task, start_tile(task, memory, t));
     }
-    attend_segment(task, memory, s);
+    attend_segment<B>(task, memory, s);
     if (single) break;
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
       merge_segment(task, start_tile(task, memory, t), state_of_all(task, memory, t), s);

@@ -39,7 +39,7 @@ HEADROOM_INLINE void mask_scores(const AttendTask& task, const Tile& tile, const
 }
 
 /// Scores of the tile against NV vectors of keys from `k` on.
-template <int MR, int NV>
+template <class B, int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 std::int64_t k, float* scores, Vec (&row_max)[MR]) {
   Accumulators<MR, NV> acc;
@@ -48,8 +48,9 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, task.keys + (block.begin + k) * task.head_dim,
-                                   0, task.head_dim, kPanel);
+  accumulate<MR, NV, Ask::nothing>(
+      acc, tile.queries, static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim, 0,
+      task.head_dim, kPanel);
   if (all_seen<NV>(block, k)) [[likely]] {
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(k, r, acc.v[r], scores, row_max[r]);
@@ -62,11 +63,11 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
 }
 
 /// The same for the panels of a stream, the depth in pieces.
-template <int MR>
+template <class B, int MR>
 HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    std::int64_t k, float* scores, Vec (&row_max)[MR]) {
   constexpr int kWide = kStreamVectors;
-  const float* panels = task.keys + (block.begin + k) * task.head_dim;
+  const B* panels = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
   const std::int64_t panel_stride = kPanel * task.head_dim;
   float sums[MR * kWide * kLanes];
   for (std::int64_t d = 0; d < task.head_dim; d += kStreamDepth) {
@@ -101,7 +102,7 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 }
 
 /// Scores of the tile against the panels of the block. Rows' maxima over the block go to `max`.
-template <int MR>
+template <class B, int MR>
 HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                  float* scores, float* max) {
   Vec row_max[MR];
@@ -111,12 +112,12 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
   if constexpr (kStreams<MR> && kStreamsPanels) {
     constexpr std::int64_t kKeys = kStreamVectors * kLanes;
     for (; k + kKeys - kLanes < block.count; k += kKeys) {
-      stream_scores<MR>(task, tile, block, k, scores, row_max);
+      stream_scores<B, MR>(task, tile, block, k, scores, row_max);
     }
   }
   for (; k + kLanes < block.count; k += kPanel)
-    score_keys<MR, 2>(task, tile, block, k, scores, row_max);
-  if (k < block.count) score_keys<MR, 1>(task, tile, block, k, scores, row_max);
+    score_keys<B, MR, 2>(task, tile, block, k, scores, row_max);
+  if (k < block.count) score_keys<B, MR, 1>(task, tile, block, k, scores, row_max);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
 }

@@ -7,11 +7,11 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 /// Adds the values that only some rows see, row by row, so that a NaN in a masked value cannot leak
 /// through a weight of 0. Of these the ones from `begin` to below `end`.
-template <int MR, int NV>
+template <int MR, int NV, class B>
 HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
-                                     const KeyBlock& block, const float* weights,
-                                     const float* values, float* out, std::int64_t cols,
-                                     std::int64_t begin, std::int64_t end) {
+                                     const KeyBlock& block, const float* weights, const B* values,
+                                     float* out, std::int64_t cols, std::int64_t begin,
+                                     std::int64_t end) {
   if (begin >= end) return;
   for (int r = 0; r < MR; ++r) {
     const KeyRange seen = seen_keys(task, tile.row + r);
@@ -32,9 +32,9 @@ HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
 
 /// NV vectors of the output of ROWS rows from `FIRST` on: out += weights * values, for the keys
 /// from `k` to below `end`, which all rows see.
-template <int MR, int ROWS, int FIRST, int NV>
+template <int MR, int ROWS, int FIRST, int NV, class B>
 HEADROOM_INLINE void add_common_values(const AttendTask& task, const float* weights,
-                                       const float* values, float* out, std::int64_t cols,
+                                       const B* values, float* out, std::int64_t cols,
                                        std::int64_t k, std::int64_t end) {
   const std::int64_t stride = task.value_stride;
   // The vectors of a row lie side by side, so the next pair follows at once.
@@ -59,9 +59,9 @@ HEADROOM_INLINE void add_common_values(const AttendTask& task, const float* weig
 }
 
 /// One panel of the output. For every row in the order of keys.
-template <int MR, int NV>
+template <int MR, int NV, class B>
 HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                const float* weights, const float* values, float* out,
+                                const float* weights, const B* values, float* out,
                                 std::int64_t cols) {
   add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.first,
                           block.common_begin);
@@ -81,9 +81,9 @@ HEADROOM_INLINE std::int64_t for_columns(std::int64_t c, std::int64_t cols, Add&
 
 /// The same for all columns, some keys at a time, so that one row after the other finds their
 /// values in the L1.
-template <int MR>
+template <int MR, class B>
 HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                   const float* weights, const float* values, std::int64_t cols) {
+                                   const float* weights, const B* values, std::int64_t cols) {
   float* out = tile.state.out;
   const auto some = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
     for (std::int64_t c = 0; c < cols; c += kLanes) {

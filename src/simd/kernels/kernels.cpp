@@ -113,8 +113,14 @@ constexpr Isa kIsa =
 
 }  // namespace
 
+extern const StoredKernels kHalfKernels;
 extern const KernelTable kTable;
-const KernelTable kTable{kIsa,      kLanes,     kTileRows,    project,   attend,     merge_segments,
-                         pack_keys, exp2_array, softmax_tile, fma_chain, tile_chain, read_sum};
+const KernelTable kTable{
+    kIsa,          kLanes,
+    kTileRows,     {project<float>, attend<float>, pack_keys<float>, copy_values<float>},
+    &kHalfKernels, merge_segments,
+    exp2_array,    softmax_tile,
+    fma_chain,     tile_chain,
+    read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

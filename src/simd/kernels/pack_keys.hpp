@@ -32,16 +32,19 @@ HEADROOM_INLINE void transpose(Vec (&rows)[kLanes]) {
 
 /// Some keys of one panel, element by element: what does not fill a square of lanes.
 /// @param panel at the first of these keys
+template <class B>
 HEADROOM_INLINE void pack_some(const float* keys, std::int64_t stride, std::int64_t count,
-                               std::int64_t begin, std::int64_t end, float* panel) {
+                               std::int64_t begin, std::int64_t end, B* panel) {
   for (std::int64_t t = 0; t < count; ++t) {
-    for (std::int64_t c = begin; c < end; ++c) panel[c * kPanel + t] = keys[t * stride + c];
+    for (std::int64_t c = begin; c < end; ++c)
+      store_one(panel + c * kPanel + t, keys[t * stride + c]);
   }
 }
 
 /// A vector's keys, which fill their half of a panel.
+template <class B>
 HEADROOM_INLINE void pack_vector(const float* keys, std::int64_t stride, std::int64_t head_dim,
-                                 float* panel) {
+                                 B* panel) {
   const std::int64_t square = head_dim / kLanes * kLanes;
   for (std::int64_t c = 0; c < square; c += kLanes) {
     Vec rows[kLanes];
@@ -54,11 +57,12 @@ HEADROOM_INLINE void pack_vector(const float* keys, std::int64_t stride, std::in
   pack_some(keys, stride, kLanes, square, head_dim, panel);
 }
 
-inline void pack_keys(const float* keys, std::int64_t stride, std::int64_t position,
-                      std::int64_t count, std::int64_t head_dim, float* panels) {
+template <class B>
+void pack_keys(const float* keys, std::int64_t stride, std::int64_t position, std::int64_t count,
+               std::int64_t head_dim, void* panels) {
   for (std::int64_t t = 0; t < count;) {
     const std::int64_t at = position + t;
-    float* panel = panels + at / kPanel * kPanel * head_dim + at % kPanel;
+    B* panel = static_cast<B*>(panels) + at / kPanel * kPanel * head_dim + at % kPanel;
     const std::int64_t room = kLanes - at % kLanes;
     const std::int64_t rest = count - t;
     const float* from = keys + t * stride;
@@ -71,6 +75,14 @@ inline void pack_keys(const float* keys, std::int64_t stride, std::int64_t posit
       t += some;
     }
   }
+}
+
+template <class B>
+void copy_values(const float* from, std::int64_t count, void* to) {
+  B* values = static_cast<B*>(to);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(values + i, load(from + i));
+  for (; i < count; ++i) store_one(values + i, from[i]);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -6,9 +6,10 @@
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 /// Where one tile starts, continues and ends.
+template <class B>
 struct TileCall {
   const float* a;
-  const float* b;
+  const B* b;
   std::int64_t panel_stride;
   std::int64_t depth;
   const float* bias;    ///< of the tile's first column, or null
@@ -27,8 +28,8 @@ struct Destination {
   bool whole;
 };
 
-template <int NV>
-HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const TileCall& call) {
+template <int NV, class B>
+HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const TileCall<B>& call) {
   Destination<NV> to;
   to.whole = true;
   std::int64_t block = call.column / run.block_cols;  // one division per tile, because it is slow
@@ -47,8 +48,8 @@ HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const Tile
 }
 
 /// Copies finished rows from the tile's partial sums, each in pieces that end where a head ends.
-template <int NV>
-[[gnu::noinline]] void scatter_tile(const PanelRun& run, const TileCall& call, int rows) {
+template <int NV, class B>
+[[gnu::noinline]] void scatter_tile(const PanelRun& run, const TileCall<B>& call, int rows) {
   const std::int64_t end =
       call.column + NV * kLanes < run.cols ? call.column + NV * kLanes : run.cols;
   for (std::int64_t column = call.column; column < end;) {
@@ -78,8 +79,8 @@ HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* parti
   }
 }
 
-template <int MR, int NV, Ask kAsk>
-HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall& call) {
+template <int MR, int NV, Ask kAsk, class B>
+HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
@@ -119,22 +120,23 @@ struct Stage {
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
-template <int MR, Ask kAsk>
+template <class B, int MR, Ask kAsk>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
                                           std::int64_t row, std::int64_t panel, float* partial) {
   const std::int64_t column = panel * kPanel;
   const bool narrow = run.cols - column <= kLanes;
   const std::int64_t width = narrow ? kLanes : kPanel;
-  const TileCall call{a,
-                      run.panels + column * stage.whole_depth + stage.begin * width,
-                      stage.whole_depth * kPanel,
-                      stage.depth,
-                      run.bias != nullptr ? run.bias + column : nullptr,
-                      partial,
-                      stage.first,
-                      stage.last,
-                      row,
-                      column};
+  const TileCall<B> call{
+      a,
+      static_cast<const B*>(run.panels) + column * stage.whole_depth + stage.begin * width,
+      stage.whole_depth * kPanel,
+      stage.depth,
+      run.bias != nullptr ? run.bias + column : nullptr,
+      partial,
+      stage.first,
+      stage.last,
+      row,
+      column};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
     run_tile<MR, 1, kAsk>(run, call);
@@ -161,23 +163,23 @@ template <int MR, Ask kAsk>
 }
 
 /// All panels of a group, which is less than a run.
-template <int MR, Ask kAsk>
+template <class B, int MR, Ask kAsk>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
                                std::int64_t row, float* partial) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
-    p += run_panels<MR, kAsk>(group, stage, a, row, p,
-                              partial + (p - group.panel_begin) * kTileRows * kPanel);
+    p += run_panels<B, MR, kAsk>(group, stage, a, row, p,
+                                 partial + (p - group.panel_begin) * kTileRows * kPanel);
   }
 }
 
 /// Low tiles are few, and take several panels at a time: they know one way only.
-template <int MR>
+template <class B, int MR>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
                                std::int64_t row, float* partial, Ask ask) {
   if constexpr (MR > kTileRows / 2) {
-    if (ask == Ask::near) return run_group<MR, Ask::near>(group, stage, a, row, partial);
+    if (ask == Ask::near) return run_group<B, MR, Ask::near>(group, stage, a, row, partial);
   }
-  run_group<MR, Ask::far>(group, stage, a, row, partial);
+  run_group<B, MR, Ask::far>(group, stage, a, row, partial);
 }
 
 /// The first head of the group that it reaches into is enough: the rest follows it or is a new
@@ -196,6 +198,7 @@ HEADROOM_INLINE void ask_for_y(const PanelRun& group, std::int64_t row, std::int
 }
 
 /// A group of panels of one run, for all tiles of the task.
+template <class B>
 HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
                                    const PanelRun& group, float* packed, float* partials,
                                    std::int64_t partial_panels, bool first_group) {
@@ -220,11 +223,12 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
     float* partial = partials + (t - task.tile_begin) * partial_panels * kTileRows * kPanel;
     with_rows(
         rows, [&]<int MR>() __attribute__((always_inline)) {
-          run_group<MR>(group, stage, tile, row, partial, ask);
+          run_group<B, MR>(group, stage, tile, row, partial, ask);
         });
   }
 }
 
+template <class B>
 HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, float* packed,
                                    float* partials) {
   std::int64_t panels = 0;
@@ -240,14 +244,15 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, 
     for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
       const std::int64_t end = group.panel_begin + kMostTilePanels;
       group.panel_end = end < task.runs[r].panel_end ? end : task.runs[r].panel_end;
-      project_group(task, stage, group, packed, partials, panels, first_group);
+      project_group<B>(task, stage, group, packed, partials, panels, first_group);
       partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
       first_group = false;
     }
   }
 }
 
-inline void project(const ProjectTask& task) {
+template <class B>
+void project(const ProjectTask& task) {
   const std::int64_t rows = tile_begin(task.rows, task.tiles, task.tile_end) -
                             tile_begin(task.rows, task.tiles, task.tile_begin);
   float* packed = task.scratch;
@@ -255,7 +260,8 @@ inline void project(const ProjectTask& task) {
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
     const std::int64_t rest = task.depth - k;
     const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-    project_stage(task, {task.depth, k, depth, k == 0, k + depth == task.depth}, packed, partials);
+    project_stage<B>(task, {task.depth, k, depth, k == 0, k + depth == task.depth}, packed,
+                     partials);
   }
 }
 

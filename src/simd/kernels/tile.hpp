@@ -28,12 +28,12 @@ inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePan
                                                               : 2;
 
 /// Asks for what is ahead of the present row of b. 64 steps are 8 KiB of a full AVX-512 panel.
-template <int NV, Ask kAsk>
-HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride) {
+template <int NV, Ask kAsk, class B>
+HEADROOM_INLINE void ask_ahead(const B* b, std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
-    const float* here = b + (v / kPer) * panel_stride + (v % kPer) * kLanes;
+    const B* here = b + (v / kPer) * panel_stride + (v % kPer) * kLanes;
     if constexpr (kAsk == Ask::far) {
       __builtin_prefetch(here + 64 * kPer * kLanes, 0, 2);
     } else if constexpr (kAsk == Ask::near) {
@@ -42,8 +42,8 @@ HEADROOM_INLINE void ask_ahead(const float* b, std::int64_t panel_stride) {
   }
 }
 
-template <int MR, int NV, Ask kAsk>
-HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const float* b,
+template <int MR, int NV, Ask kAsk, class B>
+HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const B* b,
                                 std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   Vec bv[NV];
@@ -64,8 +64,9 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
 /// @tparam AR rows of a chunk, of which these are MR neighbours
-template <int MR, int NV, Ask kAsk, int AR = MR>
-HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const float* b,
+/// @tparam B what b is stored as: float or Half
+template <int MR, int NV, Ask kAsk, int AR = MR, class B>
+HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const B* b,
                                 std::int64_t panel_stride, std::int64_t depth,
                                 std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
   for (; depth >= kChunk; depth -= kChunk) {

@@ -47,6 +47,37 @@ inline constexpr int kPanel = 2 * kLanes;  // columns of a full panel
 HEADROOM_INLINE Vec load(const float* p) { return Vec::load_unaligned(p); }
 HEADROOM_INLINE void store(float* p, const Vec& v) { v.store_unaligned(p); }
 
+using Bits [[gnu::vector_size(kLanes * 4)]] = std::uint32_t;
+using Halves [[gnu::vector_size(kLanes * 2)]] = std::uint16_t;
+
+HEADROOM_INLINE Bits bits_of(const Vec& v) { return __builtin_bit_cast(Bits, v.data); }
+HEADROOM_INLINE Vec vec_of(const Bits& bits) {
+  return Vec(__builtin_bit_cast(decltype(Vec::data), bits));
+}
+
+/// The bits of bfloat16 numbers, which widen to floats exactly.
+HEADROOM_INLINE Vec load(const Half* p) {
+  Halves halves;
+  __builtin_memcpy(&halves, p, sizeof(halves));
+  return vec_of(__builtin_convertvector(halves, Bits) << 16);
+}
+
+/// Rounds to nearest even; a NaN stays one.
+HEADROOM_INLINE void store(Half* p, const Vec& v) {
+  const Bits bits = bits_of(v);
+  const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const Bits kept = (bits & 0x7fffffffU) > 0x7f800000U ? bits | 0x00400000U : rounded;
+  const Halves halves = __builtin_convertvector(kept >> 16, Halves);
+  __builtin_memcpy(p, &halves, sizeof(halves));
+}
+
+HEADROOM_INLINE void store_one(float* p, float x) { *p = x; }
+HEADROOM_INLINE void store_one(Half* p, float x) {
+  Half lanes[kLanes];
+  store(lanes, Vec(x));
+  *p = lanes[0];
+}
+
 /// `a * b + c` in one rounding where the level has it. xsimd has no AVX-512 fma before 11.0;
 /// there the compiler contracts the expression (a test looks for vfmadd in the object code).
 HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {

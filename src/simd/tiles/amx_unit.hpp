@@ -1,0 +1,143 @@
+// The tile unit of the processor (AMX).
+//
+// Written as assembly, because the compilers' intrinsics promise nothing about memory: gcc 12 may
+// move stores to packed tiles past the instructions that read them.
+#pragma once
+
+#include "simd/tiles/operands.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+struct alignas(64) TileConfiguration {
+  std::uint8_t palette = 0;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t bytes_per_row[16] = {};
+  std::uint8_t rows[16] = {};
+};
+static_assert(sizeof(TileConfiguration) == 64);
+
+/// Sums in tiles 0 to 3, a in 4 and 5, b in 6 and 7: all of 16 rows of 64 bytes.
+inline constexpr TileConfiguration kOurTiles{
+    1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+
+template <int T>
+HEADROOM_INLINE void zero_tile() {
+  asm volatile("tilezero %%tmm%c0" ::"i"(T));
+}
+template <int T>
+HEADROOM_INLINE void load_tile(const void* from, std::int64_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(T) : "memory");
+}
+template <int T>
+HEADROOM_INLINE void store_tile(float* to) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(std::int64_t{64}), "i"(T)
+               : "memory");
+}
+/// Tile C += tile A times tile B.
+template <int C, int A, int B>
+HEADROOM_INLINE void multiply_tiles() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+}
+
+HEADROOM_INLINE void prefetch_tile(const std::uint16_t* from, std::int64_t row) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kTileSide; ++i) __builtin_prefetch(from + i * row, 0, 3);
+}
+
+struct AmxUnit {
+  static constexpr const char* kName = "amx";
+  static constexpr std::int64_t kFewRows = 16;
+
+  /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
+  /// power, and time at every switch of threads.
+  class Session {
+   public:
+    Session() {
+      asm volatile("sttilecfg %0" : "=m"(found_)::"memory");
+      asm volatile("ldtilecfg %0" ::"m"(kOurTiles) : "memory");
+    }
+    ~Session() {
+      if (found_.palette == 0) {
+        asm volatile("tilerelease" ::: "memory");
+      } else {
+        asm volatile("ldtilecfg %0" ::"m"(found_) : "memory");
+      }
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+   private:
+    TileConfiguration found_;
+  };
+
+  template <Precision P, bool kLower, int I>
+  HEADROOM_INLINE static void step(const Operands& of, const std::uint16_t* const* a,
+                                   const std::uint16_t* const* b) {
+    if constexpr (I < Parts<P>::kProducts) {
+      constexpr PartPair kPair = Parts<P>::kOrder[I];
+      constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : Parts<P>::kOrder[I == 0 ? 0 : I - 1];
+      if constexpr (kPair.a != kBefore.a) {
+        load_tile<4>(a[kPair.a], 2 * kTileDepth);
+        prefetch_tile(a[kPair.a] + of.a_step, kTileDepth);
+        if constexpr (kLower) {
+          load_tile<5>(a[kPair.a] + of.a_lower, 2 * kTileDepth);
+          prefetch_tile(a[kPair.a] + of.a_lower + of.a_step, kTileDepth);
+        }
+      }
+      if constexpr (kPair.b != kBefore.b) {
+        load_tile<6>(b[kPair.b], 2 * kRightRow);
+        load_tile<7>(b[kPair.b] + kTileDepth, 2 * kRightRow);
+        prefetch_tile(b[kPair.b] + kRightStep, kRightRow);
+        prefetch_tile(b[kPair.b] + kRightStep + kTileDepth, kRightRow);
+      }
+      multiply_tiles<0, 4, 6>();
+      multiply_tiles<1, 4, 7>();
+      if constexpr (kLower) {
+        multiply_tiles<2, 5, 6>();
+        multiply_tiles<3, 5, 7>();
+      }
+      step<P, kLower, I + 1>(of, a, b);
+    }
+  }
+
+  template <Precision P, bool kLower>
+  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of) {
+    zero_tile<0>();
+    zero_tile<1>();
+    if constexpr (kLower) {
+      zero_tile<2>();
+      zero_tile<3>();
+    }
+    const std::uint16_t* a[kMostParts];
+    const std::uint16_t* b[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      a[p] = of.a[p];
+      b[p] = of.b[p];
+    }
+    for (std::int64_t s = 0; s < of.steps; ++s) {
+      step<P, kLower, 0>(of, a, b);
+      for (int p = 0; p < Parts<P>::kCount; ++p) {
+        a[p] += of.a_step;
+        b[p] += kRightStep;
+      }
+    }
+    store_tile<0>(of.sums[0][0]);
+    store_tile<1>(of.sums[0][1]);
+    if constexpr (kLower) {
+      store_tile<2>(of.sums[1][0]);
+      store_tile<3>(of.sums[1][1]);
+    }
+  }
+
+  template <Precision P>
+  HEADROOM_INLINE static void multiply(const Operands& of) {
+    if (of.rows > kTileSide) {
+      multiply_tiles_of<P, true>(of);
+    } else {
+      multiply_tiles_of<P, false>(of);
+    }
+  }
+};
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

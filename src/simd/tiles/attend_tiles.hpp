@@ -1,0 +1,410 @@
+// Streaming softmax attention by tile products of parts. Masks, segments and the merge of their
+// states are those of the f32 kernels; a tile is 32 rows, two tiles of sums one below the other.
+#pragma once
+
+#include "simd/kernels/attend_kernel.hpp"
+#include "simd/tiles/cut.hpp"
+#include "simd/tiles/operands.hpp"
+#include "simd/tiles/project_tiles.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// One attention tile and what belongs to it.
+struct TileRows {
+  Tile rows;                           ///< its state is that of the present segment
+  std::uint16_t* queries[kMostParts];  ///< two left tiles of the head's depth
+  unsigned char* bad;                  ///< rows that f32 has to do
+  TileState all;                       ///< over all segments so far
+};
+
+struct AttendMemory {
+  TileAttendScratch at;
+  std::uint16_t* keys[kMostParts];
+  std::uint16_t* values[kMostParts];
+  std::uint16_t* weights[kMostParts];  ///< two left tiles after another for each step of keys
+  float* scores;                       ///< of 16 rows in chunks, then of the next 16
+  float* sums;
+  float* factors;
+  unsigned char* skip;
+  float* f32;
+};
+
+template <Precision P>
+HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
+  const AttendTask& task = whole_task.task;
+  AttendMemory memory;
+  memory.at = tile_attend_scratch(P, whole_task.f32->tile_rows, kLanes, task.head_dim,
+                                  task.tile_end - task.tile_begin);
+  const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  for (int p = 0; p < Parts<P>::kCount; ++p) {
+    const auto part = [&](std::int64_t begin, std::int64_t each) __attribute__((always_inline)) {
+      return reinterpret_cast<std::uint16_t*>(task.scratch + begin) + p * each;
+    };
+    memory.keys[p] = part(memory.at.keys, kKeyBlock * depth);
+    memory.values[p] = part(memory.at.values, kKeyBlock * depth);
+    memory.weights[p] = part(memory.at.weights, kTileBlock * kKeyBlock);
+  }
+  memory.scores = task.scratch + memory.at.scores;
+  memory.sums = task.scratch + memory.at.sums;
+  memory.factors = task.scratch + memory.at.factors;
+  memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);
+  memory.f32 = task.scratch + memory.at.f32;
+  return memory;
+}
+
+HEADROOM_INLINE TileState tile_state(const AttendTask& task, float* memory) {
+  TileState state;
+  state.out = memory;
+  state.sum = state.out + kTileBlock * padded_cols(task);
+  state.max = state.sum + kTileBlock * kLanes;
+  return state;
+}
+
+template <Precision P>
+HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& memory,
+                                 std::int64_t t) {
+  float* begin = task.scratch + (t - task.tile_begin) * memory.at.tile_floats;
+  TileRows tile;
+  tile.rows.row = tile_begin(task.rows, task.tiles, t);
+  tile.rows.rows = tile_begin(task.rows, task.tiles, t + 1) - tile.rows.row;
+  for (int p = 0; p < Parts<P>::kCount; ++p) {
+    tile.queries[p] =
+        reinterpret_cast<std::uint16_t*>(begin) + p * kTileBlock * whole(task.head_dim, kTileDepth);
+  }
+  float* flags = begin + memory.at.query_floats;
+  tile.bad = reinterpret_cast<unsigned char*>(flags);
+  float* states = flags + kTileBlock / 2;
+  tile.rows.state = tile_state(task, states);
+  tile.all = tile_state(task, states + memory.at.state_floats);
+  return tile;
+}
+
+template <Precision P>
+HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
+  const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
+  for (std::int64_t r = 0; r < kTileBlock; ++r) tile.bad[r] = 0;
+  for (std::int64_t first = 0; first < kTileBlock; first += kTileSide) {
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      out[p] = tile.queries[p] + first * steps * kTileDepth;
+    }
+    for (std::int64_t r = first; r < first + kTileSide; ++r) {
+      const std::int64_t row = tile.rows.row + r;
+      const float* from = nullptr;
+      if (r < tile.rows.rows) {
+        from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
+      }
+      cut_row<P>(from, task.head_dim, steps, r - first, out);
+    }
+  }
+}
+
+/// The keys of a block, 32 after the other; each as deep as a head.
+template <Precision P, class B>
+HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
+                              const AttendMemory& memory) {
+  const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
+    Columns<B> columns[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      const std::int64_t key = block.begin + k + v * kLanes;
+      if (k + v * kLanes >= block.count) continue;
+      columns[v] = {
+          static_cast<const B*>(task.keys) + key / kPanel * kPanel * task.head_dim + key % kPanel,
+          kPanel};
+    }
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.keys[p] + k * depth;
+    Bits least{};
+    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr, out, least);
+  }
+}
+
+/// Whether parts cannot carry a key's values.
+template <class B>
+HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
+  Bits least = Bits{} - 1U;
+  Bits most{};
+  const auto look = [&](Bits bits) __attribute__((always_inline)) {
+    const Bits size = bits & 0x7fffffffU;
+    least = least_of(least, bits);
+    most = size > most ? size : most;
+  };
+  std::int64_t c = 0;
+  for (; c + kLanes <= task.head_dim; c += kLanes) look(bits_of(load(values + c)));
+  if (c < task.head_dim) {
+    alignas(64) B rest[kLanes] = {};
+    for (std::int64_t i = 0; c + i < task.head_dim; ++i) rest[i] = values[c + i];
+    look(bits_of(load(rest)));
+  }
+  // Above, rounding to bf16 is infinite.
+  constexpr std::uint32_t kMost = 0x7f7f8000U;
+  bool large = false;
+  for (int i = 0; i < kLanes; ++i) large = large || most[i] >= kMost;
+  return large || has_small(least);
+}
+
+/// The values of a block, 32 columns after the other; each as deep as the block. Bad ones count as
+/// zeros here, and rows that see them are marked.
+/// @return whether there are bad ones
+template <Precision P, class B>
+HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
+                                const AttendMemory& memory) {
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
+  const std::int64_t cols = padded_cols(task);
+  bool any_bad = false;
+  for (std::int64_t k = 0; k < block.count; ++k) {
+    memory.skip[k] = k < block.first || has_bad_values(task, values + k * task.value_stride);
+    any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
+  }
+  const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
+  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
+    Columns<B> columns[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
+    }
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.values[p] + c * kKeyBlock;
+    Bits least{};
+    cut_columns<P>(columns, block.count, steps, memory.skip, out, least);
+  }
+  return any_bad;
+}
+
+HEADROOM_INLINE float* score_row(const AttendMemory& memory, std::int64_t r) {
+  return memory.scores + r / kTileSide * kTileSide * kKeyBlock + r % kTileSide * kChunk;
+}
+
+/// Scores of the tile; what lies outside the block's 32s is not written.
+template <Precision P, class Unit>
+HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
+                                const AttendMemory& memory) {
+  const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  Operands of;
+  of.steps = depth / kTileDepth;
+  of.a_lower = of.steps * kLeftTile;
+  of.rows = tile.rows.rows;
+  for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      of.a[p] = tile.queries[p];
+      of.b[p] = memory.keys[p] + k * depth;
+    }
+    for (int i = 0; i < 4; ++i) {
+      of.sums[i / 2][i % 2] =
+          memory.scores + i / 2 * kTileSide * kKeyBlock + (k / kTileSide + i % 2) * kSums;
+    }
+    Unit::template multiply<P>(of);
+  }
+}
+
+/// Masks a row's scores in place. @return their maximum
+HEADROOM_INLINE float mask_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
+                               std::int64_t r, float* scores) {
+  Vec row_max(kMinusInfinity);
+  const KeyRange seen = seen_keys(task, rows.row + r);
+  for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
+    float* at = scores + score_at<static_cast<int>(kTileSide)>(k, 0);
+    Vec found = load(at);
+    if (!all_seen<1>(block, k)) {
+      const std::int64_t lane = block.begin + k;
+      found = only_between(found, seen.begin - lane, seen.end - lane);
+      store(at, found);
+    }
+    row_max = max_or_second(row_max, found);
+  }
+  return max_lanes(row_max);
+}
+
+/// A row's scores become weights, are added to its sum, and are cut into parts.
+template <Precision P>
+HEADROOM_INLINE void weigh_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
+                               std::int64_t r, float* scores, const AttendMemory& memory) {
+  const Vec scale(task.scale);
+  // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
+  const float max = rows.state.max[r] == kMinusInfinity ? 0.0F : rows.state.max[r];
+  const Vec shift(-max * task.scale);
+  Vec sum = load(rows.state.sum + r * kLanes);
+  if (task.dropout != nullptr) {
+    const std::int64_t row = rows.row + r;
+    const std::uint64_t index =
+        dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
+    task.dropout->factors(index, block.begin, block.count, memory.factors);
+    for (std::int64_t k = block.count; k % kLanes != 0; ++k) memory.factors[k] = 0;
+  }
+  const std::int64_t first = block.first / kLanes * kLanes;
+  for (std::int64_t k = block.first / kTileDepth * kTileDepth; k < whole(block.count, kTileDepth);
+       k += kLanes) {
+    Vec weight(0.0F);
+    if (k >= first && k < block.count) {
+      weight = exp2(
+          multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(k, 0)), scale, shift));
+      sum += weight;
+      if (task.dropout != nullptr) weight = weight * load(memory.factors + k);
+    }
+    Bits parts[Parts<P>::kCount];
+    cut_vector<P>(weight, parts);
+    const std::int64_t at = k / kTileDepth * 2 * kLeftTile + r / kTileSide * kLeftTile +
+                            r % kTileSide * kTileDepth + k % kTileDepth;
+#pragma GCC unroll 3
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      const Halves halves = __builtin_convertvector(parts[p] >> 16, Halves);
+      __builtin_memcpy(memory.weights[p] + at, &halves, sizeof(halves));
+    }
+  }
+  store(rows.state.sum + r * kLanes, sum);
+}
+
+template <Precision P>
+HEADROOM_INLINE void weigh_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
+                                const AttendMemory& memory) {
+  const std::int64_t cols = padded_cols(task);
+  float block_max[kTileBlock];
+  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+    block_max[r] = mask_row(task, tile.rows, block, r, score_row(memory, r));
+  }
+  raise_maximum(task.scale, tile.rows.rows, tile.rows.state, block_max, cols);
+  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+    weigh_row<P>(task, tile.rows, block, r, score_row(memory, r), memory);
+  }
+  for (std::int64_t r = tile.rows.rows; r < whole(tile.rows.rows, kTileSide); ++r) {
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      out[p] = memory.weights[p] + r / kTileSide * kLeftTile;
+    }
+    for (std::int64_t k = 0; k < whole(block.count, kTileDepth); k += kTileDepth) {
+      cut_row<P>(nullptr, 0, 1, r % kTileSide, out);
+      for (int p = 0; p < Parts<P>::kCount; ++p) out[p] += 2 * kLeftTile;
+    }
+  }
+}
+
+/// Adds the weighted values of a block to the tile's output.
+template <Precision P, class Unit>
+HEADROOM_INLINE void add_tile_values(const AttendTask& task, const TileRows& tile,
+                                     const KeyBlock& block, const AttendMemory& memory) {
+  const std::int64_t cols = padded_cols(task);
+  const std::int64_t step = block.first / kTileDepth;
+  Operands of;
+  of.a_lower = kLeftTile;
+  of.a_step = 2 * kLeftTile;
+  of.rows = tile.rows.rows;
+  of.steps = (block.count + kTileDepth - 1) / kTileDepth - step;
+  for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
+  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      of.a[p] = memory.weights[p] + step * of.a_step;
+      of.b[p] = memory.values[p] + c * kKeyBlock + step * kRightStep;
+    }
+    Unit::template multiply<P>(of);
+    for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+      for (std::int64_t v = 0; v < kTileBlock && c + v < cols; v += kLanes) {
+        float* out = tile.rows.state.out + r * cols + c + v;
+        const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
+                            r % kTileSide * kTileSide + v % kTileSide;
+        store(out, load(out) + load(more));
+      }
+    }
+  }
+}
+
+HEADROOM_INLINE void mark_rows(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
+                               const unsigned char* skip) {
+  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+    const KeyRange seen = seen_keys(task, tile.rows.row + r);
+    const std::int64_t begin = clamp(seen.begin - block.begin, block.first, block.count);
+    const std::int64_t end = clamp(seen.end - block.begin, block.first, block.count);
+    for (std::int64_t k = begin; k < end; ++k) tile.bad[r] |= skip[k];
+  }
+}
+
+HEADROOM_INLINE KeyBlock task_block(const AttendTask& task, std::int64_t begin) {
+  Tile rows;
+  rows.row = tile_begin(task.rows, task.tiles, task.tile_begin);
+  rows.rows = tile_begin(task.rows, task.tiles, task.tile_end) - rows.row;
+  return see_block(task, rows, begin);
+}
+
+template <Precision P, class Unit, class B>
+HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMemory& memory,
+                                         std::int64_t segment) {
+  const std::int64_t end = (segment + 1) * kSegment;
+  for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
+    const KeyBlock seen = task_block(task, begin);
+    if (seen.first >= seen.count) continue;
+    cut_keys<P, B>(task, seen, memory);
+    const bool bad = cut_values<P, B>(task, seen, memory);
+    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+      const TileRows tile = tile_of<P>(task, memory, t);
+      const KeyBlock block = see_block(task, tile.rows, begin);
+      if (block.first >= block.count) continue;
+      score_tile<P, Unit>(task, tile, block, memory);
+      weigh_tile<P>(task, tile, block, memory);
+      add_tile_values<P, Unit>(task, tile, block, memory);
+      if (bad) mark_rows(task, tile, block, memory.skip);
+    }
+  }
+}
+
+/// Whether a row has no sum, or infinities or NaN, which parts may have made.
+HEADROOM_INLINE bool is_doubtful_row(const AttendTask& task, const TileState& state,
+                                     std::int64_t r) {
+  const float sum = sum_lanes(load(state.sum + r * kLanes));
+  if (!(sum > 0 && sum < __builtin_inff())) return true;
+  const float* out = state.out + r * padded_cols(task);
+  Bits most{};
+  for (std::int64_t c = 0; c < padded_cols(task); c += kLanes) {
+    const Bits size = bits_of(load(out + c)) & 0x7fffffffU;
+    most = size > most ? size : most;
+  }
+  bool large = false;
+  for (int i = 0; i < kLanes; ++i) large = large || most[i] >= kInfinityBits;
+  return large;
+}
+
+/// One row by the f32 kernels.
+HEADROOM_INLINE void attend_exactly(const TileAttendTask& whole_task, std::int64_t row,
+                                    float* scratch) {
+  AttendTask exact = whole_task.task;
+  exact.tiles = exact.rows;
+  exact.tile_begin = row;
+  exact.tile_end = row + 1;
+  exact.scratch = scratch;
+  whole_task.f32->stored(whole_task.dtype).attend(exact);
+}
+
+template <Precision P, class Unit>
+void attend_tiles(const TileAttendTask& whole_task) {
+  const AttendTask& task = whole_task.task;
+  const AttendMemory memory = memory_of<P>(whole_task);
+  const KeyRange segments = seen_segments(task);
+  const bool single = segments.end - segments.begin == 1;
+  const auto for_tiles = [&](auto&& work) __attribute__((always_inline)) {
+    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+      work(tile_of<P>(task, memory, t));
+    }
+  };
+  for_tiles([&](const TileRows& tile) { cut_queries<P>(task, tile); });
+  {
+    [[maybe_unused]] const typename Unit::Session session;
+    for (std::int64_t s = segments.begin; s < segments.end; ++s) {
+      for_tiles([&](const TileRows& tile) { clear_state(task, tile.rows); });
+      if (whole_task.dtype == Dtype::f32) {
+        attend_tile_segment<P, Unit, float>(task, memory, s);
+      } else {
+        attend_tile_segment<P, Unit, Half>(task, memory, s);
+      }
+      if (single) break;
+      for_tiles([&](const TileRows& tile) { merge_segment(task, tile.rows, tile.all, s); });
+    }
+  }
+  for_tiles([&](const TileRows& tile) {
+    const TileState& state = single ? tile.rows.state : tile.all;
+    finish_tile(task, tile.rows, state);
+    for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+      if (tile.bad[r] == 0 && !is_doubtful_row(task, state, r)) continue;
+      attend_exactly(whole_task, tile.rows.row + r, memory.f32);
+    }
+  });
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

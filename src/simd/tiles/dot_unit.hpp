@@ -1,0 +1,60 @@
+// AVX512_BF16: the same operands by vectors of pairs. Only for one part of each: with more it would
+// be slower than f32.
+#pragma once
+
+#include <immintrin.h>
+
+#include "simd/tiles/operands.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+struct DotUnit {
+  static constexpr const char* kName = "avx512_bf16";
+  static constexpr std::int64_t kFewRows = 48;  // 33 to 48 are no faster by pairs than in f32 (Zen 4)
+  static constexpr int kRows = 8;  // of 2 vectors: 16 sums in registers, enough to hide the latency
+  struct Session {};
+
+  HEADROOM_INLINE static void multiply_rows(const Operands& of, int i, int first) {
+    const std::uint16_t* a = of.a[0] + i * of.a_lower + first * kTileDepth;
+    const std::uint16_t* b = of.b[0];
+    __m512 sums[kRows][2];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+    for (std::int64_t s = 0; s < of.steps; ++s) {
+#pragma GCC unroll 4
+      for (std::int64_t p = 0; p < kTileSide; ++p) {
+        const __m512bh left_columns = load_pairs(b + p * kRightRow);
+        const __m512bh right_columns = load_pairs(b + p * kRightRow + kTileDepth);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          std::int32_t pair;
+          __builtin_memcpy(&pair, a + r * kTileDepth + 2 * p, sizeof(pair));
+          const auto row = __builtin_bit_cast(__m512bh, _mm512_set1_epi32(pair));
+          sums[r][0] = _mm512_dpbf16_ps(sums[r][0], row, left_columns);
+          sums[r][1] = _mm512_dpbf16_ps(sums[r][1], row, right_columns);
+        }
+      }
+      a += of.a_step;
+      b += kRightStep;
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      _mm512_storeu_ps(of.sums[i][0] + (first + r) * kTileSide, sums[r][0]);
+      _mm512_storeu_ps(of.sums[i][1] + (first + r) * kTileSide, sums[r][1]);
+    }
+  }
+
+  HEADROOM_INLINE static __m512bh load_pairs(const std::uint16_t* from) {
+    return __builtin_bit_cast(__m512bh, _mm512_loadu_si512(from));
+  }
+
+  template <Precision P>
+  static void multiply(const Operands& of) {
+    static_assert(Parts<P>::kProducts == 1);
+    for (int row = 0; row < of.rows; row += kRows) {
+      multiply_rows(of, row / static_cast<int>(kTileSide), row % static_cast<int>(kTileSide));
+    }
+  }
+};
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

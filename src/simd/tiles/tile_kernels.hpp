@@ -1,0 +1,76 @@
+// Kernels that multiply tiles of bfloat16 parts, as tables of plain functions. One table for each
+// unit that can do such products; they share packing and walk.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "headroom/isa.hpp"
+#include "headroom/precision.hpp"
+#include "simd/kernel_table.hpp"
+
+namespace headroom::simd {
+
+/// Rows, and columns, of a tile of sums.
+inline constexpr std::int64_t kTileSide = 16;
+/// Products that one tile product adds to each sum.
+inline constexpr std::int64_t kTileDepth = 32;
+/// Rows, and columns, of the two by two tiles that are summed together.
+inline constexpr std::int64_t kTileBlock = 2 * kTileSide;
+/// Some rows of x times runs of weight panels.
+struct TileProjectTask {
+  const float* x = nullptr;  ///< the task's first row
+  std::int64_t x_stride = 0;
+  std::int64_t first_row = 0;  ///< of the task in y
+  std::int64_t rows = 0;
+  std::int64_t depth = 0;
+  std::int64_t stage_depth = 0;    ///< a multiple of `kTileDepth`
+  const PanelRun* runs = nullptr;  ///< each begins at a multiple of `kTileBlock` columns
+  std::int64_t run_count = 0;
+  float* scratch = nullptr;          ///< `tile_project_scratch`
+  const KernelTable* f32 = nullptr;  ///< for values that parts cannot carry
+  Dtype dtype = Dtype::f32;          ///< of the panels
+};
+
+/// An attention task whose tiles are `kTileBlock` rows high.
+struct TileAttendTask {
+  AttendTask task;
+  const KernelTable* f32 = nullptr;
+  Dtype dtype = Dtype::f32;  ///< of keys and values
+};
+
+/// One precision on one unit.
+struct TilePrecision {
+  void (*project)(const TileProjectTask& task) = nullptr;
+  void (*attend)(const TileAttendTask& task) = nullptr;
+  /// Tile products of random data from the L1, for the roof. Returns the FLOPs done, of which a
+  /// product of float32 counts once however many products of parts it takes.
+  double (*burst)(std::int64_t iterations, float* sink) = nullptr;
+};
+
+struct TileKernels {
+  const char* unit;  ///< such as "amx"
+  /// Products of at most so many rows are left to f32: they are bound by reading weights, or by
+  /// cutting them.
+  std::int64_t few_rows;
+  TilePrecision bf16x9, bf16x6, bf16x3, bf16;
+};
+
+/// The kernels of a level for a precision; null where the level has none and f32 is no slower.
+/// @pre `isa` is among `available_isas()`.
+const TilePrecision* tile_precision(Isa isa, Precision precision);
+
+/// The unit that they are of; null as above.
+const TileKernels* tile_unit(Isa isa, Precision precision);
+
+/// The bursts of every precision that a unit of this processor has on a level. An emulated unit has
+/// no rate.
+std::vector<std::pair<Precision, double (*)(std::int64_t iterations, float* sink)>> product_bursts(
+    Isa isa);
+
+/// c += a b as the instruction TDPBF16PS has it, bit for bit, on any processor.
+/// @param c 16 x 16 floats; @param a 16 rows of 32; @param b 16 rows of 16 pairs
+void emulate_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b);
+
+}  // namespace headroom::simd

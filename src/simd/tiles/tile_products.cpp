@@ -1,0 +1,140 @@
+#include "simd/tiles/tile_products.hpp"
+
+#include <algorithm>
+
+#include "core/rounding.hpp"
+#include "simd/tiles/tile_scratch.hpp"
+
+namespace headroom::simd {
+namespace {
+
+// A whole depth of this size in one stage needs no partial sums; its rows still fit in an L2 of
+// 2 MiB (measured on Granite Rapids, as are the next).
+constexpr std::int64_t kWholeDepth = 1024;
+constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
+constexpr std::int64_t kFewTaskRows = 128;
+constexpr std::int64_t kStagedBlocks = 16;  // their partial sums lie in the L2 beside the rows
+constexpr std::int64_t kWholeBlocks = 64;
+constexpr std::int64_t kTasksPerSlot = 2;
+
+std::int64_t longest_stage(Precision precision) {
+  switch (part_count(precision)) {
+    case 1:
+      return 1024;
+    case 2:
+      return 768;
+    default:
+      return 512;
+  }
+}
+
+// Equal stages of whole tile products.
+std::int64_t stage_depth(Precision precision, std::int64_t depth) {
+  const std::int64_t stages = depth <= kWholeDepth ? 1 : divide_up(depth, longest_stage(precision));
+  return round_up(divide_up(depth, stages), kTileDepth);
+}
+
+// At several times the rate of f32: this only decides whether threads are worth waking.
+double expected_seconds(std::int64_t rows, double floats) {
+  constexpr double kFlopsPerSecond = 300e9;
+  return 2 * static_cast<double>(rows) * floats / kFlopsPerSecond;
+}
+
+}  // namespace
+
+TileChoice choose_tiles(Isa isa, Precision precision) {
+  const TileKernels* unit = tile_unit(isa, precision);
+  if (unit == nullptr) return {};
+  return {tile_precision(isa, precision), precision, unit->few_rows};
+}
+
+TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
+                           std::span<const PackedMatrix> weights, std::int64_t most_rows,
+                           const Executor& executor)
+    : choice_(choice), f32_(&f32), weights_(weights), depth_(weights.front().depth()) {
+  starts_ = {0};
+  for (const PackedMatrix& matrix : weights_) {
+    starts_.push_back(starts_.back() + divide_up(matrix.cols(), kTileBlock));
+    weight_floats_ += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
+  }
+  stage_depth_ = stage_depth(choice.precision, depth_);
+  const bool staged = stage_depth_ < depth_;
+  const bool one_part = part_count(choice.precision) == 1;
+  task_rows_ = staged && one_part ? kFewTaskRows : kTaskRows;
+  task_blocks_ = std::min(starts_.back(), staged ? kStagedBlocks : kWholeBlocks);
+  const std::int64_t rows = std::min(round_up(most_rows, kTileBlock), task_rows_);
+  scratch_per_slot_ = round_up(tile_project_scratch(choice.precision, rows, stage_depth_, staged,
+                                                    task_blocks_, depth_, f32.tile_rows, f32.lanes)
+                                   .floats,
+                               kChunk);
+  const int slots = executor.slots_for(expected_seconds(most_rows, weight_floats_));
+  scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
+  runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
+}
+
+TileProducts::Cut TileProducts::cut(std::int64_t rows, int slots) const {
+  Cut cut;
+  cut.row_blocks = divide_up(rows, kTileBlock);
+  cut.row_tasks = divide_up(cut.row_blocks * kTileBlock, task_rows_);
+  cut.column_tasks = divide_up(starts_.back(), task_blocks_);
+  if (slots > 1) {
+    const std::int64_t wanted = divide_up(kTasksPerSlot * slots, cut.row_tasks);
+    cut.column_tasks = std::max(cut.column_tasks, std::min(wanted, starts_.back()));
+  }
+  return cut;
+}
+
+// The parts of all matrices that blocks of columns belong to.
+std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
+                                        std::span<const BlockedView> y, PanelRun* runs) const {
+  const std::int64_t panels = kTileBlock / (2 * f32_->lanes);
+  std::int64_t count = 0;
+  for (std::size_t m = 0; m < weights_.size(); ++m) {
+    const std::int64_t first = std::max(begin, starts_[m]) - starts_[m];
+    const std::int64_t last = std::min(end, starts_[m + 1]) - starts_[m];
+    if (first >= last) continue;
+    const PackedMatrix& matrix = weights_[m];
+    PanelRun& run = runs[count++];
+    run.panels = matrix.data();
+    run.bias = matrix.bias();
+    run.cols = matrix.cols();
+    run.panel_begin = first * panels;
+    run.panel_end = std::min(last * panels, matrix.panels());
+    run.y = y[m].data;
+    run.y_stride = y[m].row_stride;
+    run.block_cols = y[m].block_cols;
+    run.block_stride = y[m].block_stride;
+  }
+  return count;
+}
+
+void TileProducts::run(const Executor& executor, ConstMatrixView x,
+                       std::span<const BlockedView> y) {
+  const double seconds = expected_seconds(x.rows, weight_floats_);
+  const Cut cut = this->cut(x.rows, executor.slots_for(seconds));
+  // Neighbouring tasks share panels, so that these are read from memory once.
+  auto task = [&](std::int64_t index, int slot) {
+    const std::int64_t row_task = index % cut.row_tasks;
+    const std::int64_t column_task = index / cut.row_tasks;
+    TileProjectTask part;
+    part.first_row = tile_begin(cut.row_blocks, cut.row_tasks, row_task) * kTileBlock;
+    const std::int64_t end = tile_begin(cut.row_blocks, cut.row_tasks, row_task + 1) * kTileBlock;
+    part.rows = std::min(end, x.rows) - part.first_row;
+    part.x = x.row(part.first_row);
+    part.x_stride = x.row_stride;
+    part.depth = depth_;
+    part.stage_depth = stage_depth_;
+    PanelRun* runs = runs_.data() + static_cast<std::size_t>(slot) * weights_.size();
+    part.runs = runs;
+    part.run_count =
+        collect_runs(tile_begin(starts_.back(), cut.column_tasks, column_task),
+                     tile_begin(starts_.back(), cut.column_tasks, column_task + 1), y, runs);
+    part.scratch = scratch_.data() + slot * scratch_per_slot_;
+    part.f32 = f32_;
+    part.dtype = weights_.front().dtype();
+    choice_.kernels->project(part);
+  };
+  executor.run(cut.row_tasks * cut.column_tasks, task, seconds);
+}
+
+}  // namespace headroom::simd

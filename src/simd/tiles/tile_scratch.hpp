@@ -1,0 +1,87 @@
+// Memory that tasks of tiles need. Shared by the allocating code and the kernels, hence constexpr
+// and always inlined, see cmake/HeadroomIsa.cmake.
+#pragma once
+
+#include <cstdint>
+
+#include "simd/scratch.hpp"
+#include "simd/tiles/tile_kernels.hpp"
+
+namespace headroom::simd {
+
+/// How many parts a precision cuts a number into.
+[[gnu::always_inline]] constexpr std::int64_t part_count(Precision precision) {
+  return precision == Precision::bf16 ? 1 : precision == Precision::bf16x3 ? 2 : 3;
+}
+
+[[gnu::always_inline]] constexpr std::int64_t whole(std::int64_t count, std::int64_t step) {
+  return (count + step - 1) / step * step;
+}
+
+/// Where the parts of a task's memory begin, in floats.
+struct TileProjectScratch {
+  std::int64_t right = 0;     ///< parts of one panel's stage; those of the rows lie before it
+  std::int64_t sums = 0;      ///< of two by two tiles
+  std::int64_t partials = 0;  ///< between stages
+  std::int64_t flags = 0;     ///< bytes: rows, then panels that f32 has to do
+  std::int64_t f32 = 0;       ///< for the f32 kernels
+  std::int64_t floats = 0;    ///< in all
+};
+
+/// @param blocks of 32 columns, of all runs together
+[[gnu::always_inline]] constexpr TileProjectScratch tile_project_scratch(
+    Precision precision, std::int64_t rows, std::int64_t stage_depth, bool staged,
+    std::int64_t blocks, std::int64_t depth, std::int64_t tile_rows, std::int64_t lanes) {
+  const std::int64_t padded = whole(rows, kTileBlock);
+  const std::int64_t parts = part_count(precision);
+  TileProjectScratch at;
+  at.right = parts * padded * stage_depth / 2;
+  at.sums = at.right + parts * stage_depth * kTileBlock / 2;
+  at.partials = at.sums + kTileBlock * kTileBlock;
+  at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
+  at.f32 = at.flags + whole(padded + blocks, 64) / 4;
+  at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
+                                              kTileBlock / (2 * lanes));
+  return at;
+}
+
+/// Rows of one attention tile: two tiles of sums, one below the other.
+struct TileAttendScratch {
+  std::int64_t query_floats = 0;  ///< of one tile, all parts
+  std::int64_t state_floats = 0;  ///< of one tile's state
+  std::int64_t tile_floats = 0;   ///< queries, flags, state of a segment, state of all before it
+  std::int64_t keys = 0;          ///< parts of a block of keys; the tiles lie before them
+  std::int64_t values = 0;
+  std::int64_t weights = 0;  ///< parts of the attention weights of one tile
+  std::int64_t scores = 0;
+  std::int64_t sums = 0;
+  std::int64_t factors = 0;
+  std::int64_t skip = 0;  ///< bytes: keys whose values parts cannot carry
+  std::int64_t f32 = 0;
+  std::int64_t floats = 0;
+};
+
+[[gnu::always_inline]] constexpr TileAttendScratch tile_attend_scratch(Precision precision,
+                                                                       std::int64_t tile_rows,
+                                                                       std::int64_t lanes,
+                                                                       std::int64_t head_dim,
+                                                                       std::int64_t tiles) {
+  const std::int64_t parts = part_count(precision);
+  const std::int64_t depth = whole(head_dim, kTileDepth);
+  TileAttendScratch at;
+  at.query_floats = parts * kTileBlock * depth / 2;
+  at.state_floats = attend_state_floats(kTileBlock, lanes, head_dim);
+  at.tile_floats = at.query_floats + kTileBlock / 2 + 2 * at.state_floats;
+  at.keys = tiles * at.tile_floats;
+  at.values = at.keys + parts * kKeyBlock * depth / 2;
+  at.weights = at.values + parts * kKeyBlock * depth / 2;
+  at.scores = at.weights + parts * kTileBlock * kKeyBlock / 2;
+  at.sums = at.scores + kTileBlock * kKeyBlock;
+  at.factors = at.sums + kTileBlock * kTileBlock;
+  at.skip = at.factors + kKeyBlock;
+  at.f32 = at.skip + kKeyBlock / 4;
+  at.floats = at.f32 + attend_scratch_floats(tile_rows, lanes, head_dim, 1);
+  return at;
+}
+
+}  // namespace headroom::simd

@@ -1,0 +1,82 @@
+// The kernels of one unit; compiled once for each, see ../CMakeLists.txt.
+
+#include "simd/tiles/attend_tiles.hpp"
+#include "simd/tiles/project_tiles.hpp"
+#if defined(HEADROOM_UNIT_AMX)
+#include "simd/tiles/amx_unit.hpp"
+#elif defined(HEADROOM_UNIT_DOT)
+#include "simd/tiles/dot_unit.hpp"
+#else
+#include "simd/tiles/emulator.hpp"
+#endif
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+namespace {
+
+#if defined(HEADROOM_UNIT_AMX)
+using Unit = AmxUnit;
+#elif defined(HEADROOM_UNIT_DOT)
+using Unit = DotUnit;
+#else
+using Unit = EmulatedUnit;
+#endif
+
+/// Bits that look random, of numbers between 1/2 and 2 of both signs: zeros would let a core run
+/// faster than data does.
+void fill_tiles(std::uint16_t* values, std::int64_t count) {
+  std::uint32_t state = 12345;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * 1664525U + 1013904223U;
+    values[i] = static_cast<std::uint16_t>((state >> 16 & 0x80ffU) | 0x3f00U);
+  }
+}
+
+template <Precision P>
+double burst(std::int64_t iterations, float* sink) {
+  constexpr std::int64_t kSteps = 2;  // with three parts 24 KiB, half of an L1 with tiles
+  constexpr int kCount = Parts<P>::kCount;
+  alignas(64) std::uint16_t left[kCount][2 * kSteps * kLeftTile];
+  alignas(64) std::uint16_t right[kCount][kSteps * kRightStep];
+  alignas(64) float sums[4 * kSums];
+  Operands of;
+  for (int p = 0; p < kCount; ++p) {
+    fill_tiles(left[p], 2 * kSteps * kLeftTile);
+    fill_tiles(right[p], kSteps * kRightStep);
+    of.a[p] = left[p];
+    of.b[p] = right[p];
+  }
+  of.a_lower = kSteps * kLeftTile;
+  of.steps = kSteps;
+  for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
+  [[maybe_unused]] const Unit::Session session;
+  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of);
+  *sink = sums[0];
+  return 2.0 * kTileBlock * kTileBlock * kSteps * kTileDepth * static_cast<double>(iterations);
+}
+
+template <Precision P>
+constexpr TilePrecision precision() {
+  return {project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>};
+}
+
+}  // namespace
+
+extern const TileKernels kTiles;
+#if defined(HEADROOM_UNIT_DOT)
+const TileKernels kTiles{Unit::kName, Unit::kFewRows, {}, {}, {}, precision<Precision::bf16>()};
+#else
+const TileKernels kTiles{Unit::kName,
+                         Unit::kFewRows,
+                         precision<Precision::bf16x9>(),
+                         precision<Precision::bf16x6>(),
+                         precision<Precision::bf16x3>(),
+                         precision<Precision::bf16>()};
+#endif
+
+#if !defined(HEADROOM_UNIT_AMX) && !defined(HEADROOM_UNIT_DOT)
+void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b) {
+  emulated_product(c, a, kTileDepth, b);
+}
+#endif
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

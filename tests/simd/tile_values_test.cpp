@@ -1,0 +1,210 @@
+// Values that parts cannot carry take the f32 kernels: exactly the rows and blocks of columns that
+// they reach, with the bits of those kernels, and nothing else.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "headroom/headroom.hpp"
+#include "simd/attend.hpp"
+#include "simd/project.hpp"
+#include "simd/tiles/tile_products.hpp"
+
+namespace headroom::simd {
+namespace {
+
+// Before anything asks for the levels of this machine.
+[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLargestOfBf16 = 0x1.fep127F;
+
+/// Those that parts of a precision cannot carry. Rounding makes an infinity of what is above the
+/// largest bfloat16; truncated parts carry it.
+std::vector<float> impossible(Precision precision) {
+  std::vector<float> values{kInf, -kInf, kNan, 0x1.fp-105F, -0x1p-105F, 0x1p-149F};
+  if (precision == Precision::bf16x3 || precision == Precision::bf16) {
+    values.insert(values.end(), {std::numeric_limits<float>::max(), -0x1.ffp127F});
+  }
+  return values;
+}
+
+std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+
+class TileValues : public testing::TestWithParam<Precision> {
+ protected:
+  TileChoice tiles() const {
+    TileChoice choice = choose_tiles(Isa::amx, GetParam());
+    choice.few_rows = 0;
+    return choice;
+  }
+
+  Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w) const {
+    std::vector<PackedMatrix> packed;
+    packed.emplace_back(std::vector<ConstMatrixView>{w.view()}, std::vector<const float*>{},
+                        kernels_, Dtype::f32, executor_);
+    Matrix y(x.rows, w.cols);
+    const BlockedView out{y.view().data, x.rows, w.cols, 1, w.cols, 0};
+    if (choice.kernels != nullptr) {
+      TileProducts products(choice, kernels_, packed, x.rows, executor_);
+      products.run(executor_, x.view(), std::span(&out, 1));
+    } else {
+      BlockedProducts products(kernels_, std::move(packed), x.rows, executor_,
+                               project_variants(kernels_.isa).front());
+      products.run(executor_, x.view(), std::span(&out, 1));
+    }
+    return y;
+  }
+
+  Matrix attention(const TileChoice& choice, Matrix q, Matrix k, Matrix v) const {
+    Shape shape;
+    shape.tokens = q.rows;
+    shape.d_in = shape.d_out = q.cols;
+    const auto head_of = [&](Matrix& matrix) {
+      return BlockedView{matrix.view().data, matrix.rows, matrix.cols, 1, matrix.cols, 0};
+    };
+    Matrix y(q.rows, q.cols);
+    StreamingAttention attend(kernels_, choice, Dtype::f32, shape, executor_);
+    const std::vector<Sequence> sequences = sequences_of(shape);
+    attend.run(executor_, {head_of(q), head_of(k), head_of(v), head_of(y), sequences, nullptr},
+               nullptr);
+    return y;
+  }
+
+  static Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+    Shape shape;
+    shape.tokens = rows;
+    shape.d_in = shape.d_out = cols;
+    return gaussian_input(shape, seed);
+  }
+
+  const SerialExecutor executor_;
+  const KernelTable& kernels_ = kernel_table(Isa::amx);
+};
+
+TEST_P(TileValues, OfXSendTheirRowToF32) {
+  const Matrix w = gaussian(1060, 40, 2);
+  Matrix x = gaussian(37, 1060, 1);
+  const Matrix before = product(tiles(), x, w);
+  for (const float value : impossible(GetParam())) {
+    for (const std::int64_t column : {0, 700, 1059}) {  // of several stages
+      const float kept = x.view().row(20)[column];
+      x.view().row(20)[column] = value;
+      const Matrix found = product(tiles(), x, w);
+      const Matrix exact = product({}, x, w);
+      x.view().row(20)[column] = kept;
+      for (std::int64_t r = 0; r < 37; ++r) {
+        const Matrix& wanted = r == 20 ? exact : before;
+        for (std::int64_t c = 0; c < 40; ++c) {
+          ASSERT_EQ(bits(found.view().row(r)[c]), bits(wanted.view().row(r)[c]))
+              << value << " in column " << column << ", seen at " << r << ", " << c;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(TileValues, OfWeightsSendTheirColumnsToF32) {
+  const Matrix x = gaussian(37, 50, 1);
+  Matrix w = gaussian(50, 100, 2);
+  const Matrix before = product(tiles(), x, w);
+  for (const float value : impossible(GetParam())) {
+    const float kept = w.view().row(33)[70];
+    w.view().row(33)[70] = value;
+    const Matrix found = product(tiles(), x, w);
+    const Matrix exact = product({}, x, w);
+    w.view().row(33)[70] = kept;
+    for (std::int64_t r = 0; r < 37; ++r) {
+      for (std::int64_t c = 0; c < 100; ++c) {
+        const float seen = found.view().row(r)[c];
+        if (c == 70) {
+          ASSERT_EQ(bits(seen), bits(exact.view().row(r)[c])) << value << ", row " << r;
+        } else if (c < 64 || c >= 96) {
+          ASSERT_EQ(bits(seen), bits(before.view().row(r)[c])) << value << " at " << r << ", " << c;
+        } else {
+          ASSERT_TRUE(bits(seen) == bits(before.view().row(r)[c]) ||
+                      bits(seen) == bits(exact.view().row(r)[c]))
+              << value << " at " << r << ", " << c;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(TileValues, OfKeysAndValuesReachTheRowsThatSeeThem) {
+  const Matrix q = gaussian(70, 24, 1);
+  const Matrix k = gaussian(70, 24, 2);
+  const Matrix v = gaussian(70, 24, 3);
+  const Matrix before = attention(tiles(), q, k, v);
+  for (const float value : {kInf, -kInf, kNan, std::numeric_limits<float>::max(), 0x1p-105F}) {
+    Matrix changed = v;
+    changed.view().row(41)[7] = value;
+    const Matrix found = attention(tiles(), q, k, changed);
+    const Matrix exact = attention({}, q, k, changed);
+    for (std::int64_t r = 0; r < 70; ++r) {
+      const Matrix& wanted = r < 41 ? before : exact;
+      for (std::int64_t c = 0; c < 24; ++c) {
+        ASSERT_EQ(bits(found.view().row(r)[c]), bits(wanted.view().row(r)[c]))
+            << value << " in a value, seen at " << r << ", " << c;
+      }
+    }
+  }
+  for (const float value : {kInf, kNan}) {
+    Matrix changed = k;
+    changed.view().row(41)[7] = value;
+    const Matrix found = attention(tiles(), q, changed, v);
+    const Matrix exact = attention({}, q, changed, v);
+    for (std::int64_t r = 0; r < 41; ++r) {
+      for (std::int64_t c = 0; c < 24; ++c) {
+        ASSERT_EQ(bits(found.view().row(r)[c]), bits(before.view().row(r)[c])) << value;
+      }
+    }
+    for (std::int64_t r = 41; r < 70; ++r) {
+      for (std::int64_t c = 0; c < 24; ++c) {
+        ASSERT_EQ(std::isnan(found.view().row(r)[c]), std::isnan(exact.view().row(r)[c])) << value;
+      }
+    }
+  }
+}
+
+double unit_of(Precision precision) {
+  if (precision == Precision::bf16) return 0x1p-8;
+  return precision == Precision::bf16x3 ? 0x1p-15 : 0x1p-21;
+}
+
+// Just inside the borders parts carry everything, so that there is no cliff there.
+TEST_P(TileValues, AtTheBordersAreMultiplied) {
+  for (const float scale : {0x1p-100F, 0x1p120F}) {
+    Matrix x = gaussian(40, 64, 1);
+    Matrix w = gaussian(64, 40, 2);
+    for (float& each : x.values) each *= scale;
+    for (float& each : w.values) each = each > 0 ? 1.0F : -1.0F;
+    const Matrix found = product(tiles(), x, w);
+    const Matrix exact = product({}, x, w);
+    for (std::int64_t r = 0; r < 40; ++r) {
+      for (std::int64_t c = 0; c < 40; ++c) {
+        const double error = std::abs(double{found.view().row(r)[c]} - exact.view().row(r)[c]);
+        ASSERT_LE(error, unit_of(GetParam()) * 8 * 8 * double{scale}) << scale;
+      }
+    }
+  }
+  Matrix x(40, 64);
+  Matrix w(64, 40);
+  for (float& each : w.values) each = 0x1p-10F;
+  for (std::int64_t r = 0; r < 40; ++r) x.view().row(r)[5] = kLargestOfBf16;
+  EXPECT_EQ(product(tiles(), x, w).view().row(39)[39], kLargestOfBf16 * 0x1p-10F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, TileValues,
+                         testing::Values(Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
+                                         Precision::bf16),
+                         [](const auto& param) { return std::string(to_string(param.param)); });
+
+}  // namespace
+}  // namespace headroom::simd
