@@ -18,12 +18,30 @@ class Peer:
     packages: str = ""  # its requirements-*.txt and virtual environment
     debian: str = ""  # the package without which {build} has no program of it
     ours: bool = False
+    numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
+    backend: str = ""  # that of the cells, if it is not the name
+
+    @property
+    def cell_backend(self) -> str:
+        return self.backend or self.name
+
+    @property
+    def fed(self) -> Dict[str, str]:
+        """Precision and dtype, for the keeper."""
+        precision, _, dtype = self.numbers.partition("-")
+        return {"precision": precision, "dtype": dtype or "f32"}
 
 
-def _python(name: str, program: str, formulations: Tuple[str, ...], packages: str) -> Peer:
+# As cells are named: what products compute with, and what is stored where that is not f32.
+NUMBERS = ("f32", "bf16x9", "bf16x6", "bf16x3", "bf16", "bf16-bf16")
+
+
+def _python(
+    name: str, program: str, formulations: Tuple[str, ...], packages: str, numbers: str = "f32"
+) -> Peer:
     script, *arguments = program.split()
     command = ["{python}", os.path.join(HERE, script), *arguments]
-    return Peer(name, command, formulations, packages)
+    return Peer(name, command, formulations, packages, numbers=numbers)
 
 
 BOTH = ("fused", "split")
@@ -42,11 +60,21 @@ RIVALS = [
         debian="libopenblas-openmp-dev",
     ),
     _python("openblas-numpy", "rival_numpy.py", BOTH, "openblas-numpy"),
+    # bf16 as each library is used with it: PyTorch's modules and inputs are of bf16, OpenVINO is
+    # given floats and told that bf16 will do.
+    _python("pytorch-sdpa-bf16", "rival_pytorch.py sdpa bf16", BOTH, "pytorch", "bf16-bf16"),
+    _python("pytorch-compile-bf16", "rival_pytorch.py compile bf16", BOTH, "pytorch", "bf16-bf16"),
+    _python("openvino-bf16", "rival_openvino.py bf16", BOTH, "openvino", "bf16"),
 ]
 
 
-def our_backend(program: str, name: str) -> Peer:
-    return Peer(name, [program, "layer", "--backend", name], BOTH, ours=True)
+def our_backend(program: str, name: str, numbers: str = "f32") -> Peer:
+    command = [program, "layer", "--backend", name]
+    if numbers == "f32":
+        return Peer(name, command, BOTH, ours=True)
+    precision, _, dtype = numbers.partition("-")
+    command += ["--precision", precision, "--dtype", dtype or "f32"]
+    return Peer(f"{name}-{numbers}", command, BOTH, ours=True, numbers=numbers, backend=name)
 
 
 def given_peer(text: str) -> Peer:

@@ -38,6 +38,9 @@ int run(int count, char** arguments) {
   std::string backend, folder;
   CLI::App* layer = app.add_subcommand("layer", "one of our backends as a peer");
   layer->add_option("--backend", backend, "its name")->required();
+  std::string precision = "f32", dtype = "f32";
+  layer->add_option("--precision", precision, "what its products compute with");
+  layer->add_option("--dtype", dtype, "what x, y and weights are stored as");
   app.add_subcommand("keeper", "sets problems, checks outputs, writes the results folder");
   CLI::App* table = app.add_subcommand("table", "each peer beside the best of our cells");
   table->add_option("DIR", folder, "results folder of scripts/peers")->required();
@@ -47,7 +50,12 @@ int run(int count, char** arguments) {
     return app.exit(error) == 0 ? kDone : kWrongUsage;
   }
   if (layer->parsed()) {
-    peers::serve_layer(backend);
+    const auto computes = parse_precision(precision);
+    const auto stores = parse_dtype(dtype);
+    if (!computes || !stores) {
+      throw InvalidArgument("layer: --precision and --dtype take names such as bf16 and f32");
+    }
+    peers::serve_layer({backend, {*computes, *stores}});
   } else if (table->parsed()) {
     fmt::print("{}", peers::peers_table(folder));
   } else {

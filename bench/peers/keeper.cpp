@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/backend.hpp"
+#include "core/element/numbers.hpp"
 #include "core/shape_json.hpp"
 #include "headroom/headroom.hpp"
 #include "judge/cautions.hpp"
@@ -70,6 +72,43 @@ class Keeper {
   std::map<std::string, std::vector<reference::Comparison>> checks_;  // by name
 };
 
+void round_to_bf16(std::vector<float>& values) {
+  for (float& value : values) value = headroom::round_to_bf16(value).value();
+}
+
+// A program of the user's own says nothing of them and is held to f32.
+Numbers numbers_of(const JsonFields& request) {
+  Numbers numbers;
+  if (request.has("precision")) {
+    const auto precision = parse_precision(request.text("precision"));
+    if (!precision) request.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
+    numbers.precision = *precision;
+  }
+  if (request.has("dtype")) {
+    const auto dtype = parse_dtype(request.text("dtype"));
+    if (!dtype) request.fail("dtype", "f32 or bf16");
+    numbers.dtype = *dtype;
+  }
+  return numbers;
+}
+
+// What each available backend computes as it is asked to, by the names of cells.
+ordered_json computed_numbers(Isa isa) {
+  ordered_json all = ordered_json::object();
+  for (const BackendInfo& info : backends()) {
+    if (!info.available) continue;
+    ordered_json& names = all[info.name] = ordered_json::array();
+    for (const Precision precision : {Precision::f32, Precision::bf16x9, Precision::bf16x6,
+                                      Precision::bf16x3, Precision::bf16}) {
+      for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+        if (arithmetic_of(info.name, precision, dtype, isa).precision != precision) continue;
+        names.push_back(headroom::to_string(Numbers{precision, dtype}));
+      }
+    }
+  }
+  return all;
+}
+
 void write_weights(const std::filesystem::path& folder, const SplitWeights& weights) {
   write_floats(folder / "query.f32", weights.query.values);
   write_floats(folder / "key.f32", weights.key.values);
@@ -91,15 +130,24 @@ ordered_json Keeper::problem(const JsonFields& request) {
   shape_.validate();
   seed_ = static_cast<std::uint64_t>(request.whole("seed", 0));
   const std::filesystem::path folder = request.text("folder");
-  const SplitWeights weights = gaussian_weights(shape_, seed_);
+  SplitWeights weights = gaussian_weights(shape_, seed_);
+  const bool rounded = request.has("rounded") && request.at("rounded") == true;
+  if (rounded) {
+    for (Matrix* matrix : {&weights.query, &weights.key, &weights.value, &weights.output}) {
+      round_to_bf16(matrix->values);
+    }
+    round_to_bf16(weights.output_bias);
+  }
   write_weights(folder, weights);
   const std::int64_t inputs = request.whole("inputs", 1, 64);
   for (std::int64_t i = 0; i < inputs; ++i) {
-    const Matrix x = gaussian_input(shape_, seed_ + 1 + static_cast<std::uint64_t>(i));
+    Matrix x = gaussian_input(shape_, seed_ + 1 + static_cast<std::uint64_t>(i));
+    if (rounded) round_to_bf16(x.values);
     write_floats(input_file(folder, i), x.values);
     if (i != 0 && i != inputs - 1) continue;
     const auto rows = reference::affordable_rows(shape_, plan::kCheckFlops, seed_);
-    expected_[i] = reference::attention(shape_, weights, x.view(), rows, allowed_cores());
+    expected_[i] =
+        reference::attention(shape_, weights, std::as_const(x).view(), rows, allowed_cores());
   }
   ordered_json checked = ordered_json::array();
   for (const auto& [input, _] : expected_) checked.push_back(input);
@@ -124,7 +172,7 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
     });
     if (worthwhile) names.push_back(name);
   }
-  return {{"backends", names}};
+  return {{"backends", names}, {"numbers", computed_numbers(isa_)}};
 }
 
 // Peers stand among the backends, so that a report names their versions and comparisons see when
@@ -179,8 +227,8 @@ ordered_json Keeper::check(const JsonFields& request) {
     y.rows = shape_.rows();
     y.cols = shape_.output_width();
     y.values = read_floats(request.text("file"), y.rows * y.cols);
-    comparison =
-        reference::compare(expected->second, std::as_const(y).view(), reference::Data::standard);
+    comparison = reference::compare(expected->second, std::as_const(y).view(),
+                                    reference::Data::standard, numbers_of(request));
   } catch (const std::runtime_error& error) {
     comparison.reason = error.what();
   }
@@ -240,6 +288,7 @@ ordered_json Keeper::result(const JsonFields& request) {
   const auto formulation = parse_formulation(request.text("formulation"));
   if (!formulation) request.fail("formulation", "wrapper, split or fused");
   cell.formulation = *formulation;
+  cell.numbers = numbers_of(request);
   cell.threads = result.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
   cell.id = plan::cell_id(shape_, cell);
   result.shape = shape_;

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from typing import Any, Dict, List, Optional, Tuple
 
-from catalogue import REMOVED, RIVALS, Peer, given_peer, our_backend, variables
+from catalogue import NUMBERS, REMOVED, RIVALS, Peer, given_peer, our_backend, variables
 from process import PeerError, Process
 from rounds import Settings, ShapeRun
 from venvs import Environments, NotInstalled
@@ -59,6 +59,7 @@ def options() -> argparse.Namespace:
     add("--shapes", nargs="+", type=shape_of, metavar="T,D,H", help="tokens,width,heads")
     add("--peers", type=names_of, help="names separated by commas, none, or all (default)")
     add("--ours", type=names_of, help="our backends (default: those that may be the fastest)")
+    add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, bf16-bf16, ...")
     add("--threads", default="", help="such as 1,2 (default: every allowed core)")
     add("--samples", type=int, default=LEAST_SAMPLES, help="per cell, at least 9 (default)")
     add("--min-time", type=float, default=0.05, help="least seconds per sample (default 0.05)")
@@ -73,7 +74,9 @@ def options() -> argparse.Namespace:
     cores = len(os.sched_getaffinity(0))
     try:
         given.threads = [int(count) for count in names_of(given.threads)] or [cores]
-        given.peers = chosen(given.peers) + [given_peer(text) for text in given.peer]
+        refuse_unknown(given.numbers)
+        given.peers = chosen(given.peers, given.numbers)
+        given.peers += [given_peer(text) for text in given.peer]
         refuse_twice([peer.name for peer in given.peers])
     except ValueError as error:
         parser.error(str(error))
@@ -87,10 +90,16 @@ def options() -> argparse.Namespace:
     return given
 
 
-def chosen(names: Optional[List[str]]) -> List[Peer]:
+def refuse_unknown(numbers: List[str]) -> None:
+    for name in numbers:
+        if name not in NUMBERS:
+            raise ValueError(f"--numbers: unknown '{name}'; known: {', '.join(NUMBERS)}")
+
+
+def chosen(names: Optional[List[str]], numbers: List[str]) -> List[Peer]:
     known = {peer.name: peer for peer in RIVALS}
     if names in (None, ["all"]):
-        return list(known.values())
+        return [peer for peer in RIVALS if peer.numbers in numbers]
     wanted = [] if names == ["none"] else names or []
     for name in wanted:
         if name not in known:
@@ -130,6 +139,7 @@ class Run:
         self.peers: List[Peer] = []  # those that can run
         self.told: Dict[str, Dict[str, Any]] = {}  # for the record, by name
         self.failed = 0
+        self.computed: Dict[str, List[str]] = {}  # numbers, by backend of ours
 
     def start(self, peer: Peer, threads: int) -> Process:
         kept = {name: value for name, value in os.environ.items() if name not in REMOVED}
@@ -161,6 +171,7 @@ class Run:
             "budget_s": None,
             "inputs": given.inputs,
             "variables": variables(given.threads[0], "CACHE"),
+            "numbers": given.numbers,
         }
 
     def run(self) -> int:
@@ -194,9 +205,17 @@ class Run:
 
     def our_peers(self, keeper: Process, threads: int) -> List[Peer]:
         names = self.given.ours
+        told = keeper.ask("backends", threads=threads)
+        self.computed = told["numbers"]
         if names is None:
-            names = keeper.ask("backends", threads=threads)["backends"]
-        return [our_backend(self.given.program, name) for name in names if name != "none"]
+            names = told["backends"]
+        return [
+            our_backend(self.given.program, name, numbers)
+            for name in names
+            if name != "none"
+            for numbers in self.given.numbers
+            if numbers in self.computed.get(name, NUMBERS)
+        ]
 
     def measure(self, keeper: Process, shape: Shape, threads: int) -> None:
         with ExitStack() as open_:
@@ -205,7 +224,13 @@ class Run:
             os.sched_setaffinity(keeper.process.pid, self.cpus)
             sizes = dict(zip(("batch", "tokens", "width", "heads"), shape))
             problem = keeper.ask(
-                "problem", folder=folder, inputs=self.how.inputs, seed=self.how.seed, **sizes
+                "problem",
+                folder=folder,
+                inputs=self.how.inputs,
+                seed=self.how.seed,
+                # Who stores bf16 and who does not are fed the same values.
+                rounded=any(name.endswith("-bf16") for name in self.given.numbers),
+                **sizes,
             )
             run = ShapeRun(keeper, problem, folder, threads, self.how)
             for peer in self.our_peers(keeper, threads) + self.peers:

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/element/convert.hpp"
 #include "headroom/headroom.hpp"
 #include "headroom/version.hpp"
 #include "rival.hpp"
@@ -20,6 +23,30 @@ ordered_json about(const std::string& backend) {
           {"settings", {{"library", find_backend(backend).library}, {"formulations", "all"}}}};
 }
 
+// A call of bf16 values, as the rivals that store bf16 are called: x is rounded when it is first
+// seen, which is before anything is timed, and y is read after the call.
+Layer bf16_layer(const std::shared_ptr<Attention>& layer, ordered_json told) {
+  struct Buffers {
+    std::map<const float*, std::vector<Bf16>> x;
+    std::vector<Bf16> y;
+  };
+  const auto buffers = std::make_shared<Buffers>();
+  const auto pass = [layer, buffers](ConstMatrixView x, MatrixView y) {
+    std::vector<Bf16>& rounded = buffers->x[x.data];
+    if (rounded.empty()) {
+      rounded.resize(static_cast<std::size_t>(x.rows * x.cols));
+      to_bf16(x.data, x.rows * x.cols, rounded.data());
+      buffers->y.resize(static_cast<std::size_t>(y.rows * y.cols));
+    }
+    layer->forward(ConstBf16MatrixView{rounded.data(), x.rows, x.cols, x.cols},
+                   Bf16MatrixView{buffers->y.data(), y.rows, y.cols, y.cols});
+  };
+  const auto read = [buffers](MatrixView y) {
+    from_bf16(buffers->y.data(), y.rows * y.cols, y.data);
+  };
+  return {pass, std::move(told), read};
+}
+
 ordered_json told_of(const Attention& layer, const std::string& backend) {
   const AttentionCosts& costs = layer.costs();
   const bool obeys = find_backend(backend).uses_isa;
@@ -32,7 +59,7 @@ ordered_json told_of(const Attention& layer, const std::string& backend) {
           {"attend", costs.attend_provenance}};
 }
 
-std::vector<Variant> variants(const Problem& problem, const std::string& backend) {
+std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
   // Read once, and gone with the last of the variants.
   const auto weights = std::make_shared<const SplitWeights>(problem.weights());
   std::vector<Variant> all;
@@ -40,10 +67,16 @@ std::vector<Variant> variants(const Problem& problem, const std::string& backend
        {Formulation::fused, Formulation::split, Formulation::wrapper}) {
     all.push_back(
         {std::string(to_string(formulation)), formulation, [=] {
-           const AttentionOptions options{backend, formulation, problem.threads};
+           AttentionOptions options{ours.backend, formulation, problem.threads};
+           options.precision = ours.numbers.precision;
+           options.dtype = ours.numbers.dtype;
            const auto layer = std::make_shared<Attention>(problem.shape, *weights, options);
+           if (ours.numbers.dtype == Dtype::bf16) {
+             return bf16_layer(layer, told_of(*layer, ours.backend));
+           }
            return Layer{[layer](ConstMatrixView x, MatrixView y) { layer->forward(x, y); },
-                        told_of(*layer, backend)};
+                        told_of(*layer, ours.backend),
+                        {}};
          }});
   }
   return all;
@@ -51,9 +84,9 @@ std::vector<Variant> variants(const Problem& problem, const std::string& backend
 
 }  // namespace
 
-void serve_layer(const std::string& backend) {
-  serve_rival({[&] { return about(backend); },
-               [&](const Problem& problem) { return variants(problem, backend); }});
+void serve_layer(const OurLayer& ours) {
+  serve_rival({[&] { return about(ours.backend); },
+               [&](const Problem& problem) { return variants(problem, ours); }});
 }
 
 }  // namespace headroom::peers

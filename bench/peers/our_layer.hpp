@@ -3,9 +3,16 @@
 
 #include <string>
 
+#include "core/element/numbers.hpp"
+
 namespace headroom::peers {
 
-/// Serves until standard input ends.
-void serve_layer(const std::string& backend);
+struct OurLayer {
+  std::string backend;
+  Numbers numbers = {};
+};
+
+/// Serves until standard input ends. A layer that stores bf16 is called with bf16 values.
+void serve_layer(const OurLayer& ours);
 
 }  // namespace headroom::peers

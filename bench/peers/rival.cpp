@@ -65,7 +65,9 @@ class Server {
   ordered_json run(const JsonFields& request) {
     std::fill(y_.values.begin(), y_.values.end(), std::numeric_limits<float>::quiet_NaN());
     const auto last = static_cast<std::int64_t>(inputs_.size()) - 1;
-    pass(layer(request), static_cast<std::size_t>(request.whole("input", 0, last)));
+    const Layer& right = layer(request);
+    pass(right, static_cast<std::size_t>(request.whole("input", 0, last)));
+    if (right.read) right.read(y_.view());
     write_floats(request.text("file"), y_.values);
     return ordered_json::object();
   }

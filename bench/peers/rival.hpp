@@ -28,6 +28,8 @@ struct Problem {
 struct Layer {
   std::function<void(ConstMatrixView x, MatrixView y)> pass;
   nlohmann::ordered_json told;  ///< what is recorded of it: `setup_s`, `note`, `isa`, ...
+  /// Writes the result of the last pass, if `pass` leaves it elsewhere in another type.
+  std::function<void(MatrixView y)> read = {};
 };
 
 /// One way in which a rival may be called. `make` prepares it, which may take long; what it throws

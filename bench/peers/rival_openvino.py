@@ -1,11 +1,15 @@
-"""OpenVINO's CPU plugin, held to f32."""
+"""OpenVINO's CPU plugin, held to f32, or told that bf16 will do: rival_openvino.py [bf16]."""
 import math
+import sys
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
 from peer import Layer, Problem, Rival, Variant, each_way, serve
+
+
+HINT = ov.Type.bf16 if "bf16" in sys.argv[1:] else ov.Type.f32
 
 
 class OpenVino(Rival):
@@ -23,7 +27,7 @@ class OpenVino(Rival):
 
 def config(threads: int) -> Dict[str, Any]:
     return {
-        "INFERENCE_PRECISION_HINT": ov.Type.f32,  # else bf16 where the processor has it
+        "INFERENCE_PRECISION_HINT": HINT,  # by itself bf16 where the processor has it
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
@@ -70,7 +74,7 @@ def compiled(problem: Problem, fused: bool, operator: bool) -> Layer:
     )
     precision = model.get_property("INFERENCE_PRECISION_HINT")
     threads = model.get_property("INFERENCE_NUM_THREADS")
-    if precision != ov.Type.f32 or threads != problem.threads:
+    if precision != HINT or threads != problem.threads:
         raise RuntimeError(f"OpenVINO took {precision} and {threads} threads")
     request = model.create_infer_request()
     inputs = [ov.Tensor(x, shared_memory=True) for x in problem.xs()]

@@ -1,4 +1,4 @@
-"""PyTorch: rival_pytorch.py sdpa | compile | mha | textbook."""
+"""PyTorch: rival_pytorch.py sdpa | compile | mha | textbook, and bf16 for modules and inputs of it."""
 import sys
 from contextlib import AbstractContextManager
 from typing import Any, Callable, Dict, List, Tuple
@@ -8,13 +8,18 @@ from peer import Layer, Problem, Rival, Variant, serve
 from pytorch_modules import Mha, Sdpa, Textbook, TextbookWrapper, Weights
 
 
+DTYPE = torch.bfloat16 if "bf16" in sys.argv[2:] else torch.float32
+
+
 class PyTorch(Rival):
-    """Common to all: f32 that stays f32, threads as told, inference mode around the calls."""
+    """Common to all: f32 that stays f32 unless bf16 is asked for, threads as told, inference mode
+    around the calls."""
 
     def about(self) -> Tuple[str, Dict[str, Any]]:
         torch.set_float32_matmul_precision("highest")
         return f"pytorch {torch.__version__}", {
             "float32_matmul_precision": torch.get_float32_matmul_precision(),
+            "dtype": str(DTYPE),
             "cpu_capability": torch.backends.cpu.get_cpu_capability(),
             "mode": "torch.inference_mode, modules built outside it",
             "parallel": parallel_info(),
@@ -44,11 +49,11 @@ def built(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
     """Outside inference mode, as a user's model is: products of weights that were made inside it
     are not folded over the batch, which costs nn.MultiheadAttention several times its speed."""
     with torch.inference_mode(False):
-        return make().eval()
+        return make().to(DTYPE).eval()
 
 
 def layer_of(problem: Problem, module: Callable[[Any], Any], note: str) -> Layer:
-    xs = [torch.from_numpy(x) for x in problem.xs()]
+    xs = [torch.from_numpy(x).to(DTYPE) for x in problem.xs()]
     module(xs[0])  # compiles, where it does
     return Layer(
         lambda i: module(xs[i]), lambda i: module(xs[i]).float().contiguous().numpy(), note

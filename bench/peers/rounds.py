@@ -166,7 +166,9 @@ class ShapeRun:
             if os.path.exists(file):
                 os.remove(file)
             cell.process.ask("run", variant=variant, input=i, file=file)
-            told = self.keeper.ask("check", name=cell.check_name(variant), input=i, file=file)
+            told = self.keeper.ask(
+                "check", name=cell.check_name(variant), input=i, file=file, **cell.peer.fed
+            )
             if not told["passed"]:
                 return f"{told['reason']}"
         return ""
@@ -232,7 +234,8 @@ class ShapeRun:
         variant, readings, again = cell.variant, cell.readings, cell.again
         checked = variant.get("name", cell.checked)
         fields: Dict[str, Any] = {
-            "backend": cell.peer.name,
+            "backend": cell.peer.cell_backend,
+            **cell.peer.fed,
             "formulation": cell.formulation,
             "threads": self.threads,
             "isa": variant.get("isa", "its own"),
