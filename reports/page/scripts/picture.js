@@ -26,5 +26,6 @@
   } catch (error) {
     answer = { error: String((error && error.stack) || error) };
   }
-  process.stdout.write(JSON.stringify(answer));
+  // A chart that threw leaves a timer behind, which would keep node running for ever.
+  process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 })();
