@@ -44,12 +44,12 @@ Matrix identity(std::int64_t size) {
   return m;
 }
 
-bool correct(const Shape& shape, const Matrix& x, ConstMatrixView y) {
+bool correct(const Shape& shape, Precision precision, const Matrix& x, ConstMatrixView y) {
   SplitWeights weights;
   weights.query = weights.key = weights.value = identity(shape.d_in);
   const auto rows = reference::affordable_rows(shape, 2e9, 1);
   const auto expected = reference::attention(shape, weights, x.view(), rows, 2);
-  return reference::compare(expected, y, reference::Data::standard).passed;
+  return reference::compare(expected, y, reference::Data::standard, {precision, Dtype::f32}).passed;
 }
 
 // The values in the layout that the backend requires.
@@ -101,7 +101,7 @@ Prepared prepare(const Contestant& who, const Case& c) {
     problem->attention->run({in, in, in, out, problem->sequences});
   };
   run();
-  return {run, correct(shape, x, problem->y.view()) ? "" : "wrong result"};
+  return {run, correct(shape, who.precision, x, problem->y.view()) ? "" : "wrong result"};
 }
 
 Row row_of(const Contestant& who, const Case& c) {

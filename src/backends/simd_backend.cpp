@@ -17,19 +17,18 @@
 namespace headroom::simd {
 namespace {
 
-// Whose kernels a level has for a precision, such as "simd:avx512" or "simd:amx:bf16x6".
-std::string provenance(const KernelTable& kernels, const TileChoice& tiles,
-                       const TileKernels* unit) {
-  if (tiles.kernels == nullptr) return "simd:" + std::string(to_string(kernels.isa));
-  return fmt::format("simd:{}:{}", unit->unit, to_string(tiles.precision));
-}
-
 /// What a layer's operations share.
 struct Kernels {
   const KernelTable& f32;
   Dtype dtype;
   TileChoice tiles;
-  std::string provenance;
+  std::string unit;  ///< of the tiles
+
+  /// Who computes calls of so many rows, such as "simd:avx512" or "simd:amx:bf16x6".
+  std::string provenance(std::int64_t rows) const {
+    if (!tiles.takes(rows)) return "simd:" + std::string(to_string(f32.isa));
+    return fmt::format("simd:{}:{}", unit, to_string(tiles.precision));
+  }
 };
 
 class SimdProjection final : public Projection {
@@ -38,7 +37,8 @@ class SimdProjection final : public Projection {
                  const ProjectionSpec& spec)
       : executor_(&executor),
         products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
-        costs_{products_.packed_bytes(), products_.workspace_bytes(), kernels.provenance} {
+        costs_{products_.packed_bytes(), products_.workspace_bytes(),
+               kernels.provenance(spec.rows)} {
     if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
     costs_.workspace_bytes += tiles_->workspace_bytes();
@@ -74,7 +74,8 @@ class SimdAttention final : public HeadAttention {
   SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
       : executor_(&executor),
         attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor),
-        costs_{0, attention_.workspace_bytes(), kernels.provenance} {}
+        costs_{0, attention_.workspace_bytes(),
+               kernels.provenance(shape.tokens * shape.heads / shape.key_heads())} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -99,8 +100,8 @@ class SimdBackend final : public Backend {
                  choose_tiles(config.isa, config.precision),
                  {}},
         executor_(std::move(executor)) {
-    kernels_.provenance =
-        provenance(kernels_.f32, kernels_.tiles, tile_unit(config.isa, config.precision));
+    const TileKernels* unit = tile_unit(config.isa, config.precision);
+    if (unit != nullptr) kernels_.unit = unit->unit;
     variant_ = find_project_variant(config.isa, config.kernels);
     if (variant_ != nullptr) return;
     const CoreFacts core = core_facts(config.isa);

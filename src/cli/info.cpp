@@ -131,6 +131,9 @@ void print_peaks(const record::Peaks& peaks) {
     const int threads = entry.first;
     out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.isa), counted(threads, "thread"),
                 show::fma_peak_words(peaks, threads));
+    for (const std::string& line : show::product_peak_lines(peaks, threads)) {
+      out().print("  products of parts from the L1, {}: {}\n", counted(threads, "thread"), line);
+    }
   }
   for (const auto& [threads, rate] : peaks.read_gbs) {
     out().print("  memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"), rate);
@@ -143,7 +146,11 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   info["tuning"] = tuning_json();
   record::Peaks peaks;
   if (options.measure) {
-    peaks = measure::measure_peaks(isa, {1, allowed_cores()}, limits_of);
+    const std::set<int> threads{1, allowed_cores()};
+    peaks = measure::measure_peaks(isa, threads, limits_of);
+    measure::measure_products(
+        peaks, threads, {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16},
+        limits_of);
     info["peaks"] = to_json(peaks);
   }
   if (options.json) {

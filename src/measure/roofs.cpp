@@ -69,14 +69,33 @@ std::set<std::pair<int, std::int64_t>> working_sets(const plan::Plan& plan) {
 
 }  // namespace
 
+void measure_products(record::Peaks& peaks, const std::set<int>& threads,
+                      const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,
+                      const machine::Stopped& stopped) {
+  if (limits_of == nullptr) return;
+  for (const auto& [precision, kernel] : limits_of(peaks.isa).products) {
+    if (!precisions.contains(precision)) continue;
+    for (const int count : threads) {
+      if (stopped && stopped()) return;
+      const double rate = machine::measure_fma_peak(count, kernel, stopped);
+      if (rate > 0) peaks.product_gflops[precision][count] = rate;
+    }
+  }
+}
+
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped) {
   std::set<int> threads;
+  std::set<Precision> precisions;
   for (const plan::Group& group : plan.groups) {
-    for (const plan::Cell& cell : group.cells) threads.insert(cell.threads);
+    for (const plan::Cell& cell : group.cells) {
+      threads.insert(cell.threads);
+      precisions.insert(cell.numbers.precision);
+    }
   }
   record::Peaks peaks = measure_peaks(plan.isa, threads, limits_of, stopped);
   if (limits_of == nullptr) return peaks;
+  measure_products(peaks, threads, precisions, limits_of, stopped);
   const machine::ReadKernel read = limits_of(plan.isa).read;
   // What would not fit is not measured; its cells are skipped as well.
   const std::int64_t most = machine::usable_memory() / 2;

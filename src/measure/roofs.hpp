@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "headroom/precision.hpp"
 #include "machine/meters/peak.hpp"
 #include "plan/cell.hpp"
 #include "record/environment.hpp"
@@ -16,6 +17,11 @@ namespace headroom::measure {
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped = {});
+
+/// Adds the rates of products of these precisions, where the level has a unit for them.
+void measure_products(record::Peaks& peaks, const std::set<int>& threads,
+                      const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,
+                      const machine::Stopped& stopped = {});
 
 /// Likewise for every number of threads that the plan uses; and read bandwidth at the working sets
 /// of its cells with few rows, once for each power of two.

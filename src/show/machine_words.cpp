@@ -106,6 +106,21 @@ std::string product_words(const record::Peaks& peaks, int threads) {
 
 }  // namespace
 
+std::vector<std::string> product_peak_lines(const record::Peaks& peaks, int threads) {
+  std::vector<std::string> lines;
+  const auto f32 = peaks.fma_gflops.find(threads);
+  for (const auto& [precision, rates] : peaks.product_gflops) {
+    const auto rate = rates.find(threads);
+    if (rate == rates.end()) continue;
+    std::string line = fmt::format("{} {:.1f} GFLOP/s", to_string(precision), rate->second);
+    if (f32 != peaks.fma_gflops.end()) {
+      line += fmt::format(" ({:.2f} x the multiply-adds)", rate->second / f32->second);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 std::string fma_peak_words(const record::Peaks& peaks, int threads) {
   const auto peak = peaks.fma_gflops.find(threads);
   if (peak == peaks.fma_gflops.end()) return "";

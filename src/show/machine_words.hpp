@@ -24,4 +24,7 @@ std::string last_level_words(const nlohmann::ordered_json& environment);
 /// if it was not measured.
 std::string fma_peak_words(const record::Peaks& peaks, int threads);
 
+/// The roof of each precision that was measured, beside that of multiply-adds.
+std::vector<std::string> product_peak_lines(const record::Peaks& peaks, int threads);
+
 }  // namespace headroom::show

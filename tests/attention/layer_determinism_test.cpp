@@ -18,6 +18,9 @@ Shape medium_shape() {
   return shape;
 }
 
+// Before anything asks for the levels of this machine.
+[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
+
 /// How often the same input is run on each number of threads; HEADROOM_TEST_REPEATS asks for more
 /// than the suite does.
 int repeats() {
@@ -104,6 +107,8 @@ TEST_P(LayerDeterminism, AMovedLayerGivesTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerDeterminism, testing::ValuesIn(layer_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Precisions, LayerDeterminism, testing::ValuesIn(precision_cases()),
+                         case_name);
 
 }  // namespace
 }  // namespace headroom::test

@@ -41,6 +41,11 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace headroom::test {
 namespace {
 
+constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
+
+// Before anything asks for the levels of this machine.
+[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
+
 Shape small_shape() {
   Shape shape = plain_shape(45, 40, 3, 20);
   shape.qkv_bias = true;
@@ -48,13 +53,22 @@ Shape small_shape() {
   return shape;
 }
 
-class LayerEnvironment : public LayerTest {};
+class LayerEnvironment : public LayerTest {
+ protected:
+  /// Of a value that only passes through.
+  static float rounding() {
+    if (GetParam().precision == Precision::bf16) return 0x1p-7F;
+    return GetParam().precision == Precision::bf16x3 ? 0x1p-15F : 2 * kEpsilon;
+  }
+};
 
 class LayerAllocations : public LayerTest {};
 
 /// Without those whose libraries may allocate for their own bookkeeping.
 std::vector<LayerCase> cases_that_may_not_allocate() {
   std::vector<LayerCase> cases = layer_cases();
+  const std::vector<LayerCase> by_precision = precision_cases();
+  cases.insert(cases.end(), by_precision.begin(), by_precision.end());
   std::erase_if(cases, [](const LayerCase& layer_case) {
     return layer_case.backend == "onednn" || layer_case.backend == "tbb";
   });
@@ -131,8 +145,6 @@ TEST_P(LayerEnvironment, PhaseTimesAreFilledAndTheResultIsTheSame) {
   EXPECT_TRUE(same_bits(y, run(GetParam(), layer)));
 }
 
-constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
-
 /// Everything but the sticky exception flags, which any arithmetic may raise.
 unsigned float_controls() {
 #if defined(__SSE__)
@@ -194,7 +206,7 @@ TEST_P(LayerEnvironment, SoftmaxFarBelowTheMaximumIsExactlyZero) {
       const Matrix y = run(GetParam(), layer);
       for (std::size_t i = 0; i < y.values.size(); ++i) {
         const float expected = layer.weights.value.values[i];
-        ASSERT_LE(std::abs(y.values[i] - expected), 2 * kEpsilon * std::abs(expected))
+        ASSERT_LE(std::abs(y.values[i] - expected), rounding() * std::abs(expected))
             << tokens << " tokens, causal " << causal << ", element " << i;
       }
     }
@@ -204,6 +216,8 @@ TEST_P(LayerEnvironment, SoftmaxFarBelowTheMaximumIsExactlyZero) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerAllocations, testing::ValuesIn(cases_that_may_not_allocate()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Layers, LayerEnvironment, testing::ValuesIn(layer_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Precisions, LayerEnvironment, testing::ValuesIn(precision_cases()),
+                         case_name);
 
 }  // namespace
 }  // namespace headroom::test

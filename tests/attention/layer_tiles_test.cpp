@@ -138,6 +138,8 @@ TEST_P(EveryPrecision, SaysWhatItComputesAndWhereItsBorderIs) {
 TEST_P(EveryPrecision, TakesTheKernelsOfF32ForFewRows) {
   const Layer layer = gaussian_layer(plain_shape(16, 64, 2, 16));
   AttentionOptions options = by_tiles(GetParam());
+  const Attention attention(layer.shape, layer.weights, options);
+  EXPECT_EQ(attention.costs().project_provenance.find("emulated"), std::string::npos);
   const Matrix y = forward(layer, options);
   options.precision = Precision::f32;
   EXPECT_TRUE(same_bits(forward(layer, options), y));

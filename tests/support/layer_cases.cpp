@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "backends/backend.hpp"
 #include "reference/oracle.hpp"
 
 namespace headroom::test {
@@ -43,12 +44,14 @@ AttentionOptions LayerCase::options(int threads) const {
   options.formulation = formulation;
   options.threads = threads > 0 ? threads : (backend == "onednn" ? 1 : 2);
   options.isa = isa;
+  options.precision = precision;
   return options;
 }
 
 std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case) {
   out << layer_case.backend << '/' << to_string(layer_case.formulation);
   if (layer_case.isa) out << '/' << to_string(*layer_case.isa);
+  if (layer_case.precision != Precision::f32) out << '/' << to_string(layer_case.precision);
   return out;
 }
 
@@ -63,11 +66,28 @@ std::vector<LayerCase> layer_cases() {
   return cases;
 }
 
+std::vector<LayerCase> precision_cases() {
+  std::vector<LayerCase> cases;
+  for (const BackendInfo& backend : backends()) {
+    if (!backend.available || !backend.uses_isa || backend.name == "onednn") continue;
+    for (const Isa isa : available_isas()) {
+      for (const Precision precision :
+           {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+        if (arithmetic_of(backend.name, precision, Dtype::f32, isa).precision != precision)
+          continue;
+        cases.push_back({backend.name, Formulation::split, isa, precision, ""});
+      }
+    }
+  }
+  return cases;
+}
+
 std::vector<LayerCase> backend_cases() {
   std::vector<LayerCase> cases;
   for (const BackendInfo& backend : backends()) {
     for (const std::optional<Isa>& isa : levels_of(backend)) {
-      cases.push_back({backend.name, Formulation::split, isa, why_not(backend, isa)});
+      cases.push_back(
+          {backend.name, Formulation::split, isa, Precision::f32, why_not(backend, isa)});
     }
   }
   return cases;
@@ -77,6 +97,9 @@ std::string case_name(const testing::TestParamInfo<LayerCase>& info) {
   std::string name = info.param.backend;
   name.append("_").append(to_string(info.param.formulation));
   if (info.param.isa) name.append("_").append(to_string(*info.param.isa));
+  if (info.param.precision != Precision::f32) {
+    name.append("_").append(to_string(info.param.precision));
+  }
   // GoogleTest allows letters, digits and underscores only.
   std::erase(name, '.');
   return name;
@@ -115,7 +138,7 @@ ConstMatrixView rows(const Matrix& matrix, std::int64_t first, std::int64_t coun
   return matrix.view().slice(first, count);
 }
 
-testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b) {
+testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b, Precision precision) {
   if (a.rows != b.rows || a.cols != b.cols) return testing::AssertionFailure() << "sizes differ";
   double difference = 0;
   double norm = 0;
@@ -134,20 +157,21 @@ testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b) {
   }
   const double rms =
       std::sqrt(norm / static_cast<double>(std::max<std::int64_t>(1, a.rows * a.cols)));
-  const bool close = std::sqrt(difference) <= reference::kNrmseLimit * std::sqrt(norm) &&
-                     worst <= reference::kMaxOverRmsLimit * rms;
+  const reference::Limits limits = reference::limits_of({precision, Dtype::f32});
+  const bool close =
+      std::sqrt(difference) <= limits.nrmse * std::sqrt(norm) && worst <= limits.max_over_rms * rms;
   if (close) return testing::AssertionSuccess();
   return testing::AssertionFailure()
          << "nrmse " << std::sqrt(difference / norm) << ", max_over_rms " << worst / rms;
 }
 
-testing::AssertionResult agree(const Matrix& a, const Matrix& b) {
-  return agree(a.view(), b.view());
+testing::AssertionResult agree(const Matrix& a, const Matrix& b, Precision precision) {
+  return agree(a.view(), b.view(), precision);
 }
 
 testing::AssertionResult equal_for(const LayerCase& layer_case, ConstMatrixView a,
                                    ConstMatrixView b) {
-  if (!layer_case.same_bits_everywhere()) return agree(a, b);
+  if (!layer_case.same_bits_everywhere()) return agree(a, b, layer_case.precision);
   if (same_bits(a, b)) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "the bits differ; as numbers: " << agree(a, b).message();
 }

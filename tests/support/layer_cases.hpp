@@ -19,7 +19,8 @@ namespace headroom::test {
 struct LayerCase {
   std::string backend;
   Formulation formulation = Formulation::split;
-  std::optional<Isa> isa;   ///< empty for backends that have no level to choose
+  std::optional<Isa> isa;  ///< empty for backends that have no level to choose
+  Precision precision = Precision::f32;
   std::string skip_reason;  ///< why it cannot run here; empty if it can
 
   /// @param threads 0: two, so that work is divided; but one for oneDNN, whose OpenMP threads spin
@@ -34,6 +35,10 @@ std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case);
 
 /// All formulations of all backends at all levels, also those that have to be skipped here.
 std::vector<LayerCase> layer_cases();
+
+/// Every other precision than f32 that xsimd and tbb compute with on this machine, emulated tiles
+/// among them: for programs that set HEADROOM_TILES before anything asks for the levels.
+std::vector<LayerCase> precision_cases();
 
 /// The same with one formulation, for tests that run over the formulations themselves.
 std::vector<LayerCase> backend_cases();
@@ -62,8 +67,10 @@ ConstMatrixView rows(const Matrix& matrix, std::int64_t first, std::int64_t coun
 
 /// Two results of equal value that were rounded differently: each is allowed the limits of
 /// numerics.md for standard data against the truth, so their distance is held to the same.
-testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b);
-testing::AssertionResult agree(const Matrix& a, const Matrix& b);
+testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b,
+                               Precision precision = Precision::f32);
+testing::AssertionResult agree(const Matrix& a, const Matrix& b,
+                               Precision precision = Precision::f32);
 
 /// Equal to the bit where the backend promises that, else `agree`.
 testing::AssertionResult equal_for(const LayerCase& layer_case, ConstMatrixView a,

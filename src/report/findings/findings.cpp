@@ -87,23 +87,23 @@ bool Contest::leads() const {
 
 std::vector<std::string> ShapeFindings::leaders() const {
   std::vector<const Contest*> leading;
-  for (const Contest& contest : contests) {
-    if (contest.leads()) leading.push_back(&contest);
+  for (const Contest& each : contests) {
+    if (each.leads()) leading.push_back(&each);
   }
   std::stable_sort(leading.begin(), leading.end(), [](const Contest* a, const Contest* b) {
     return a->cell->time.median < b->cell->time.median;
   });
   std::vector<std::string> names;
-  for (const Contest* contest : leading) {
-    const std::string& name = contest->cell->cell.backend;
+  for (const Contest* leader : leading) {
+    const std::string& name = leader->cell->cell.backend;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
 }
 
 bool ShapeFindings::leads(const std::string& backend) const {
-  return std::any_of(contests.begin(), contests.end(), [&](const Contest& contest) {
-    return contest.cell->cell.backend == backend && contest.leads();
+  return std::any_of(contests.begin(), contests.end(), [&](const Contest& each) {
+    return each.cell->cell.backend == backend && each.leads();
   });
 }
 
