@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/backend.hpp"
+#include "core/element/numbers.hpp"
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"
@@ -206,6 +207,13 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);
   const tuning::Request request = request_of(shape, options);
+  const Numbers numbers{options.precision, options.dtype};
+  if (request.usable.empty() && numbers != Numbers{}) {
+    throw Unavailable(
+        fmt::format("auto: no backend of this program computes {} here that also takes {}; choose "
+                    "other numbers",
+                    to_string(numbers), shape.id()));
+  }
   Choice choice;
   if (ask_file(source, request, choice)) {
     choose_precision(options, choice);

@@ -96,7 +96,7 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
     if (!options.isa) {
       throw InvalidArgument(
           fmt::format("headroom_create: unknown instruction set '{}'; {}", given.isa,
-                      headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon"})));
+                      headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon", "amx"})));
     }
   }
   const auto unknown = [](const char* what, const char* name,

@@ -26,6 +26,11 @@ Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   if (choice.backend.empty()) {
     cell.unsupported = true;
     cell.skip_reason = choice.precision_reason;
+  } else if (choice.precision != options.precision) {
+    cell.unsupported = true;
+    cell.skip_reason = fmt::format("auto takes {}, which computes {} as {}: {}", choice.backend,
+                                   to_string(options.precision), to_string(choice.precision),
+                                   choice.precision_reason);
   }
   return cell;
 }

@@ -71,7 +71,7 @@ std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text) {
   const std::optional<Isa> isa = parse_isa(*text);
   if (!isa) {
     throw InvalidArgument(fmt::format("--isa: unknown instruction set '{}'; {}", *text,
-                                      suggest(*text, {"sse4.2", "avx2", "avx512", "neon"})));
+                                      suggest(*text, {"sse4.2", "avx2", "avx512", "neon", "amx"})));
   }
   select_isa(isa);
   return isa;

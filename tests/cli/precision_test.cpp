@@ -51,7 +51,6 @@ TEST_F(PrecisionCli, CellsOfBf16AreCheckedMeasuredAndResumed) {
     const bool f32 = line["precision"] == "f32" && line["dtype"] == "f32";
     EXPECT_EQ(line["error"]["limit"], f32 ? 5e-6 : 1e-2) << line;
     EXPECT_EQ(line["error"]["nrmse"].get<double>() > 1e-4, !f32) << line;
-    if (!f32) EXPECT_TRUE(line["peak_fraction"].is_null()) << "no roof was measured for it";
   }
   expect(sweep + " --resume", 0, {"4 cells are already done"});
   expect("$headroom compare results results", 0, {});

@@ -174,6 +174,81 @@ static void check_memory(const headroom_options* options) {
   headroom_destroy(layer);
 }
 
+/* ---- bfloat16 ---- */
+
+static uint16_t to_bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static float from_bf16(uint16_t value) {
+  const uint32_t bits = (uint32_t)value << 16;
+  float found;
+  memcpy(&found, &bits, sizeof found);
+  return found;
+}
+
+static void check_bf16_calls(headroom_attention* layer, problem* p, const double* expected) {
+  uint16_t x[TOKENS * D_IN], y[TOKENS * D_PROJ];
+  float wide[TOKENS * D_PROJ];
+  headroom_cache* cache = NULL;
+  headroom_call call;
+  int64_t i, rounded = 0;
+  for (i = 0; i < TOKENS * D_IN; ++i) x[i] = to_bf16(p->x[i]);
+  expect(headroom_forward_bf16(layer, x, TOKENS, D_IN, y, D_PROJ, NULL) == HEADROOM_OK, "bf16");
+  for (i = 0; i < TOKENS * D_PROJ; ++i) wide[i] = from_bf16(y[i]);
+  expect(difference(wide, expected) <= 1e-2, "a result of bf16");
+  expect(headroom_forward(layer, p->x, D_IN, p->y, D_PROJ) == HEADROOM_OK, "floats");
+  for (i = 0; i < TOKENS * D_PROJ; ++i) rounded += y[i] == to_bf16(p->y[i]);
+  expect(rounded == TOKENS * D_PROJ, "floats and bf16 differ by the rounding of y alone");
+
+  headroom_default_call(&call);
+  expect(headroom_cache_create(layer, 1, TOKENS, &cache) == HEADROOM_OK, "a cache of bf16");
+  call.cache = cache;
+  expect(headroom_append_bf16(layer, x, 20, D_IN, &call) == HEADROOM_OK, "append of bf16");
+  expect(length(cache, 0) == 20, "20 tokens");
+  expect(headroom_forward_bf16(layer, x + 20 * D_IN, 4, D_IN, y + 20 * D_PROJ, D_PROJ, &call) ==
+             HEADROOM_OK,
+         "the rest");
+  for (i = 0; i < TOKENS * D_PROJ; ++i) wide[i] = from_bf16(y[i]);
+  expect(difference(wide, expected) <= 1e-2, "the rest after append");
+  expect_refused(headroom_append_bf16(layer, x, 1, D_IN, NULL), HEADROOM_INVALID_ARGUMENT, "call");
+  expect_refused(headroom_forward_bf16(layer, NULL, 1, D_IN, y, D_PROJ, NULL),
+                 HEADROOM_INVALID_ARGUMENT, "x is a null pointer");
+  headroom_cache_destroy(cache);
+}
+
+static void check_numbers(const headroom_options* given) {
+  static problem p;
+  double expected[TOKENS * D_PROJ];
+  headroom_options options = *given;
+  headroom_attention* layer = NULL;
+  uint16_t bits[D_IN > D_PROJ ? D_IN : D_PROJ] = {0};
+  headroom_status status;
+  make_problem(&p);
+  define(&p, expected);
+  layer = make(&p, given);
+  expect(strcmp(headroom_chosen_precision(layer), "f32") == 0, "f32 by default");
+  expect(headroom_chosen_precision(NULL) == NULL, "no layer");
+  expect_refused(headroom_forward_bf16(layer, bits, 1, D_IN, bits, D_PROJ, NULL),
+                 HEADROOM_INVALID_ARGUMENT, "dtype bf16");
+  headroom_destroy(layer);
+  options.precision = "bf17";
+  expect_refused(headroom_create(&p.shape, &p.weights, &options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "unknown precision 'bf17'");
+  options.precision = "bf16";
+  options.dtype = "f16";
+  expect_refused(headroom_create(&p.shape, &p.weights, &options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "unknown dtype 'f16'");
+  options.dtype = "bf16";
+  status = headroom_create(&p.shape, &p.weights, &options, &layer);
+  if (status == HEADROOM_UNSUPPORTED) return; /* not with this backend and processor */
+  expect(status == HEADROOM_OK, "a layer of bf16");
+  if (layer != NULL) check_bf16_calls(layer, &p, expected);
+  headroom_destroy(layer);
+}
+
 int main(int count, char** arguments) {
   headroom_options options;
   headroom_default_options(&options);
@@ -186,6 +261,7 @@ int main(int count, char** arguments) {
   check_caches(&options);
   check_lengths(&options);
   check_memory(&options);
+  check_numbers(&options);
   printf("%s: %d failures\n", options.backend, failures);
   return failures == 0 ? 0 : 1;
 }

@@ -127,6 +127,7 @@ TEST(ResultLine, HasTheFieldsOfTheContract) {
                           "reason",
                           "formulation",
                           "backend",
+                          "precision",
                           "dtype",
                           "threads",
                           "isa",

@@ -80,7 +80,7 @@ const checkCharts = async (browser) => {
   const charts = await browser.evaluate(`[...document.querySelectorAll(".chart")].map((chart) => ({
     id: chart.id, hidden: chart.hidden, width: chart.clientWidth, height: chart.clientHeight,
     marks: chart.querySelectorAll("svg path").length, label: chart.getAttribute("aria-label") }))`);
-  check(charts.length === 9, "9 charts are expected, found " + charts.length);
+  check(charts.length === 10, "10 charts are expected, found " + charts.length);
   for (const chart of charts) {
     check(!chart.hidden && chart.width > 200 && chart.height > 100 && chart.marks > 5,
       "not drawn: " + JSON.stringify(chart));
@@ -88,7 +88,7 @@ const checkCharts = async (browser) => {
   const tables = await browser.evaluate(`[...document.querySelectorAll("figure details")].map((d) => {
     d.open = true; d.dispatchEvent(new Event("toggle"));
     const rows = d.querySelectorAll("tbody tr").length; d.open = false; return rows; })`);
-  check(tables.length === 9 && tables.every((rows) => rows > 0), "rows of the tables: " + tables);
+  check(tables.length === 10 && tables.every((rows) => rows > 0), "rows of the tables: " + tables);
 };
 
 const checkControls = async (browser) => {
@@ -170,6 +170,10 @@ const checkRoofs = async (browser) => {
   for (const words of ["1 thread: multiply-adds 100, tiles 90.0 GFLOP/s", "2 threads: multiply-adds 195, tiles 175 GFLOP/s",
     "memory read 30.0 GB/s", "Dotted: register tiles with their operands in the L1", "of tiles"]) {
     check(roofline.includes(words), "the roofline does not say: " + words);
+  }
+  const precisions = figure("Error against time");
+  for (const words of ["f32 stored", "bf16x6", "bf16x3", "Pareto front", "2.00 × as fast as f32"]) {
+    check(precisions.includes(words), "the chart of precisions does not say: " + words);
   }
   check(figure("Speed-up with more threads").includes("2 (as 1.1 cores)"), "no mark of threads that had fewer cores");
   check(figure("Raw samples").includes("tiles, GFLOP/s"), "no tiles beside the samples");

@@ -106,7 +106,7 @@ TEST(PrecisionCompare, PairsOnlyEqualOnes) {
       sample_folder("base", {cell("tbb", kF32, 2e-3, 3e-7), cell("tbb", kOne, 2e-3, 2e-3)});
   const record::ResultsFolder next =
       sample_folder("new", {cell("tbb", kF32, 2e-3, 3e-7), cell("tbb", kStored, 1e-3, 2e-3)});
-  const judge::FolderComparison comparison = judge::compare_folders(base, next);
+  const judge::FolderComparison comparison = judge::compare_folders(base, next, {});
   EXPECT_EQ(comparison.compared(), 1U);
   EXPECT_EQ(comparison.cells.size(), 3U);
 }

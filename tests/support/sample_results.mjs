@@ -48,12 +48,29 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   return line;
 };
 
+// The same cell, faster and less exact: how much faster, its error and the limit of that.
+const kPrecisions = { bf16x6: [2, 1, 5e-6], bf16x3: [1.5, 50, 5e-5], bf16: [5, 1e4, 1e-2] };
+const withPrecision = (line, precision) => {
+  const [faster, worse, limit] = kPrecisions[precision];
+  const time = line.time_s;
+  return {
+    ...line, id: line.id.replace("/f32/", "/" + precision + "/"), precision,
+    time_s: { median: time.median / faster, ci95: time.ci95.map((t) => t / faster), min: time.min / faster,
+      samples: time.samples.map((t) => t / faster) },
+    gflops: line.gflops * faster, peak_fraction: null, tile_fraction: undefined, again: undefined,
+    error: { ...line.error, nrmse: line.error.nrmse * worse, limit },
+  };
+};
+
 export const writeSampleResults = (folder, shapes = sampleShapes(12)) => {
   mkdirSync(folder, { recursive: true });
   let seed = 0;
   const lines = shapes.flatMap((sizes) => backends.flatMap(([backend, counts, rate]) =>
     counts.flatMap((threads) => Object.keys(formulations).map((formulation) =>
       lineOf(sizes, backend, rate, threads, formulation, ++seed)))));
+  // Of one shape only, which the chart of precisions has to find.
+  const exact = lines.filter((line) => line.backend === "tbb" && line.formulation === "split" && line.threads === 2).at(-1);
+  lines.push(...Object.keys(kPrecisions).map((precision) => withPrecision(exact, precision)));
   const skipped = { ...lines.find((line) => line.backend === "autovec"), status: "skipped", reason: "needs 3 TiB of 1" };
   for (const key of ["time_s", "flops", "gflops", "peak_fraction", "tile_fraction", "control", "phases_s", "error"]) delete skipped[key];
   lines[lines.findIndex((line) => line.id === skipped.id)] = skipped;

@@ -80,7 +80,7 @@ void limit_isa(Isa isa) {
 }
 
 std::string why_no_bf16(Isa isa) {
-  if (isa != Isa::avx512) {
+  if (isa != Isa::avx512 && isa != Isa::amx) {
     return fmt::format("oneDNN multiplies bf16 with avx512, and the level is {}", to_string(isa));
   }
 #if defined(__x86_64__)

@@ -37,7 +37,7 @@ struct Contest {
 /// The rivals of one contest: a shape, or its cells that compute with numbers of one accuracy.
 struct ShapeFindings {
   Shape shape;
-  std::string contest;                 ///< `CellResult::contest`
+  std::string contest_name;            ///< `CellResult::contest`
   Numbers numbers;                     ///< of all: the class of their limits, and the dtype
   std::vector<Contest> contests;       ///< in the order of the axes, whatever their status
   std::optional<std::size_t> fastest;  ///< index of the smallest median; empty without any time

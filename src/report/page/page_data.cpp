@@ -77,7 +77,7 @@ std::string page_data(const Findings& findings) {
     for (const Contest& contest : shape.contests) {
       const auto place = static_cast<std::size_t>(contest.cell - folder.results.data());
       order.push_back(place);
-      shapes[place] = shape.contest;
+      shapes[place] = shape.contest_name;
       by_place[place] = finding_json(findings, contest);
     }
   }

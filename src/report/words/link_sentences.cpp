@@ -96,7 +96,11 @@ Prose link_sentence(const ShapeFindings& focus, const Contest& best) {
   Prose prose{
       plain("Link "), code(cell.cell.backend), plain(" and use its "),
       code(std::string(to_string(cell.cell.formulation))),
-      plain(fmt::format(" formulation: with {},{}, ", name_of(focus.shape), on_threads(cell)))};
+      plain(fmt::format(" formulation{}: with {},{}, ",
+                        cell.cell.numbers == Numbers{}
+                            ? std::string()
+                            : fmt::format(" with {}", headroom::to_string(cell.cell.numbers)),
+                        name_of(focus.shape), on_threads(cell)))};
   append(prose, speed_up_clause(focus, best));
   prose.push_back(plain("."));
   return prose;
