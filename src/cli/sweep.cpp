@@ -89,6 +89,9 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
     }
     out().print("measured FMA peak ({}), {}: {}\n", to_string(outcome.peaks.isa),
                 counted(threads, "thread"), show::fma_peak_words(outcome.peaks, threads));
+    for (const std::string& line : show::product_peak_lines(outcome.peaks, threads)) {
+      out().print("measured products from the L1, {}: {}\n", counted(threads, "thread"), line);
+    }
   }
   out().write(show::noise_lines(outcome.results));
   out().print(

@@ -41,11 +41,6 @@ record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
       if (over()) return peaks;
       peaks.tile_gflops[count] = tile;
     }
-    for (const auto& [precision, burst] : kernels.products) {
-      const double products = machine::measure_fma_peak(count, burst, stopped);
-      if (over()) return peaks;
-      peaks.product_gflops[precision][count] = products;
-    }
     if (to_read == 0) continue;  // no roof where nothing is larger than the caches
     const double gbs = machine::measure_read_bandwidth(count, to_read, kernels.read, stopped);
     if (over()) return peaks;

@@ -10,8 +10,7 @@
 
 namespace headroom::measure {
 
-/// FMA peak, its clock, whether it is sustained, the rate of register tiles and of products of other
-/// precisions where a unit has them, and read bandwidth for
+/// FMA peak, its clock, whether it is sustained, the rate of register tiles, and read bandwidth for
 /// these numbers of threads.
 /// Empty without kernels; what was not measured before a stop is missing.
 record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,

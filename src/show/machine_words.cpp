@@ -93,17 +93,6 @@ std::string tile_words(const record::Peaks& peaks, int threads, double peak) {
                      tile->second, 100 * tile->second / peak);
 }
 
-std::string product_words(const record::Peaks& peaks, int threads) {
-  std::string text;
-  for (const auto& [precision, rates] : peaks.product_gflops) {
-    const auto rate = rates.find(threads);
-    if (rate == rates.end()) continue;
-    text += fmt::format("{} {} {:.0f}", text.empty() ? "; products of" : ",",
-                        headroom::to_string(precision), rate->second);
-  }
-  return text.empty() ? text : text + " GFLOP/s";
-}
-
 }  // namespace
 
 std::vector<std::string> product_peak_lines(const record::Peaks& peaks, int threads) {
@@ -124,9 +113,8 @@ std::vector<std::string> product_peak_lines(const record::Peaks& peaks, int thre
 std::string fma_peak_words(const record::Peaks& peaks, int threads) {
   const auto peak = peaks.fma_gflops.find(threads);
   if (peak == peaks.fma_gflops.end()) return "";
-  return fmt::format("{:.1f} GFLOP/s{}{}{}{}", peak->second, at_clock(peaks.clock_ghz, threads),
-                     sustained_words(peaks, threads), tile_words(peaks, threads, peak->second),
-                     product_words(peaks, threads));
+  return fmt::format("{:.1f} GFLOP/s{}{}{}", peak->second, at_clock(peaks.clock_ghz, threads),
+                     sustained_words(peaks, threads), tile_words(peaks, threads, peak->second));
 }
 
 }  // namespace headroom::show

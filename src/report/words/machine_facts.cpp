@@ -52,6 +52,9 @@ std::string peaks(const ordered_json& environment) {
     const int threads = entry.first;
     std::string part = fmt::format("{}: multiply-adds {}", counted(threads, "thread"),
                                    show::fma_peak_words(peaks, threads));
+    for (const std::string& line : show::product_peak_lines(peaks, threads)) {
+      part += ", products from the L1 " + line;
+    }
     const auto read = peaks.read_gbs.find(threads);
     if (read != peaks.read_gbs.end()) {
       part += fmt::format(", memory read {:.1f} GB/s", read->second);
