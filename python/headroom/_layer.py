@@ -101,18 +101,32 @@ def _is_tensor(x: Array) -> bool:
 
 
 def _as_array(x: Array) -> Array:
-    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer."""
-    if _is_tensor(x):
-        try:
-            return x.numpy()
-        except (TypeError, RuntimeError):  # what is wrong with it is said where arrays are read
-            pass
-    return x
+    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer.
+
+    What is wrong with one is said where arrays are read.
+    """
+    if not _is_tensor(x):
+        return x
+    try:
+        # numpy would replace memory that was given back.
+        return x.detach().numpy() if x.data_ptr() else x
+    except (TypeError, RuntimeError):
+        return x
+
+
+def _activations(name: str, x: Array) -> Array:
+    """As above; an input whose gradients are asked for is refused, for there would be none."""
+    if _is_tensor(x) and x.requires_grad and sys.modules["torch"].is_grad_enabled():
+        raise TypeError(
+            f"{name} requires gradients, which the layer does not compute; detach() it, or call"
+            " under torch.inference_mode()"
+        )
+    return _as_array(x)
 
 
 def _new_output(x: Array, width: int, zero: bool) -> Array:
     """An array for the result, of the kind of x."""
-    shape = getattr(x, "shape", None)
+    shape: Any = getattr(x, "shape", None)
     if shape is None:
         try:
             shape = memoryview(x).shape
@@ -277,11 +291,11 @@ class Attention:
         if out is None:
             out = _new_output(x, self._width, lengths is not None)
         self._core.forward(
-            _as_array(x),
-            _as_array(out),
+            _activations("x", x),
+            _activations("out", out),
             lengths if lengths is None else list(lengths),
             cache if cache is None else cache._core,
-            _as_array(memory),
+            _activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
         )
         return out
@@ -299,7 +313,9 @@ class Attention:
         Raises:
             ValueError: as in a call, and for a layer with a second input.
         """
-        self._core.append(_as_array(x), lengths if lengths is None else list(lengths), cache._core)
+        self._core.append(
+            _activations("x", x), lengths if lengths is None else list(lengths), cache._core
+        )
 
     def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
         """Makes a cache for this layer, which it keeps alive.

@@ -117,14 +117,13 @@ def _run(arguments: List[str], progress: bool = False, allowed: "tuple[int, ...]
     raise error(text or f"headroom {arguments[0]} ended with {process.returncode}")
 
 
-def info(*, measure: bool = False, isa: Optional[str] = None) -> Dict[str, Any]:
+def info(*, measure: bool = False) -> Dict[str, Any]:
     """Processor, instruction sets, allowed cores and memory, backends, versions.
 
     Args:
         measure: also measure peak arithmetic and memory bandwidth, which takes seconds
-        isa: force an instruction set
     """
-    arguments = ["info", "--json", *_options({"measure": measure, "isa": isa})]
+    arguments = ["info", "--json", *_options({"measure": measure})]
     result: Dict[str, Any] = json.loads(_run(arguments))
     return result
 
@@ -225,7 +224,7 @@ def sweep(
         frame = importlib.util.find_spec("pandas") is not None
     if not frame:
         return records
-    import pandas
+    import pandas  # type: ignore[import-untyped, unused-ignore]
 
     return pandas.json_normalize(records)
 
@@ -242,5 +241,3 @@ def report(results: PathLike, *, out: Optional[PathLike] = None) -> Path:
     """
     _run(["report", os.fspath(results), *_options({"out": out})])
     return Path(results if out is None else out) / "index.html"
-
-

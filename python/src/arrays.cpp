@@ -43,7 +43,7 @@ AnyArray float_array(std::string_view name, nb::handle object) {
     refuse_type(
         "{} is a {}; allowed is an array in memory, such as of numpy or of PyTorch (a tensor that "
         "requires gradients: detach() it)",
-        name, nb::cast<std::string>(object.type().attr("__name__")));
+        name, nb::str(object.type().attr("__name__")).c_str());
   }
   if (array.device_type() != nb::device::cpu::value) {
     refuse("{} is on another device; allowed is the CPU; copy it there first", name);

@@ -1,8 +1,8 @@
 """PyTorch modules that answer as the ones that you have, with the layer of headroom inside.
 
-``MultiheadAttention.from_module`` takes an ``nn.MultiheadAttention`` or the textbook's module. It is
-for inference on the CPU: what the layer does not do goes to the original module, and a warning says
-so once.
+``MultiheadAttention.from_module`` takes an ``nn.MultiheadAttention`` or the textbook's module. It
+is for inference on the CPU: what the layer does not do goes to the original module, and a warning
+says so once.
 """
 
 from ._multihead import MultiheadAttention

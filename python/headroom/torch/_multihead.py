@@ -70,7 +70,7 @@ class MultiheadAttention(PackedModule):
         else:
             query, key, value = m.q_proj_weight, m.k_proj_weight, m.v_proj_weight
         biases: Any = (None, None, None) if m.in_proj_bias is None else m.in_proj_bias.chunk(3)
-        return Weights(query, key, value, m.out_proj.weight, *biases, m.out_proj.bias)
+        return Weights((query, key, value), biases, m.out_proj.weight, m.out_proj.bias)
 
     def output_width(self) -> int:
         return int(self.original.embed_dim)
@@ -89,8 +89,7 @@ class MultiheadAttention(PackedModule):
         """As ``nn.MultiheadAttention.forward``."""
         reason = self._why_original(query, key, value, need_weights, attn_mask, is_causal)
         if reason is not None:
-            if not torch.compiler.is_compiling():
-                say_once(reason)
+            say_once(reason)
             return self.original(  # type: ignore[no-any-return]
                 query,
                 key,
@@ -177,6 +176,7 @@ class MultiheadAttention(PackedModule):
         padding = key_padding_mask
         if padding is not None and not batched:
             padding = padding.unsqueeze(0)
+        y: Tensor
         if torch.compiler.is_compiling():
             y = _operator.attention(x, m, padding, attn_mask, self._handle, causal)
         else:
@@ -245,7 +245,8 @@ class MultiheadAttention(PackedModule):
         y, _ = self.original(
             x, m, m, key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=causal
         )
-        return (y.transpose(0, 1) if swapped else y).contiguous()
+        result: Tensor = y.transpose(0, 1) if swapped else y
+        return result.contiguous()
 
 
 def _why_not_masks(
@@ -255,7 +256,7 @@ def _why_not_masks(
     padding: Optional[Padding],
 ) -> Optional[str]:
     if kind == "other" or (kind == "causal" and memory is not None):
-        return "the layer takes causal masks of self-attention; other masks go to the original module"
+        return "the layer takes causal masks of self-attention; the original module takes others"
     if key_padding_mask is None:
         return None
     if padding is None:

@@ -4,7 +4,7 @@ import itertools
 import threading
 import warnings
 import weakref
-from typing import Any, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 import torch
 from torch import Tensor, nn
@@ -17,22 +17,22 @@ class FallbackWarning(UserWarning):
 
 
 class Weights(NamedTuple):
-    """Matrices as ``nn.Linear`` keeps them, ``(out, in)``."""
+    """Matrices as ``nn.Linear`` keeps them, ``(out, in)``: query, key and value, and the last."""
 
-    query: Tensor
-    key: Tensor
-    value: Tensor
+    products: Sequence[Tensor]
+    biases: Sequence[Optional[Tensor]]
     output: Optional[Tensor]
-    query_bias: Optional[Tensor]
-    key_bias: Optional[Tensor]
-    value_bias: Optional[Tensor]
     output_bias: Optional[Tensor]
 
     def arrays(self) -> Dict[str, Any]:
         """By the names of ``Attention``, in its ``(in, out)``."""
+        names = ("query", "key", "value")
+        parts = dict(zip(names, self.products))
+        biases = dict(zip((name + "_bias" for name in names), self.biases))
+        last = {"output": self.output, "output_bias": self.output_bias}
         return {
-            name: None if part is None else part.detach().T.numpy()
-            for name, part in self._asdict().items()
+            name: None if part is None else part.detach().numpy().T
+            for name, part in {**parts, **biases, **last}.items()
         }
 
 
@@ -96,11 +96,13 @@ _handles = itertools.count(1)
 _said: Set[str] = set()
 
 
-def say_once(reason: str) -> None:
-    """Once for each reason in a process."""
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def say_once(reason: str) -> bool:
+    """Once for each reason in a process; of a compiled graph, while it is compiled."""
     if reason not in _said:
         _said.add(reason)
         warnings.warn(f"headroom: {reason}", FallbackWarning, stacklevel=4)
+    return True
 
 
 class PackedModule(nn.Module):
@@ -120,7 +122,7 @@ class PackedModule(nn.Module):
     def _register(self) -> None:
         self._handle = next(_handles)
         _modules[self._handle] = self
-        self.register_load_state_dict_post_hook(_repack_hook)
+        self.register_load_state_dict_post_hook(_repack_hook)  # type: ignore[no-untyped-call]
 
     def repack(self) -> None:
         """Forgets the packed weights; the next call packs those that the original has then."""
@@ -128,7 +130,7 @@ class PackedModule(nn.Module):
 
     def _apply(self, *arguments: Any, **options: Any) -> Any:
         self.repack()
-        return super()._apply(*arguments, **options)
+        return super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]
 
     # Copies and pickles have the original, and pack on their own.
     def __getstate__(self) -> Dict[str, Any]:
@@ -141,7 +143,7 @@ class PackedModule(nn.Module):
     def __setstate__(self, state: Dict[str, Any]) -> None:
         state = dict(state)
         heads, options = state.pop("_layers")
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._layers = Layers(heads, options)
         self._register()
 

@@ -75,14 +75,9 @@ class TextbookAttention(PackedModule):
         matrices = [torch.cat([linear.weight for linear in one]) for one in products]
         biases = [_joined([linear.bias for linear in one]) for one in products]
         last = getattr(self.original, "out_proj", None)
-        return Weights(
-            matrices[0],
-            matrices[1],
-            matrices[2],
-            None if last is None else last.weight,
-            *biases,
-            None if last is None else last.bias,
-        )
+        if last is None:
+            return Weights(matrices, biases, None, None)
+        return Weights(matrices, biases, last.weight, last.bias)
 
     def output_width(self) -> int:
         last = getattr(self.original, "out_proj", None)
@@ -114,11 +109,11 @@ class TextbookAttention(PackedModule):
         """``(batch, tokens, d_in)`` to ``(batch, tokens, d_out)``."""
         reason = self._why_original(x)
         if reason is not None:
-            if not torch.compiler.is_compiling():
-                say_once(reason)
+            say_once(reason)
             return self.original(x)  # type: ignore[no-any-return]
         if torch.compiler.is_compiling():
-            return _operator.attention(x, None, None, None, self._handle, False)
+            y: Tensor = _operator.attention(x, None, None, None, self._handle, False)
+            return y
         return self.run(self._kind, x.contiguous())
 
     def compute(
