@@ -126,6 +126,8 @@ def _activations(name: str, x: Array) -> Array:
 
 def _new_output(x: Array, width: int, zero: bool) -> Array:
     """An array for the result, of the kind of x."""
+    if type(x) is np.ndarray:
+        return (np.zeros if zero else np.empty)((*x.shape[:-1], width), np.float32)
     shape: Any = getattr(x, "shape", None)
     if shape is None:
         try:
@@ -290,12 +292,16 @@ class Attention:
         """
         if out is None:
             out = _new_output(x, self._width, lengths is not None)
+        if type(x) is np.ndarray and type(out) is np.ndarray:
+            array, result = x, out
+        else:
+            array, result = _activations("x", x), _activations("out", out)
         self._core.forward(
-            _activations("x", x),
-            _activations("out", out),
+            array,
+            result,
             lengths if lengths is None else list(lengths),
             cache if cache is None else cache._core,
-            _activations("memory", memory),
+            memory if memory is None else _activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
         )
         return out
@@ -338,4 +344,6 @@ class Attention:
 
     def __repr__(self) -> str:
         choice = self.choice
-        return f"Attention({self._id}, {choice['backend']}, {choice['threads']} threads)"
+        threads = choice["threads"]
+        count = "1 thread" if threads == 1 else f"{threads} threads"
+        return f"Attention({self._id}, {choice['backend']}, {count})"

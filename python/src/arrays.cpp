@@ -37,14 +37,14 @@ std::string dtype_name(nb::dlpack::dtype dtype) {
   return fmt::format("{}{}", kind, dtype.bits);
 }
 
-AnyArray float_array(std::string_view name, nb::handle object) {
-  AnyArray array;
-  if (!nb::try_cast(object, array, false)) {
-    refuse_type(
-        "{} is a {}; allowed is an array in memory, such as of numpy or of PyTorch (a tensor that "
-        "requires gradients: detach() it)",
-        name, nb::str(object.type().attr("__name__")).c_str());
-  }
+[[noreturn]] void refuse_object(std::string_view name, nb::handle object) {
+  refuse_type(
+      "{} is a {}; allowed is an array in memory, such as of numpy or of PyTorch (a tensor that "
+      "requires gradients: detach() it)",
+      name, nb::str(object.type().attr("__name__")).c_str());
+}
+
+void require_float(std::string_view name, const AnyArray& array) {
   if (array.device_type() != nb::device::cpu::value) {
     refuse("{} is on another device; allowed is the CPU; copy it there first", name);
   }
@@ -52,6 +52,12 @@ AnyArray float_array(std::string_view name, nb::handle object) {
     refuse_type("{} has dtype {}; allowed is float32; convert it first, such as by astype", name,
                 dtype_name(array.dtype()));
   }
+}
+
+AnyArray float_array(std::string_view name, nb::handle object) {
+  AnyArray array;
+  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
+  require_float(name, array);
   return array;
 }
 
@@ -116,7 +122,9 @@ Rows Rows::read(std::string_view name, nb::handle object) {
 Rows Rows::write(std::string_view name, nb::handle object) {
   nb::ndarray<> writable;
   if (nb::try_cast(object, writable, false)) {
-    return Rows(name, float_array(name, object));
+    const AnyArray array(writable);
+    require_float(name, array);
+    return Rows(name, array);
   }
   float_array(name, object);
   refuse("{} is read-only; give an array that may be written", name);

@@ -66,7 +66,7 @@ class Layer {
                nb::handle memory, const Lengths& memory_lengths);
   /// Appends x (a layer with a second input: `memory`) to the cache.
   void append(nb::handle x, const Lengths& lengths, Cache& cache);
-  /// Seconds of a call of the C++ interface with these arrays, the mean of so many: what a call
+  /// Processor time of a call of the C++ interface with these arrays, the mean of so many: what one
   /// from Python is held against.
   double seconds(nb::handle x, nb::handle out, std::int64_t calls);
   std::unique_ptr<Cache> make_cache(std::int64_t sequences, std::int64_t capacity) const;

@@ -138,8 +138,8 @@ void bind_layer(nb::module_& module) {
                     auto layer = std::make_unique<Layer>(shape, weights, options, warnings);
                     return std::make_pair(std::move(layer), warnings);
                   })
-      .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(), "cache"_a.none(),
-           "memory"_a.none(), "memory_lengths"_a.none())
+      .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(),
+           "cache"_a.none(), "memory"_a.none(), "memory_lengths"_a.none())
       .def("append", &Layer::append, "x"_a.none(), "lengths"_a.none(), "cache"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)
       .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
