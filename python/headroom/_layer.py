@@ -1,15 +1,12 @@
 """The layer and its caches."""
 
-import sys
 import warnings
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
 from . import _core
-
-Array = Any
-"""numpy.ndarray, torch.Tensor on the CPU, or whatever else has DLPack or the buffer protocol."""
+from ._arrays import Array, activations, as_array, like, new_result
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -71,7 +68,7 @@ def _weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
     weights = _core.Weights()
     for name, array in parts.items():
         if array is not None:
-            setattr(weights, name, _as_array(array))
+            setattr(weights, name, as_array(array))
     return weights
 
 
@@ -93,52 +90,6 @@ def _kv_heads(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) ->
     if kv_width == d_out or heads < 1 or d_out % heads:
         return 0
     return kv_width // max(d_out // heads, 1)
-
-
-def _is_tensor(x: Array) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
-
-
-def _as_array(x: Array) -> Array:
-    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer.
-
-    What is wrong with one is said where arrays are read.
-    """
-    if not _is_tensor(x):
-        return x
-    try:
-        # numpy would replace memory that was given back.
-        return x.detach().numpy() if x.data_ptr() else x
-    except (TypeError, RuntimeError):
-        return x
-
-
-def _activations(name: str, x: Array) -> Array:
-    """As above; an input whose gradients are asked for is refused, for there would be none."""
-    if _is_tensor(x) and x.requires_grad and sys.modules["torch"].is_grad_enabled():
-        raise TypeError(
-            f"{name} requires gradients, which the layer does not compute; detach() it, or call"
-            " under torch.inference_mode()"
-        )
-    return _as_array(x)
-
-
-def _new_output(x: Array, width: int, zero: bool) -> Array:
-    """An array for the result, of the kind of x."""
-    if type(x) is np.ndarray:
-        return (np.zeros if zero else np.empty)((*x.shape[:-1], width), np.float32)
-    shape: Any = getattr(x, "shape", None)
-    if shape is None:
-        try:
-            shape = memoryview(x).shape
-        except TypeError:  # as above
-            shape = (0, 0)
-    shape = (*shape[:-1], width)
-    if _is_tensor(x):
-        torch = sys.modules["torch"]
-        return (torch.zeros if zero else torch.empty)(shape, dtype=torch.float32)
-    return (np.zeros if zero else np.empty)(shape, np.float32)
 
 
 class Attention:
@@ -290,18 +241,18 @@ class Attention:
             ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, or
                 the cache has too little room. ``out`` and the cache are as before.
         """
+        array = x if type(x) is np.ndarray else activations("x", x)
         if out is None:
-            out = _new_output(x, self._width, lengths is not None)
-        if type(x) is np.ndarray and type(out) is np.ndarray:
-            array, result = x, out
+            result = new_result(array, self._width, lengths is not None)
+            out = result if array is x else like(x, result)
         else:
-            array, result = _activations("x", x), _activations("out", out)
+            result = out if type(out) is np.ndarray else activations("out", out)
         self._core.forward(
             array,
             result,
             lengths if lengths is None else list(lengths),
             cache if cache is None else cache._core,
-            memory if memory is None else _activations("memory", memory),
+            memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
         )
         return out
@@ -320,7 +271,7 @@ class Attention:
             ValueError: as in a call, and for a layer with a second input.
         """
         self._core.append(
-            _activations("x", x), lengths if lengths is None else list(lengths), cache._core
+            activations("x", x), lengths if lengths is None else list(lengths), cache._core
         )
 
     def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
