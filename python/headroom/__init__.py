@@ -5,8 +5,9 @@ buffer protocol. ``sweep``, ``pick``, ``info`` and ``report`` are the commands o
 ``headroom.torch`` takes the modules that you have.
 """
 
+from ._cache import KeyValueCache
 from ._core import version as __version__
-from ._layer import Attention, KeyValueCache, backends
+from ._layer import Attention, backends
 from ._program import info, pick, report, sweep
 
 __all__ = [

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, activations, as_array, like, new_result
+from ._cache import KeyValueCache
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -17,51 +18,6 @@ def backends() -> List[Dict[str, Any]]:
         None), ``description``, ``library`` and ``threaded``.
     """
     return _core.backends()
-
-
-class KeyValueCache:
-    """Keys and values of the tokens that a layer has seen; made by ``Attention.cache``.
-
-    It belongs to one layer, and has a fixed number of sequences and of tokens for each.
-    """
-
-    def __init__(self, core: _core.Cache) -> None:
-        self._core = core
-
-    @property
-    def sequences(self) -> int:
-        """Independent sequences."""
-        return self._core.sequences
-
-    @property
-    def capacity(self) -> int:
-        """Tokens that each sequence has room for."""
-        return self._core.capacity
-
-    @property
-    def lengths(self) -> List[int]:
-        """Tokens of each sequence."""
-        return self._core.lengths
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the whole capacity."""
-        return self._core.nbytes
-
-    def truncate(self, length: int, sequence: int = 0) -> None:
-        """Forgets the tokens of a sequence from ``length`` on.
-
-        Raises:
-            ValueError: there is no such sequence, or it is shorter.
-        """
-        self._core.truncate(sequence, length)
-
-    def clear(self) -> None:
-        """Forgets all tokens of all sequences."""
-        self._core.clear()
-
-    def __repr__(self) -> str:
-        return f"KeyValueCache(lengths={self.lengths}, capacity={self.capacity})"
 
 
 def _weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
@@ -90,6 +46,25 @@ def _kv_heads(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) ->
     if kv_width == d_out or heads < 1 or d_out % heads:
         return 0
     return kv_width // max(d_out // heads, 1)
+
+
+def options_of(
+    *,
+    backend: str = "auto",
+    formulation: Optional[str] = None,
+    threads: int = 0,
+    isa: Optional[str] = None,
+    kernels: str = "",
+    precision: str = "f32",
+    dtype: str = "f32",
+    tuning_file: str = "",
+) -> _core.Options:
+    """As ``Attention`` takes them."""
+    options = _core.Options()
+    options.backend, options.formulation, options.threads = backend, formulation, threads
+    options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
+    options.precision, options.dtype = precision, dtype
+    return options
 
 
 class Attention:
@@ -199,10 +174,16 @@ class Attention:
         shape.dropout, shape.dropout_seed = dropout, dropout_seed
         if rotary is not None:
             shape.set_rotary(rotary, rotary_base, rotary_scale)
-        options = _core.Options()
-        options.backend, options.formulation, options.threads = backend, formulation, threads
-        options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
-        options.precision, options.dtype = precision, dtype
+        options = options_of(
+            backend=backend,
+            formulation=formulation,
+            threads=threads,
+            isa=isa,
+            kernels=kernels,
+            precision=precision,
+            dtype=dtype,
+            tuning_file=tuning_file,
+        )
         self._core, notes = _core.Layer.make(shape, weights, options)
         self._width = shape.output_width
         self._id = shape.id()

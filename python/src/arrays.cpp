@@ -54,13 +54,6 @@ void require_float(std::string_view name, const AnyArray& array) {
   }
 }
 
-AnyArray float_array(std::string_view name, nb::handle object) {
-  AnyArray array;
-  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
-  require_float(name, array);
-  return array;
-}
-
 std::vector<std::int64_t> shape_of(const AnyArray& array) {
   std::vector<std::int64_t> shape(array.ndim());
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -104,6 +97,24 @@ std::int64_t row_stride_of(std::string_view name, const AnyArray& array) {
 
 }  // namespace
 
+AnyArray float_array(std::string_view name, nb::handle object) {
+  AnyArray array;
+  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
+  require_float(name, array);
+  return array;
+}
+
+AnyArray writable_float_array(std::string_view name, nb::handle object) {
+  nb::ndarray<> writable;
+  if (nb::try_cast(object, writable, false)) {
+    AnyArray array(writable);
+    require_float(name, array);
+    return array;
+  }
+  float_array(name, object);
+  refuse("{} is read-only; give an array that may be written", name);
+}
+
 Rows::Rows(std::string_view name, const AnyArray& array)
     : owner_(array), name_(name), shape_(shape_of(array)) {
   if (shape_.size() != 2 && shape_.size() != 3) {
@@ -120,14 +131,7 @@ Rows Rows::read(std::string_view name, nb::handle object) {
 }
 
 Rows Rows::write(std::string_view name, nb::handle object) {
-  nb::ndarray<> writable;
-  if (nb::try_cast(object, writable, false)) {
-    const AnyArray array(writable);
-    require_float(name, array);
-    return Rows(name, array);
-  }
-  float_array(name, object);
-  refuse("{} is read-only; give an array that may be written", name);
+  return Rows(name, writable_float_array(name, object));
 }
 
 void Rows::require_like(const Rows& other, std::int64_t cols) const {

@@ -48,6 +48,10 @@ class Rows {
   std::int64_t row_stride_ = 0;
 };
 
+/// A float32 array in memory, as it lies. @throws as `Rows::read` and `Rows::write`.
+nb::ndarray<nb::ro> float_array(std::string_view name, nb::handle object);
+nb::ndarray<nb::ro> writable_float_array(std::string_view name, nb::handle object);
+
 /// A copy of a float32 array of two dimensions, of any strides.
 Matrix matrix_of(std::string_view name, nb::handle object);
 /// A copy of a float32 array of one dimension.

@@ -19,26 +19,6 @@ Value parsed(std::string_view option, const std::string& name, std::optional<Val
   throw InvalidArgument(fmt::format("{} is '{}'; allowed are {}", option, name, allowed));
 }
 
-AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>& warnings) {
-  AttentionOptions options;
-  options.backend = named.backend;
-  options.threads = named.threads;
-  options.kernels = named.kernels;
-  options.tuning_file = named.tuning_file;
-  options.precision = parsed("precision", named.precision, parse_precision(named.precision),
-                             "f32, bf16x9, bf16x6, bf16x3 and bf16");
-  options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
-  if (named.formulation) {
-    options.formulation = parsed("formulation", *named.formulation,
-                                 parse_formulation(*named.formulation), "wrapper, split and fused");
-  }
-  if (named.isa) {
-    options.isa = parsed("isa", *named.isa, parse_isa(*named.isa), "sse4.2, avx2, avx512 and neon");
-  }
-  options.on_warning = [&warnings](const std::string& warning) { warnings.push_back(warning); };
-  return options;
-}
-
 Attention made_without_interpreter(const Shape& shape, const SplitWeights& weights,
                                    const NamedOptions& options,
                                    std::vector<std::string>& warnings) {
@@ -108,6 +88,26 @@ std::vector<std::int64_t> memory_lengths_of(const Rows& memory, const Lengths& g
 }
 
 }  // namespace
+
+AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>& warnings) {
+  AttentionOptions options;
+  options.backend = named.backend;
+  options.threads = named.threads;
+  options.kernels = named.kernels;
+  options.tuning_file = named.tuning_file;
+  options.precision = parsed("precision", named.precision, parse_precision(named.precision),
+                             "f32, bf16x9, bf16x6, bf16x3 and bf16");
+  options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
+  if (named.formulation) {
+    options.formulation = parsed("formulation", *named.formulation,
+                                 parse_formulation(*named.formulation), "wrapper, split and fused");
+  }
+  if (named.isa) {
+    options.isa = parsed("isa", *named.isa, parse_isa(*named.isa), "sse4.2, avx2, avx512 and neon");
+  }
+  options.on_warning = [&warnings](const std::string& warning) { warnings.push_back(warning); };
+  return options;
+}
 
 Cache::Cache(std::shared_ptr<LayerState> layer, std::int64_t sequences, std::int64_t capacity)
     : layer_(std::move(layer)), cache_(layer_->attention, sequences, capacity) {}

@@ -30,6 +30,10 @@ struct NamedOptions {
   std::string tuning_file;
 };
 
+/// @param warnings receives why a tuning file is not used; must outlive the options
+/// @throws InvalidArgument for a name that no option has
+AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>& warnings);
+
 /// What a layer and its caches share. A cache keeps it alive.
 struct LayerState {
   explicit LayerState(Attention&& made) : attention(std::move(made)) {}

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "attend.hpp"
 #include "headroom/headroom.hpp"
 #include "headroom/load_weights.hpp"
 #include "headroom/version.h"
@@ -148,6 +149,16 @@ void bind_layer(nb::module_& module) {
       .def_prop_ro("costs", &costs_of);
 }
 
+void bind_attend(nb::module_& module) {
+  nb::class_<Attend>(module, "Attend")
+      .def_static("make",
+                  [](const Shape& shape, const NamedOptions& options) {
+                    std::vector<std::string> warnings;
+                    return std::make_unique<Attend>(shape, options_of(options, warnings));
+                  })
+      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a);
+}
+
 nb::list list_backends() {
   nb::list list;
   for (const BackendInfo& info : backends()) {
@@ -172,5 +183,6 @@ NB_MODULE(_core, module) {
   bind_shape(module);
   bind_weights(module);
   bind_layer(module);
+  bind_attend(module);
   module.def("backends", &list_backends);
 }

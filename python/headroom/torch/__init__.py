@@ -8,5 +8,6 @@ says so once.
 from ._multihead import MultiheadAttention
 from ._packed import FallbackWarning
 from ._textbook import TextbookAttention
+from ._transformers import register_transformers
 
-__all__ = ["FallbackWarning", "MultiheadAttention", "TextbookAttention"]
+__all__ = ["FallbackWarning", "MultiheadAttention", "TextbookAttention", "register_transformers"]
