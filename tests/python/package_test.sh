@@ -9,6 +9,7 @@ part=$1 source=$2 prefix=$3 libdir=$4 work=$5
 python=${HEADROOM_PYTHON:-python3}
 venv=$work/venv
 torch="torch==2.13.0+cpu" # the build that bench/peers measures; the plain one brings gigabytes
+transformers="transformers==5.23.0"
 
 skip() {
   echo "skipped: $*"
@@ -60,7 +61,8 @@ requirements=$source/python/tests/requirements.txt
 pip_install requirements "$(cat "$requirements")" --requirement "$requirements" ||
   skip "pip could not install what the tests need: $(reason_of_pip)"
 if [[ "$part" == torch ]]; then
-  pip_install torch "$torch" "$torch" || skip "pip could not install $torch: $(reason_of_pip)"
+  pip_install torch "$torch $transformers" "$torch" "$transformers" ||
+    skip "pip could not install $torch and $transformers: $(reason_of_pip)"
 fi
 
 content=$(content)
