@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/shape_json.hpp"
 #include "headroom/headroom.hpp"
 #include "judge/cautions.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 
 namespace headroom::peers {
 

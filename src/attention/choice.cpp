@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backends/backend.hpp"
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
 #include "measure/problem.hpp"
 #include "plan/shapes/layer_shape.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/shape.hpp"

@@ -1,7 +1,7 @@
 // How far a result may be from the oracle's, by what it was computed with.
 #pragma once
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 
 namespace headroom::reference {
 

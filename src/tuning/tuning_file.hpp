@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
 #include "headroom/shape.hpp"

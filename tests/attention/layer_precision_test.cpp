@@ -8,7 +8,7 @@
 
 #include "backends/backend.hpp"
 #include "core/element/convert.hpp"
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 

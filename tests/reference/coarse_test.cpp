@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 #include "support/planted.hpp"

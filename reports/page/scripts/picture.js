@@ -26,5 +26,6 @@
   } catch (error) {
     answer = { error: String((error && error.stack) || error) };
   }
-  process.stdout.write(JSON.stringify(answer));
+  // A chart that failed leaves a canvas behind whose timers would keep node waiting.
+  process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 })();

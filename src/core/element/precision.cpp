@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/element/numbers.hpp"
+#include "core/element/layer_numbers.hpp"
 
 namespace headroom {
 namespace {

@@ -53,8 +53,8 @@
         ...chart.base(view),
         legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 76, right: 70, top: 46, bottom: 50 },
-        xAxis: chart.logAxis(view, "time of one pass", across, format.seconds),
-        yAxis: chart.logAxis(view, "nrmse", up, format.scientific, { nameGap: 60 }),
+        xAxis: chart.logAxis(view, "time of one pass", across, (value) => format.seconds(value)),
+        yAxis: chart.logAxis(view, "nrmse", up, (value) => format.scientific(value), { nameGap: 60 }),
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: ({ data }) => chart.tip(data.cell.id, [
