@@ -19,10 +19,13 @@ std::string beyond_peak(const record::CellResult& result) {
   // A peak measured once per run may be off by the drift of the clock; one measured beside each
   // sample, by the scatter of its own readings.
   constexpr double kLeastMargin = 0.05;
-  const double margin =
-      std::max(kLeastMargin, result.control ? statistics::scatter(result.control->gflops) : 0.0);
-  if (!result.peak_fraction || *result.peak_fraction <= 1 + margin) return "";
+  // Roofs of products are measured once, perhaps while somebody else had half of the core.
+  constexpr double kMarginOfProducts = 1;
   const Precision precision = result.cell.numbers.precision;
+  const double margin =
+      std::max(precision == Precision::f32 ? kLeastMargin : kMarginOfProducts,
+               result.control ? statistics::scatter(result.control->gflops) : 0.0);
+  if (!result.peak_fraction || *result.peak_fraction <= 1 + margin) return "";
   const std::string roof =
       precision == Precision::f32
           ? "the FMA rate measured beside it"

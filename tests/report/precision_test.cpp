@@ -160,7 +160,10 @@ TEST(PrecisionRoof, ACellIsHeldToItsOwnAndNeverToThatOfF32) {
   measure::rate_samples(fast, peaks, 1);
   ASSERT_TRUE(fast.peak_fraction);
   EXPECT_NEAR(*fast.peak_fraction, 0.5, 0.01);
-  peaks.product_gflops[Precision::bf16][1] = 250;
+  peaks.product_gflops[Precision::bf16][1] = 300;
+  measure::rate_samples(fast, peaks, 1);
+  EXPECT_EQ(judge::beyond_peak(fast), "");
+  peaks.product_gflops[Precision::bf16][1] = 200;
   measure::rate_samples(fast, peaks, 1);
   EXPECT_NE(judge::beyond_peak(fast).find("products measured for bf16"), std::string::npos);
   fast.cell.numbers = kF32;
