@@ -29,7 +29,7 @@ TEST_F(PrecisionCli, TheOnlyOneThatIsAskedForAndNotThereIsNotAvailable) {
 
 TEST_F(PrecisionCli, OneAmongOthersIsUnsupportedWithItsReason) {
   expect("$headroom sweep" + kSmall +
-             "--backend naive --precision f32,bf16 --repetitions 2 --processes 1 --min-time 1ms",
+             "--backend naive --precision f32,bf16 --repetitions 2 --processes 1 --min-time 0.001",
          0, {"1 ok, 1 unsupported"});
   for (const auto& line : results("headroom-results")) {
     const bool f32 = line["precision"] == "f32";
@@ -44,7 +44,7 @@ TEST_F(PrecisionCli, CellsOfBf16AreCheckedMeasuredAndResumed) {
   if (!has_bf16()) GTEST_SKIP() << "no backend of this machine has products of bf16";
   const std::string sweep = "$headroom sweep" + kSmall +
                             "--backend onednn --precision f32,bf16 --dtype f32,bf16 "
-                            "--repetitions 2 --processes 1 --min-time 1ms --out results";
+                            "--repetitions 2 --processes 1 --min-time 0.001 --out results";
   expect(sweep, 0, {"3 ok, 1 unsupported", "numbers", "bf16-bf16", "/ 1e-02"});
   for (const auto& line : results()) {
     if (line["status"] != "ok") continue;
