@@ -108,6 +108,8 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   const Precision precision = result.cell.numbers.precision;
   const bool by_control = result.control && precision == Precision::f32;
   const std::optional<double> peak = peaks.product_roof(precision, result.threads);
+  result.peak_fraction.reset();
+  result.tile_fraction.reset();
   if (by_control) {
     result.peak_fraction =
         record::share_of_rates(flops, result.time.samples, result.control->gflops);
