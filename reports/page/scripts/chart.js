@@ -70,7 +70,7 @@ headroom.chart = (() => {
   const lineSeries = (view, name, data, more) => {
     const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
     const colour = view.theme.colour(backend);
-    const look = view.theme.line(backend, formulation);
+    const look = view.theme.lineOf(backend, formulation);
     return {
       name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
       showSymbol: true, showAllSymbol: true,

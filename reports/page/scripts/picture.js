@@ -26,6 +26,6 @@
   } catch (error) {
     answer = { error: String((error && error.stack) || error) };
   }
-  // A chart that failed leaves a canvas behind whose timers would keep node waiting.
+  // A chart that threw leaves a timer behind, which would keep node running for ever.
   process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 })();

@@ -47,7 +47,7 @@ headroom.theme = (() => {
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
       symbol: (backend) => peers.has(backend)
         ? kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length] : look(backend).symbol,
-      line: (backend, formulation) => peers.has(backend) ? kPeer
+      lineOf: (backend, formulation) => peers.has(backend) ? kPeer
         : { width: 2, ...(kFormulations[formulation.split(" ")[0]] || kFormulations.split) },
       // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
       ratio(value) {

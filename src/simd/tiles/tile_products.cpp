@@ -11,8 +11,7 @@ namespace {
 // A whole depth of this size in one stage needs no partial sums; its rows still fit in an L2 of
 // 2 MiB (measured on Granite Rapids, as are the next).
 constexpr std::int64_t kWholeDepth = 1024;
-constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
-constexpr std::int64_t kFewTaskRows = 128;
+constexpr std::int64_t kTaskRows = 256;     // 512 are a fifth slower
 constexpr std::int64_t kStagedBlocks = 16;  // their partial sums lie in the L2 beside the rows
 constexpr std::int64_t kWholeBlocks = 64;
 constexpr std::int64_t kTasksPerSlot = 2;
@@ -59,10 +58,8 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
   }
   stage_depth_ = stage_depth(choice.precision, depth_);
   const bool staged = stage_depth_ < depth_;
-  const bool one_part = part_count(choice.precision) == 1;
-  task_rows_ = staged && one_part ? kFewTaskRows : kTaskRows;
   task_blocks_ = std::min(starts_.back(), staged ? kStagedBlocks : kWholeBlocks);
-  const std::int64_t rows = std::min(round_up(most_rows, kTileBlock), task_rows_);
+  const std::int64_t rows = std::min(round_up(most_rows, kTileBlock), kTaskRows);
   scratch_per_slot_ = round_up(tile_project_scratch(choice.precision, rows, stage_depth_, staged,
                                                     task_blocks_, depth_, f32.tile_rows, f32.lanes)
                                    .floats,
@@ -75,7 +72,7 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
 TileProducts::Cut TileProducts::cut(std::int64_t rows, int slots) const {
   Cut cut;
   cut.row_blocks = divide_up(rows, kTileBlock);
-  cut.row_tasks = divide_up(cut.row_blocks * kTileBlock, task_rows_);
+  cut.row_tasks = divide_up(cut.row_blocks * kTileBlock, kTaskRows);
   cut.column_tasks = divide_up(starts_.back(), task_blocks_);
   if (slots > 1) {
     const std::int64_t wanted = divide_up(kTasksPerSlot * slots, cut.row_tasks);

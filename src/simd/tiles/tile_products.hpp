@@ -58,7 +58,6 @@ class TileProducts {
   std::vector<std::int64_t> starts_;  ///< first block of each matrix, counted over all; and the end
   std::int64_t depth_ = 0;
   std::int64_t stage_depth_ = 0;
-  std::int64_t task_rows_ = 0;
   std::int64_t task_blocks_ = 0;
   double weight_floats_ = 0;
   std::int64_t scratch_per_slot_ = 0;

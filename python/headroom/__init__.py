@@ -1,0 +1,22 @@
+"""Multi-head attention on CPUs: the layer, and the suite that measures it.
+
+``Attention`` is the layer, over numpy arrays, PyTorch tensors and whatever else has DLPack or the
+buffer protocol. ``sweep``, ``pick``, ``info`` and ``report`` are the commands of the same names.
+``headroom.torch`` takes the modules that you have.
+"""
+
+from ._cache import KeyValueCache
+from ._core import version as __version__
+from ._layer import Attention, backends
+from ._program import info, pick, report, sweep
+
+__all__ = [
+    "Attention",
+    "KeyValueCache",
+    "__version__",
+    "backends",
+    "info",
+    "pick",
+    "report",
+    "sweep",
+]

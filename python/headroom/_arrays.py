@@ -1,0 +1,59 @@
+"""Tensors and other arrays on their way into the extension module, which says what is wrong."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+Array = Any
+"""numpy.ndarray, torch.Tensor on the CPU, or whatever else has DLPack or the buffer protocol."""
+
+
+def is_tensor(x: Array) -> bool:
+    """Whether it is one of PyTorch, which is never imported for that."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _shared(x: Any) -> Array:
+    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer."""
+    try:
+        # numpy would replace memory that was given back.
+        return x.numpy() if x.data_ptr() else x
+    except (TypeError, RuntimeError):
+        return x
+
+
+def as_array(x: Array) -> Array:
+    """What the extension module takes fastest, in the same memory."""
+    return _shared(x.detach()) if is_tensor(x) else x
+
+
+def activations(name: str, x: Array) -> Array:
+    """As above; an input whose gradients are asked for is refused, for there would be none."""
+    if not is_tensor(x):
+        return x
+    if not x.requires_grad:
+        return _shared(x)
+    if sys.modules["torch"].is_grad_enabled():
+        raise TypeError(
+            f"{name} requires gradients, which the layer does not compute; detach() it, or call"
+            " under torch.inference_mode()"
+        )
+    return _shared(x.detach())
+
+
+def new_result(x: Array, width: int, zero: bool) -> "np.ndarray[Any, Any]":
+    """An array of the shape of x, but for its width."""
+    shape: Any = getattr(x, "shape", None)
+    if shape is None:
+        try:
+            shape = memoryview(x).shape
+        except TypeError:  # no array at all
+            shape = (0, 0)
+    return (np.zeros if zero else np.empty)((*shape[:-1], width), np.float32)
+
+
+def like(x: Array, result: "np.ndarray[Any, Any]") -> Array:
+    """The result as a tensor if x is one."""
+    return sys.modules["torch"].from_numpy(result) if is_tensor(x) else result

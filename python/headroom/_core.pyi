@@ -1,0 +1,89 @@
+# The extension module, as the package's Python files see it.
+from typing import Any, Dict, List, Optional, Tuple
+
+version: str
+
+class Shape:
+    batch: int
+    tokens: int
+    d_in: int
+    d_out: int
+    heads: int
+    causal: bool
+    qkv_bias: bool
+    d_proj: int
+    dropout: float
+    dropout_seed: int
+    kv_heads: int
+    window: int
+    d_memory: int
+    memory_tokens: int
+    def __init__(self) -> None: ...
+    def set_rotary(self, pairs: str, base: float, scale: float) -> None: ...
+    @property
+    def output_width(self) -> int: ...
+    def validate(self) -> None: ...
+    def id(self) -> str: ...
+
+class Weights:
+    query: Any
+    key: Any
+    value: Any
+    output: Any
+    query_bias: Any
+    key_bias: Any
+    value_bias: Any
+    output_bias: Any
+    def __init__(self) -> None: ...
+
+class Options:
+    backend: str
+    formulation: Optional[str]
+    threads: int
+    isa: Optional[str]
+    kernels: str
+    precision: str
+    dtype: str
+    tuning_file: str
+    def __init__(self) -> None: ...
+
+class Cache:
+    @property
+    def sequences(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def lengths(self) -> List[int]: ...
+    def truncate(self, sequence: int, length: int) -> None: ...
+    def clear(self) -> None: ...
+
+class Layer:
+    @staticmethod
+    def make(shape: Shape, weights: Weights, options: Options) -> Tuple[Layer, List[str]]: ...
+    def forward(
+        self,
+        x: Any,
+        out: Any,
+        lengths: Optional[List[int]],
+        cache: Optional[Cache],
+        memory: Any,
+        memory_lengths: Optional[List[int]],
+    ) -> None: ...
+    def append(self, x: Any, lengths: Optional[List[int]], cache: Cache) -> None: ...
+    def seconds(self, x: Any, out: Any, calls: int) -> float: ...
+    def make_cache(self, sequences: int, capacity: int) -> Cache: ...
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def choice(self) -> Dict[str, Any]: ...
+    @property
+    def costs(self) -> Dict[str, Any]: ...
+
+class Attend:
+    @staticmethod
+    def make(shape: Shape, options: Options) -> Attend: ...
+    def run(self, q: Any, k: Any, v: Any, out: Any) -> None: ...
+
+def backends() -> List[Dict[str, Any]]: ...

@@ -1,0 +1,281 @@
+"""The layer and its caches."""
+
+import warnings
+from typing import Any, Dict, List, Optional, Sequence
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array, activations, as_array, like, new_result
+from ._cache import KeyValueCache
+
+
+def backends() -> List[Dict[str, Any]]:
+    """The backends that the project knows.
+
+    Returns:
+        One dictionary each: ``name``, ``available``, ``reason`` (why not, and what to do; else
+        None), ``description``, ``library`` and ``threaded``.
+    """
+    return _core.backends()
+
+
+def _weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
+    weights = _core.Weights()
+    for name, array in parts.items():
+        if array is not None:
+            setattr(weights, name, as_array(array))
+    return weights
+
+
+def _with_zero_biases(weights: _core.Weights) -> bool:
+    """Gives parts without a bias one of zeros if another part has one; says whether one has."""
+    names = ("query", "key", "value")
+    found = [getattr(weights, name + "_bias") != (0,) for name in names]
+    if any(found):
+        for name, has_bias in zip(names, found):
+            if not has_bias:
+                width = getattr(weights, name)[1]
+                setattr(weights, name + "_bias", np.zeros(width, np.float32))
+    return any(found)
+
+
+def _kv_heads(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) -> int:
+    if kv_heads is not None:
+        return kv_heads
+    if kv_width == d_out or heads < 1 or d_out % heads:
+        return 0
+    return kv_width // max(d_out // heads, 1)
+
+
+def options_of(
+    *,
+    backend: str = "auto",
+    formulation: Optional[str] = None,
+    threads: int = 0,
+    isa: Optional[str] = None,
+    kernels: str = "",
+    precision: str = "f32",
+    dtype: str = "f32",
+    tuning_file: str = "",
+) -> _core.Options:
+    """As ``Attention`` takes them."""
+    options = _core.Options()
+    options.backend, options.formulation, options.threads = backend, formulation, threads
+    options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
+    options.precision, options.dtype = precision, dtype
+    return options
+
+
+class Attention:
+    """A multi-head attention layer with weights that are packed once.
+
+    ``softmax(q k^T / sqrt(head_dim)) v`` for each head, with ``q = x query + query_bias`` and so
+    on; heads are merged, and ``output`` is the last product. Weights are ``d_in x d_out``, the
+    transpose of ``torch.nn.Linear.weight``, so that ``linear.weight.T`` fits; they are copied.
+
+    Args:
+        query: ``(d_in, d_out)`` float32. Head ``h`` owns columns ``h * head_dim`` and following.
+        key: ``(d_in, kv_heads * head_dim)``; with ``memory_tokens`` ``(d_memory, ...)``.
+        value: as ``key``.
+        output: ``(d_out, d_proj)``; None for no output projection.
+        heads: heads of queries, a divisor of ``d_out``.
+        tokens: the most tokens of one sequence in one call.
+        batch: ``batch * tokens`` is the most rows of one call.
+        query_bias: ``(d_out,)``. If only some of the three are given, the others are zero.
+        key_bias: ``(kv_heads * head_dim,)``
+        value_bias: as ``key_bias``
+        output_bias: ``(d_proj,)``
+        causal: a token sees none after it. Default: yes, but for a second input.
+        kv_heads: heads of keys and values, a divisor of ``heads``. Default: by the width of
+            ``key``.
+        window: the most keys that a token sees, its own included.
+        rotary: ``"halves"`` turns values ``i`` and ``i + head_dim / 2`` of queries and keys by
+            their position, ``"neighbours"`` values ``2 i`` and ``2 i + 1``.
+        rotary_base: angles are ``position * rotary_scale * rotary_base ** (-2 i / head_dim)``.
+        rotary_scale: see there.
+        memory_tokens: makes it cross-attention: keys and values are made of a second input with at
+            most so many tokens of a sequence.
+        dropout: probability that an attention weight is dropped.
+        dropout_seed: fixes which.
+        backend: a name of ``backends()``, or ``"auto"``.
+        formulation: ``"wrapper"``, ``"split"`` or ``"fused"``. Default: the backend's choice.
+        threads: 0 for every core that this process may use.
+        isa: forces an instruction set: ``"sse4.2"``, ``"avx2"``, ``"avx512"`` or ``"neon"``.
+        kernels: forces a variant of the backend's kernels.
+        precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"bf16x3"``
+            or ``"bf16"``. A backend may decline all but ``"f32"``.
+        dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
+            may decline all but ``"f32"``.
+        tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.
+
+    Raises:
+        TypeError: an array is none, or not float32.
+        ValueError: sizes do not fit each other, or an option has no such value.
+        RuntimeError: a backend or instruction set is not here, or declines.
+    """
+
+    def __init__(
+        self,
+        query: Array,
+        key: Array,
+        value: Array,
+        output: Optional[Array] = None,
+        *,
+        heads: int,
+        tokens: int,
+        batch: int = 1,
+        query_bias: Optional[Array] = None,
+        key_bias: Optional[Array] = None,
+        value_bias: Optional[Array] = None,
+        output_bias: Optional[Array] = None,
+        causal: Optional[bool] = None,
+        kv_heads: Optional[int] = None,
+        window: Optional[int] = None,
+        rotary: Optional[str] = None,
+        rotary_base: float = 10000.0,
+        rotary_scale: float = 1.0,
+        memory_tokens: Optional[int] = None,
+        dropout: float = 0.0,
+        dropout_seed: int = 0,
+        backend: str = "auto",
+        formulation: Optional[str] = None,
+        threads: int = 0,
+        isa: Optional[str] = None,
+        kernels: str = "",
+        precision: str = "f32",
+        dtype: str = "f32",
+        tuning_file: str = "",
+    ) -> None:
+        weights = _weights_of(
+            {
+                "query": query,
+                "key": key,
+                "value": value,
+                "output": output,
+                "query_bias": query_bias,
+                "key_bias": key_bias,
+                "value_bias": value_bias,
+                "output_bias": output_bias,
+            }
+        )
+        shape = _core.Shape()
+        shape.batch, shape.tokens, shape.heads = batch, tokens, heads
+        shape.d_in, shape.d_out = weights.query
+        shape.d_proj = weights.output[1]
+        if output is not None and output_bias is None:
+            weights.output_bias = np.zeros(shape.d_proj, np.float32)
+        shape.qkv_bias = _with_zero_biases(weights)
+        shape.kv_heads = _kv_heads(kv_heads, heads, shape.d_out, weights.key[1])
+        shape.window = 0 if window is None else window
+        shape.causal = memory_tokens is None if causal is None else causal
+        if memory_tokens is not None:
+            shape.d_memory, shape.memory_tokens = weights.key[0], memory_tokens
+        shape.dropout, shape.dropout_seed = dropout, dropout_seed
+        if rotary is not None:
+            shape.set_rotary(rotary, rotary_base, rotary_scale)
+        options = options_of(
+            backend=backend,
+            formulation=formulation,
+            threads=threads,
+            isa=isa,
+            kernels=kernels,
+            precision=precision,
+            dtype=dtype,
+            tuning_file=tuning_file,
+        )
+        self._core, notes = _core.Layer.make(shape, weights, options)
+        self._width = shape.output_width
+        self._id = shape.id()
+        for note in notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=2)
+
+    def __call__(
+        self,
+        x: Array,
+        out: Optional[Array] = None,
+        *,
+        lengths: Optional[Sequence[int]] = None,
+        cache: Optional[KeyValueCache] = None,
+        memory: Optional[Array] = None,
+        memory_lengths: Optional[Sequence[int]] = None,
+    ) -> Array:
+        """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
+
+        Args:
+            x: ``(tokens, d_in)``, one sequence, or ``(batch, tokens, d_in)``, float32. Rows must be
+                contiguous each and evenly apart; nothing is copied.
+            out: receives the result, of the shape of x but for its width. Must not overlap x.
+            lengths: tokens of each sequence. With two dimensions of x, sequences follow each other
+                without gaps; with three, rows after a sequence's length are padding: they are
+                neither read nor written, and 0 where the result is new.
+            cache: the rows are appended, and each sees all that came before it.
+            memory: of a layer with ``memory_tokens``, ``(tokens, d_memory)`` or
+                ``(batch, tokens, d_memory)``. With a cache it may be left out after the first call.
+            memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
+
+        Returns:
+            ``out``, or a new array: a tensor if x is one, and of numpy otherwise.
+
+        Raises:
+            TypeError: an array is none, or not float32.
+            ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, or
+                the cache has too little room. ``out`` and the cache are as before.
+        """
+        array = x if type(x) is np.ndarray else activations("x", x)
+        if out is None:
+            result = new_result(array, self._width, lengths is not None)
+            out = result if array is x else like(x, result)
+        else:
+            result = out if type(out) is np.ndarray else activations("out", out)
+        self._core.forward(
+            array,
+            result,
+            lengths if lengths is None else list(lengths),
+            cache if cache is None else cache._core,
+            memory if memory is None else activations("memory", memory),
+            memory_lengths if memory_lengths is None else list(memory_lengths),
+        )
+        return out
+
+    def append(
+        self, x: Array, cache: KeyValueCache, *, lengths: Optional[Sequence[int]] = None
+    ) -> None:
+        """Puts the keys and values of x into the cache and computes no output.
+
+        Args:
+            x: as in a call
+            cache: as in a call
+            lengths: as in a call
+
+        Raises:
+            ValueError: as in a call, and for a layer with a second input.
+        """
+        self._core.append(
+            activations("x", x), lengths if lengths is None else list(lengths), cache._core
+        )
+
+    def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
+        """Makes a cache for this layer, which it keeps alive.
+
+        Args:
+            capacity: tokens of each sequence
+            sequences: independent ones
+        """
+        return KeyValueCache(self._core.make_cache(sequences, capacity))
+
+    @property
+    def choice(self) -> Dict[str, Any]:
+        """Who computes it, and why: ``backend``, ``formulation``, ``reason``, ``threads`` ..."""
+        return self._core.choice
+
+    @property
+    def costs(self) -> Dict[str, Any]:
+        """``setup_seconds``, ``packed_bytes``, ``workspace_bytes``, and who does the work."""
+        return self._core.costs
+
+    def __repr__(self) -> str:
+        choice = self.choice
+        threads = choice["threads"]
+        count = "1 thread" if threads == 1 else f"{threads} threads"
+        return f"Attention({self._id}, {choice['backend']}, {count})"

@@ -1,0 +1,64 @@
+"""What masks say, read from their values."""
+
+import weakref
+from typing import Dict, NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+
+class Padding(NamedTuple):
+    """Keys that nobody may see."""
+
+    ignored: Tensor  # (batch, keys) of bool
+    counts: "list[int]"  # keys that are left of each sequence
+    trailing: bool  # what is ignored comes after all that is left
+
+
+def as_bool(mask: Tensor) -> Optional[Tensor]:
+    """True where a key is hidden; None if the mask adds anything else than 0 and -inf."""
+    if mask.dtype == torch.bool:
+        return mask
+    hidden = mask == float("-inf")
+    if bool(((mask == 0) | hidden).all()):
+        return hidden
+    return None
+
+
+def read_padding(mask: Tensor) -> Optional[Padding]:
+    """None if the mask weighs keys instead of hiding them."""
+    ignored = as_bool(mask)
+    if ignored is None:
+        return None
+    counts = (~ignored).sum(dim=1).tolist()
+    trailing = not bool((ignored[:, :-1] & ~ignored[:, 1:]).any())
+    return Padding(ignored, counts, trailing)
+
+
+def _kind_of(mask: Tensor) -> str:
+    if mask.dim() != 2:
+        return "other"
+    hidden = as_bool(mask)
+    if hidden is None:
+        return "other"
+    if not bool(hidden.any()):
+        return "none"
+    causal = torch.ones_like(hidden).triu(1)
+    return "causal" if bool((hidden == causal).all()) else "other"
+
+
+_known: Dict[int, Tuple["weakref.ref[Tensor]", int, str]] = {}
+
+
+def kind_of(mask: Tensor) -> str:
+    """``causal``, ``none`` or ``other``. A mask that comes again unchanged is not read again."""
+    if mask.is_inference():  # no counter says whether it was changed
+        return _kind_of(mask)
+    key = id(mask)
+    known = _known.get(key)
+    if known is not None and known[0]() is mask and known[1] == mask._version:
+        return known[2]
+    kind = _kind_of(mask)
+    reference = weakref.ref(mask, lambda _: _known.pop(key, None))
+    _known[key] = (reference, mask._version, kind)
+    return kind

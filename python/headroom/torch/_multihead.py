@@ -1,0 +1,271 @@
+"""``nn.MultiheadAttention``, answered by packed layers."""
+
+from typing import Any, List, Optional, Tuple, Union
+
+import torch
+from torch import Tensor, nn
+
+from . import _operator
+from ._masks import Padding, kind_of, read_padding
+from ._packed import PackedModule, Weights, say_once
+from ._textbook import TextbookAttention, is_textbook
+
+_MOST_SEQUENCES = 65536
+
+
+class MultiheadAttention(PackedModule):
+    """Answers as the ``nn.MultiheadAttention`` that it was made from.
+
+    For inference: call it under ``torch.inference_mode()`` or ``torch.no_grad()``, and with
+    ``need_weights=False``. What the layer does not do goes to the original module, and a
+    ``FallbackWarning`` says why, once for each reason: attention weights, gradients, dropout while
+    training, other masks than causal ones and key padding, other dtypes and devices, key and value
+    that differ, ``add_bias_kv`` and ``add_zero_attn``.
+    """
+
+    original: nn.MultiheadAttention
+    # Encoder layers of PyTorch read this and, if it is true, compute the attention themselves.
+    _qkv_same_embed_dim = False
+
+    @staticmethod
+    def from_module(
+        module: nn.Module, *, causal: Optional[bool] = None, **options: Any
+    ) -> Union["MultiheadAttention", TextbookAttention]:
+        """Makes a module that answers as the given one.
+
+        Args:
+            module: an ``nn.MultiheadAttention``, or the textbook's module: ``W_query``, ``W_key``,
+                ``W_value``, ``out_proj`` and ``num_heads``, or a list ``heads`` of modules with the
+                first three
+            causal: of a textbook module without a buffer ``mask``
+            options: of ``headroom.Attention``: ``backend``, ``formulation``, ``threads``, ``isa``,
+                ``kernels``, ``precision``, ``dtype``, ``tuning_file``
+
+        Returns:
+            A module with the same ``forward``, which packs the weights at its first call.
+
+        Raises:
+            TypeError: it is neither.
+            ValueError: its mask is not causal.
+        """
+        if isinstance(module, nn.MultiheadAttention):
+            return MultiheadAttention(module, module.num_heads, options)
+        if is_textbook(module):
+            return TextbookAttention.from_module(module, causal=causal, **options)
+        raise TypeError(
+            f"module is a {type(module).__name__}; allowed are nn.MultiheadAttention and modules"
+            " with W_query, W_key, W_value and out_proj"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("original"), name)
+
+    def weights(self) -> Weights:
+        m = self.original
+        if m.in_proj_weight is not None:
+            query, key, value = m.in_proj_weight.chunk(3)
+        else:
+            query, key, value = m.q_proj_weight, m.k_proj_weight, m.v_proj_weight
+        biases: Any = (None, None, None) if m.in_proj_bias is None else m.in_proj_bias.chunk(3)
+        return Weights((query, key, value), biases, m.out_proj.weight, m.out_proj.bias)
+
+    def output_width(self) -> int:
+        return int(self.original.embed_dim)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Optional[Tensor] = None,
+        need_weights: bool = True,
+        attn_mask: Optional[Tensor] = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> Tuple[Tensor, Optional[Tensor]]:
+        """As ``nn.MultiheadAttention.forward``."""
+        reason = self._why_original(query, key, value, need_weights, attn_mask, is_causal)
+        if reason is not None:
+            say_once(reason)
+            return self.original(  # type: ignore[no-any-return]
+                query,
+                key,
+                value,
+                key_padding_mask,
+                need_weights,
+                attn_mask,
+                average_attn_weights,
+                is_causal,
+            )
+        memory = None if query is key else key
+        return self._forward(query, memory, key_padding_mask, attn_mask, is_causal), None
+
+    def _why_original(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        need_weights: bool,
+        attn_mask: Optional[Tensor],
+        is_causal: bool,
+    ) -> Optional[str]:
+        """What the layer does not do of this call, as far as it is known without the masks."""
+        m = self.original
+        if need_weights:
+            return (
+                "attention weights are asked for, and the original module computes them; call it"
+                " with need_weights=False"
+            )
+        if torch.is_grad_enabled() and (
+            query.requires_grad or key.requires_grad or m.out_proj.weight.requires_grad
+        ):
+            return (
+                "gradients may be asked for, and the original module computes them; call it under"
+                " torch.inference_mode()"
+            )
+        if key is not value:
+            return "key and value are different tensors; the original module takes them"
+        if m.bias_k is not None or m.add_zero_attn:
+            return "the module adds keys of its own (add_bias_kv, add_zero_attn); it takes the call"
+        if self.training and m.dropout > 0:
+            return "the module is training with dropout; the original module takes the call"
+        if query is not key and is_causal:
+            return "cross-attention with a causal mask goes to the original module"
+        if is_causal and attn_mask is None:
+            return "is_causal needs attn_mask; the original module says so"
+        return self._why_not_shape(query, key)
+
+    def _why_not_shape(self, query: Tensor, key: Tensor) -> Optional[str]:
+        m = self.original
+        weight = m.out_proj.weight
+        for tensor in (query, key, weight):
+            if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.is_nested:
+                return (
+                    "the layer takes float32 on the CPU, not nested; the original module takes"
+                    " everything else"
+                )
+        if query.dim() not in (2, 3) or key.dim() != query.dim() or 0 in query.shape:
+            return "an input without rows goes to the original module"
+        if query.shape[-1] != m.embed_dim or key.shape[-1] != m.kdim or m.kdim != m.vdim:
+            return "widths differ (kdim, vdim); the original module takes the call"
+        if query.dim() == 3 and query.shape[0 if m.batch_first else 1] > _MOST_SEQUENCES:
+            return "there are more than 65536 sequences; the original module takes them"
+        return None
+
+    def _forward(
+        self,
+        query: Tensor,
+        memory: Optional[Tensor],
+        key_padding_mask: Optional[Tensor],
+        attn_mask: Optional[Tensor],
+        causal: bool,
+    ) -> Tensor:
+        """Brings the tensors into (batch, tokens, width) and back."""
+        batched, swapped = query.dim() == 3, not self.original.batch_first
+
+        def rows(tensor: Tensor) -> Tensor:
+            if not batched:
+                return tensor.unsqueeze(0)
+            return tensor.transpose(0, 1) if swapped else tensor
+
+        x = rows(query)
+        m = None if memory is None else rows(memory)
+        padding = key_padding_mask
+        if padding is not None and not batched:
+            padding = padding.unsqueeze(0)
+        y: Tensor
+        if torch.compiler.is_compiling():
+            y = _operator.attention(x, m, padding, attn_mask, self._handle, causal)
+        else:
+            y = self.compute(
+                x.contiguous(), None if m is None else m.contiguous(), padding, attn_mask, causal
+            )
+        if not batched:
+            return y.squeeze(0)
+        return y.transpose(0, 1) if swapped else y
+
+    def compute(
+        self,
+        query: Tensor,
+        memory: Optional[Tensor],
+        key_padding_mask: Optional[Tensor],
+        attn_mask: Optional[Tensor],
+        causal: bool,
+    ) -> Tensor:
+        kind = "causal" if causal else "none"
+        if attn_mask is not None and not causal:
+            kind = kind_of(attn_mask)
+        padding = None if key_padding_mask is None else read_padding(key_padding_mask)
+        reason = _why_not_masks(kind, memory, key_padding_mask, padding)
+        if reason is not None:
+            say_once(reason)
+            return self._by_original(query, memory, key_padding_mask, attn_mask, causal)
+        if memory is not None:
+            return self._cross(query, memory, padding)
+        if kind == "causal":
+            return self._causal(query, padding)
+        if padding is None or not bool(padding.ignored.any()):
+            return self.run("full", query)
+        return self._cross(query, query, padding)
+
+    def _cross(self, query: Tensor, memory: Tensor, padding: Optional[Padding]) -> Tensor:
+        batch, tokens = query.shape[0], query.shape[1]
+        lengths: List[int] = [memory.shape[1]] * batch
+        rows = memory.reshape(-1, memory.shape[2])
+        if padding is not None:
+            lengths = padding.counts
+            # The order of keys does not matter, so that those in between may be left out too.
+            rows = memory[~padding.ignored]
+        y = self.run_cross(query.reshape(batch * tokens, -1), rows, [tokens] * batch, lengths)
+        return y.reshape(batch, tokens, -1)
+
+    def _causal(self, x: Tensor, padding: Optional[Padding]) -> Tensor:
+        y = self.run("causal", x)
+        if padding is not None and bool(padding.ignored.any()):
+            # Only rows of padding look past the end of their sequence; they see all before it.
+            ignored = padding.ignored
+            rest = [x.shape[1] - count for count in padding.counts]
+            y[ignored] = self.run_cross(x[ignored], x[~ignored], rest, padding.counts)
+        return y
+
+    def _by_original(
+        self,
+        query: Tensor,
+        memory: Optional[Tensor],
+        key_padding_mask: Optional[Tensor],
+        attn_mask: Optional[Tensor],
+        causal: bool,
+    ) -> Tensor:
+        swapped = not self.original.batch_first
+        x = query.transpose(0, 1) if swapped else query
+        m = x if memory is None else memory.transpose(0, 1) if swapped else memory
+        y, _ = self.original(
+            x, m, m, key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=causal
+        )
+        result: Tensor = y.transpose(0, 1) if swapped else y
+        return result.contiguous()
+
+
+def _why_not_masks(
+    kind: str,
+    memory: Optional[Tensor],
+    key_padding_mask: Optional[Tensor],
+    padding: Optional[Padding],
+) -> Optional[str]:
+    if kind == "other" or (kind == "causal" and memory is not None):
+        return "the layer takes causal masks of self-attention; the original module takes others"
+    if key_padding_mask is None:
+        return None
+    if padding is None:
+        return "a padding mask that weighs keys goes to the original module"
+    if 0 in padding.counts:
+        return "a sequence without keys goes to the original module"
+    if kind == "causal" and not padding.trailing:
+        return (
+            "with a causal mask the layer takes padding at the end; other padding goes to the"
+            " original module"
+        )
+    return None

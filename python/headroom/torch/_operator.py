@@ -1,0 +1,52 @@
+"""The operator that a compiled graph calls: whole modules, named by a number."""
+
+from typing import Optional
+
+import torch
+from torch import Tensor
+
+from ._packed import module_of
+
+
+@torch.library.custom_op("headroom::attention", mutates_args=())
+def attention(
+    query: Tensor,
+    memory: Optional[Tensor],
+    key_padding_mask: Optional[Tensor],
+    attn_mask: Optional[Tensor],
+    module: int,
+    causal: bool,
+) -> Tensor:
+    """``PackedModule.compute`` of the module with this number."""
+    return module_of(module).compute(
+        query.contiguous(),
+        None if memory is None else memory.contiguous(),
+        key_padding_mask,
+        attn_mask,
+        causal,
+    )
+
+
+@attention.register_fake
+def _(
+    query: Tensor,
+    memory: Optional[Tensor],
+    key_padding_mask: Optional[Tensor],
+    attn_mask: Optional[Tensor],
+    module: int,
+    causal: bool,
+) -> Tensor:
+    return query.new_empty(query.shape[0], query.shape[1], module_of(module).output_width())
+
+
+@torch.library.custom_op("headroom::attend", mutates_args=())
+def attend_operator(name: str, query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Attention of the implementation that was registered under this name."""
+    from ._transformers import attend
+
+    return attend(name, query, key, value, causal)
+
+
+@attend_operator.register_fake
+def _(name: str, query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    return query.new_empty(query.shape)

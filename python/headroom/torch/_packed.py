@@ -1,0 +1,209 @@
+"""What the modules share: packed layers, the original module, and when to go back to it."""
+
+import itertools
+import threading
+import warnings
+import weakref
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
+
+import torch
+from torch import Tensor, nn
+
+from .._layer import Attention
+
+
+class FallbackWarning(UserWarning):
+    """A call went to the original module; the text says why."""
+
+
+class Weights(NamedTuple):
+    """Matrices as ``nn.Linear`` keeps them, ``(out, in)``: query, key and value, and the last."""
+
+    products: Sequence[Tensor]
+    biases: Sequence[Optional[Tensor]]
+    output: Optional[Tensor]
+    output_bias: Optional[Tensor]
+
+    def arrays(self) -> Dict[str, Any]:
+        """By the names of ``Attention``, in its ``(in, out)``."""
+        names = ("query", "key", "value")
+        parts = dict(zip(names, self.products))
+        biases = dict(zip((name + "_bias" for name in names), self.biases))
+        last = {"output": self.output, "output_bias": self.output_bias}
+        return {
+            name: None if part is None else part.detach().numpy().T
+            for name, part in {**parts, **biases, **last}.items()
+        }
+
+
+class Layers:
+    """The layers of one module: one for each way in which it is called, made at its first call.
+
+    A layer is made for a number of tokens. One that is too small is replaced by one for twice as
+    many, with the same bits.
+    """
+
+    def __init__(self, heads: int, options: Dict[str, Any]) -> None:
+        self.heads = heads
+        self.options = options
+        self.made: Dict[str, Attention] = {}
+        self.sizes: Dict[str, List[int]] = {}
+        self.lock = threading.Lock()
+
+    def clear(self) -> None:
+        with self.lock:
+            self.made, self.sizes = {}, {}
+
+    def get(self, kind: str, weights: Any, rows: List[int]) -> Attention:
+        """A layer of a kind, ``causal``, ``full`` or ``cross``.
+
+        Args:
+            weights: gives ``Weights`` if a layer has to be made
+            rows: rows of the call, tokens of its longest sequence, and the same of a second input
+        """
+        sizes = self.sizes.get(kind)
+        if sizes is not None and all(need <= size for need, size in zip(rows, sizes)):
+            return self.made[kind]
+        with self.lock:
+            return self._make(kind, weights(), rows)
+
+    def _make(self, kind: str, weights: Weights, rows: List[int]) -> Attention:
+        old = self.sizes.get(kind, [0] * len(rows))
+        grown = [max(a, 1 << max(b - 1, 0).bit_length()) for a, b in zip(old, rows)]
+        tokens = grown[1]
+        batch = -(-grown[0] // tokens)
+        cross: Dict[str, Any] = {}
+        if kind == "cross":
+            batch = max(batch, -(-grown[2] // grown[3]))
+            cross["memory_tokens"] = grown[3]
+        layer = Attention(
+            **weights.arrays(),
+            heads=self.heads,
+            tokens=tokens,
+            batch=batch,
+            causal=kind == "causal",
+            **cross,
+            **self.options,
+        )
+        self.made = {**self.made, kind: layer}
+        memory = [batch * grown[3], grown[3]] if cross else []
+        self.sizes = {**self.sizes, kind: [batch * tokens, tokens, *memory]}
+        return layer
+
+
+_modules: "weakref.WeakValueDictionary[int, PackedModule]" = weakref.WeakValueDictionary()
+_handles = itertools.count(1)
+_said: Set[str] = set()
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def say_once(reason: str) -> bool:
+    """Once for each reason in a process; of a compiled graph, while it is compiled."""
+    if reason not in _said:
+        _said.add(reason)
+        warnings.warn(f"headroom: {reason}", FallbackWarning, stacklevel=4)
+    return True
+
+
+class PackedModule(nn.Module):
+    """An original module, and the layers that are made of its weights at the first calls.
+
+    The weights stay those of ``original``. After a change of them by hand call ``repack``;
+    ``load_state_dict`` and ``to`` do it themselves.
+    """
+
+    def __init__(self, original: nn.Module, heads: int, options: Dict[str, Any]) -> None:
+        super().__init__()
+        self.original = original
+        self._layers = Layers(heads, options)
+        self.train(original.training)
+        self._register()
+
+    def _register(self) -> None:
+        self._handle = next(_handles)
+        _modules[self._handle] = self
+        self.register_load_state_dict_post_hook(_repack_hook)  # type: ignore[no-untyped-call]
+
+    def repack(self) -> None:
+        """Forgets the packed weights; the next call packs those that the original has then."""
+        self._layers.clear()
+
+    def _apply(self, *arguments: Any, **options: Any) -> Any:
+        self.repack()
+        return super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]
+
+    # Copies and pickles have the original, and pack on their own.
+    def __getstate__(self) -> Dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_layers"] = (self._layers.heads, self._layers.options)
+        state.pop("_handle")
+        state["_load_state_dict_post_hooks"] = type(self._load_state_dict_post_hooks)()
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        state = dict(state)
+        heads, options = state.pop("_layers")
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._layers = Layers(heads, options)
+        self._register()
+
+    def weights(self) -> Weights:
+        """Of the original."""
+        raise NotImplementedError
+
+    def compute(
+        self,
+        query: Tensor,
+        memory: Optional[Tensor],
+        key_padding_mask: Optional[Tensor],
+        attn_mask: Optional[Tensor],
+        causal: bool,
+    ) -> Tensor:
+        """The output ``(batch, tokens, width)`` of a call whose masks may turn out too difficult.
+
+        Args:
+            query: ``(batch, tokens, width)``
+            memory: the second input; None for self-attention
+            key_padding_mask: ``(batch, keys)``
+            attn_mask: as ``nn.MultiheadAttention`` takes it
+            causal: the mask is known to be causal
+        """
+        raise NotImplementedError
+
+    def output_width(self) -> int:
+        """Of ``compute``."""
+        raise NotImplementedError
+
+    def run(self, kind: str, x: Tensor, lengths: Optional[List[int]] = None) -> Tensor:
+        """Self-attention of ``(batch, tokens, width)``."""
+        batch, tokens = x.shape[0], x.shape[1]
+        layer = self._layers.get(kind, self.weights, [batch * tokens, tokens])
+        out = torch.empty(batch, tokens, self.output_width())
+        layer(x.detach().numpy(), out.numpy(), lengths=lengths)
+        return out
+
+    def run_cross(
+        self, x: Tensor, memory: Tensor, lengths: List[int], memory_lengths: List[int]
+    ) -> Tensor:
+        """Rows ``(rows, width)`` of sequences without gaps, over memory of the same kind."""
+        sizes = [len(x), max(lengths), len(memory), max(memory_lengths)]
+        layer = self._layers.get("cross", self.weights, sizes)
+        out = torch.empty(len(x), self.output_width())
+        layer(
+            x.detach().numpy(),
+            out.numpy(),
+            lengths=lengths,
+            memory=memory.detach().numpy(),
+            memory_lengths=memory_lengths,
+        )
+        return out
+
+
+def _repack_hook(module: nn.Module, _: Any) -> None:
+    if isinstance(module, PackedModule):
+        module.repack()
+
+
+def module_of(handle: int) -> PackedModule:
+    """The module that a compiled graph names."""
+    return _modules[handle]

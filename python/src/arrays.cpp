@@ -1,0 +1,171 @@
+#include "arrays.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+
+#include "headroom/error.hpp"
+
+namespace headroom::python {
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro>;
+
+template <class... Arguments>
+[[noreturn]] void refuse_type(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  throw nb::type_error(fmt::format(text, std::forward<Arguments>(arguments)...).c_str());
+}
+
+template <class... Arguments>
+[[noreturn]] void refuse(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  throw InvalidArgument(fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+std::string dtype_name(nb::dlpack::dtype dtype) {
+  const auto is = [&](nb::dlpack::dtype_code code) {
+    return dtype.code == static_cast<std::uint8_t>(code);
+  };
+  const char* kind = "a type of its own, ";
+  if (is(nb::dlpack::dtype_code::Float)) kind = "float";
+  if (is(nb::dlpack::dtype_code::Bfloat)) kind = "bfloat";
+  if (is(nb::dlpack::dtype_code::Int)) kind = "int";
+  if (is(nb::dlpack::dtype_code::UInt)) kind = "uint";
+  if (is(nb::dlpack::dtype_code::Complex)) kind = "complex";
+  if (is(nb::dlpack::dtype_code::Bool)) return "bool";
+  return fmt::format("{}{}", kind, dtype.bits);
+}
+
+[[noreturn]] void refuse_object(std::string_view name, nb::handle object) {
+  refuse_type(
+      "{} is a {}; allowed is an array in memory, such as of numpy or of PyTorch (a tensor that "
+      "requires gradients: detach() it)",
+      name, nb::str(object.type().attr("__name__")).c_str());
+}
+
+void require_float(std::string_view name, const AnyArray& array) {
+  if (array.device_type() != nb::device::cpu::value) {
+    refuse("{} is on another device; allowed is the CPU; copy it there first", name);
+  }
+  if (array.dtype() != nb::dtype<float>()) {
+    refuse_type("{} has dtype {}; allowed is float32; convert it first, such as by astype", name,
+                dtype_name(array.dtype()));
+  }
+}
+
+std::vector<std::int64_t> shape_of(const AnyArray& array) {
+  std::vector<std::int64_t> shape(array.ndim());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    shape[i] = static_cast<std::int64_t>(array.shape(i));
+  }
+  return shape;
+}
+
+std::vector<std::int64_t> strides_of(const AnyArray& array) {
+  std::vector<std::int64_t> strides(array.ndim());
+  for (std::size_t i = 0; i < strides.size(); ++i) strides[i] = array.stride(i);
+  return strides;
+}
+
+void require_dimensions(std::string_view name, const AnyArray& array, std::size_t wanted) {
+  if (array.ndim() == wanted) return;
+  refuse("{} has shape ({}); allowed are {} dimensions", name, fmt::join(shape_of(array), ", "),
+         wanted);
+}
+
+// Distance of rows, if they are contiguous each and evenly apart.
+std::int64_t row_stride_of(std::string_view name, const AnyArray& array) {
+  const std::size_t last = array.ndim() - 1;
+  const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(array.shape(i)); };
+  const std::int64_t cols = size(last);
+  // An axis of one element has any stride.
+  std::int64_t stride = size(last - 1) > 1 ? array.stride(last - 1) : cols;
+  bool fits = cols <= 1 || array.stride(last) == 1;
+  if (last == 2 && size(0) > 1) {
+    if (size(1) <= 1) stride = array.stride(0);
+    fits = fits && array.stride(0) == size(1) * stride;
+  }
+  if (array.size() > 0 && (!fits || stride < cols)) {
+    refuse(
+        "{} has shape ({}) and strides ({}) in elements; allowed are rows whose values are next to "
+        "each other and that are evenly apart; copy it first, such as by numpy.ascontiguousarray",
+        name, fmt::join(shape_of(array), ", "), fmt::join(strides_of(array), ", "));
+  }
+  return std::max(stride, cols);
+}
+
+}  // namespace
+
+AnyArray float_array(std::string_view name, nb::handle object) {
+  AnyArray array;
+  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
+  require_float(name, array);
+  return array;
+}
+
+AnyArray writable_float_array(std::string_view name, nb::handle object) {
+  nb::ndarray<> writable;
+  if (nb::try_cast(object, writable, false)) {
+    AnyArray array(writable);
+    require_float(name, array);
+    return array;
+  }
+  float_array(name, object);
+  refuse("{} is read-only; give an array that may be written", name);
+}
+
+Rows::Rows(std::string_view name, const AnyArray& array)
+    : owner_(array), name_(name), shape_(shape_of(array)) {
+  if (shape_.size() != 2 && shape_.size() != 3) {
+    refuse("{} has shape ({}); allowed are (tokens, width) and (batch, tokens, width)", name,
+           fmt::join(shape_, ", "));
+  }
+  row_stride_ = row_stride_of(name, array);
+  // Whether it may be written is checked by `write`.
+  data_ = const_cast<float*>(static_cast<const float*>(array.data()));
+}
+
+Rows Rows::read(std::string_view name, nb::handle object) {
+  return Rows(name, float_array(name, object));
+}
+
+Rows Rows::write(std::string_view name, nb::handle object) {
+  return Rows(name, writable_float_array(name, object));
+}
+
+void Rows::require_like(const Rows& other, std::int64_t cols) const {
+  std::vector<std::int64_t> wanted = other.shape_;
+  wanted.back() = cols;
+  if (shape_ == wanted) return;
+  refuse("{} has shape ({}); for this {} it must be ({})", name_, fmt::join(shape_, ", "),
+         other.name_, fmt::join(wanted, ", "));
+}
+
+Matrix matrix_of(std::string_view name, nb::handle object) {
+  const AnyArray array = float_array(name, object);
+  require_dimensions(name, array, 2);
+  Matrix matrix(static_cast<std::int64_t>(array.shape(0)),
+                static_cast<std::int64_t>(array.shape(1)));
+  const auto* data = static_cast<const float*>(array.data());
+  const auto value = matrix.values.begin();
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (std::int64_t col = 0; col < matrix.cols; ++col) {
+      value[row * matrix.cols + col] = data[row * array.stride(0) + col * array.stride(1)];
+    }
+  }
+  return matrix;
+}
+
+std::vector<float> vector_of(std::string_view name, nb::handle object) {
+  const AnyArray array = float_array(name, object);
+  require_dimensions(name, array, 1);
+  std::vector<float> values(array.shape(0));
+  const auto* data = static_cast<const float*>(array.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = data[static_cast<std::int64_t>(i) * array.stride(0)];
+  }
+  return values;
+}
+
+}  // namespace headroom::python

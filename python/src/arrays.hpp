@@ -1,0 +1,60 @@
+// Arrays of Python as views and matrices: anything with DLPack or the buffer protocol.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "headroom/view.hpp"
+#include "headroom/weights.hpp"
+
+namespace headroom::python {
+
+namespace nb = nanobind;
+
+/// Rows of float32 numbers in memory that a Python object keeps alive.
+class Rows {
+ public:
+  /// Keeps the array from being freed, also while the interpreter is unlocked.
+  /// @param name what messages call it
+  /// @throws nb::type_error for something else than a float32 array; InvalidArgument for one that
+  /// is
+  ///         elsewhere than in memory, has not 2 or 3 dimensions, or whose rows are not evenly
+  ///         apart or not contiguous each. Nothing is copied.
+  static Rows read(std::string_view name, nb::handle object);
+  /// @throws also InvalidArgument for an array that must not be written.
+  static Rows write(std::string_view name, nb::handle object);
+
+  bool batched() const { return shape_.size() == 3; }
+  std::int64_t sequences() const { return batched() ? shape_[0] : 1; }
+  /// Rows of one sequence.
+  std::int64_t tokens() const { return shape_[shape_.size() - 2]; }
+  std::int64_t cols() const { return shape_.back(); }
+  /// @throws InvalidArgument unless it has these rows and so many columns.
+  void require_like(const Rows& other, std::int64_t cols) const;
+
+  MatrixView view() const { return {data_, sequences() * tokens(), cols(), row_stride_}; }
+
+ private:
+  Rows(std::string_view name, const nb::ndarray<nb::ro>& array);
+
+  nb::ndarray<nb::ro> owner_;
+  std::string_view name_;
+  std::vector<std::int64_t> shape_;
+  float* data_ = nullptr;
+  std::int64_t row_stride_ = 0;
+};
+
+/// A float32 array in memory, as it lies. @throws as `Rows::read` and `Rows::write`.
+nb::ndarray<nb::ro> float_array(std::string_view name, nb::handle object);
+nb::ndarray<nb::ro> writable_float_array(std::string_view name, nb::handle object);
+
+/// A copy of a float32 array of two dimensions, of any strides.
+Matrix matrix_of(std::string_view name, nb::handle object);
+/// A copy of a float32 array of one dimension.
+std::vector<float> vector_of(std::string_view name, nb::handle object);
+
+}  // namespace headroom::python

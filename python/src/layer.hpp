@@ -1,0 +1,84 @@
+// A layer and its caches as Python calls them: the interpreter unlocked, one call at a time.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headroom/attention.hpp"
+
+namespace headroom::python {
+
+namespace nb = nanobind;
+
+using Lengths = std::optional<std::vector<std::int64_t>>;
+
+/// Options by their names, as Python gives them.
+struct NamedOptions {
+  std::string backend;
+  std::optional<std::string> formulation;
+  int threads = 0;
+  std::optional<std::string> isa;
+  std::string kernels;
+  std::string precision;
+  std::string dtype;
+  std::string tuning_file;
+};
+
+/// @param warnings receives why a tuning file is not used; must outlive the options
+/// @throws InvalidArgument for a name that no option has
+AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>& warnings);
+
+/// What a layer and its caches share. A cache keeps it alive.
+struct LayerState {
+  explicit LayerState(Attention&& made) : attention(std::move(made)) {}
+
+  Attention attention;
+  std::mutex one_call;  ///< an `Attention` runs one call at a time
+};
+
+class Cache {
+ public:
+  Cache(std::shared_ptr<LayerState> layer, std::int64_t sequences, std::int64_t capacity);
+
+  std::int64_t sequences() const { return cache_.sequences(); }
+  std::int64_t capacity() const { return cache_.capacity(); }
+  std::int64_t bytes() const { return cache_.bytes(); }
+  std::vector<std::int64_t> lengths() const;
+  void truncate(std::int64_t sequence, std::int64_t length);
+  void clear();
+
+ private:
+  friend class Layer;
+  std::shared_ptr<LayerState> layer_;
+  KeyValueCache cache_;
+};
+
+class Layer {
+ public:
+  /// @param warnings receives why a tuning file is not used
+  Layer(const Shape& shape, const SplitWeights& weights, const NamedOptions& options,
+        std::vector<std::string>& warnings);
+
+  /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
+  void forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache* cache,
+               nb::handle memory, const Lengths& memory_lengths);
+  /// Appends x (a layer with a second input: `memory`) to the cache.
+  void append(nb::handle x, const Lengths& lengths, Cache& cache);
+  /// Processor time of a call of the C++ interface with these arrays, the mean of so many: what one
+  /// from Python is held against.
+  double seconds(nb::handle x, nb::handle out, std::int64_t calls);
+  std::unique_ptr<Cache> make_cache(std::int64_t sequences, std::int64_t capacity) const;
+
+  const Attention& attention() const { return state_->attention; }
+
+ private:
+  std::shared_ptr<LayerState> state_;
+};
+
+}  // namespace headroom::python

@@ -1,0 +1,188 @@
+// The extension module headroom._core. The package's Python files say what users see.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "attend.hpp"
+#include "headroom/headroom.hpp"
+#include "headroom/load_weights.hpp"
+#include "headroom/version.h"
+#include "layer.hpp"
+
+namespace headroom::python {
+namespace {
+
+using namespace nanobind::literals;
+
+Rotary rotary_of(const std::string& pairs, double base, double scale) {
+  if (pairs == "halves") return {Rotary::Pairs::halves, base, scale};
+  if (pairs == "neighbours") return {Rotary::Pairs::neighbours, base, scale};
+  throw InvalidArgument("rotary is '" + pairs + "'; allowed are 'halves', 'neighbours' and None");
+}
+
+void bind_shape(nb::module_& module) {
+  nb::class_<Shape>(module, "Shape")
+      .def(nb::init<>())
+      .def_rw("batch", &Shape::batch)
+      .def_rw("tokens", &Shape::tokens)
+      .def_rw("d_in", &Shape::d_in)
+      .def_rw("d_out", &Shape::d_out)
+      .def_rw("heads", &Shape::heads)
+      .def_rw("causal", &Shape::causal)
+      .def_rw("qkv_bias", &Shape::qkv_bias)
+      .def_rw("d_proj", &Shape::d_proj)
+      .def_rw("dropout", &Shape::dropout)
+      .def_rw("dropout_seed", &Shape::dropout_seed)
+      .def_rw("kv_heads", &Shape::kv_heads)
+      .def_rw("window", &Shape::window)
+      .def_rw("d_memory", &Shape::d_memory)
+      .def_rw("memory_tokens", &Shape::memory_tokens)
+      .def("set_rotary", [](Shape& shape, const std::string& pairs, double base,
+                            double scale) { shape.rotary = rotary_of(pairs, base, scale); })
+      .def_prop_ro("output_width", &Shape::output_width)
+      .def("validate", &Shape::validate)
+      .def("id", &Shape::id);
+}
+
+template <class Member>
+auto setter(Member SplitWeights::*member, std::string_view name) {
+  return [=](SplitWeights& weights, nb::handle array) {
+    if constexpr (std::is_same_v<Member, Matrix>) {
+      weights.*member = matrix_of(name, array);
+    } else {
+      weights.*member = vector_of(name, array);
+    }
+  };
+}
+
+template <class Member>
+void bind_part(nb::class_<SplitWeights>& binding, const char* name, Member SplitWeights::*member) {
+  const auto shape_of = [=](const SplitWeights& weights) {
+    if constexpr (std::is_same_v<Member, Matrix>) {
+      return nb::make_tuple((weights.*member).rows, (weights.*member).cols);
+    } else {
+      return nb::make_tuple((weights.*member).size());
+    }
+  };
+  binding.def_prop_rw(name, shape_of, setter(member, name));
+}
+
+// Read, a part is its sizes; written, it is copied.
+void bind_weights(nb::module_& module) {
+  nb::class_<SplitWeights> binding(module, "Weights");
+  binding.def(nb::init<>());
+  bind_part(binding, "query", &SplitWeights::query);
+  bind_part(binding, "key", &SplitWeights::key);
+  bind_part(binding, "value", &SplitWeights::value);
+  bind_part(binding, "output", &SplitWeights::output);
+  bind_part(binding, "query_bias", &SplitWeights::query_bias);
+  bind_part(binding, "key_bias", &SplitWeights::key_bias);
+  bind_part(binding, "value_bias", &SplitWeights::value_bias);
+  bind_part(binding, "output_bias", &SplitWeights::output_bias);
+}
+
+nb::dict choice_of(const Layer& layer) {
+  const Choice& choice = layer.attention().choice();
+  const AttentionOptions& options = layer.attention().options();
+  nb::dict facts;
+  facts["backend"] = choice.backend;
+  facts["formulation"] = std::string(to_string(choice.formulation));
+  facts["source"] = std::string(to_string(choice.source));
+  facts["reason"] = choice.reason;
+  facts["kernels"] = choice.kernels;
+  facts["kernels_reason"] = choice.kernels_reason;
+  facts["precision"] = std::string(to_string(choice.precision));
+  facts["precision_reason"] = choice.precision_reason;
+  facts["threads"] = options.threads;
+  facts["isa"] =
+      options.isa ? nb::object(nb::cast(std::string(to_string(*options.isa)))) : nb::none();
+  return facts;
+}
+
+nb::dict costs_of(const Layer& layer) {
+  const AttentionCosts& costs = layer.attention().costs();
+  nb::dict facts;
+  facts["setup_seconds"] = costs.setup_seconds;
+  facts["packed_bytes"] = costs.packed_bytes;
+  facts["workspace_bytes"] = costs.workspace_bytes;
+  facts["project_provenance"] = costs.project_provenance;
+  facts["attend_provenance"] = costs.attend_provenance;
+  return facts;
+}
+
+void bind_layer(nb::module_& module) {
+  nb::class_<NamedOptions>(module, "Options")
+      .def(nb::init<>())
+      .def_rw("backend", &NamedOptions::backend)
+      .def_rw("formulation", &NamedOptions::formulation)
+      .def_rw("threads", &NamedOptions::threads)
+      .def_rw("isa", &NamedOptions::isa)
+      .def_rw("kernels", &NamedOptions::kernels)
+      .def_rw("precision", &NamedOptions::precision)
+      .def_rw("dtype", &NamedOptions::dtype)
+      .def_rw("tuning_file", &NamedOptions::tuning_file);
+  nb::class_<Cache>(module, "Cache")
+      .def_prop_ro("sequences", &Cache::sequences)
+      .def_prop_ro("capacity", &Cache::capacity)
+      .def_prop_ro("nbytes", &Cache::bytes)
+      .def_prop_ro("lengths", &Cache::lengths)
+      .def("truncate", &Cache::truncate, "sequence"_a, "length"_a)
+      .def("clear", &Cache::clear);
+  nb::class_<Layer>(module, "Layer")
+      .def_static("make",
+                  [](const Shape& shape, const SplitWeights& weights, const NamedOptions& options) {
+                    std::vector<std::string> warnings;
+                    auto layer = std::make_unique<Layer>(shape, weights, options, warnings);
+                    return std::make_pair(std::move(layer), warnings);
+                  })
+      .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(),
+           "cache"_a.none(), "memory"_a.none(), "memory_lengths"_a.none())
+      .def("append", &Layer::append, "x"_a.none(), "lengths"_a.none(), "cache"_a)
+      .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)
+      .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
+      .def_prop_ro("shape", [](const Layer& layer) { return layer.attention().shape(); })
+      .def_prop_ro("choice", &choice_of)
+      .def_prop_ro("costs", &costs_of);
+}
+
+void bind_attend(nb::module_& module) {
+  nb::class_<Attend>(module, "Attend")
+      .def_static("make",
+                  [](const Shape& shape, const NamedOptions& options) {
+                    std::vector<std::string> warnings;
+                    return std::make_unique<Attend>(shape, options_of(options, warnings));
+                  })
+      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a);
+}
+
+nb::list list_backends() {
+  nb::list list;
+  for (const BackendInfo& info : backends()) {
+    nb::dict row;
+    row["name"] = info.name;
+    row["available"] = info.available;
+    row["reason"] = info.available ? nb::none() : nb::object(nb::cast(info.reason));
+    row["description"] = info.description;
+    row["library"] = info.library;
+    row["threaded"] = info.threaded;
+    list.append(row);
+  }
+  return list;
+}
+
+}  // namespace
+}  // namespace headroom::python
+
+NB_MODULE(_core, module) {
+  using namespace headroom::python;
+  module.attr("version") = HEADROOM_VERSION;
+  bind_shape(module);
+  bind_weights(module);
+  bind_layer(module);
+  bind_attend(module);
+  module.def("backends", &list_backends);
+}

@@ -1,0 +1,65 @@
+"""The layer in float64, as the definition reads, and the limits that results are held to."""
+
+import numpy as np
+
+# Those of the project's comparator: nrmse, and the largest error over the rms.
+NRMSE_LIMIT = 5e-6
+MAX_OVER_RMS_LIMIT = 5e-5
+
+
+def close(got, want):
+    """Whether a float32 result is as good as the project demands of every backend."""
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    assert got.shape == want.shape
+    if got.size == 0:
+        return True
+    rms = np.sqrt(np.mean(want**2))
+    error = np.abs(got - want)
+    nrmse = np.sqrt(np.mean(error**2)) / rms
+    return bool(nrmse <= NRMSE_LIMIT and error.max() / rms <= MAX_OVER_RMS_LIMIT)
+
+
+def rotated(x, pairs, base, scale, first=0):
+    """Rows (heads, tokens, head_dim) turned by their positions."""
+    tokens, dim = x.shape[-2:]
+    angle = (first + np.arange(tokens))[:, None] * scale * base ** (-2 * np.arange(dim // 2) / dim)
+    sin, cos = np.sin(angle), np.cos(angle)
+    if pairs == "halves":
+        a, b = x[..., : dim // 2], x[..., dim // 2 :]
+        return np.concatenate([a * cos - b * sin, a * sin + b * cos], -1)
+    a, b = x[..., ::2], x[..., 1::2]
+    return np.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(x.shape)
+
+
+def attention(
+    x, query, key, value, output=None, *, heads, query_bias=0, key_bias=0, value_bias=0,
+    output_bias=0, causal=True, window=None, rotary=None, rotary_base=10000.0, rotary_scale=1.0,
+    memory=None,
+):  # fmt: skip
+    """One sequence, (tokens, d_in)."""
+    keys = x if memory is None else memory
+    dim = query.shape[1] // heads
+
+    def split(rows, matrix, bias):
+        product = rows.astype(np.float64) @ matrix.astype(np.float64) + bias
+        return product.reshape(len(rows), -1, dim).transpose(1, 0, 2)
+
+    q, k, v = (
+        split(x, query, query_bias),
+        split(keys, key, key_bias),
+        split(keys, value, value_bias),
+    )
+    if rotary is not None:
+        q, k = (rotated(one, rotary, rotary_base, rotary_scale) for one in (q, k))
+    group = heads // len(k)
+    k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(dim)
+    row, col = np.arange(len(x))[:, None], np.arange(len(keys))[None]
+    if causal and memory is None:
+        scores = np.where(col > row, -np.inf, scores)
+    if window is not None:
+        scores = np.where(col <= row - window, -np.inf, scores)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    context = (weights @ v).transpose(1, 0, 2).reshape(len(x), -1)
+    return context if output is None else context @ output.astype(np.float64) + output_bias

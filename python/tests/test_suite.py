@@ -1,0 +1,92 @@
+"""The commands as functions: the program inside the package."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import headroom
+import pytest
+
+SMALL = dict(heads=2, d_model=16, tokens=4, repetitions=2, processes=1, min_time=0.001)
+
+
+def test_info():
+    info = headroom.info()
+    assert info["headroom"] == headroom.__version__
+    assert info["isa"] in info["available_isas"]
+    ours = {one["name"] for one in headroom.backends() if one["available"]}
+    assert ours <= {one["name"] for one in info["backends"] if one["available"]}
+
+
+def test_a_sweep_is_a_list_of_records(tmp_path):
+    records = headroom.sweep(out=tmp_path / "r", frame=False, backend=["naive", "xsimd"], **SMALL)
+    assert {record["backend"] for record in records} == {"naive", "xsimd"}
+    assert {record["formulation"] for record in records} == {"wrapper", "split", "fused"}
+    for record in records:
+        assert record["status"] == "ok" and record["time_s"]["median"] > 0
+        assert record["shape"]["heads"] == 2 and record["shape"]["causal"] is True
+
+
+def test_a_sweep_is_a_frame_where_pandas_is(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = headroom.sweep(
+        out=tmp_path / "r", backend="xsimd", formulation="split", causal=False, **SMALL
+    )
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == 1
+    assert frame["time_s.median"][0] > 0 and not frame["shape.causal"][0]
+
+
+def test_report_and_pick_read_a_sweep(tmp_path):
+    folder = tmp_path / "r"
+    headroom.sweep(
+        out=folder, frame=False, backend=["naive", "xsimd"], formulation="split", **SMALL
+    )
+    page = headroom.report(folder, out=tmp_path / "page")
+    assert page == tmp_path / "page" / "index.html" and page.stat().st_size > 0
+    picked = headroom.pick(results=folder)
+    assert picked["choice"]["backend"] in ("naive", "xsimd")
+    assert picked["schema"].startswith("headroom.tuning/")
+
+
+def test_what_pick_returns_is_a_tuning_file(tmp_path, weights):
+    picked = headroom.pick(heads=4, d_model=32, tokens=5, backend="xsimd", budget="5s")
+    path = tmp_path / "tuning.json"
+    path.write_text(json.dumps(picked))
+    threads = picked["choice"]["threads"]
+    layer = headroom.Attention(
+        **weights(), heads=4, tokens=5, threads=threads, tuning_file=str(path)
+    )
+    assert layer.choice["source"] == "tuning file", layer.choice
+
+
+def test_wrong_axes_are_a_value_error(tmp_path):
+    with pytest.raises(ValueError, match="heads"):
+        headroom.sweep(out=tmp_path / "r", heads=0)
+    with pytest.raises(ValueError, match="haeds"):
+        headroom.sweep(out=tmp_path / "r", haeds=1)
+    with pytest.raises(ValueError, match="12, 16|heads"):
+        headroom.sweep(out=tmp_path / "r", heads=5, d_model=64)
+
+
+def test_what_cannot_be_done_is_a_runtime_error(tmp_path):
+    with pytest.raises(RuntimeError, match="nothing-here"):
+        headroom.report(tmp_path / "nothing-here")
+    neighbour = "neon" if "neon" not in headroom.info()["available_isas"] else "avx2"
+    with pytest.raises(RuntimeError, match=neighbour):
+        headroom.sweep(out=tmp_path / "r", isa=neighbour, heads=1, head_dim=8, tokens=1)
+
+
+def test_the_command(tmp_path):
+    program = Path(sys.executable).parent / "headroom"
+    if not program.exists():
+        pytest.skip("the package is not installed in an environment")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and headroom.__version__ in done.stdout
+    assert os.access(Path(headroom.__file__).parent / "_bin" / "headroom", os.X_OK)
+
+
+def test_the_package_is_typed():
+    assert (Path(headroom.__file__).parent / "py.typed").exists()
+    assert (Path(headroom.__file__).parent / "_core.pyi").exists()

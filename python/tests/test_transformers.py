@@ -1,0 +1,78 @@
+"""Models of transformers with the attention of headroom."""
+
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from headroom.torch import FallbackWarning, _packed, register_transformers  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def heard():
+    _packed._said.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        yield
+
+
+@pytest.fixture(scope="module")
+def models():
+    """One Llama with grouped heads, by sdpa and by the layer."""
+    config = transformers.LlamaConfig(
+        vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+        num_attention_heads=8, num_key_value_heads=2, max_position_embeddings=64,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    config._attn_implementation = "sdpa"
+    theirs = transformers.LlamaForCausalLM(config).eval()
+    ours = transformers.LlamaForCausalLM(config).eval()
+    ours.load_state_dict(theirs.state_dict())
+    ours.set_attn_implementation(register_transformers())
+    return theirs, ours
+
+
+@torch.inference_mode()
+def test_a_prompt(models):
+    theirs, ours = models
+    tokens = torch.randint(0, 50, (3, 17))
+    assert (ours(tokens).logits - theirs(tokens).logits).abs().max() < 1e-5
+
+
+@torch.inference_mode()
+def test_token_after_token(models):
+    theirs, ours = models
+    tokens = torch.randint(0, 50, (1, 9))
+    options = {"max_new_tokens": 20, "do_sample": False, "pad_token_id": 0}
+    assert torch.equal(ours.generate(tokens, **options), theirs.generate(tokens, **options))
+
+
+@torch.inference_mode()
+def test_padding_goes_to_sdpa_and_is_said_once(models):
+    theirs, ours = models
+    tokens, mask = torch.randint(0, 50, (2, 9)), torch.ones(2, 9, dtype=torch.long)
+    mask[1, :4] = 0
+    with pytest.warns(FallbackWarning, match="mask"):
+        y = ours(tokens, attention_mask=mask).logits
+    assert torch.equal(y, theirs(tokens, attention_mask=mask).logits)
+    ours(tokens, attention_mask=mask)
+
+
+def test_gradients_go_to_sdpa(models):
+    _, ours = models
+    with pytest.warns(FallbackWarning, match="gradients"):
+        ours(torch.randint(0, 50, (1, 5))).logits.sum().backward()
+    assert ours.model.layers[0].self_attn.q_proj.weight.grad is not None
+
+
+@torch.inference_mode()
+def test_compiles(models):
+    theirs, ours = models
+    tokens = torch.randint(0, 50, (1, 12))
+    torch._dynamo.reset()
+    compiled = torch.compile(ours, backend="aot_eager")
+    assert (compiled(tokens).logits - theirs(tokens).logits).abs().max() < 1e-5

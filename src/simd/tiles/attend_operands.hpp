@@ -1,0 +1,173 @@
+// The memory of an attention task, and its queries, keys and values cut into parts.
+#pragma once
+
+#include "simd/kernels/attend_kernel.hpp"
+#include "simd/tiles/cut.hpp"
+#include "simd/tiles/operands.hpp"
+#include "simd/tiles/tile_scratch.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// One attention tile and what belongs to it.
+struct TileRows {
+  Tile rows;                           ///< its state is that of the present segment
+  std::uint16_t* queries[kMostParts];  ///< two left tiles of the head's depth
+  unsigned char* bad;                  ///< rows that f32 has to do
+  TileState all;                       ///< over all segments so far
+};
+
+struct AttendMemory {
+  TileAttendScratch at;
+  std::uint16_t* keys[kMostParts];
+  std::uint16_t* values[kMostParts];
+  std::uint16_t* weights[kMostParts];  ///< two left tiles after another for each step of keys
+  float* scores;                       ///< of 16 rows in chunks, then of the next 16
+  float* sums;
+  float* factors;
+  unsigned char* skip;
+  float* f32;
+};
+
+template <Precision P>
+HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
+  const AttendTask& task = whole_task.task;
+  AttendMemory memory;
+  memory.at = tile_attend_scratch(P, whole_task.f32->tile_rows, kLanes, task.head_dim,
+                                  task.tile_end - task.tile_begin);
+  const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  for (int p = 0; p < Parts<P>::kCount; ++p) {
+    const auto part = [&](std::int64_t begin, std::int64_t each) __attribute__((always_inline)) {
+      return reinterpret_cast<std::uint16_t*>(task.scratch + begin) + p * each;
+    };
+    memory.keys[p] = part(memory.at.keys, kKeyBlock * depth);
+    memory.values[p] = part(memory.at.values, kKeyBlock * depth);
+    memory.weights[p] = part(memory.at.weights, kTileBlock * kKeyBlock);
+  }
+  memory.scores = task.scratch + memory.at.scores;
+  memory.sums = task.scratch + memory.at.sums;
+  memory.factors = task.scratch + memory.at.factors;
+  memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);
+  memory.f32 = task.scratch + memory.at.f32;
+  return memory;
+}
+
+HEADROOM_INLINE TileState tile_state(const AttendTask& task, float* memory) {
+  TileState state;
+  state.out = memory;
+  state.sum = state.out + kTileBlock * padded_cols(task);
+  state.max = state.sum + kTileBlock * kLanes;
+  return state;
+}
+
+template <Precision P>
+HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& memory,
+                                 std::int64_t t) {
+  float* begin = task.scratch + (t - task.tile_begin) * memory.at.tile_floats;
+  TileRows tile;
+  tile.rows.row = tile_begin(task.rows, task.tiles, t);
+  tile.rows.rows = tile_begin(task.rows, task.tiles, t + 1) - tile.rows.row;
+  for (int p = 0; p < Parts<P>::kCount; ++p) {
+    tile.queries[p] =
+        reinterpret_cast<std::uint16_t*>(begin) + p * kTileBlock * whole(task.head_dim, kTileDepth);
+  }
+  float* flags = begin + memory.at.query_floats;
+  tile.bad = reinterpret_cast<unsigned char*>(flags);
+  float* states = flags + kTileBlock / 2;
+  tile.rows.state = tile_state(task, states);
+  tile.all = tile_state(task, states + memory.at.state_floats);
+  return tile;
+}
+
+template <Precision P>
+HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
+  const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
+  for (std::int64_t r = 0; r < kTileBlock; ++r) tile.bad[r] = 0;
+  for (std::int64_t first = 0; first < kTileBlock; first += kTileSide) {
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) {
+      out[p] = tile.queries[p] + first * steps * kTileDepth;
+    }
+    for (std::int64_t r = first; r < first + kTileSide; ++r) {
+      const std::int64_t row = tile.rows.row + r;
+      const float* from = nullptr;
+      if (r < tile.rows.rows) {
+        from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
+      }
+      cut_row<P>(from, task.head_dim, steps, r - first, out);
+    }
+  }
+}
+
+/// The keys of a block, 32 after the other; each as deep as a head.
+template <Precision P, class B>
+HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
+                              const AttendMemory& memory) {
+  const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
+    Columns<B> columns[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      const std::int64_t key = block.begin + k + v * kLanes;
+      if (k + v * kLanes >= block.count) continue;
+      columns[v] = {
+          static_cast<const B*>(task.keys) + key / kPanel * kPanel * task.head_dim + key % kPanel,
+          kPanel};
+    }
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.keys[p] + k * depth;
+    Bits least{};
+    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr, out, least);
+  }
+}
+
+/// Whether parts cannot carry a key's values.
+template <class B>
+HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
+  Bits least = Bits{} - 1U;
+  Bits most{};
+  const auto look = [&](Bits bits) __attribute__((always_inline)) {
+    const Bits size = bits & 0x7fffffffU;
+    least = least_of(least, bits);
+    most = size > most ? size : most;
+  };
+  std::int64_t c = 0;
+  for (; c + kLanes <= task.head_dim; c += kLanes) look(bits_of(load(values + c)));
+  if (c < task.head_dim) {
+    alignas(64) B rest[kLanes] = {};
+    for (std::int64_t i = 0; c + i < task.head_dim; ++i) rest[i] = values[c + i];
+    look(bits_of(load(rest)));
+  }
+  // Above, rounding to bf16 is infinite.
+  constexpr std::uint32_t kMost = 0x7f7f8000U;
+  bool large = false;
+  for (int i = 0; i < kLanes; ++i) large = large || most[i] >= kMost;
+  return large || has_small(least);
+}
+
+/// The values of a block, 32 columns after the other; each as deep as the block. Bad ones count as
+/// zeros here, and rows that see them are marked.
+/// @return whether there are bad ones
+template <Precision P, class B>
+HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
+                                const AttendMemory& memory) {
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
+  const std::int64_t cols = padded_cols(task);
+  bool any_bad = false;
+  for (std::int64_t k = 0; k < block.count; ++k) {
+    memory.skip[k] = k < block.first || has_bad_values(task, values + k * task.value_stride);
+    any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
+  }
+  const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
+  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
+    Columns<B> columns[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
+    }
+    std::uint16_t* out[kMostParts];
+    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.values[p] + c * kKeyBlock;
+    Bits least{};
+    cut_columns<P>(columns, block.count, steps, memory.skip, out, least);
+  }
+  return any_bad;
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
