@@ -121,27 +121,11 @@ TEST(ResultLine, HasTheFieldsOfTheContract) {
   result.costs = AttentionCosts{};
   result.error = reference::Comparison{};
   const ordered_json line = to_json(result);
-  for (const char* key : {"schema",
-                          "id",
-                          "status",
-                          "reason",
-                          "formulation",
-                          "backend",
-                          "precision",
-                          "dtype",
-                          "threads",
-                          "isa",
-                          "shape",
-                          "time_s",
-                          "flops",
-                          "gflops",
-                          "peak_fraction",
-                          "setup_s",
-                          "packed_bytes",
-                          "workspace_bytes",
-                          "phases_s",
-                          "error",
-                          "provenance"}) {
+  for (const char* key :
+       {"schema",    "id",     "status",        "reason",  "formulation",  "backend",
+        "precision", "dtype",  "threads",       "isa",     "shape",        "time_s",
+        "flops",     "gflops", "peak_fraction", "setup_s", "packed_bytes", "workspace_bytes",
+        "phases_s",  "error",  "provenance"}) {
     EXPECT_TRUE(line.contains(key)) << key;
   }
   EXPECT_EQ(line["schema"], "headroom.cell/1");
