@@ -121,10 +121,10 @@ const checkHover = async (browser) => {
   const place = await browser.evaluate(`(() => {
     const chart = document.querySelector("#chart-phases"); chart.scrollIntoView();
     const box = chart.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()`);
-  // A busy machine may take a while to lay the page out and to draw the tip.
+  // The middle may lie between two bars, and a busy machine takes a while to draw.
   let shown = false;
   for (let i = 0; i < 40 && !shown; ++i) {
-    await browser.move(place[0], place[1] + i % 5);
+    await browser.move(place[0], place[1] + i % 8 * 6);
     shown = await browser.evaluate("document.querySelector('#chart-phases').textContent.includes('attention: ')");
     if (!shown) await new Promise((done) => setTimeout(done, 50));
   }
