@@ -51,6 +51,9 @@ build_wheel() {
 mkdir -p "$work"
 "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
   skip "$python is no Python of at least 3.9 with venv and pip; HEADROOM_PYTHON names another"
+"$python" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+  skip "$python has no headers to build an extension module with; on Debian install python3-dev"
 version=$("$python" -c 'import sys; print(sys.executable, sys.version)')
 if [[ "$(cat "$venv/python" 2>/dev/null)" != "$version" ]]; then
   rm -rf "$venv"

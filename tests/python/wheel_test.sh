@@ -33,7 +33,7 @@ make_root() {
   rm -rf "$root"
   python=$("$venv/bin/python" -c 'import os, sys; print(os.path.realpath(sys.executable))')
   home=$("$venv/bin/python" -c 'import sys; print(sys.base_prefix)')
-  mkdir -p "$root$(dirname "$python")" "$root/tmp" "$root/proc" "$root/sys"
+  mkdir -p "$root$(dirname "$python")" "$root"/{tmp,proc,sys,dev}
   cp "$python" "$root$python"
   "$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))' | while read -r library; do
     mkdir -p "$root$library"
@@ -46,18 +46,21 @@ make_root() {
     fail "there is no libstdc++.so.6"
   cp -L "$(gcc -print-file-name=libgcc_s.so.1)" "$root/lib/"
   pip_install --target "$root/site" "$work"/wheel/*.whl
+  find "$root/site/numpy" -name '*.so' -print0 | while IFS= read -r -d '' module; do
+    with_libraries "$root" "$module"
+  done
   echo "$python" >"$root/interpreter"
 }
 
-# The program in the package reads /proc and /sys.
+# The program in the package reads /proc and /sys, and Python opens /dev/null.
 in_root() {
   local root=$1
   shift
   # shellcheck disable=SC2016  # expanded inside
   unshare --map-root-user --mount bash -c '
     root=$1; shift
-    mount --rbind /proc "$root/proc" && mount --rbind /sys "$root/sys" || true
-    exec env -i PYTHONPATH=/site PYTHONDONTWRITEBYTECODE=1 chroot "$root" "$@"' - "$root" "$@"
+    for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; done
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH=/site PYTHONDONTWRITEBYTECODE=1 chroot "$root" "$@"' - "$root" "$@"
 }
 
 mkdir -p "$work"
