@@ -91,7 +91,7 @@ typedef struct headroom_options {
   size_t size;             /**< of this struct */
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
   const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
-  const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the machine's best */
+  const char* isa;         /**< "sse4.2", "avx2", "avx512", "amx", "neon", or NULL: the best here */
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
   int32_t threads;         /**< 0, the default: every core this process may use */
   const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
