@@ -84,7 +84,7 @@ class TileValues : public testing::TestWithParam<Precision> {
     return gaussian_input(shape, seed);
   }
 
-  const SerialExecutor executor_;
+  const SerialExecutor executor_ = {};
   const KernelTable& kernels_ = kernel_table(Isa::amx);
 };
 
