@@ -175,7 +175,8 @@ const checkRoofs = async (browser) => {
   const figure = (title) => texts.find((text) => text.includes(title)) ?? "";
   const roofline = figure("Roofline");
   for (const words of ["1 thread: multiply-adds 100, tiles 90.0 GFLOP/s", "2 threads: multiply-adds 195, tiles 175 GFLOP/s",
-    "memory read 30.0 GB/s", "Dotted: register tiles with their operands in the L1", "of tiles"]) {
+    "memory read 30.0 GB/s", "Dotted: register tiles with their operands in the L1", "of tiles",
+    "bf16 products, 2 threads: 1400"]) {
     check(roofline.includes(words), "the roofline does not say: " + words);
   }
   const precisions = figure("Error against time");

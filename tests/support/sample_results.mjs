@@ -79,7 +79,8 @@ export const writeSampleResults = (folder, shapes = sampleShapes(12)) => {
     schema: "headroom.environment/1", headroom: "0", time: "2026-01-31T12:00:00Z", isa: "avx2",
     processor: { name: "Sample", architecture: "x86_64", caches: [{ name: "L3", bytes: 1 << 20, count: 1 }] },
     allowed_cores: 2, backends: backends.map(([name]) => ({ name, description: "sample", library: "" })),
-    peaks: { fma_gflops_by_threads: kPeak, tile_gflops_by_threads: kTile, read_gb_per_s_by_threads: { 1: 20, 2: 30 } },
+    peaks: { fma_gflops_by_threads: kPeak, tile_gflops_by_threads: kTile,
+      gflops_by_precision_and_threads: { bf16: { 1: 700, 2: 1400 } }, read_gb_per_s_by_threads: { 1: 20, 2: 30 } },
     sweep: { cells: lines.length, identity: { axes: { preset: "sample" } } }, warnings: [],
   }));
   return folder;

@@ -5,6 +5,11 @@
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) => cell.intensity > 0);
 
+  // The rates of products of less than f32, by the names of their precisions.
+  const productsOf = (model, threads) =>
+    Object.entries(model.peaks.gflops_by_precision_and_threads || {})
+      .map(([name, rates]) => ({ name, rate: rates[threads] })).filter((product) => product.rate > 0);
+
   const roofsOf = (model) => {
     const fma = model.peaks.fma_gflops_by_threads || {};
     const read = model.peaks.read_gb_per_s_by_threads || {};
@@ -12,6 +17,7 @@
     return Object.keys(fma).filter((threads) => fma[threads] > 0 && read[threads] > 0)
       .map((threads) => ({
         threads: Number(threads), fma: fma[threads], read: read[threads], tile: tile[threads],
+        products: productsOf(model, threads),
       }));
   };
 
@@ -25,6 +31,17 @@
     name: "tiles", type: "line", symbol: "none", silent: true, z: 1,
     data: [[roof.tile / roof.read, roof.tile], [to, roof.tile]],
     lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
+  });
+
+  const productSeries = (view, roof, product, to) => ({
+    name: "products", type: "line", symbol: "none", silent: true, z: 1,
+    data: [[Math.min(product.rate / roof.read, to / 2), product.rate], [to, product.rate]],
+    lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
+    endLabel: {
+      show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
+      distance: 0, offset: [-4, -3],
+      formatter: () => product.name + " products, " + format.threads(roof.threads) + ": " + format.digits(product.rate),
+    },
   });
 
   const roofSeries = (view, roof, from, to) => {
@@ -51,7 +68,9 @@
       "All shapes, up to " + format.threads(selection.threads) + ". Bytes count weights, input " +
       "and output, each moved once. A cell above the slanted roof read some of them from a cache." +
       (roofsOf(model).some((roof) => roof.tile > 0)
-        ? " Dotted: register tiles with their operands in the L1, which no product can pass." : ""),
+        ? " Dotted: register tiles with their operands in the L1, which no product can pass." : "") +
+      (roofsOf(model).some((roof) => roof.products.length > 0)
+        ? " Cells of another precision than f32 are under the line of its products." : ""),
     height: () => 460,
 
     draw(model, selection, view) {
@@ -59,7 +78,8 @@
       const roofs = roofsOf(model).filter((roof) => roof.threads <= selection.threads);
       if (cells.length === 0 || roofs.length === 0) return null;
       const across = chart.logTicks(cells.map((cell) => cell.intensity));
-      const up = chart.logTicks([...cells.map((cell) => cell.gflops), ...roofs.map((roof) => roof.fma * 1.2)]);
+      const up = chart.logTicks([...cells.map((cell) => cell.gflops), ...roofs.map((roof) => roof.fma * 1.2),
+        ...roofs.flatMap((roof) => roof.products.map((product) => product.rate))]);
       const names = headroom.distinct(cells, (cell) => cell.way);
       const to = across[across.length - 1];
       return {
@@ -73,6 +93,7 @@
           ...roofs.map((roof) => roofSeries(view, roof, Math.max(across[0], up[0] / roof.read), to)),
           ...roofs.filter((roof) => roof.tile > 0 && roof.tile / roof.read < to)
             .map((roof) => tileSeries(view, roof, to)),
+          ...roofs.flatMap((roof) => roof.products.map((product) => productSeries(view, roof, product, to))),
           ...names.map((name) => ({
             ...chart.lineSeries(view, name, cells
               .filter((cell) => cell.way === name)
