@@ -69,7 +69,7 @@
           ...names.map((name) => ({
             ...chart.lineSeries(view, name, cells.filter((cell) => cell.way === name).map((cell) => ({
               value: [cell.time.median, cell.error.nrmse], cell,
-              label: { show: Boolean(cell.front), formatter: cell.precision, position: "right",
+              label: { show: Boolean(cell.front), formatter: cell.precision, position: "top",
                 color: view.theme.text, fontWeight: 600 },
             }))),
             type: "scatter", symbolSize: 10,
