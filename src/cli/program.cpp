@@ -110,7 +110,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) 
                                       add_report(app),
                                       add_run(app),
                                       add_tune(app),
-                                       add_explain(app)};
+                                      add_explain(app)};
   ignore_broken_pipes();
   try {
     app.parse(count, arguments);

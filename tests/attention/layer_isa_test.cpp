@@ -70,7 +70,8 @@ TEST(EnvironmentIsa, GivesTheBitsOfTheSameLevelAskedForByOption) {
     if (backend.name == "onednn") continue;  // supports one level per process
     for (const Isa isa : available_isas()) {
       LayerCase by_option{backend.name, Formulation::split, isa, Precision::f32, {}};
-      const LayerCase by_variable{backend.name, Formulation::split, std::nullopt, Precision::f32, {}};
+      const LayerCase by_variable{
+          backend.name, Formulation::split, std::nullopt, Precision::f32, {}};
       const Matrix expected = run(by_option, layer);
       const ForcedIsa forced{std::string(to_string(isa))};
       EXPECT_TRUE(same_bits(run(by_variable, layer), expected))
