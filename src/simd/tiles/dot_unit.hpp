@@ -10,9 +10,10 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 struct DotUnit {
   static constexpr const char* kName = "avx512_bf16";
-  static constexpr std::int64_t kFewRows =
-      48;                          // 33 to 48 are no faster by pairs than in f32 (Zen 4)
-  static constexpr int kRows = 8;  // of 2 vectors: 16 sums in registers, enough to hide the latency
+  // 33 to 48 rows are no faster by pairs than in f32 (Zen 4).
+  static constexpr std::int64_t kFewRows = 48;
+  // Of 2 vectors: 16 sums in registers, enough to hide the latency.
+  static constexpr int kRows = 8;
   struct Session {};
 
   HEADROOM_INLINE static void multiply_rows(const Operands& of, int i, int first) {
