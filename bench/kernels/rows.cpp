@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/caches.hpp"
@@ -106,8 +107,7 @@ std::function<double()> bandwidth_of(const Row& row) {
 // Those that a backend computes as they are named.
 std::vector<Precision> precisions_of(const std::string& backend, Isa isa) {
   std::vector<Precision> found;
-  for (const Precision precision :
-       {Precision::f32, Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+  for (const Precision precision : kAllPrecisions) {
     if (arithmetic_of(backend, precision, Dtype::f32, isa).precision == precision) {
       found.push_back(precision);
     }

@@ -98,8 +98,7 @@ ordered_json computed_numbers(Isa isa) {
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
     ordered_json& names = all[info.name] = ordered_json::array();
-    for (const Precision precision : {Precision::f32, Precision::bf16x9, Precision::bf16x6,
-                                      Precision::bf16x3, Precision::bf16}) {
+    for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
         if (arithmetic_of(info.name, precision, dtype, isa).precision != precision) continue;
         names.push_back(headroom::to_string(Numbers{precision, dtype}));

@@ -101,7 +101,8 @@ class Attention:
         backend: a name of ``backends()``, or ``"auto"``.
         formulation: ``"wrapper"``, ``"split"`` or ``"fused"``. Default: the backend's choice.
         threads: 0 for every core that this process may use.
-        isa: forces an instruction set: ``"sse4.2"``, ``"avx2"``, ``"avx512"`` or ``"neon"``.
+        isa: forces an instruction set: ``"sse4.2"``, ``"avx2"``, ``"avx512"``, ``"amx"`` or
+            ``"neon"``.
         kernels: forces a variant of the backend's kernels.
         precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"bf16x3"``
             or ``"bf16"``. A backend may decline all but ``"f32"``.

@@ -1,5 +1,33 @@
+import threading
+import warnings
+
 import numpy as np
 import pytest
+
+
+@pytest.fixture
+def in_threads():
+    """Calls ``call(i)`` for each i below count, all at once, and waits for them."""
+
+    def run(call, count):
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return run
+
+
+@pytest.fixture
+def nothing_said():
+    """The test hears every warning that a call went to the original, as an error."""
+    from headroom.torch import FallbackWarning, _packed
+
+    _packed._said.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        yield
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def test_an_array_dropped_by_its_owner_while_a_call_reads_it(layer, rng):
 
 
 @pytest.mark.parametrize("backend", ["xsimd", "tbb"])
-def test_threads_that_share_a_layer_take_turns(weights, normal, backend):
+def test_threads_that_share_a_layer_take_turns(weights, normal, backend, in_threads):
     layer = Attention(**weights(), heads=4, tokens=64, backend=backend)
     xs = [normal(1 + 7 * i, 32) for i in range(8)]
     want = [layer(x) for x in xs]
@@ -108,11 +108,7 @@ def test_threads_that_share_a_layer_take_turns(weights, normal, backend):
             if not np.array_equal(layer(xs[i], cache=cache), want[i]):
                 wrong.append(i)
 
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, 8)
     assert not wrong
 
 

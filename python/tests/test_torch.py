@@ -3,8 +3,6 @@
 import copy
 import pickle
 import random
-import threading
-import warnings
 
 import pytest
 
@@ -14,23 +12,13 @@ from headroom import Attention  # noqa: E402
 from headroom.torch import (  # noqa: E402
     FallbackWarning,
     MultiheadAttention,
-    TextbookAttention,
-    _packed,  # noqa: E402
+    TextbookAttention,  # noqa: E402
 )
 from torch import nn  # noqa: E402
 
 import reference  # noqa: E402
 
-pytestmark = pytest.mark.torch
-
-
-@pytest.fixture(autouse=True)
-def nothing_said():
-    """Each test hears every warning."""
-    _packed._said.clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("nothing_said")]
 
 
 @pytest.fixture(autouse=True)
@@ -250,7 +238,7 @@ def test_inside_an_encoder_layer():
 
 
 @torch.inference_mode()
-def test_threads_at_once():
+def test_threads_at_once(in_threads):
     module = module_of()
     ours = MultiheadAttention.from_module(module)
     xs = [torch.randn(1, 1 + 9 * i, 64) for i in range(6)]
@@ -263,11 +251,7 @@ def test_threads_at_once():
                 if not reference.close(ours(xs[i], xs[i], xs[i], need_weights=False)[0], want[i]):
                     wrong.append(i)
 
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, 6)
     assert not wrong
 
 

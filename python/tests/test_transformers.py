@@ -1,23 +1,13 @@
 """Models of transformers with the attention of headroom."""
 
-import warnings
-
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from headroom.torch import FallbackWarning, _packed, register_transformers  # noqa: E402
+from headroom.torch import FallbackWarning, register_transformers  # noqa: E402
 
-pytestmark = pytest.mark.torch
-
-
-@pytest.fixture(autouse=True)
-def heard():
-    _packed._said.clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("nothing_said")]
 
 
 @pytest.fixture(scope="module")

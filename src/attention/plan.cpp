@@ -184,11 +184,7 @@ void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call)
   }
   if (call.bf16_memory.rows > 0) require_stored_bf16("bf16_memory");
   read(x, call);
-  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
-  if (call.memory.rows > 0) {
-    check_view("memory", call.memory, call.memory.rows, shape.d_memory);
-    check_apart("memory", call.memory, y);
-  }
+  check_forward(x, y, call.memory);
   if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) run(x, y, call);
   grow(call);
 }
@@ -204,6 +200,15 @@ void Attention::Plan::append(ConstMatrixView x, const Call& call) {
   check_view("x", x, x.rows, shape.d_in);
   append_rows(x, call);
   grow(call);
+}
+
+void Attention::Plan::check_forward(const AnyView& x, const AnyView& y,
+                                    const AnyView& memory) const {
+  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
+  if (memory.rows > 0) {
+    check_view("memory", memory, memory.rows, shape.d_memory);
+    check_apart("memory", memory, y);
+  }
 }
 
 void Attention::Plan::check_append(const Call& call) const {

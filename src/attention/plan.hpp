@@ -7,6 +7,7 @@
 
 #include "attention/formulation.hpp"
 #include "attention/sequences.hpp"
+#include "attention/views.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/attention.hpp"
@@ -63,6 +64,7 @@ class Attention::Plan {
   HeadBlocks project_heads(ConstMatrixView x, const Call& call);
   void attend(const HeadBlocks& heads, const BlockedView& out, const Call& call);
   void run(ConstMatrixView x, MatrixView y, const Call& call);
+  void check_forward(const AnyView& x, const AnyView& y, const AnyView& memory) const;
   void check_append(const Call& call) const;
   void append_rows(ConstMatrixView x, const Call& call);
   void make_rounded();

@@ -98,11 +98,7 @@ template <class T>
 void Attention::Plan::forward_rounded(const BasicMatrixView<const T>& x,
                                       const BasicMatrixView<T>& y, const Call& call) {
   read_rounded(x, call);
-  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
-  if (const AnyView memory = memory_of(call); memory.rows > 0) {
-    check_view("memory", memory, memory.rows, shape.d_memory);
-    check_apart("memory", memory, y);
-  }
+  check_forward(x, y, memory_of(call));
   if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) {
     const Clock::time_point start = Clock::now();
     ConstMatrixView rounded;

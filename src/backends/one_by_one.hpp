@@ -8,6 +8,18 @@
 
 namespace headroom {
 
+/// Those of several products together; who computes the first one names them all.
+template <class Product>
+OperationCosts costs_of(const std::vector<Product>& products) {
+  OperationCosts sum = products.front().costs();
+  for (std::size_t i = 1; i < products.size(); ++i) {
+    const OperationCosts more = products[i].costs();
+    sum.packed_bytes += more.packed_bytes;
+    sum.workspace_bytes += more.workspace_bytes;
+  }
+  return sum;
+}
+
 /// @tparam Product has `run(ConstMatrixView, const BlockedView&)` and `costs()`
 template <class Product>
 class OneByOne final : public Projection {
@@ -17,15 +29,7 @@ class OneByOne final : public Projection {
   void run(ConstMatrixView x, std::span<const BlockedView> y) override {
     for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(x, y[i]);
   }
-  OperationCosts costs() const override {
-    OperationCosts sum = products_.front().costs();
-    for (std::size_t i = 1; i < products_.size(); ++i) {
-      const OperationCosts more = products_[i].costs();
-      sum.packed_bytes += more.packed_bytes;
-      sum.workspace_bytes += more.workspace_bytes;
-    }
-    return sum;
-  }
+  OperationCosts costs() const override { return costs_of(products_); }
 
  private:
   std::vector<Product> products_;

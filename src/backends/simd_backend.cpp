@@ -22,12 +22,11 @@ struct Kernels {
   const KernelTable& f32;
   Dtype dtype;
   TileChoice tiles;
-  std::string unit;  ///< of the tiles
 
   /// Who computes calls of so many rows, such as "simd:avx512" or "simd:amx:bf16x6".
   std::string provenance(std::int64_t rows) const {
     if (!tiles.takes(rows)) return "simd:" + std::string(to_string(f32.isa));
-    return fmt::format("simd:{}:{}", unit, to_string(tiles.precision));
+    return fmt::format("simd:{}:{}", tiles.unit, to_string(tiles.precision));
   }
 };
 
@@ -95,13 +94,9 @@ class SimdAttention final : public HeadAttention {
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.isa),
-                 config.dtype,
-                 choose_tiles(config.isa, config.precision),
-                 {}},
+      : kernels_{kernel_table(config.isa), config.dtype,
+                 choose_tiles(config.isa, config.precision)},
         executor_(std::move(executor)) {
-    const TileKernels* unit = tile_unit(config.isa, config.precision);
-    if (unit != nullptr) kernels_.unit = unit->unit;
     variant_ = find_project_variant(config.isa, config.kernels);
     if (variant_ != nullptr) return;
     const CoreFacts core = core_facts(config.isa);

@@ -65,6 +65,37 @@ headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape)
   return call;
 }
 
+// The next two for floats and for Bf16. @param function its name, for errors
+template <class T>
+headroom_status forward_rows(const char* function, headroom_attention* layer, const T* x,
+                             int64_t x_rows, int64_t x_stride, T* y, int64_t y_stride,
+                             const headroom_call* call) {
+  return guarded([&] {
+    require(layer, function, "layer");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    headroom_call given{};
+    if (call != nullptr) given = read_struct(*call, {}, kFirstCall, {function, "call"});
+    layer->layer.forward(headroom::BasicMatrixView<const T>{x, x_rows, shape.d_in, x_stride},
+                         headroom::BasicMatrixView<T>{y, x_rows, shape.output_width(), y_stride},
+                         call_of(given, shape));
+  });
+}
+
+template <class T>
+headroom_status append_rows(const char* function, headroom_attention* layer, const T* x,
+                            int64_t x_rows, int64_t x_stride, const headroom_call* call) {
+  return guarded([&] {
+    require(layer, function, "layer");
+    require(call, function, "call");
+    check_count("x_rows", x_rows);
+    const headroom::Shape& shape = layer->layer.shape();
+    const headroom_call given = read_struct(*call, {}, kFirstCall, {function, "call"});
+    layer->layer.append(headroom::BasicMatrixView<const T>{x, x_rows, shape.d_in, x_stride},
+                        call_of(given, shape));
+  });
+}
+
 }  // namespace
 
 void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(call, size, {}); }
@@ -72,61 +103,24 @@ void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(
 headroom_status headroom_forward_call(headroom_attention* layer, const float* x, int64_t x_rows,
                                       int64_t x_stride, float* y, int64_t y_stride,
                                       const headroom_call* call) {
-  return guarded([&] {
-    require(layer, "headroom_forward_call", "layer");
-    check_count("x_rows", x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    headroom_call given{};
-    if (call != nullptr) {
-      given = read_struct(*call, {}, kFirstCall, {"headroom_forward_call", "call"});
-    }
-    layer->layer.forward({x, x_rows, shape.d_in, x_stride},
-                         {y, x_rows, shape.output_width(), y_stride}, call_of(given, shape));
-  });
+  return forward_rows("headroom_forward_call", layer, x, x_rows, x_stride, y, y_stride, call);
 }
 
 headroom_status headroom_append(headroom_attention* layer, const float* x, int64_t x_rows,
                                 int64_t x_stride, const headroom_call* call) {
-  return guarded([&] {
-    require(layer, "headroom_append", "layer");
-    require(call, "headroom_append", "call");
-    check_count("x_rows", x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    const headroom_call given = read_struct(*call, {}, kFirstCall, {"headroom_append", "call"});
-    layer->layer.append({x, x_rows, shape.d_in, x_stride}, call_of(given, shape));
-  });
+  return append_rows("headroom_append", layer, x, x_rows, x_stride, call);
 }
 
 headroom_status headroom_forward_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
                                       int64_t x_stride, uint16_t* y, int64_t y_stride,
                                       const headroom_call* call) {
-  return guarded([&] {
-    require(layer, "headroom_forward_bf16", "layer");
-    check_count("x_rows", x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    headroom_call given{};
-    if (call != nullptr) {
-      given = read_struct(*call, {}, kFirstCall, {"headroom_forward_bf16", "call"});
-    }
-    layer->layer.forward(headroom::ConstBf16MatrixView{bf16(x), x_rows, shape.d_in, x_stride},
-                         headroom::Bf16MatrixView{reinterpret_cast<headroom::Bf16*>(y), x_rows,
-                                                  shape.output_width(), y_stride},
-                         call_of(given, shape));
-  });
+  return forward_rows("headroom_forward_bf16", layer, bf16(x), x_rows, x_stride,
+                      reinterpret_cast<headroom::Bf16*>(y), y_stride, call);
 }
 
 headroom_status headroom_append_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
                                      int64_t x_stride, const headroom_call* call) {
-  return guarded([&] {
-    require(layer, "headroom_append_bf16", "layer");
-    require(call, "headroom_append_bf16", "call");
-    check_count("x_rows", x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    const headroom_call given =
-        read_struct(*call, {}, kFirstCall, {"headroom_append_bf16", "call"});
-    layer->layer.append(headroom::ConstBf16MatrixView{bf16(x), x_rows, shape.d_in, x_stride},
-                        call_of(given, shape));
-  });
+  return append_rows("headroom_append_bf16", layer, bf16(x), x_rows, x_stride, call);
 }
 
 headroom_status headroom_cache_create(const headroom_attention* layer, int64_t sequences,

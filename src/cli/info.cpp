@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
 #include "core/regular_file.hpp"
 #include "headroom/isa.hpp"
@@ -148,9 +149,8 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   if (options.measure) {
     const std::set<int> threads{1, allowed_cores()};
     peaks = measure::measure_peaks(isa, threads, limits_of);
-    measure::measure_products(
-        peaks, threads, {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16},
-        limits_of);
+    measure::measure_products(peaks, threads, {kAllPrecisions.begin(), kAllPrecisions.end()},
+                              limits_of);
     info["peaks"] = to_json(peaks);
   }
   if (options.json) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/element/layer_numbers.hpp"
 #include "core/nearest.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
@@ -104,10 +105,8 @@ std::vector<Value> parse_each(std::string_view option, std::string_view what,
 }  // namespace
 
 std::vector<Precision> parse_precisions(const std::optional<std::string>& text) {
-  return parse_each<Precision>(
-      "--precision", "precision", text,
-      {Precision::f32, Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16},
-      parse_precision);
+  return parse_each<Precision>("--precision", "precision", text,
+                               {kAllPrecisions.begin(), kAllPrecisions.end()}, parse_precision);
 }
 
 std::vector<Dtype> parse_dtypes(const std::optional<std::string>& text) {

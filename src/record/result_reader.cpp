@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/element/read_numbers.hpp"
 #include "core/json_fields.hpp"
 #include "core/shape_json.hpp"
 #include "headroom/error.hpp"
@@ -138,15 +139,8 @@ void read_identity(const JsonFields& line, CellResult& result) {
   cell.formulation = *formulation;
   cell.backend = line.text("backend");
   if (cell.backend.empty()) line.fail("backend", "the name of a backend");
-  const std::optional<Dtype> dtype = parse_dtype(line.text("dtype"));
-  if (!dtype) line.fail("dtype", "f32 or bf16");
-  cell.numbers.dtype = *dtype;
-  // Folders from before there were several have none.
-  if (line.has("precision")) {
-    const std::optional<Precision> precision = parse_precision(line.text("precision"));
-    if (!precision) line.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
-    cell.numbers.precision = *precision;
-  }
+  cell.numbers.dtype = read_dtype(line);
+  cell.numbers.precision = read_precision(line);
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
   result.isa = line.text("isa");

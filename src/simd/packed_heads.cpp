@@ -5,33 +5,22 @@
 #include "core/rounding.hpp"
 
 namespace headroom::simd {
-namespace {
-
-std::byte* at(void* data, std::int64_t bytes) { return static_cast<std::byte*>(data) + bytes; }
-
-AlignedBuffer buffer_of(std::int64_t bytes) {
-  return AlignedBuffer(divide_up(bytes, static_cast<std::int64_t>(sizeof(float))));
-}
-
-}  // namespace
 
 PackedHeads::PackedHeads(const KernelTable& kernels, Dtype dtype, std::int64_t head_dim,
                          std::int64_t keys, bool with_values)
     : kernels_(&kernels.stored(dtype)),
-      element_bytes_(dtype == Dtype::f32 ? sizeof(float) : sizeof(Half)),
+      dtype_(dtype),
       head_dim_(head_dim),
       value_stride_(round_up(head_dim, kernels.lanes)),
-      keys_(buffer_of(bytes_of(keys * head_dim))),
-      values_(buffer_of(with_values ? bytes_of(keys * value_stride_) : 0)) {}
-
-std::int64_t PackedHeads::bytes_of(std::int64_t elements) const {
-  return elements * element_bytes_;
-}
+      keys_(stored_buffer(dtype, keys * head_dim)),
+      values_(stored_buffer(dtype, with_values ? keys * value_stride_ : 0)) {}
 
 PackedHeads::Head PackedHeads::head(std::int64_t first) {
   Head head;
-  head.keys = at(keys_.data(), bytes_of(first * head_dim_));
-  if (values_.size() > 0) head.values = at(values_.data(), bytes_of(first * value_stride_));
+  head.keys = stored_at(keys_.data(), dtype_, first * head_dim_);
+  if (values_.size() > 0) {
+    head.values = stored_at(values_.data(), dtype_, first * value_stride_);
+  }
   return head;
 }
 
@@ -42,15 +31,17 @@ void PackedHeads::append(const Head& head, std::int64_t position, std::int64_t c
   if (head.values == nullptr) return;
   for (std::int64_t t = 0; t < count; ++t) {
     kernels_->copy(v.at(first_row + t, block), head_dim_,
-                   at(head.values, bytes_of((position + t) * value_stride_)));
+                   stored_at(head.values, dtype_, (position + t) * value_stride_));
   }
 }
 
 void PackedHeads::zero(std::int64_t first, std::int64_t count) {
   const Head begin = head(first);
-  std::memset(begin.keys, 0, static_cast<std::size_t>(bytes_of(count * head_dim_)));
-  if (begin.values == nullptr) return;
-  std::memset(begin.values, 0, static_cast<std::size_t>(bytes_of(count * value_stride_)));
+  const auto bytes = [&](std::int64_t each) {
+    return static_cast<std::size_t>(bytes_of(dtype_, count * each));
+  };
+  std::memset(begin.keys, 0, bytes(head_dim_));
+  if (begin.values != nullptr) std::memset(begin.values, 0, bytes(value_stride_));
 }
 
 }  // namespace headroom::simd

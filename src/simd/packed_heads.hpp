@@ -6,6 +6,7 @@
 #include "core/aligned_buffer.hpp"
 #include "core/head_view.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/stored.hpp"
 
 namespace headroom::simd {
 
@@ -43,10 +44,8 @@ class PackedHeads {
   std::int64_t bytes() const { return keys_.bytes() + values_.bytes(); }
 
  private:
-  std::int64_t bytes_of(std::int64_t elements) const;
-
   const StoredKernels* kernels_ = nullptr;
-  std::int64_t element_bytes_ = 0;
+  Dtype dtype_ = Dtype::f32;
   std::int64_t head_dim_ = 0;
   std::int64_t value_stride_ = 0;
   AlignedBuffer keys_;

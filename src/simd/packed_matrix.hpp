@@ -6,9 +6,11 @@
 
 #include "core/aligned_buffer.hpp"
 #include "core/executor.hpp"
+#include "core/head_view.hpp"
 #include "core/rounding.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/stored.hpp"
 
 namespace headroom::simd {
 
@@ -35,9 +37,8 @@ class PackedMatrix {
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
 
  private:
-  template <class T>
   void pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,
-                  std::int64_t width, void (*copy)(const float*, std::int64_t, void*));
+                  std::int64_t width, const StoredKernels& stored);
 
   std::int64_t depth_ = 0;
   std::int64_t cols_ = 0;
@@ -46,5 +47,9 @@ class PackedMatrix {
   AlignedBuffer data_;
   AlignedBuffer bias_;
 };
+
+/// The run of some of its panels, whose products go to `y`.
+PanelRun run_of(const PackedMatrix& matrix, std::int64_t panel_begin, std::int64_t panel_end,
+                const BlockedView& y);
 
 }  // namespace headroom::simd

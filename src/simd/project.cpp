@@ -114,17 +114,8 @@ std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_ta
   std::int64_t count = 0;
   for (auto m = static_cast<std::size_t>(after - starts_.begin()) - 1;
        m < weights_.size() && starts_[m] < end; ++m) {
-    const PackedMatrix& matrix = weights_[m];
-    PanelRun& run = runs[count++];
-    run.panels = matrix.data();
-    run.bias = matrix.bias();
-    run.cols = matrix.cols();
-    run.panel_begin = std::max(begin, starts_[m]) - starts_[m];
-    run.panel_end = std::min(end, starts_[m + 1]) - starts_[m];
-    run.y = y[m].data;
-    run.y_stride = y[m].row_stride;
-    run.block_cols = y[m].block_cols;
-    run.block_stride = y[m].block_stride;
+    runs[count++] = run_of(weights_[m], std::max(begin, starts_[m]) - starts_[m],
+                           std::min(end, starts_[m + 1]) - starts_[m], y[m]);
   }
   return count;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/element/read_numbers.hpp"
 #include "core/json_fields.hpp"
 #include "core/regular_file.hpp"
 #include "core/shape_json.hpp"
@@ -33,17 +34,9 @@ Candidate read_candidate(const JsonFields& fields) {
   candidate.formulation = *formulation;
   candidate.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
   candidate.isa = fields.text("isa");
-  // Files from before there were several have neither.
-  if (fields.has("precision")) {
-    const std::optional<Precision> precision = parse_precision(fields.text("precision"));
-    if (!precision) fields.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
-    candidate.numbers.precision = *precision;
-  }
-  if (fields.has("dtype")) {
-    const std::optional<Dtype> dtype = parse_dtype(fields.text("dtype"));
-    if (!dtype) fields.fail("dtype", "f32 or bf16");
-    candidate.numbers.dtype = *dtype;
-  }
+  candidate.numbers.precision = read_precision(fields);
+  // Files from before there were several have none.
+  if (fields.has("dtype")) candidate.numbers.dtype = read_dtype(fields);
   candidate.seconds = fields.object("time_s").positive("median");
   return candidate;
 }

@@ -50,8 +50,7 @@ std::vector<NumbersCase> numbers_cases() {
   std::vector<NumbersCase> cases;
   for (const LayerCase& who : layer_cases()) {
     if (!who.skip_reason.empty()) continue;
-    for (const Precision precision : {Precision::f32, Precision::bf16x9, Precision::bf16x6,
-                                      Precision::bf16x3, Precision::bf16}) {
+    for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
         if (Numbers{precision, dtype} == Numbers{}) continue;
         const Arithmetic does = arithmetic_of(who.backend, precision, dtype, select_isa(who.isa));

@@ -11,6 +11,7 @@
 #include "headroom/error.hpp"
 #include "pick/lines.hpp"
 #include "program/exit_code.hpp"
+#include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
 
@@ -27,11 +28,7 @@ using test::sample_result;
 using test::without_time;
 
 // Nine samples that scatter by 1 % around a time.
-std::vector<double> around(double seconds) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(seconds * (1 + 0.0025 * i));
-  return samples;
-}
+std::vector<double> around(double seconds) { return test::samples_around(seconds, 0.0025); }
 
 CellResult timed(const std::string& backend, double seconds,
                  Formulation formulation = Formulation::split, int threads = 1) {

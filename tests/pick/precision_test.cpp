@@ -8,6 +8,7 @@
 #include "headroom/error.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
+#include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
 
@@ -18,11 +19,8 @@ using pick::Filters;
 using record::CellResult;
 using test::sample_folder;
 
-std::vector<double> around(double seconds) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(seconds * (1 + 0.0025 * i));
-  return samples;
-}
+// Nine samples that scatter by 1 % around a time.
+std::vector<double> around(double seconds) { return test::samples_around(seconds, 0.0025); }
 
 CellResult cell(Numbers numbers, double seconds, double nrmse) {
   CellResult result = test::sample_result("naive");

@@ -18,6 +18,7 @@
 #include "report/words/sentences.hpp"
 #include "show/export.hpp"
 #include "show/results_table.hpp"
+#include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom {
@@ -26,18 +27,12 @@ namespace {
 using record::CellResult;
 using test::sample_folder;
 
-std::vector<double> around(double middle) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + 0.001 * i));
-  return samples;
-}
-
 CellResult cell(const std::string& backend, Numbers numbers, double seconds, double nrmse,
                 Formulation formulation = Formulation::split) {
   CellResult result = test::sample_result(backend, formulation);
   result.cell.numbers = numbers;
   result.cell.id = plan::cell_id(result.shape, result.cell);
-  result = test::with_time(std::move(result), around(seconds));
+  result = test::with_time(std::move(result), test::samples_around(seconds));
   result.error->nrmse = nrmse;
   result.error->limits = reference::limits_of(numbers);
   return result;
@@ -151,7 +146,8 @@ TEST(PrecisionRoof, ACellIsHeldToItsOwnAndNeverToThatOfF32) {
   peaks.fma_gflops[1] = 100;
   CellResult fast = cell("tbb", kOne, 1e-3, 2e-3);
   fast.control = record::Control{"avx512", 1, std::vector<double>(9, 100.0)};
-  fast.time.samples = around(fast.shape.flops().total() / 500e9);  // five times the f32 rate
+  fast.time.samples =
+      test::samples_around(fast.shape.flops().total() / 500e9);  // five times the f32 rate
   measure::rate_samples(fast, peaks, 1);
   EXPECT_FALSE(fast.peak_fraction);
   EXPECT_FALSE(fast.tile_fraction);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/backend.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "reference/oracle.hpp"
 
 namespace headroom::test {
@@ -71,8 +72,8 @@ std::vector<LayerCase> precision_cases() {
   for (const BackendInfo& backend : backends()) {
     if (!backend.available || !backend.uses_isa || backend.name == "onednn") continue;
     for (const Isa isa : available_isas()) {
-      for (const Precision precision :
-           {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+      for (const Precision precision : kAllPrecisions) {
+        if (precision == Precision::f32) continue;
         if (arithmetic_of(backend.name, precision, Dtype::f32, isa).precision != precision)
           continue;
         cases.push_back({backend.name, Formulation::split, isa, precision, ""});

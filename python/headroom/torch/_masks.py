@@ -7,6 +7,14 @@ import torch
 from torch import Tensor
 
 
+class Masks(NamedTuple):
+    """What a call says of who sees whom, as ``nn.MultiheadAttention`` takes it."""
+
+    padding: Optional[Tensor] = None  # (batch, keys)
+    attention: Optional[Tensor] = None
+    causal: bool = False  # the attention mask is known to be causal
+
+
 class Padding(NamedTuple):
     """Keys that nobody may see."""
 

@@ -6,8 +6,15 @@ import torch
 from torch import Tensor, nn
 
 from . import _operator
-from ._masks import Padding, kind_of, read_padding
-from ._packed import PackedModule, Weights, say_once
+from ._masks import Masks, Padding, kind_of, read_padding
+from ._packed import (
+    TRAINING,
+    PackedModule,
+    Weights,
+    say_once,
+    why_gradients,
+    why_not_float32,
+)
 from ._textbook import TextbookAttention, is_textbook
 
 _MOST_SEQUENCES = 65536
@@ -101,7 +108,7 @@ class MultiheadAttention(PackedModule):
                 is_causal,
             )
         memory = None if query is key else key
-        return self._forward(query, memory, key_padding_mask, attn_mask, is_causal), None
+        return self._forward(query, memory, Masks(key_padding_mask, attn_mask, is_causal)), None
 
     def _why_original(
         self,
@@ -119,19 +126,15 @@ class MultiheadAttention(PackedModule):
                 "attention weights are asked for, and the original module computes them; call it"
                 " with need_weights=False"
             )
-        if torch.is_grad_enabled() and (
-            query.requires_grad or key.requires_grad or m.out_proj.weight.requires_grad
-        ):
-            return (
-                "gradients may be asked for, and the original module computes them; call it under"
-                " torch.inference_mode()"
-            )
+        reason = why_gradients(query, key, m.out_proj.weight)
+        if reason is not None:
+            return reason
         if key is not value:
             return "key and value are different tensors; the original module takes them"
         if m.bias_k is not None or m.add_zero_attn:
             return "the module adds keys of its own (add_bias_kv, add_zero_attn); it takes the call"
         if self.training and m.dropout > 0:
-            return "the module is training with dropout; the original module takes the call"
+            return TRAINING
         if query is not key and is_causal:
             return "cross-attention with a causal mask goes to the original module"
         if is_causal and attn_mask is None:
@@ -140,13 +143,9 @@ class MultiheadAttention(PackedModule):
 
     def _why_not_shape(self, query: Tensor, key: Tensor) -> Optional[str]:
         m = self.original
-        weight = m.out_proj.weight
-        for tensor in (query, key, weight):
-            if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.is_nested:
-                return (
-                    "the layer takes float32 on the CPU, not nested; the original module takes"
-                    " everything else"
-                )
+        reason = why_not_float32(query, key, m.out_proj.weight)
+        if reason is not None:
+            return reason
         if query.dim() not in (2, 3) or key.dim() != query.dim() or 0 in query.shape:
             return "an input without rows goes to the original module"
         if query.shape[-1] != m.embed_dim or key.shape[-1] != m.kdim or m.kdim != m.vdim:
@@ -155,14 +154,7 @@ class MultiheadAttention(PackedModule):
             return "there are more than 65536 sequences; the original module takes them"
         return None
 
-    def _forward(
-        self,
-        query: Tensor,
-        memory: Optional[Tensor],
-        key_padding_mask: Optional[Tensor],
-        attn_mask: Optional[Tensor],
-        causal: bool,
-    ) -> Tensor:
+    def _forward(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
         """Brings the tensors into (batch, tokens, width) and back."""
         batched, swapped = query.dim() == 3, not self.original.batch_first
 
@@ -173,36 +165,28 @@ class MultiheadAttention(PackedModule):
 
         x = rows(query)
         m = None if memory is None else rows(memory)
-        padding = key_padding_mask
-        if padding is not None and not batched:
-            padding = padding.unsqueeze(0)
+        if masks.padding is not None and not batched:
+            masks = masks._replace(padding=masks.padding.unsqueeze(0))
         y: Tensor
         if torch.compiler.is_compiling():
-            y = _operator.attention(x, m, padding, attn_mask, self._handle, causal)
-        else:
-            y = self.compute(
-                x.contiguous(), None if m is None else m.contiguous(), padding, attn_mask, causal
+            y = _operator.attention(
+                x, m, masks.padding, masks.attention, self._handle, masks.causal
             )
+        else:
+            y = self.compute(x.contiguous(), None if m is None else m.contiguous(), masks)
         if not batched:
             return y.squeeze(0)
         return y.transpose(0, 1) if swapped else y
 
-    def compute(
-        self,
-        query: Tensor,
-        memory: Optional[Tensor],
-        key_padding_mask: Optional[Tensor],
-        attn_mask: Optional[Tensor],
-        causal: bool,
-    ) -> Tensor:
-        kind = "causal" if causal else "none"
-        if attn_mask is not None and not causal:
-            kind = kind_of(attn_mask)
-        padding = None if key_padding_mask is None else read_padding(key_padding_mask)
-        reason = _why_not_masks(kind, memory, key_padding_mask, padding)
+    def compute(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
+        kind = "causal" if masks.causal else "none"
+        if masks.attention is not None and not masks.causal:
+            kind = kind_of(masks.attention)
+        padding = None if masks.padding is None else read_padding(masks.padding)
+        reason = _why_not_masks(kind, memory, masks.padding, padding)
         if reason is not None:
             say_once(reason)
-            return self._by_original(query, memory, key_padding_mask, attn_mask, causal)
+            return self._by_original(query, memory, masks)
         if memory is not None:
             return self._cross(query, memory, padding)
         if kind == "causal":
@@ -231,19 +215,18 @@ class MultiheadAttention(PackedModule):
             y[ignored] = self.run_cross(x[ignored], x[~ignored], rest, padding.counts)
         return y
 
-    def _by_original(
-        self,
-        query: Tensor,
-        memory: Optional[Tensor],
-        key_padding_mask: Optional[Tensor],
-        attn_mask: Optional[Tensor],
-        causal: bool,
-    ) -> Tensor:
+    def _by_original(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
         swapped = not self.original.batch_first
         x = query.transpose(0, 1) if swapped else query
         m = x if memory is None else memory.transpose(0, 1) if swapped else memory
         y, _ = self.original(
-            x, m, m, key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=causal
+            x,
+            m,
+            m,
+            masks.padding,
+            need_weights=False,
+            attn_mask=masks.attention,
+            is_causal=masks.causal,
         )
         result: Tensor = y.transpose(0, 1) if swapped else y
         return result.contiguous()

@@ -5,6 +5,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
+from ._masks import Masks
 from ._packed import module_of
 
 
@@ -21,9 +22,7 @@ def attention(
     return module_of(module).compute(
         query.contiguous(),
         None if memory is None else memory.contiguous(),
-        key_padding_mask,
-        attn_mask,
-        causal,
+        Masks(key_padding_mask, attn_mask, causal),
     )
 
 

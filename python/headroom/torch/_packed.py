@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .._layer import Attention
+from ._masks import Masks
 
 
 class FallbackWarning(UserWarning):
@@ -105,6 +106,30 @@ def say_once(reason: str) -> bool:
     return True
 
 
+def why_gradients(*tensors: Tensor) -> Optional[str]:
+    """Why a call with these goes to the original module for the sake of gradients, if it does."""
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        return (
+            "gradients may be asked for, and the original module computes them; call it under"
+            " torch.inference_mode()"
+        )
+    return None
+
+
+def why_not_float32(*tensors: Tensor) -> Optional[str]:
+    """Why the layer cannot read them, if it cannot."""
+    for tensor in tensors:
+        if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.is_nested:
+            return (
+                "the layer takes float32 on the CPU, not nested; the original module takes"
+                " everything else"
+            )
+    return None
+
+
+TRAINING = "the module is training with dropout; the original module takes the call"
+
+
 class PackedModule(nn.Module):
     """An original module, and the layers that are made of its weights at the first calls.
 
@@ -151,22 +176,12 @@ class PackedModule(nn.Module):
         """Of the original."""
         raise NotImplementedError
 
-    def compute(
-        self,
-        query: Tensor,
-        memory: Optional[Tensor],
-        key_padding_mask: Optional[Tensor],
-        attn_mask: Optional[Tensor],
-        causal: bool,
-    ) -> Tensor:
+    def compute(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
         """The output ``(batch, tokens, width)`` of a call whose masks may turn out too difficult.
 
         Args:
             query: ``(batch, tokens, width)``
             memory: the second input; None for self-attention
-            key_padding_mask: ``(batch, keys)``
-            attn_mask: as ``nn.MultiheadAttention`` takes it
-            causal: the mask is known to be causal
         """
         raise NotImplementedError
 

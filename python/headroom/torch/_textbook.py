@@ -6,7 +6,15 @@ import torch
 from torch import Tensor, nn
 
 from . import _operator
-from ._packed import PackedModule, Weights, say_once
+from ._masks import Masks
+from ._packed import (
+    TRAINING,
+    PackedModule,
+    Weights,
+    say_once,
+    why_gradients,
+    why_not_float32,
+)
 
 _PRODUCTS = ("W_query", "W_key", "W_value")
 
@@ -87,20 +95,15 @@ class TextbookAttention(PackedModule):
 
     def _why_original(self, x: Tensor) -> Optional[str]:
         first = self._parts()[0].W_query.weight  # type: ignore[union-attr]
-        if torch.is_grad_enabled() and (x.requires_grad or first.requires_grad):
-            return (
-                "gradients may be asked for, and the original module computes them; call it under"
-                " torch.inference_mode()"
-            )
+        reason = why_gradients(x, first)
+        if reason is not None:
+            return reason
         dropout = getattr(self._parts()[0], "dropout", None)
         if self.training and getattr(dropout, "p", 0) > 0:
-            return "the module is training with dropout; the original module takes the call"
-        for tensor in (x, first):
-            if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.is_nested:
-                return (
-                    "the layer takes float32 on the CPU, not nested; the original module takes"
-                    " everything else"
-                )
+            return TRAINING
+        reason = why_not_float32(x, first)
+        if reason is not None:
+            return reason
         if x.dim() != 3 or 0 in x.shape:
             return "the layer takes (batch, tokens, width); the original module takes the call"
         return None
@@ -116,12 +119,5 @@ class TextbookAttention(PackedModule):
             return y
         return self.run(self._kind, x.contiguous())
 
-    def compute(
-        self,
-        query: Tensor,
-        memory: Optional[Tensor],
-        key_padding_mask: Optional[Tensor],
-        attn_mask: Optional[Tensor],
-        causal: bool,
-    ) -> Tensor:
+    def compute(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
         return self.run(self._kind, query)

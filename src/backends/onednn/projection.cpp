@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/one_by_one.hpp"
 #include "core/arena.hpp"
 #include "core/element/convert.hpp"
 #include "core/side_by_side.hpp"
@@ -201,14 +202,6 @@ void OnednnProjection::run(ConstMatrixView x, std::span<const BlockedView> y) {
   for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(input, x.rows, y[i]);
 }
 
-OperationCosts OnednnProjection::costs() const {
-  OperationCosts sum = products_.front().costs();
-  for (std::size_t i = 1; i < products_.size(); ++i) {
-    const OperationCosts more = products_[i].costs();
-    sum.packed_bytes += more.packed_bytes;
-    sum.workspace_bytes += more.workspace_bytes;
-  }
-  return sum;
-}
+OperationCosts OnednnProjection::costs() const { return costs_of(products_); }
 
 }  // namespace headroom::onednn

@@ -1,6 +1,7 @@
 // What a layer computes with and what it stores, as one value, and its name.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 #include "headroom/precision.hpp"
 
 namespace headroom {
+
+/// Every one, as `--precision all` has them.
+inline constexpr std::array kAllPrecisions{Precision::f32, Precision::bf16x9, Precision::bf16x6,
+                                           Precision::bf16x3, Precision::bf16};
 
 /// Precision and dtype together: what the rivals of a shape may differ in and what they may not.
 struct Numbers {

@@ -55,6 +55,23 @@ HEADROOM_INLINE Vec vec_of(const Bits& bits) {
   return Vec(__builtin_bit_cast(decltype(Vec::data), bits));
 }
 
+inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;
+inline constexpr std::uint32_t kInfinityBits = 0x7f800000U;
+
+/// The upper half of each lane.
+HEADROOM_INLINE void store_upper(Half* p, const Bits& bits) {
+  const Halves halves = __builtin_convertvector(bits >> 16, Halves);
+  __builtin_memcpy(p, &halves, sizeof(halves));
+}
+
+/// Whether a comparison holds in any lane.
+template <class Mask>
+HEADROOM_INLINE bool any_lane(const Mask& mask) {
+  bool any = false;
+  for (int i = 0; i < kLanes; ++i) any = any || mask[i] != 0;
+  return any;
+}
+
 /// The bits of bfloat16 numbers, which widen to floats exactly.
 HEADROOM_INLINE Vec load(const Half* p) {
   Halves halves;
@@ -66,9 +83,7 @@ HEADROOM_INLINE Vec load(const Half* p) {
 HEADROOM_INLINE void store(Half* p, const Vec& v) {
   const Bits bits = bits_of(v);
   const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  const Bits kept = (bits & 0x7fffffffU) > 0x7f800000U ? bits | 0x00400000U : rounded;
-  const Halves halves = __builtin_convertvector(kept >> 16, Halves);
-  __builtin_memcpy(p, &halves, sizeof(halves));
+  store_upper(p, (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded);
 }
 
 HEADROOM_INLINE void store_one(float* p, float x) { *p = x; }

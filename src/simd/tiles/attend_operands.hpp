@@ -125,7 +125,7 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
   Bits least = Bits{} - 1U;
   Bits most{};
   const auto look = [&](Bits bits) __attribute__((always_inline)) {
-    const Bits size = bits & 0x7fffffffU;
+    const Bits size = bits & kMagnitude;
     least = least_of(least, bits);
     most = size > most ? size : most;
   };
@@ -138,9 +138,7 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
   }
   // Above, rounding to bf16 is infinite.
   constexpr std::uint32_t kMost = 0x7f7f8000U;
-  bool large = false;
-  for (int i = 0; i < kLanes; ++i) large = large || most[i] >= kMost;
-  return large || has_small(least);
+  return any_lane(most >= kMost) || has_small(least);
 }
 
 /// The values of a block, 32 columns after the other; each as deep as the block. Bad ones count as

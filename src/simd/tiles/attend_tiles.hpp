@@ -82,8 +82,7 @@ HEADROOM_INLINE void weigh_row(const AttendTask& task, const Tile& rows, const K
                             r % kTileSide * kTileDepth + k % kTileDepth;
 #pragma GCC unroll 3
     for (int p = 0; p < Parts<P>::kCount; ++p) {
-      const Halves halves = __builtin_convertvector(parts[p] >> 16, Halves);
-      __builtin_memcpy(memory.weights[p] + at, &halves, sizeof(halves));
+      store_upper(memory.weights[p] + at, parts[p]);
     }
   }
   store(rows.state.sum + r * kLanes, sum);
@@ -188,12 +187,10 @@ HEADROOM_INLINE bool is_doubtful_row(const AttendTask& task, const TileState& st
   const float* out = state.out + r * padded_cols(task);
   Bits most{};
   for (std::int64_t c = 0; c < padded_cols(task); c += kLanes) {
-    const Bits size = bits_of(load(out + c)) & 0x7fffffffU;
+    const Bits size = bits_of(load(out + c)) & kMagnitude;
     most = size > most ? size : most;
   }
-  bool large = false;
-  for (int i = 0; i < kLanes; ++i) large = large || most[i] >= kInfinityBits;
-  return large;
+  return any_lane(most >= kInfinityBits);
 }
 
 /// One row by the f32 kernels.

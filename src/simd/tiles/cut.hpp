@@ -33,8 +33,7 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
         k / kTileDepth * kTileSide * kTileDepth + r * kTileDepth + k % kTileDepth;
 #pragma GCC unroll 3
     for (int p = 0; p < kCount; ++p) {
-      const Halves halves = __builtin_convertvector(parts[p] >> 16, Halves);
-      __builtin_memcpy(out[p] + at, &halves, sizeof(halves));
+      store_upper(out[p] + at, parts[p]);
     }
   }
   return least;

@@ -16,7 +16,6 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 HEADROOM_INLINE std::uint32_t word_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 HEADROOM_INLINE float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
-inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;
 inline constexpr std::uint32_t kLeastNormal = 0x00800000U;
 
 HEADROOM_INLINE bool is_nan(float x) { return (word_of(x) & kMagnitude) > kInfinityBits; }
@@ -87,9 +86,7 @@ HEADROOM_INLINE bool all_between(const std::uint32_t* words, std::int64_t count,
     const Bits size = bits & kMagnitude;
     outside |= static_cast<Bits>((size - least) > (most - least)) & static_cast<Bits>(size != 0U);
   }
-  std::uint32_t any = 0;
-  for (int i = 0; i < kLanes; ++i) any |= outside[i];
-  return any == 0;
+  return !any_lane(outside);
 }
 
 /// The same bits by vectors. Products of such operands are exact and no sum is denormal, so that

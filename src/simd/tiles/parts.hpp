@@ -64,18 +64,13 @@ HEADROOM_INLINE void cut_vector(Vec v, Bits (&parts)[Parts<P>::kCount]) {
 /// The smallest magnitude but zero that a unit multiplies exactly: it takes denormal numbers for
 /// zeros, and a third part is 2^-16 of its number.
 inline constexpr std::uint32_t kLeastMagnitude = (127U - 104U) << 23;
-inline constexpr std::uint32_t kInfinityBits = 0x7f800000U;
 
 /// The least magnitude so far, as bits and less one, so that a zero counts as the largest.
 HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
-  const Bits here = (bits & 0x7fffffffU) - 1U;
+  const Bits here = (bits & kMagnitude) - 1U;
   return here < least ? here : least;
 }
 
-HEADROOM_INLINE bool has_small(Bits least) {
-  bool small = false;
-  for (int i = 0; i < kLanes; ++i) small = small || least[i] < kLeastMagnitude - 1U;
-  return small;
-}
+HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

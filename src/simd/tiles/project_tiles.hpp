@@ -90,12 +90,10 @@ HEADROOM_INLINE bool cut_panel(const TileProjectTask& task, const PanelRun& run,
 /// so small that its smaller products were taken for zero.
 HEADROOM_INLINE bool is_doubtful(const Bits& bits) {
   constexpr std::uint32_t kLeast = (127U - 100U) << 23;
-  const Bits size = bits & 0x7fffffffU;
+  const Bits size = bits & kMagnitude;
   const Bits doubtful = static_cast<Bits>((size - kLeast) >= (kInfinityBits - kLeast)) &
                         static_cast<Bits>(size != 0U);
-  std::uint32_t any = 0;
-  for (int i = 0; i < kLanes; ++i) any |= doubtful[i];
-  return any != 0;
+  return any_lane(doubtful);
 }
 
 /// Some rows over the panels of a block, by the f32 kernels.

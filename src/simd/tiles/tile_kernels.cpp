@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
 
 namespace headroom::simd {
@@ -104,8 +105,7 @@ const TileKernels* tile_unit(Isa isa, Precision precision) {
 std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(Isa isa) {
   std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> bursts;
   if (isa == Isa::amx && is_emulated()) return bursts;
-  for (const Precision precision :
-       {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3, Precision::bf16}) {
+  for (const Precision precision : kAllPrecisions) {
     const TilePrecision* tiles = tile_precision(isa, precision);
     if (tiles != nullptr) bursts.emplace_back(precision, tiles->burst);
   }

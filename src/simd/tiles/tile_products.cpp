@@ -44,7 +44,7 @@ double expected_seconds(std::int64_t rows, double floats) {
 TileChoice choose_tiles(Isa isa, Precision precision) {
   const TileKernels* unit = tile_unit(isa, precision);
   if (unit == nullptr) return {};
-  return {tile_precision(isa, precision), precision, unit->few_rows};
+  return {tile_precision(isa, precision), precision, unit->few_rows, unit->unit};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
@@ -91,16 +91,7 @@ std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
     const std::int64_t last = std::min(end, starts_[m + 1]) - starts_[m];
     if (first >= last) continue;
     const PackedMatrix& matrix = weights_[m];
-    PanelRun& run = runs[count++];
-    run.panels = matrix.data();
-    run.bias = matrix.bias();
-    run.cols = matrix.cols();
-    run.panel_begin = first * panels;
-    run.panel_end = std::min(last * panels, matrix.panels());
-    run.y = y[m].data;
-    run.y_stride = y[m].row_stride;
-    run.block_cols = y[m].block_cols;
-    run.block_stride = y[m].block_stride;
+    runs[count++] = run_of(matrix, first * panels, std::min(last * panels, matrix.panels()), y[m]);
   }
   return count;
 }

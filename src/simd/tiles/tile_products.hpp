@@ -20,6 +20,7 @@ struct TileChoice {
   const TilePrecision* kernels = nullptr;  ///< null: there are none, f32 does it all
   Precision precision = Precision::f32;
   std::int64_t few_rows = 0;  ///< of the unit
+  const char* unit = "";      ///< its name
 
   bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
 };

@@ -1,0 +1,17 @@
+// Precision and dtype as files have them.
+#pragma once
+
+#include "core/json_fields.hpp"
+#include "headroom/export.h"
+#include "headroom/precision.hpp"
+
+namespace headroom {
+
+/// f32 if there is none, as in files from before there were several.
+/// @throws FileError for another text than a precision's name
+HEADROOM_API Precision read_precision(const JsonFields& fields);
+
+/// @throws FileError if there is none, or it is no name of a dtype
+HEADROOM_API Dtype read_dtype(const JsonFields& fields);
+
+}  // namespace headroom
