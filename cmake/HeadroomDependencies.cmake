@@ -4,28 +4,28 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-# headroom_decide_backend(<BACKEND> <what to install> <found>): ON without the library is an
-# error that names what to install. Sets HEADROOM_HAVE_<BACKEND>.
-function(headroom_decide_backend backend package found)
+# headroom_decide(<PART> <what to install> <found>): ON without the library is an error that names
+# what to install. Sets HEADROOM_HAVE_<PART>.
+function(headroom_decide part package found)
   set(have OFF)
-  if(NOT HEADROOM_WITH_${backend} STREQUAL "OFF")
+  if(NOT HEADROOM_WITH_${part} STREQUAL "OFF")
     if(found)
       set(have ON)
-    elseif(HEADROOM_WITH_${backend} STREQUAL "ON")
-      message(FATAL_ERROR "headroom: HEADROOM_WITH_${backend} is ON, but its library was not "
+    elseif(HEADROOM_WITH_${part} STREQUAL "ON")
+      message(FATAL_ERROR "headroom: HEADROOM_WITH_${part} is ON, but its library was not "
         "found; on Debian install ${package}")
     else()
-      message(STATUS "headroom: backend ${backend} is left out; to get it, install ${package}")
+      message(STATUS "headroom: ${part} is left out; to get it, install ${package}")
     endif()
   endif()
-  set(HEADROOM_HAVE_${backend} ${have} PARENT_SCOPE)
+  set(HEADROOM_HAVE_${part} ${have} PARENT_SCOPE)
 endfunction()
 
 # The xsimd target of 8.1 links a library that Debian does not install (xtl), so our own target uses
 # only its headers.
 find_path(HEADROOM_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp)
 mark_as_advanced(HEADROOM_XSIMD_INCLUDE_DIR)
-headroom_decide_backend(XSIMD libxsimd-dev "${HEADROOM_XSIMD_INCLUDE_DIR}")
+headroom_decide(XSIMD libxsimd-dev "${HEADROOM_XSIMD_INCLUDE_DIR}")
 if(HEADROOM_HAVE_XSIMD)
   add_library(headroom_xsimd_headers INTERFACE)
   target_include_directories(headroom_xsimd_headers SYSTEM INTERFACE
@@ -33,7 +33,7 @@ if(HEADROOM_HAVE_XSIMD)
 endif()
 
 find_package(TBB CONFIG QUIET)
-headroom_decide_backend(TBB libtbb-dev "${TBB_FOUND}")
+headroom_decide(TBB libtbb-dev "${TBB_FOUND}")
 if(HEADROOM_HAVE_TBB AND NOT HEADROOM_HAVE_XSIMD)
   message(FATAL_ERROR "headroom: the tbb backend runs the xsimd kernels; install libxsimd-dev or "
     "set HEADROOM_WITH_TBB=OFF")
@@ -54,7 +54,14 @@ if(dnnl_FOUND AND NOT DNNL_CPU_RUNTIME STREQUAL "SEQ")
     set(onednn_packages "OpenMP for ${CMAKE_CXX_COMPILER_ID}, for clang libomp-dev")
   endif()
 endif()
-headroom_decide_backend(ONEDNN "${onednn_packages}" "${onednn_found}")
+headroom_decide(ONEDNN "${onednn_packages}" "${onednn_found}")
+
+# Heads over the ranks of a communicator. The deprecated C++ bindings of MPI are left out: they would
+# need a library of their own.
+if(NOT HEADROOM_WITH_MPI STREQUAL "OFF")
+  find_package(MPI 3.0 QUIET COMPONENTS CXX)
+endif()
+headroom_decide(MPI libopenmpi-dev "${MPI_CXX_FOUND}")
 
 if(HEADROOM_BUILD_BENCHMARKS OR HEADROOM_BUILD_TESTS)
   find_package(benchmark REQUIRED)

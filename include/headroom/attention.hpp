@@ -25,8 +25,14 @@ namespace headroom {
 /// runtimes behind the backends fail in ways of their own.
 inline constexpr int kMaxThreads = 4096;
 
-/// Choices of who computes the layer, and how exactly. All but `precision` and `dtype` never change
-/// what is computed.
+/// Which heads of a larger layer a layer has: its first head, and the number of heads there.
+struct HeadsOf {
+  std::int64_t first = 0;
+  std::int64_t all = 0;  ///< 0: it is a whole layer
+};
+
+/// Choices of who computes the layer, and how exactly. All but `precision`, `dtype` and `heads_of`
+/// never change what is computed.
 struct AttentionOptions {
   std::string backend = std::string(kDefaultBackend);  ///< a name from `backends()`, or `"auto"`
   /// Empty: `split`; with backend `"auto"` it is chosen as well.
@@ -44,6 +50,8 @@ struct AttentionOptions {
   Precision precision = Precision::f32;
   /// What x, y, weights and caches are stored as. Biases stay float32.
   Dtype dtype = Dtype::f32;
+  /// For a layer of some heads of a larger one, so that dropout has the pattern that it has there.
+  HeadsOf heads_of = {};
   /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
   /// (kernels, for every backend that has variants) write it. Empty: the file that the environment
   /// variable `HEADROOM_TUNING` names, if it is set and not empty.
@@ -104,6 +112,7 @@ struct PhaseTimes {
   double qkv = 0;
   double attend = 0;
   double output = 0;
+  double sum = 0;  ///< adding up the ranks' parts; see DistributedAttention
 };
 
 /// What it costs to make and keep a layer, and who does its work.

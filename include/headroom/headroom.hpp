@@ -6,6 +6,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/error.hpp"
+#include "headroom/head_share.hpp"
 #include "headroom/initialise.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/load_weights.hpp"

@@ -55,7 +55,9 @@ BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
 
 Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
                       const AttentionOptions& wanted_options)
-    : shape((wanted.validate(), wanted)), id(next_id()), sequences_(shape) {
+    : shape((wanted.validate(), wanted)),
+      id(next_id()),
+      sequences_(shape, wanted_options.heads_of) {
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
   choice = choose_backend(shape, wanted_options);

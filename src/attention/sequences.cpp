@@ -43,8 +43,15 @@ std::int64_t check_lengths(const char* name, std::span<const std::int64_t> lengt
 
 }  // namespace
 
-Sequences::Sequences(const Shape& shape)
-    : shape_(shape), most_(std::max(shape.batch, kMostSequences)) {
+Sequences::Sequences(const Shape& shape, const HeadsOf& heads_of)
+    : shape_(shape), heads_of_(heads_of), most_(std::max(shape.batch, kMostSequences)) {
+  if (heads_of_.all == 0) heads_of_.all = shape.heads;
+  if (heads_of_.first < 0 || heads_of_.first > heads_of_.all - shape.heads) {
+    throw InvalidArgument(
+        fmt::format("heads_of: heads {} to {} of {}; this layer has {}, so the first is 0 to {}",
+                    heads_of_.first, heads_of_.first + shape.heads - 1, heads_of_.all, shape.heads,
+                    heads_of_.all - shape.heads));
+  }
   const auto most = static_cast<std::size_t>(std::min(most_, shape.rows() + shape.memory_rows()));
   list_.reserve(most);
   if (shape.d_memory > 0) blind_.reserve(static_cast<std::size_t>(std::min(most_, shape.rows())));
@@ -137,6 +144,7 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
     if (!cross) sequence.first_key = sequence.first_row;
     // With an output projection the padding comes in after it.
     const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
+    sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;
     sequence.first_out = padded ? sequence.number * call.padded_tokens : sequence.first_row;
     add(sequence);
     sequence.first_row += sequence.rows;

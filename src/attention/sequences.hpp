@@ -19,8 +19,10 @@ struct CacheRoom {
 /// Reads calls without allocating.
 class Sequences {
  public:
-  /// @param shape the layer, and the largest call
-  explicit Sequences(const Shape& shape);
+  /// @param shape the layer, and the largest call; @param heads_of where its heads stand in a
+  /// larger
+  ///        layer
+  Sequences(const Shape& shape, const HeadsOf& heads_of);
 
   /// @param cache null without one
   /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
@@ -49,6 +51,7 @@ class Sequences {
   void check_room(const CacheRoom& cache) const;
 
   const Shape& shape_;
+  HeadsOf heads_of_;
   std::int64_t most_;  ///< sequences
   std::int64_t count_ = 0;
   std::int64_t rows_ = 0;

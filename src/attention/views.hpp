@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "headroom/export.h"
 #include "headroom/precision.hpp"
 #include "headroom/view.hpp"
 
@@ -34,7 +35,7 @@ struct AnyView {
 
 /// @throws InvalidArgument naming the view: a wrong size, a stride below the width or beyond any
 ///         memory, a null pointer, or overlapping views.
-void check_views(const AnyView& x, const AnyView& y, const ViewSizes& sizes);
+HEADROOM_API void check_views(const AnyView& x, const AnyView& y, const ViewSizes& sizes);
 
 /// The same for a single view, such as the second input.
 void check_view(std::string_view name, const AnyView& view, std::int64_t rows, std::int64_t cols);

@@ -189,7 +189,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
-  task.dropout_head = sequence.number * shape_.heads + first_head;
+  task.dropout_head = sequence.pattern_head + first_head;
   task.scratch = scratch_.data() + slot * scratch_per_slot_;
   return task;
 }

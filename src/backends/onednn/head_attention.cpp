@@ -299,8 +299,7 @@ void OnednnAttention::drop(const Member& member, float* factors, float* weights)
   const Sequence& sequence = *member.sequence;
   for (std::int64_t i = 0; i < member.rows; ++i) {
     const std::int64_t row = member.row + i;
-    const std::int64_t head =
-        sequence.number * shape_.heads + member.key_head * group_ + row % group_;
+    const std::int64_t head = sequence.pattern_head + member.key_head * group_ + row % group_;
     pattern.factors(dropout_row(head, sequence.position + row / group_), member.first_key,
                     member.keys, factors);
     for (std::int64_t j = 0; j < member.keys; ++j) weights[i * member.keys + j] *= factors[j];
@@ -337,8 +336,8 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
                   all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
   if (shape_.dropout > 0) {
     DropoutPattern{shape_.dropout, shape_.dropout_seed}.factors(
-        dropout_row(sequence.number * shape_.heads + head, sequence.position + row / group_),
-        seen.begin, count, slot.factors.data());
+        dropout_row(sequence.pattern_head + head, sequence.position + row / group_), seen.begin,
+        count, slot.factors.data());
     for (std::int64_t j = 0; j < count; ++j) weights[j] *= slot.factors.data()[j];
   }
   careful_values(all.values.data() + seen.begin * head_dim, count, head_dim, weights, context);

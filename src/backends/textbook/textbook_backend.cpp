@@ -118,7 +118,7 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
     args.q = call.q.at(sequence.first_row, head);
     args.out = call.out.at(sequence.first_out, head);
     kernels_.attention_weights(args);
-    if (shape_.dropout > 0) drop(args, sequence.number * shape_.heads + head, factors);
+    if (shape_.dropout > 0) drop(args, sequence.pattern_head + head, factors);
     kernels_.weighted_values(args);
   }
 }

@@ -19,7 +19,8 @@ struct Sequence {
   std::int64_t position = 0;   ///< of its first row
   std::int64_t first_key = 0;  ///< its new rows in k and v
   std::int64_t new_keys = 0;
-  std::int64_t past = 0;  ///< keys in the store before the call
+  std::int64_t past = 0;          ///< keys in the store before the call
+  std::int64_t pattern_head = 0;  ///< of its first head, as `dropout_row` takes it
 
   std::int64_t keys() const { return past + new_keys; }
 };
@@ -30,7 +31,7 @@ inline std::vector<Sequence> sequences_of(const Shape& shape) {
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < shape.batch; ++i) {
     const std::int64_t rows = shape.length(i);
-    sequences.push_back({i, first, first, rows, 0, first, rows, 0});
+    sequences.push_back({i, first, first, rows, 0, first, rows, 0, i * shape.heads});
     first += rows;
   }
   return sequences;

@@ -15,6 +15,7 @@ class Fingerprint {
   void add(std::string_view text) {
     for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211U;
   }
+  std::uint64_t value() const { return hash_; }
   /// Sixteen hexadecimal digits.
   HEADROOM_API std::string text() const;
 

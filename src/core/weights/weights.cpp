@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/weights/matrix_parts.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -90,23 +91,10 @@ void check_weights(const Shape& shape, const PerHeadWeights& weights) {
   check_output(shape, weights.output, weights.output_bias);
 }
 
-Matrix columns(const Matrix& from, std::int64_t first, std::int64_t count) {
-  Matrix slice(from.rows, count);
-  for (std::int64_t r = 0; r < from.rows; ++r) {
-    std::copy_n(from.view().row(r) + first, count, slice.view().row(r));
-  }
-  return slice;
-}
-
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
   for (std::int64_t r = 0; r < slice.rows; ++r) {
     std::copy_n(slice.view().row(r), slice.cols, to.view().row(r) + first);
   }
-}
-
-std::vector<float> part(const std::vector<float>& bias, std::int64_t first, std::int64_t count) {
-  if (bias.empty()) return {};
-  return {bias.begin() + first, bias.begin() + first + count};
 }
 
 void append(std::vector<float>& to, const std::vector<float>& from) {

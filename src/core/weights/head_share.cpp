@@ -1,0 +1,70 @@
+#include "headroom/head_share.hpp"
+
+#include <fmt/format.h>
+
+#include "core/weights/matrix_parts.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+// Where part `index` of `parts` begins. Rounded up, so that the first one is never empty.
+std::int64_t begin_of(std::int64_t count, std::int64_t index, std::int64_t parts) {
+  return (count * index + parts - 1) / parts;
+}
+
+}  // namespace
+
+HeadShare share_of(const Shape& shape, int ranks, int rank) {
+  shape.validate();
+  if (ranks < 1 || rank < 0 || rank >= ranks) {
+    throw InvalidArgument(fmt::format(
+        "ranks: there is no rank {} of {}; allowed are 1 rank and above, counted from 0", rank,
+        ranks));
+  }
+  const std::int64_t key_heads = shape.key_heads();
+  const std::int64_t group = shape.heads / key_heads;
+  if (ranks <= key_heads) {
+    const std::int64_t first = begin_of(key_heads, rank, ranks);
+    const std::int64_t count = begin_of(key_heads, rank + 1, ranks) - first;
+    return {first * group, count * group, first, count};
+  }
+  const std::int64_t key_head = std::int64_t{rank} * key_heads / ranks;
+  const std::int64_t first_rank = begin_of(ranks, key_head, key_heads);
+  const std::int64_t sharers = begin_of(ranks, key_head + 1, key_heads) - first_rank;
+  const std::int64_t first = begin_of(group, rank - first_rank, sharers);
+  const std::int64_t count = begin_of(group, rank - first_rank + 1, sharers) - first;
+  return {key_head * group + first, count, key_head, count > 0 ? 1 : 0};
+}
+
+Shape share_shape(const Shape& shape, const HeadShare& share) {
+  Shape own = shape;
+  own.heads = share.heads;
+  own.kv_heads = share.key_heads == share.heads ? 0 : share.key_heads;
+  own.d_out = share.heads * shape.head_dim();
+  return own;
+}
+
+SplitWeights share_weights(const Shape& shape, const SplitWeights& weights,
+                           const HeadShare& share) {
+  check_weights(shape, weights);
+  const std::int64_t head_dim = shape.head_dim();
+  const std::int64_t first = share.first_head * head_dim;
+  const std::int64_t width = share.heads * head_dim;
+  const std::int64_t first_key = share.first_key_head * head_dim;
+  const std::int64_t key_width = share.key_heads * head_dim;
+  SplitWeights own;
+  own.query = columns(weights.query, first, width);
+  own.key = columns(weights.key, first_key, key_width);
+  own.value = columns(weights.value, first_key, key_width);
+  own.query_bias = part(weights.query_bias, first, width);
+  own.key_bias = part(weights.key_bias, first_key, key_width);
+  own.value_bias = part(weights.value_bias, first_key, key_width);
+  if (shape.d_proj == 0) return own;
+  own.output = rows(weights.output, first, width);
+  own.output_bias = weights.output_bias;
+  if (share.first_head > 0) own.output_bias.assign(own.output_bias.size(), 0.0F);
+  return own;
+}
+
+}  // namespace headroom

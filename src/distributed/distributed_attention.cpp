@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "distributed/rank_plan.hpp"
+
+namespace headroom {
+
+DistributedAttention::DistributedAttention(MPI_Comm communicator, const Shape& shape,
+                                           const SplitWeights& own, const AttentionOptions& options,
+                                           const DistributedOptions& distributed)
+    : plan_(std::make_unique<Plan>(communicator, shape, own, options, distributed)) {}
+DistributedAttention::~DistributedAttention() = default;
+DistributedAttention::DistributedAttention(DistributedAttention&&) noexcept = default;
+DistributedAttention& DistributedAttention::operator=(DistributedAttention&&) noexcept = default;
+
+void DistributedAttention::forward(ConstMatrixView x, MatrixView y) {
+  plan_->forward(x, y, {}, nullptr);
+}
+
+void DistributedAttention::forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) {
+  Call call;
+  call.times = &times;
+  plan_->forward(x, y, call, nullptr);
+}
+
+void DistributedAttention::forward(ConstMatrixView x, MatrixView y, const Call& call,
+                                   DistributedCache* cache) {
+  plan_->forward(x, y, call, cache);
+}
+
+void DistributedAttention::append(ConstMatrixView x, const Call& call, DistributedCache& cache) {
+  plan_->append(x, call, cache);
+}
+
+void DistributedAttention::meet() { plan_->meet(); }
+
+const Shape& DistributedAttention::shape() const { return plan_->shape; }
+const HeadShare& DistributedAttention::share() const { return plan_->share; }
+int DistributedAttention::rank() const { return plan_->all.rank(); }
+int DistributedAttention::ranks() const { return plan_->all.size(); }
+int DistributedAttention::machines() const { return plan_->machines; }
+const AttentionOptions& DistributedAttention::options() const { return plan_->options; }
+const Choice& DistributedAttention::choice() const { return plan_->choice; }
+const AttentionCosts& DistributedAttention::costs() const { return plan_->costs; }
+
+}  // namespace headroom

@@ -1,0 +1,116 @@
+#include "distributed/meeting.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "headroom/distributed.hpp"
+#include "machine/cores.hpp"
+
+namespace headroom::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// About 50 us: longer than the difference between ranks that do the same work.
+constexpr int kSpins = 2000;
+// A wait that has taken so long is no matter of microseconds any more.
+constexpr double kSleepAfter = 0.02;
+constexpr useconds_t kSleep = 100;
+constexpr int kYieldsPerLook = 256;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Cores that the machine's ranks may use together, so that each of them may wait without rest only
+// where no other rank needs its core.
+int cores_of(const Communicator& machine) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  // More processors than the set has room for are enough.
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return machine.size();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &set, sizeof set, MPI_BYTE, MPI_BOR, machine.get()),
+            "MPI_Allreduce");
+  const int cores = CPU_COUNT(&set);
+  const double quota = machine::quota_cores("/");
+  return quota > 0 && quota < cores ? static_cast<int>(quota) : cores;
+}
+
+// Process numbers mean something only within one namespace.
+std::uint64_t process_numbers() {
+  struct stat info {};
+  return stat("/proc/self/ns/pid", &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
+}
+
+}  // namespace
+
+Meeting::Meeting(const Communicator& machine, std::vector<Place*> places, std::vector<int> numbers,
+                 double patience)
+    : places_(std::move(places)),
+      numbers_(std::move(numbers)),
+      rank_(machine.rank()),
+      spins_(machine.size() > cores_of(machine) ? 0 : kSpins),
+      patience_(patience) {
+  own().process = getpid();
+  own().process_numbers = process_numbers();
+  check_mpi(MPI_Barrier(machine.get()), "MPI_Barrier");
+}
+
+void Meeting::meet() {
+  if (lost_) throw RankLost("a rank was lost in an earlier call; end the program");
+  ++count_;
+  own().arrived.store(count_, std::memory_order_release);
+  for (std::size_t rank = 0; rank < places_.size(); ++rank) wait_for(rank);
+}
+
+void Meeting::wait_for(std::size_t rank) {
+  const std::atomic<std::uint64_t>& arrived = places_[rank]->arrived;
+  for (int i = 0; i < spins_; ++i) {
+    if (arrived.load(std::memory_order_acquire) >= count_) return;
+    relax();
+  }
+  if (arrived.load(std::memory_order_acquire) < count_) wait_long_for(rank);
+}
+
+void Meeting::wait_long_for(std::size_t rank) {
+  const Place& place = *places_[rank];
+  const auto start = Clock::now();
+  for (int yields = 1;; ++yields) {
+    if (place.arrived.load(std::memory_order_acquire) >= count_) return;
+    sched_yield();
+    if (yields % kYieldsPerLook != 0) continue;
+    const double waited = std::chrono::duration<double>(Clock::now() - start).count();
+    if (waited < kSleepAfter) continue;
+    usleep(kSleep);
+    // It may have come and ended since.
+    const bool ended = has_ended(place);
+    if (place.arrived.load(std::memory_order_acquire) >= count_) return;
+    if (!ended && (patience_ <= 0 || waited < patience_)) {
+      yields = kYieldsPerLook - 1;  // a single yield until the next look
+      continue;
+    }
+    lost_ = true;
+    throw RankLost(
+        ended ? fmt::format("rank {} (process {}) has ended", numbers_[rank], place.process)
+              : fmt::format("rank {} (process {}) has not come for {:.1f} s", numbers_[rank],
+                            place.process, waited));
+  }
+}
+
+bool Meeting::has_ended(const Place& place) const {
+  return place.process_numbers == own().process_numbers && kill(place.process, 0) != 0 &&
+         errno == ESRCH;
+}
+
+}  // namespace headroom::distributed

@@ -1,0 +1,62 @@
+// Where the ranks of a machine wait for each other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "distributed/agreement.hpp"
+#include "distributed/communicator.hpp"
+
+namespace headroom::distributed {
+
+/// What a rank shows the others of its machine.
+struct alignas(64) Place {
+  /// How often it has come. Lock-free, because it lies in memory of several processes.
+  std::atomic<std::uint64_t> arrived = 0;
+  pid_t process = 0;
+  std::uint64_t process_numbers = 0;  ///< the namespace in which `process` is a number
+  /// Of this call and the one before: a rank may be one call ahead.
+  std::array<std::uint64_t, 2> call{};
+  std::array<Said, 2> said{};
+  Said verdict{};  ///< of all machines; set by the first rank of each
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Spins, then yields, then sleeps, and looks now and then whether those still live that are
+/// missing.
+///
+/// By hand, because MPI_Barrier waits for ever for a rank that has ended.
+class Meeting {
+ public:
+  /// Collective. @param places one for each rank of the machine, filled with zeros; @param numbers
+  ///        what the ranks are called in messages; @param patience as `DistributedOptions`
+  Meeting(const Communicator& machine, std::vector<Place*> places, std::vector<int> numbers,
+          double patience);
+
+  /// @throws RankLost, and at every later call again.
+  void meet();
+
+  Place& own() const { return *places_[static_cast<std::size_t>(rank_)]; }
+  Place& of(int rank) const { return *places_[static_cast<std::size_t>(rank)]; }
+  int ranks() const { return static_cast<int>(places_.size()); }
+  bool lost() const { return lost_; }
+
+ private:
+  void wait_for(std::size_t rank);
+  void wait_long_for(std::size_t rank);
+  bool has_ended(const Place& place) const;
+
+  std::vector<Place*> places_;
+  std::vector<int> numbers_;
+  int rank_;
+  int spins_;
+  double patience_;
+  std::uint64_t count_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace headroom::distributed

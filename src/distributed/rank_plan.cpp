@@ -1,0 +1,167 @@
+#include "distributed/rank_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "core/text/fingerprint.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+using distributed::agree;
+using distributed::check_mpi;
+using distributed::Place;
+using distributed::said_by;
+using distributed::same_everywhere;
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::string_view bytes_of(const std::int64_t& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::uint64_t fingerprint_of(const Shape& shape, const AttentionOptions& options) {
+  Fingerprint text;
+  text.add(shape.id());
+  text.add(fmt::format(" {} {} {} {} {}", shape.dropout_seed, shape.memory_tokens, shape.batch,
+                       to_string(options.precision), to_string(options.dtype)));
+  return text.value();
+}
+
+}  // namespace
+
+DistributedAttention::Plan::Plan(MPI_Comm communicator, const Shape& whole, const SplitWeights& own,
+                                 const AttentionOptions& wanted,
+                                 const DistributedOptions& distributed)
+    : shape(whole),
+      id(next_id()),
+      all(distributed::Communicator::copy_of(communicator)),
+      options(wanted),
+      sum_(0),
+      room_(0) {
+  const int rank = all.rank();
+  agree(all, said_by(rank, [&] { shape.validate(); }));
+  if (!same_everywhere(all, fingerprint_of(shape, options))) {
+    throw InvalidArgument(
+        "distributed: the ranks ask for different layers; shape, precision and dtype have to be "
+        "the same on all of them");
+  }
+  agree(all, said_by(rank, [&] { make_own(own, wanted); }));
+  agree(all, said_by(rank, [&] { make_shared(distributed); }));
+  add_up_costs();
+}
+
+DistributedAttention::Plan::~Plan() {
+  if (!meeting_ || !meeting_->lost()) return;
+  parts_->abandon();
+  all.abandon();
+  machine_->abandon();
+  if (between_) between_->abandon();
+}
+
+void DistributedAttention::Plan::make_own(const SplitWeights& own, AttentionOptions wanted) {
+  share = share_of(shape, all.size(), all.rank());
+  if (share.heads == 0) return;
+  wanted.heads_of = {share.first_head, shape.heads};
+  own_.emplace(share_shape(shape, share), own, wanted);
+  options = own_->options();
+  choice = own_->choice();
+  costs = own_->costs();
+}
+
+// Each rank's part: its place, two partial results, because a rank may be one call ahead, and its
+// share of the sum.
+void DistributedAttention::Plan::make_shared(const DistributedOptions& distributed) {
+  machine_ = all.on_this_machine(distributed.ranks_per_machine);
+  between_ = all.of_colour(machine_->rank() == 0 ? 0 : 1);
+  room_ = shape.rows() * shape.output_width();
+  constexpr std::int64_t kLine = distributed::SharedParts::kAlignment / sizeof(float);
+  room_ = (room_ + kLine - 1) / kLine * kLine;
+  const std::int64_t bytes =
+      (place_floats() + 3 * room_) * static_cast<std::int64_t>(sizeof(float));
+  parts_ = std::make_unique<distributed::SharedParts>(*machine_, bytes);
+  std::vector<Place*> places;
+  std::vector<int> numbers(static_cast<std::size_t>(machine_->size()));
+  const int rank = all.rank();
+  check_mpi(MPI_Allgather(&rank, 1, MPI_INT, numbers.data(), 1, MPI_INT, machine_->get()),
+            "MPI_Allgather");
+  for (int i = 0; i < machine_->size(); ++i) {
+    places.push_back(reinterpret_cast<Place*>(parts_->part(i)));
+    shares_.push_back(share_of(shape, all.size(), numbers[static_cast<std::size_t>(i)]));
+  }
+  meeting_ = std::make_unique<distributed::Meeting>(*machine_, std::move(places),
+                                                    std::move(numbers), distributed.patience);
+  // Each machine has a rank that is the first one there.
+  machines = machine_->rank() == 0 ? between_->size() : 0;
+  check_mpi(MPI_Bcast(&machines, 1, MPI_INT, 0, machine_->get()), "MPI_Bcast");
+  if (machines > 1 && machine_->rank() == 0) {
+    machine_sum_ = std::make_unique<distributed::MachineSum>(*between_, room_);
+  }
+  heard_.resize(static_cast<std::size_t>(machines));
+  sum_ = distributed::RowSum(shape.output_width());
+  sum_.reserve(shares_.size());
+  costs.workspace_bytes += bytes + (machine_sum_ ? room_ : 0) * 4;
+}
+
+void DistributedAttention::Plan::add_up_costs() {
+  std::array<std::int64_t, 2> bytes{costs.packed_bytes, costs.workspace_bytes};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, bytes.data(), 2, MPI_INT64_T, MPI_SUM, all.get()),
+            "MPI_Allreduce");
+  costs.packed_bytes = bytes[0];
+  costs.workspace_bytes = bytes[1];
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &costs.setup_seconds, 1, MPI_DOUBLE, MPI_MAX, all.get()),
+            "MPI_Allreduce");
+}
+
+std::int64_t DistributedAttention::Plan::place_floats() const {
+  static_assert(sizeof(Place) % distributed::SharedParts::kAlignment == 0);
+  return sizeof(Place) / sizeof(float);
+}
+
+// Of the call that is at work.
+float* DistributedAttention::Plan::partial(int machine_rank) const {
+  auto* floats = reinterpret_cast<float*>(parts_->part(machine_rank));
+  return floats + place_floats() + static_cast<std::int64_t>(calls_ % 2) * room_;
+}
+
+float* DistributedAttention::Plan::result(int machine_rank) const {
+  auto* floats = reinterpret_cast<float*>(parts_->part(machine_rank));
+  return floats + place_floats() + 2 * room_;
+}
+
+std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x, const Call& call,
+                                                   const DistributedCache* cache) const {
+  Fingerprint print;
+  print.add(bytes_of(static_cast<std::int64_t>(kind)));
+  for (const std::int64_t number : {x.rows, call.padded_tokens, call.memory.rows}) {
+    print.add(bytes_of(number));
+  }
+  for (const std::int64_t length : call.lengths) print.add(bytes_of(length));
+  for (const std::int64_t length : call.memory_lengths) print.add(bytes_of(length));
+  if (cache != nullptr) {
+    for (const std::int64_t length : cache->state_->lengths) print.add(bytes_of(length));
+  }
+  return print.value();
+}
+
+std::unique_ptr<DistributedCache::State> DistributedAttention::Plan::make_cache(
+    std::int64_t sequences, std::int64_t capacity) {
+  auto state = std::make_unique<DistributedCache::State>();
+  state->layer = id;
+  state->capacity = capacity;
+  agree(all, said_by(all.rank(), [&] {
+          if (own_) state->own.emplace(*own_, sequences, capacity);
+          state->lengths.resize(static_cast<std::size_t>(sequences));
+        }));
+  return state;
+}
+
+}  // namespace headroom

@@ -1,0 +1,96 @@
+// What a distributed layer is made of. Only for the sources of this room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "distributed/agreement.hpp"
+#include "distributed/communicator.hpp"
+#include "distributed/machine_sum.hpp"
+#include "distributed/meeting.hpp"
+#include "distributed/row_sum.hpp"
+#include "distributed/shared_parts.hpp"
+#include "headroom/distributed.hpp"
+
+namespace headroom {
+
+struct DistributedCache::State {
+  std::uint64_t layer = 0;  ///< `Plan::id` of the layer that it belongs to
+  std::int64_t capacity = 0;
+  std::vector<std::int64_t> lengths;  ///< also of a rank without heads
+  std::optional<KeyValueCache> own;
+
+  /// @throws InvalidArgument if there is no such sequence.
+  std::int64_t& length(std::int64_t sequence);
+  /// Counts what a call has appended that succeeded everywhere.
+  void grow(const Shape& shape, std::int64_t rows, const Call& call);
+  /// Forgets what a call has appended that did not succeed everywhere.
+  void roll_back();
+};
+
+class DistributedAttention::Plan {
+ public:
+  Plan(MPI_Comm communicator, const Shape& whole, const SplitWeights& own,
+       const AttentionOptions& wanted, const DistributedOptions& distributed);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  void forward(ConstMatrixView x, MatrixView y, const Call& call, DistributedCache* cache);
+  void append(ConstMatrixView x, const Call& call, DistributedCache& cache);
+  void meet() { meeting_->meet(); }
+  std::unique_ptr<DistributedCache::State> make_cache(std::int64_t sequences,
+                                                      std::int64_t capacity);
+
+  const Shape shape;
+  std::uint64_t id;
+  distributed::Communicator all;
+  HeadShare share;
+  AttentionOptions options;
+  Choice choice;
+  AttentionCosts costs;
+  int machines = 1;
+
+ private:
+  using Said = distributed::Said;
+  enum class Kind : std::int64_t { forward, append };
+  // What the first rank of a machine tells those of the others.
+  struct Heard {
+    Said said;
+    std::uint64_t call = 0;
+  };
+
+  void make_own(const SplitWeights& own, AttentionOptions wanted);
+  void make_shared(const DistributedOptions& distributed);
+  void add_up_costs();
+  std::int64_t place_floats() const;
+  float* partial(int machine_rank) const;
+  float* result(int machine_rank) const;
+  void check(ConstMatrixView x, const MatrixView* y, const Call& call,
+             const DistributedCache* cache) const;
+  void run_own(ConstMatrixView x, const Call& call, PhaseTimes& times, DistributedCache* cache);
+  std::uint64_t identify(Kind kind, ConstMatrixView x, const Call& call,
+                         const DistributedCache* cache) const;
+  void conclude(const Said& own, std::uint64_t call);
+  Said verdict_of_machine() const;
+  Said verdict_of_all(const Said& machine);
+  void collect();
+  void put_together(MatrixView y, const Call& call);
+  template <class Work>
+  void for_each_row(std::int64_t rows, const Call& call, const Work& work) const;
+
+  std::optional<Attention> own_;
+  std::optional<distributed::Communicator> machine_, between_;
+  std::unique_ptr<distributed::SharedParts> parts_;
+  std::unique_ptr<distributed::Meeting> meeting_;
+  std::unique_ptr<distributed::MachineSum> machine_sum_;
+  std::vector<Heard> heard_;  ///< room for one of each machine
+  distributed::RowSum sum_;
+  std::vector<HeadShare> shares_;  ///< of this machine's ranks
+  std::int64_t room_;              ///< floats of y
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "distributed/agreement.hpp"
+#include "distributed/communicator.hpp"
+#include "headroom/distributed.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+using distributed::check_mpi;
+using distributed::Communicator;
+
+constexpr int kTag = 1;
+// MPI counts with int.
+constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 28;
+
+// Calls `move(data, count)` for all values of the weights, in pieces that MPI can count.
+template <class Weights, class Move>
+void for_each_piece(Weights& weights, const Move& move) {
+  for (auto* values :
+       {&weights.query.values, &weights.key.values, &weights.value.values, &weights.query_bias,
+        &weights.key_bias, &weights.value_bias, &weights.output.values, &weights.output_bias}) {
+    const auto size = static_cast<std::int64_t>(values->size());
+    for (std::int64_t done = 0; done < size; done += kMostAtOnce) {
+      move(values->data() + done, static_cast<int>(std::min(kMostAtOnce, size - done)));
+    }
+  }
+}
+
+SplitWeights room_for(const Shape& shape) {
+  SplitWeights weights;
+  weights.query = Matrix(shape.d_in, shape.d_out);
+  weights.key = Matrix(shape.key_input(), shape.kv_width());
+  weights.value = Matrix(shape.key_input(), shape.kv_width());
+  if (shape.qkv_bias) {
+    weights.query_bias.resize(static_cast<std::size_t>(shape.d_out));
+    weights.key_bias.resize(static_cast<std::size_t>(shape.kv_width()));
+    weights.value_bias.resize(static_cast<std::size_t>(shape.kv_width()));
+  }
+  if (shape.d_proj > 0) {
+    weights.output = Matrix(shape.d_out, shape.d_proj);
+    weights.output_bias.resize(static_cast<std::size_t>(shape.d_proj));
+  }
+  return weights;
+}
+
+}  // namespace
+
+SplitWeights scatter_weights(MPI_Comm communicator, const Shape& shape, const SplitWeights* all) {
+  const Communicator ranks = Communicator::copy_of(communicator);
+  HeadShare share;
+  SplitWeights own;
+  distributed::agree(ranks, distributed::said_by(ranks.rank(), [&] {
+                       share = share_of(shape, ranks.size(), ranks.rank());
+                       if (ranks.rank() > 0) {
+                         if (share.heads > 0) own = room_for(share_shape(shape, share));
+                         return;
+                       }
+                       if (all == nullptr) {
+                         throw InvalidArgument("weights: rank 0 brings none; it has to bring all");
+                       }
+                       own = share_weights(shape, *all, share);
+                     }));
+  if (ranks.rank() > 0) {
+    for_each_piece(own, [&](float* data, int count) {
+      check_mpi(MPI_Recv(data, count, MPI_FLOAT, 0, kTag, ranks.get(), MPI_STATUS_IGNORE),
+                "MPI_Recv");
+    });
+    return own;
+  }
+  for (int rank = 1; rank < ranks.size(); ++rank) {
+    const HeadShare other = share_of(shape, ranks.size(), rank);
+    if (other.heads == 0) continue;
+    const SplitWeights weights = share_weights(shape, *all, other);
+    for_each_piece(weights, [&](const float* data, int count) {
+      check_mpi(MPI_Send(data, count, MPI_FLOAT, rank, kTag, ranks.get()), "MPI_Send");
+    });
+  }
+  return own;
+}
+
+}  // namespace headroom

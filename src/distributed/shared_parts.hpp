@@ -1,0 +1,37 @@
+// Memory that all ranks of a machine see, in which each has a part of its own.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "distributed/communicator.hpp"
+
+namespace headroom::distributed {
+
+class SharedParts {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  /// Collective. Each rank touches its own part first, so that it lies in the memory of its socket.
+  /// @param bytes of each part, the same on all ranks
+  /// @throws ResourceError
+  SharedParts(const Communicator& machine, std::int64_t bytes);
+  ~SharedParts();
+  SharedParts(const SharedParts&) = delete;
+  SharedParts& operator=(const SharedParts&) = delete;
+
+  /// Filled with zeros at first, and aligned to `kAlignment`.
+  std::byte* part(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
+
+  /// Leaves the memory to the end of the process, because freeing it waits for all ranks.
+  void abandon() { window_ = MPI_WIN_NULL; }
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<std::byte*> parts_;
+};
+
+}  // namespace headroom::distributed

@@ -1,0 +1,30 @@
+# Programs that run under mpirun, once for each number of ranks, more of them than there are cores.
+# Open MPI is told by its environment what is no option of other launchers.
+set(headroom_ranks_environment
+  OMP_WAIT_POLICY=passive
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+
+# headroom_add_rank_tests(<name>... RANKS <numbers...> LIBRARIES <targets...>): the test program
+# distributed_<name>_test, and a test of it for each number of ranks.
+function(headroom_add_rank_tests)
+  cmake_parse_arguments(arg "" "" "RANKS;LIBRARIES" ${ARGN})
+  foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
+    set(test distributed_${name}_test)
+    add_executable(${test} distributed/${name}_test.cpp support/ranks_main.cpp)
+    headroom_configure(${test})
+    target_include_directories(${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(${test} PRIVATE headroom_test_support headroom::mpi ${arg_LIBRARIES}
+      GTest::gtest)
+    add_dependencies(library-tests ${test})
+    foreach(ranks IN LISTS arg_RANKS)
+      add_test(NAME ${test}.ranks_${ranks}
+        COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${test}>)
+      set_tests_properties(${test}.ranks_${ranks} PROPERTIES
+        ENVIRONMENT "${headroom_ranks_environment}" LABELS "library;mpi" PROCESSORS 2 TIMEOUT 300)
+    endforeach()
+  endforeach()
+endfunction()
+
+headroom_add_rank_tests(ranks_layer ranks_faults RANKS 1 2 3 4 8)
