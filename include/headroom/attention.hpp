@@ -104,6 +104,7 @@ struct PhaseTimes {
   double qkv = 0;
   double attend = 0;
   double output = 0;
+  double sum = 0;  ///< adding up the ranks' parts; see DistributedAttention
 };
 
 /// What it costs to make and keep a layer, and who does its work.
