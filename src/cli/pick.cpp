@@ -52,7 +52,16 @@ double parse_error(const std::string& text) {
       fmt::format("--max-error: '{}' is not above 0; give the largest nrmse, such as 1e-4", text));
 }
 
+void require_one_rank(const std::optional<std::string>& ranks) {
+  if (plan::parse_ranks(ranks) == std::vector<int>{1}) return;
+  throw InvalidArgument(
+      fmt::format("--ranks: '{}' was given, but pick answers for one process, which is what a "
+                  "program is linked as; leave it out, and measure ranks with headroom sweep",
+                  *ranks));
+}
+
 pick::Filters filters_of(const PickOptions& options) {
+  require_one_rank(options.axes.ranks);
   pick::Filters filters;
   filters.backends = known_names("--backend", options.axes.backend);
   filters.without = known_names("--without", options.without);
@@ -99,6 +108,9 @@ int pick_from(const PickOptions& options, const pick::Filters& filters) {
     std::vector<std::string> notes;
     const auto weights = plan::find_user_weights(options.axes);
     shapes = plan::expand_shapes(options.axes, weights.get(), 1, plan::kMaxCells, notes);
+  }
+  if (const std::string ranks = pick::left_out_ranks(folder); !ranks.empty()) {
+    complain("note", ranks);
   }
   const std::string elsewhere = pick::other_machine(folder);
   if (!elsewhere.empty()) {

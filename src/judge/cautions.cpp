@@ -91,7 +91,7 @@ std::string few_cores(const std::vector<record::CellResult>& results, const reco
       "{} of {} on several threads had fewer cores than threads, such as {}: {}; other programs "
       "look like this, and so do virtual cores that share a physical one: measure again on a "
       "quieter or dedicated host",
-      count, counted(known, "cell"), worst->cell.id, core_rate_words(worst->threads, least));
+      count, counted(known, "cell"), worst->cell.id, core_rate_words(*worst, least));
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ void warn(FolderComparison& comparison) {
     if (!cell.difference) return std::string();
     const auto then = too_few_cores(*cell.base, base_roofs);
     const auto now = too_few_cores(*cell.next, next_roofs);
-    if (then) return core_rate_words(cell.base->threads, *then) + " in BASE";
-    return now ? core_rate_words(cell.next->threads, *now) + " in NEW" : "";
+    if (then) return core_rate_words(*cell.base, *then) + " in BASE";
+    return now ? core_rate_words(*cell.next, *now) + " in NEW" : "";
   });
   warn_of_cells(comparison, "had too few samples to be distinguished; use more --repetitions",
                 [](const ComparedCell& cell) {

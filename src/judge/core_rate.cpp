@@ -39,8 +39,9 @@ std::optional<double> too_few_cores(const record::CellResult& result, const reco
   return cores;
 }
 
-std::string core_rate_words(int threads, double cores) {
-  return fmt::format("{} ran at the rate of {:.1f} cores", counted(threads, "thread"), cores);
+std::string core_rate_words(const record::CellResult& result, double cores) {
+  return fmt::format("{}{} ran at the rate of {:.1f} cores", counted(result.threads, "thread"),
+                     result.cell.ranks > 1 ? " of the leading rank" : "", cores);
 }
 
 }  // namespace headroom::judge

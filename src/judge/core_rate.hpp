@@ -20,7 +20,8 @@ std::optional<double> core_rate(const record::CellResult& result, const record::
 /// The same, only where that is fewer cores than the cell had threads.
 std::optional<double> too_few_cores(const record::CellResult& result, const record::Peaks& roofs);
 
-/// Such as `"2 threads ran at the rate of 1.1 cores"`.
-std::string core_rate_words(int threads, double cores);
+/// Such as `"2 threads ran at the rate of 1.1 cores"`, or those of the leading one of several
+/// ranks.
+std::string core_rate_words(const record::CellResult& result, double cores);
 
 }  // namespace headroom::judge

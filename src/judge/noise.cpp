@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "program/numbers.hpp"
 #include "statistics/samples.hpp"
 
 namespace headroom::judge {
 
 bool same_control(const record::CellResult& a, const record::CellResult& b) {
   if (!a.control || !b.control) return false;
-  return a.control->isa == b.control->isa && a.control->threads == b.control->threads;
+  return a.control->isa == b.control->isa && a.control->threads == b.control->threads &&
+         a.cell.ranks == b.cell.ranks;
 }
 
 std::string beyond_peak(const record::CellResult& result) {
@@ -45,18 +48,26 @@ std::optional<NoiseFloor> noise_floor(const std::vector<record::CellResult>& res
   return NoiseFloor{statistics::percentile(off, 0.95), off.size()};
 }
 
+std::string control_words(const ControlDrift& drift) {
+  const std::string threads = counted(drift.threads, "thread");
+  if (drift.ranks == 1) return threads;
+  return fmt::format("{} of the leading one of {} ranks", threads, drift.ranks);
+}
+
 std::vector<ControlDrift> control_drift(const std::vector<record::CellResult>& results) {
-  std::map<int, std::vector<double>> cells, within;
+  using RanksAndThreads = std::pair<int, int>;
+  std::map<RanksAndThreads, std::vector<double>> cells, within;
   for (const record::CellResult& result : results) {
     if (!result.control) continue;
-    cells[result.control->threads].push_back(statistics::median(result.control->gflops));
-    within[result.control->threads].push_back(statistics::scatter(result.control->gflops));
+    const RanksAndThreads place(result.cell.ranks, result.control->threads);
+    cells[place].push_back(statistics::median(result.control->gflops));
+    within[place].push_back(statistics::scatter(result.control->gflops));
   }
   std::vector<ControlDrift> drifts;
-  for (const auto& [threads, medians] : cells) {
+  for (const auto& [place, medians] : cells) {
     const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
-    drifts.push_back({threads, statistics::median(medians), *most / *least - 1,
-                      statistics::median(within[threads])});
+    drifts.push_back({place.first, place.second, statistics::median(medians), *most / *least - 1,
+                      statistics::median(within[place])});
   }
   return drifts;
 }

@@ -45,6 +45,7 @@ std::vector<PeerBlock> peer_blocks(const record::ResultsFolder& folder) {
   std::vector<PeerBlock> blocks;
   std::map<std::pair<std::string, int>, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
+    if (result->cell.ranks > 1) continue;  // every peer is one process
     const auto [place, fresh] =
         places.try_emplace({result->contest(), result->threads}, blocks.size());
     if (fresh) blocks.emplace_back();

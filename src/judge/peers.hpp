@@ -31,8 +31,8 @@ struct PeerBlock {
   const PeerCell* best_of(const std::string& name) const;
 };
 
-/// In the order of the shapes; a shape on some number of threads without peers has no block. Refers
-/// to the folder.
+/// In the order of the shapes; a shape on some number of threads without peers has no block. Only
+/// cells of one process. Refers to the folder.
 std::vector<PeerBlock> peer_blocks(const record::ResultsFolder& folder);
 
 /// Requests the comparison of every peer with the best of ours. The blocks must stay where they are

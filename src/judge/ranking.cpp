@@ -27,7 +27,7 @@ const record::CellResult* find_timed(const std::vector<const record::CellResult*
 const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
                                       const record::CellResult& cell) {
   return find_timed(rivals, [&](const record::CellResult& other) {
-    return other.cell.backend == baseline_backend() &&
+    return other.cell.backend == baseline_backend() && other.cell.ranks == 1 &&
            other.cell.formulation == cell.cell.formulation;
   });
 }
@@ -36,8 +36,8 @@ const record::CellResult* wrapper_of(const std::vector<const record::CellResult*
                                      const record::CellResult& cell) {
   return find_timed(rivals, [&](const record::CellResult& other) {
     return other.cell.formulation == Formulation::wrapper &&
-           other.cell.backend == cell.cell.backend && other.threads == cell.threads &&
-           other.cell.numbers == cell.cell.numbers;
+           other.cell.backend == cell.cell.backend && other.cell.ranks == cell.cell.ranks &&
+           other.threads == cell.threads && other.cell.numbers == cell.cell.numbers;
   });
 }
 

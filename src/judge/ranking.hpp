@@ -49,13 +49,14 @@ class Comparisons {
 };
 
 /// The cell that a speed-up over the baseline refers to: that of the baseline backend with the same
-/// formulation, which computes in f32. Null if it has no time. @param rivals the cells of one shape
+/// formulation, which computes in f32 and in one process. Null if it has no time. @param rivals the
+/// cells of one shape
 const record::CellResult* baseline_of(const std::vector<const record::CellResult*>& rivals,
                                       const record::CellResult& cell);
 
-/// The cell that a speed-up over `wrapper` refers to: the `wrapper` cell with the same backend and
-/// threads, computing with the same numbers. Null if it has no time. @param rivals the cells of one
-/// shape
+/// The cell that a speed-up over `wrapper` refers to: the `wrapper` cell with the same backend,
+/// ranks and threads, computing with the same numbers. Null if it has no time. @param rivals the
+/// cells of one shape
 const record::CellResult* wrapper_of(const std::vector<const record::CellResult*>& rivals,
                                      const record::CellResult& cell);
 

@@ -7,6 +7,7 @@
 #include "core/call/demand.hpp"
 #include "headroom/backend.hpp"
 #include "judge/noise.hpp"
+#include "measure/roofs.hpp"
 #include "statistics/samples.hpp"
 
 namespace headroom::measure {
@@ -94,7 +95,8 @@ void rate_reading(CellResult& result, const record::Peaks& peaks) {
   // Packed as parts, weights may be fewer or more bytes than they are stored as.
   if (result.cell.numbers.precision != Precision::f32) return;
   const bool cold = result.cache == plan::CacheState::cold;
-  const std::optional<double> roof = peaks.read_roof(result.threads, reading.bytes, cold);
+  const int threads = reading_threads(result.cell.ranks, result.threads);
+  const std::optional<double> roof = peaks.read_roof(threads, reading.bytes, cold);
   if (roof) reading.fraction = reading.gbps / *roof;
 }
 
@@ -104,6 +106,8 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   result.time = record::summarise(result.time.samples, result.time.processes, seed);
   const double flops = result.shape.flops().total();
   result.gflops = flops / result.time.median * 1e-9;
+  // Roofs are those of the leading rank's threads, and every rank has as many.
+  const double of_rank = flops / result.cell.ranks;
   // The control is made of multiply-adds of f32, which are no limit for anything else.
   const Precision precision = result.cell.numbers.precision;
   const bool by_control = result.control && precision == Precision::f32;
@@ -112,13 +116,13 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   result.tile_fraction.reset();
   if (by_control) {
     result.peak_fraction =
-        record::share_of_rates(flops, result.time.samples, result.control->gflops);
+        record::share_of_rates(of_rank, result.time.samples, result.control->gflops);
   } else if (peak && *peak > 0) {
-    result.peak_fraction = result.gflops / *peak;
+    result.peak_fraction = of_rank / result.time.median * 1e-9 / *peak;
   }
   if (by_control && !result.control->tile_gflops.empty()) {
     result.tile_fraction =
-        record::share_of_rates(flops, result.time.samples, result.control->tile_gflops);
+        record::share_of_rates(of_rank, result.time.samples, result.control->tile_gflops);
   }
   rate_reading(result, peaks);
   if (result.again) result.again->ratio = ratio_of(*result.again, result);

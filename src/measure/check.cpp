@@ -54,7 +54,9 @@ void add_bounds(Problem& problem, const std::vector<Numbers>& rivals) {
 
 }  // namespace
 
-double total(const PhaseTimes& times) { return times.qkv + times.attend + times.output; }
+double total(const PhaseTimes& times) {
+  return times.qkv + times.attend + times.output + times.sum;
+}
 
 Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
                      const plan::UserWeights* weights, const std::vector<Numbers>& rivals) {
@@ -114,7 +116,7 @@ Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const Phase
   Pace pace{first, total(first)};
   if (pace.forward >= plan::kShortPass) return pace;
   // The first pass found fresh memory; it says nothing about the others.
-  std::vector<double> qkv, attend, output;
+  std::vector<double> qkv, attend, output, sum;
   for (int run = 0; run < plan::kPhaseRuns; ++run) {
     PhaseTimes times;
     if (before) before();
@@ -122,9 +124,11 @@ Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const Phase
     qkv.push_back(times.qkv);
     attend.push_back(times.attend);
     output.push_back(times.output);
+    sum.push_back(times.sum);
     pace.forward = std::min(pace.forward, total(times));
   }
-  pace.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output)};
+  pace.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output),
+                 statistics::median(sum)};
   return pace;
 }
 

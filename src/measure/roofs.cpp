@@ -7,6 +7,7 @@
 
 #include "core/call/demand.hpp"
 #include "machine/caches.hpp"
+#include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "machine/processor.hpp"
 
@@ -57,12 +58,20 @@ std::set<std::pair<int, std::int64_t>> working_sets(const plan::Plan& plan) {
   for (const plan::Group& group : plan.groups) {
     if (demand_of(group.shape) != Demand::decode || group.shape.rows() == 0) continue;
     const std::int64_t bytes = record::size_class(bytes_to_read(group.shape, group.dtype()));
-    for (const plan::Cell& cell : group.cells) sets.insert({cell.threads, bytes});
+    for (const plan::Cell& cell : group.cells) {
+      sets.insert({reading_threads(cell.ranks, cell.threads), bytes});
+    }
   }
   return sets;
 }
 
 }  // namespace
+
+int reading_threads(int ranks, int threads) {
+  if (ranks == 1) return threads;
+  const std::int64_t all = std::int64_t{ranks} * threads;
+  return static_cast<int>(std::min<std::int64_t>(all, allowed_cores()));
+}
 
 void measure_products(record::Peaks& peaks, const std::set<int>& threads,
                       const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,

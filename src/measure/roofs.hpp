@@ -22,6 +22,10 @@ void measure_products(record::Peaks& peaks, const std::set<int>& threads,
                       const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,
                       const machine::Stopped& stopped = {});
 
+/// Threads of all ranks that read at the same time, as far as this machine has cores for them:
+/// whose bandwidth is the roof of a cell.
+int reading_threads(int ranks, int threads);
+
 /// Likewise for every number of threads that the plan uses; and read bandwidth at the working sets
 /// of its cells with few rows, once for each power of two.
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,

@@ -128,7 +128,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
   sweep.settings = settings_of(request);
   sweep.repetitions_asked = sweep.settings.timing.repetitions;
   sweep.memory_asked = request.max_memory;
-  sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many});
+  sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many, request.ranks_here});
   sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
   if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
   if (request.budget) {

@@ -27,6 +27,7 @@ namespace headroom::measure {
 struct SweepRequest {
   plan::Axes axes;
   bool allow_many = false;  ///< more than `plan::kMaxCells`
+  int ranks_here = 1;       ///< see `plan::ExpandOptions::ranks_here`
   std::optional<plan::Shard> shard;
   std::optional<int> repetitions;
   std::optional<int> processes;    ///< that take the samples of a cell

@@ -55,7 +55,7 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
 std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
   std::vector<Shape> shapes;
   for (const CellResult* result : in_order(folder)) {
-    if (result->cell.numbers.dtype != dtype) continue;
+    if (result->cell.numbers.dtype != dtype || result->cell.ranks > 1) continue;
     if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
   }
   return shapes;
@@ -119,7 +119,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
   for (const CellResult* result : in_order(folder)) {
     // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
-    if (result->cell.numbers.dtype != filters.dtype) continue;
+    if (result->cell.numbers.dtype != filters.dtype || result->cell.ranks > 1) continue;
     if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
       continue;
@@ -148,6 +148,15 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder,
   std::vector<ShapePick> picks;
   const std::vector<Shape> measured = shapes_of(folder, filters.dtype);
   if (measured.empty()) {
+    const bool of_ranks = std::any_of(
+        folder.results.begin(), folder.results.end(),
+        [&](const CellResult& result) { return result.cell.numbers.dtype == filters.dtype; });
+    if (of_ranks) {
+      throw InvalidArgument(
+          fmt::format("{} has only cells of several ranks, and pick judges those of one, because "
+                      "a program is linked as one process; measure --ranks 1 as well",
+                      folder.path.string()));
+    }
     throw InvalidArgument(fmt::format("{} has no results that store {}; choose another --dtype",
                                       folder.path.string(), to_string(filters.dtype)));
   }

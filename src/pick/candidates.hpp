@@ -43,6 +43,7 @@ struct ShapePick {
 };
 
 /// For each shape the cells with a time that the filters allow, in no order, and those without one.
+/// All of one process: that is what a program links.
 /// @throws as `pick`.
 std::vector<ShapePick> collect(const record::ResultsFolder& folder,
                                const std::vector<Shape>& shapes, const Filters& filters);

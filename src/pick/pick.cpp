@@ -12,6 +12,7 @@
 #include "judge/ranking.hpp"
 #include "pick/candidates.hpp"
 #include "program/json_text.hpp"
+#include "program/numbers.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::pick {
@@ -173,6 +174,17 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
   pick.chosen = lightest(pick.configurations, pick.costs);
   pick.answers = answers_of(pick.shapes, pick.costs);
   return pick;
+}
+
+std::string left_out_ranks(const record::ResultsFolder& folder) {
+  const auto count =
+      std::count_if(folder.results.begin(), folder.results.end(),
+                    [](const record::CellResult& result) { return result.cell.ranks > 1; });
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of several ranks {} not judged: a program is linked as one process, so the choice is "
+      "among cells of one rank",
+      counted(count, "cell"), count == 1 ? "was" : "were");
 }
 
 std::string other_machine(const record::ResultsFolder& folder) {

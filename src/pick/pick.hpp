@@ -58,6 +58,9 @@ struct Pick {
 Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
           const Filters& filters);
 
+/// That cells of several ranks were not judged, and how many; empty if there were none.
+std::string left_out_ranks(const record::ResultsFolder& folder);
+
 /// What differs if the results are from another machine; empty if they are from this one.
 std::string other_machine(const record::ResultsFolder& folder);
 

@@ -63,21 +63,24 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
   if (axes.formulations.size() < kFormulations) {
     wanted.assign(axes.formulations.begin(), axes.formulations.end());
   }
-  const auto add = [&](const AttentionOptions& options) {
+  const auto add = [&](const AttentionOptions& options, int ranks) {
     const Choice choice = choose(group.shape, options);
     group.cells.push_back(auto_cell(choice, options));
+    group.cells.back().ranks = ranks;
     group.cells.back().order = group.cells.size() - 1;
     const std::string& warning = choice.warning;
     const bool told = std::find(warnings.begin(), warnings.end(), warning) != warnings.end();
     if (!warning.empty() && !told) warnings.push_back(warning);
   };
-  for (const int threads : axes.threads) {
-    for (const std::optional<Formulation> formulation : wanted) {
-      for (const Precision precision : axes.precisions) {
-        AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
-        options.precision = precision;
-        options.dtype = axes.dtype;
-        add(options);
+  for (const int ranks : axes.ranks) {
+    for (const int threads : axes.threads) {
+      for (const std::optional<Formulation> formulation : wanted) {
+        for (const Precision precision : axes.precisions) {
+          AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
+          options.precision = precision;
+          options.dtype = axes.dtype;
+          add(options, ranks);
+        }
       }
     }
   }

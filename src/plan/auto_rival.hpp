@@ -15,6 +15,7 @@ bool take_auto(std::optional<std::string>& backends);
 /// What distinguishes the rivals of a shape, besides their backend.
 struct RivalAxes {
   const std::vector<Formulation>& formulations;
+  const std::vector<int>& ranks;
   const std::vector<int>& threads;
   const std::vector<Precision>& precisions;
   Dtype dtype;

@@ -58,6 +58,8 @@ void add_axes_options(CLI::App& app, Axes& axes) {
       "rotary positions of queries and keys: none, halves or neighbours (default: the model's, or "
       "none)");
   add("--threads", axes.threads, "threads (default: every allowed core)" + numbers);
+  add("--ranks", axes.ranks,
+      "processes that share the heads, started by mpirun -n (default 1)" + numbers);
   add("--backend", axes.backend,
       "backends, separated by commas, or all (default); auto adds one more rival");
   add("--formulation", axes.formulation, "wrapper, split, fused or all (default)");

@@ -18,8 +18,9 @@ AttentionOptions Cell::options() const {
 }
 
 std::string cell_id(const Shape& shape, const Cell& cell) {
-  return fmt::format("{}/{}/{}/t{}/{}", to_string(cell.formulation), cell.backend,
-                     headroom::to_string(cell.numbers), cell.threads, shape.id());
+  const std::string ranks = cell.ranks > 1 ? fmt::format("r{}", cell.ranks) : "";
+  return fmt::format("{}/{}/{}/{}t{}/{}", to_string(cell.formulation), cell.backend,
+                     headroom::to_string(cell.numbers), ranks, cell.threads, shape.id());
 }
 
 }  // namespace headroom::plan

@@ -1,4 +1,4 @@
-// What is to be measured: shape x formulation x backend x numbers x threads.
+// What is to be measured: shape x formulation x backend x numbers x ranks x threads.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,19 @@
 
 namespace headroom::plan {
 
+/// The most processes among which the heads of a layer may be divided.
+inline constexpr int kMaxRanks = 4096;
+
 /// One way of computing the shape of its group.
 struct Cell {
-  std::string id;  ///< such as `split/tbb/f32/t2/B1_T1024_D768_H12`
+  /// Such as `split/tbb/f32/t2/B1_T1024_D768_H12`, or `split/tbb/f32/r4t2/...` of several ranks.
+  std::string id;
   Formulation formulation = Formulation::split;
   std::string backend;
   std::string chosen;  ///< the backend that `auto` will run; empty for every named backend
   Numbers numbers = {};
-  int threads = 1;
+  int threads = 1;                    ///< of each rank
+  int ranks = 1;                      ///< processes that share the heads
   std::size_t order = 0;              ///< position among the rivals of its shape
   std::optional<Isa> isa;             ///< only if forced
   std::vector<std::string> warnings;  ///< recorded with the result

@@ -8,6 +8,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
+#include "plan/cell.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::plan {
@@ -126,6 +127,19 @@ std::vector<int> parse_threads(const std::optional<std::string>& text) {
     threads.push_back(static_cast<int>(count));
   }
   return threads;
+}
+
+std::vector<int> parse_ranks(const std::optional<std::string>& text) {
+  if (!text) return {1};
+  std::vector<int> ranks;
+  for (const std::int64_t count : parse_numbers("--ranks", *text)) {
+    if (count > kMaxRanks) {
+      throw InvalidArgument(
+          fmt::format("--ranks: {} is too many; the limit is {}", count, kMaxRanks));
+    }
+    ranks.push_back(static_cast<int>(count));
+  }
+  return ranks;
 }
 
 }  // namespace headroom::plan

@@ -1,4 +1,5 @@
-// The axes that choose how a shape is computed: backends, formulations, instruction set, threads.
+// The axes that choose how a shape is computed: backends, formulations, instruction set, ranks,
+// threads.
 #pragma once
 
 #include <optional>
@@ -27,5 +28,7 @@ std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text);
 std::vector<Precision> parse_precisions(const std::optional<std::string>& text);
 std::vector<Dtype> parse_dtypes(const std::optional<std::string>& text);
 std::vector<int> parse_threads(const std::optional<std::string>& text);
+/// Without a text, one rank.
+std::vector<int> parse_ranks(const std::optional<std::string>& text);
 
 }  // namespace headroom::plan

@@ -35,6 +35,17 @@ double least_check_flops(const Shape& shape) {
          static_cast<double>(shape.key_input());
 }
 
+// Of the layer, for each rank: a guess, in which no rank has less than the heads that share keys.
+double share_of_rank(const Shape& shape, const Cell& cell) {
+  return 1 / static_cast<double>(std::clamp<std::int64_t>(cell.ranks, 1, shape.key_heads()));
+}
+
+// Ranks beyond the key heads keep the keys and values of a head that another one has.
+double copies_of_keys(const Shape& shape, const Cell& cell) {
+  const auto busy = static_cast<double>(std::min<std::int64_t>(cell.ranks, shape.heads));
+  return std::max(1.0, busy / static_cast<double>(shape.key_heads()));
+}
+
 std::int64_t saturate(double bytes) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   return bytes >= 0x1p63 ? kMost : static_cast<std::int64_t>(bytes);
@@ -57,16 +68,20 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const ByteCount bytes = shape.bytes();
   const auto rows = static_cast<double>(layer.rows());
   const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
-  double total = static_cast<double>(bytes.weights) + 4 * rows * widths;  // q, k, v, context
+  double workspace = 4 * rows * widths;  // q, k, v, context
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
-  if (attend_bytes != nullptr) total += attend_bytes(layer);
-  if (shape.past > 0) total += cache_bytes(shape);
+  if (attend_bytes != nullptr) workspace += attend_bytes(layer);
+  const double x_and_y = static_cast<double>(bytes.input) + static_cast<double>(bytes.output);
+  double total =
+      static_cast<double>(bytes.weights) + cell.ranks * workspace + (cell.ranks - 1) * x_and_y;
+  if (shape.past > 0) total += cache_bytes(shape) * copies_of_keys(shape, cell);
   return saturate(total);
 }
 
 std::string Estimator::key(const Cell& cell) {
   std::string key = cell.runs() + "/" + std::string(to_string(cell.formulation));
   if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
+  if (cell.ranks > 1) key.append("/r").append(std::to_string(cell.ranks));
   return key;
 }
 
@@ -74,7 +89,7 @@ double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, c
   const BackendFacts& facts = backend_facts(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
-  const double rate = facts.gflops * 1e9 * threads;
+  const double rate = facts.gflops * 1e9 * threads / share_of_rank(shape, cell);
   const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
                          (flops.attention * 1.5 + flops.output) / rate;
   const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
@@ -138,7 +153,8 @@ double Estimator::group_seconds(const Group& group, const TimingPlan& plan) cons
 double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
   const auto known = setup_.find(cell.backend);
   const double factor = known == setup_.end() ? 1 : std::exp(known->second);
-  return static_cast<double>(shape.bytes().weights) / kPackBytesPerSecond * factor;
+  const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);
+  return bytes / kPackBytesPerSecond * factor;
 }
 
 void Estimator::learn(Corrections& corrections, const std::string& key, double ratio) {
@@ -161,7 +177,7 @@ void Estimator::observe_fill(const Shape& shape, const Cell& cell, double second
 void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
   // With fewer weights, creating threads and primitives dominates the time.
   constexpr double kLeastBytes = 1 << 24;
-  const auto bytes = static_cast<double>(shape.bytes().weights);
+  const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);
   if (bytes >= kLeastBytes) learn(setup_, cell.backend, seconds * kPackBytesPerSecond / bytes);
 }
 

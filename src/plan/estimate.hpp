@@ -15,7 +15,8 @@ namespace headroom::plan {
 /// Saturates instead of overflowing.
 std::int64_t shared_bytes(const Shape& shape);
 
-/// Bytes of one cell's packed weights, workspace and cache.
+/// Bytes of one cell's packed weights, workspace and cache; of several ranks, all of theirs, with
+/// the x and y of all but one.
 std::int64_t cell_bytes(const Shape& shape, const Cell& cell);
 
 /// What a cell will take.
@@ -63,8 +64,8 @@ class Estimator {
   static double modelled_fill_seconds(const Shape& shape, const Cell& cell);
   static std::string key(const Cell& cell);
 
-  Corrections forward_;  ///< by backend and formulation
-  Corrections fill_;     ///< by backend and formulation
+  Corrections forward_;  ///< by backend, formulation, numbers and ranks
+  Corrections fill_;     ///< likewise
   Corrections setup_;    ///< by backend
 };
 

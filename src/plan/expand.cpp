@@ -1,6 +1,7 @@
 #include "plan/expand.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +11,7 @@
 #include "plan/auto_rival.hpp"
 #include "plan/choices.hpp"
 #include "plan/user_weights.hpp"
+#include "program/numbers.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -29,32 +31,77 @@ std::vector<T> once_each(std::vector<T> values, Key key, std::string_view option
   return unique;
 }
 
-std::vector<Cell> rivals(const std::vector<Formulation>& formulations,
-                         const std::vector<BackendChoice>& choices, const std::vector<int>& threads,
-                         const std::vector<Precision>& precisions, Dtype dtype,
-                         std::optional<Isa> isa) {
+// All on as many ranks and threads.
+void add_rivals(std::vector<Cell>& cells, const RivalAxes& axes, const std::string& backend,
+                int ranks, int threads) {
   const int cores = allowed_cores();
+  for (const Formulation formulation : axes.formulations) {
+    for (const Precision precision : axes.precisions) {
+      Cell cell;
+      cell.formulation = formulation;
+      cell.backend = backend;
+      cell.numbers = {precision, axes.dtype};
+      cell.threads = threads;
+      cell.ranks = ranks;
+      cell.isa = axes.isa;
+      cell.order = cells.size();
+      if (threads > cores) {
+        cell.warnings.push_back(fmt::format("{} threads share {} allowed cores", threads, cores));
+      }
+      cells.push_back(std::move(cell));
+    }
+  }
+}
+
+std::vector<Cell> rivals(const RivalAxes& axes, const std::vector<BackendChoice>& choices) {
   std::vector<Cell> cells;
   for (const BackendChoice& backend : choices) {
-    for (const int count : backend.threaded ? threads : std::vector<int>{1}) {
-      for (const Formulation formulation : formulations) {
-        for (const Precision precision : precisions) {
-          Cell cell;
-          cell.formulation = formulation;
-          cell.backend = backend.name;
-          cell.numbers = {precision, dtype};
-          cell.threads = count;
-          cell.isa = isa;
-          cell.order = cells.size();
-          if (count > cores) {
-            cell.warnings.push_back(fmt::format("{} threads share {} allowed cores", count, cores));
-          }
-          cells.push_back(std::move(cell));
-        }
+    for (const int ranks : axes.ranks) {
+      for (const int threads : backend.threaded ? axes.threads : std::vector<int>{1}) {
+        add_rivals(cells, axes, backend.name, ranks, threads);
       }
     }
   }
   return cells;
+}
+
+// What is worth knowing of cells whose heads are divided.
+void warn_of_ranks(const Shape& shape, std::vector<Cell>& cells) {
+  const std::int64_t cores = allowed_cores();
+  for (Cell& cell : cells) {
+    if (cell.ranks == 1) continue;
+    const std::int64_t idle = cell.ranks - shape.heads;
+    if (idle > 0) {
+      cell.warnings.push_back(fmt::format("{} ranks share {}: {} of them {} nothing to do",
+                                          cell.ranks, counted(shape.heads, "head"), idle,
+                                          idle == 1 ? "has" : "have"));
+    }
+    if (std::int64_t{cell.ranks} * cell.threads > cores) {
+      cell.warnings.push_back(
+          fmt::format("{} ranks of {} share {} allowed cores if all ranks are on this machine",
+                      cell.ranks, counted(cell.threads, "thread"), cores));
+    }
+  }
+}
+
+void require_ranks(const std::vector<int>& ranks, int here) {
+  const int most = *std::max_element(ranks.begin(), ranks.end());
+  if (most <= here) return;
+  throw InvalidArgument(
+      fmt::format("--ranks: {} ranks, but {} started; at most as many are allowed; start them "
+                  "with: mpirun -n {} headroom sweep --ranks {} ...",
+                  most, here == 1 ? "1 process was" : fmt::format("{} processes were", here), most,
+                  fmt::join(ranks, ",")));
+}
+
+void warn_of_cores(const std::vector<int>& ranks, const std::vector<int>& threads, Plan& plan) {
+  const std::int64_t most_ranks = *std::max_element(ranks.begin(), ranks.end());
+  const std::int64_t most_threads = *std::max_element(threads.begin(), threads.end());
+  if (most_ranks == 1 || most_ranks * most_threads <= allowed_cores()) return;
+  plan.warnings.push_back(
+      fmt::format("--ranks {} of {} each are more than the {} cores this process may use; if all "
+                  "ranks are on this machine, times will suffer, and the results carry a warning",
+                  most_ranks, counted(most_threads, "thread"), allowed_cores()));
 }
 
 void warn_of_threads(const std::vector<int>& threads, Plan& plan) {
@@ -130,6 +177,9 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   const std::optional<Isa> isa = parse_forced_isa(axes.isa);
   plan.isa = select_isa(isa);
   warn_of_threads(threads, plan);
+  const auto ranks = once_each(parse_ranks(axes.ranks), self, "--ranks", plan);
+  require_ranks(ranks, options.ranks_here);
+  warn_of_cores(ranks, threads, plan);
 
   const auto precisions = once_each(parse_precisions(axes.precision), self, "--precision", plan);
   const auto dtypes = once_each(parse_dtypes(axes.dtype), self, "--dtype", plan);
@@ -137,7 +187,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   std::vector<std::vector<Cell>> cells;  // for each dtype
   std::size_t of_a_shape = 0;
   for (const Dtype dtype : dtypes) {
-    cells.push_back(rivals(formulations, chosen, threads, precisions, dtype, isa));
+    cells.push_back(rivals({formulations, ranks, threads, precisions, dtype, isa}, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
     of_a_shape += cells.back().size();
   }
@@ -150,8 +200,9 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       Group group{shape, cells[i], weights};
       if (with_auto) {
-        add_auto(group, {formulations, threads, precisions, dtypes[i], isa}, plan.warnings);
+        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa}, plan.warnings);
       }
+      warn_of_ranks(shape, group.cells);
       for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
       plan.groups.push_back(std::move(group));
     }

@@ -14,14 +14,16 @@ namespace headroom::plan {
 struct ExpandOptions {
   std::uint64_t seed = 1;   ///< key of the dropout pattern
   bool allow_many = false;  ///< more than `kMaxCells`
+  int ranks_here = 1;       ///< processes that were started, and may share the heads of a cell
 };
 
 inline constexpr std::size_t kMaxCells = 100'000;
 /// The limit even if more cells are allowed: the list alone must not exhaust memory.
 inline constexpr std::size_t kMaxShapes = 10'000'000;
 
-/// @throws InvalidArgument for invalid numbers, names or combinations; Unavailable for a named
-///         backend or instruction set that is not available; as `find_user_weights`.
+/// @throws InvalidArgument for invalid numbers, names or combinations, and for more ranks than
+///         `ranks_here`; Unavailable for a named backend or instruction set that is not available;
+///         as `find_user_weights`.
 Plan expand(const Axes& axes, const ExpandOptions& options);
 
 /// Marks a cell whose backend cannot do its numbers, or computes them as others: a name that was

@@ -93,6 +93,7 @@ ordered_json to_json(const SweepIdentity& identity) {
       {"lengths", &axes.lengths},
       {"rotary", &axes.rotary},
       {"threads", &axes.threads},
+      {"ranks", &axes.ranks},
       {"backend", &axes.backend},
       {"formulation", &axes.formulation},
       {"precision", &axes.precision},

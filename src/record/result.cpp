@@ -99,6 +99,7 @@ void add_times(const CellResult& result, ordered_json& line) {
   line["phases_s"] = {{"qkv", result.phases.qkv},
                       {"attend", result.phases.attend},
                       {"output", result.phases.output}};
+  if (result.cell.ranks > 1) line["phases_s"]["sum"] = result.phases.sum;
 }
 
 void add_costs(const AttentionCosts& costs, ordered_json& line) {
@@ -121,6 +122,7 @@ ordered_json to_json(const CellResult& result) {
   line["precision"] = headroom::to_string(result.cell.numbers.precision);
   line["dtype"] = headroom::to_string(result.cell.numbers.dtype);
   line["threads"] = result.threads;
+  line["ranks"] = result.cell.ranks;
   line["isa"] = result.isa;
   line["cache"] = to_string(result.cache);
   line["shape"] = to_json(result.shape);

@@ -59,7 +59,7 @@ struct CellResult {
   Shape shape;
   Status status = Status::ok;
   std::string reason;  ///< for every status but `ok`
-  int threads = 1;
+  int threads = 1;     ///< of each rank
   std::string isa;
   plan::CacheState cache = plan::CacheState::warm;
   plan::CellEstimate estimate;
@@ -67,8 +67,8 @@ struct CellResult {
 
   TimeSummary time;  ///< only for `ok`, as are the next seven
   double gflops = 0;
-  std::optional<double> peak_fraction;  ///< of the FMA rate on equally many threads
-  std::optional<double> tile_fraction;  ///< of the rate of register tiles beside the samples
+  std::optional<double> peak_fraction;  ///< of the FMA rate on as many threads, times the ranks
+  std::optional<double> tile_fraction;  ///< likewise of the register tiles beside the samples
   std::optional<Reading> reading;       ///< for few rows, where memory may be the limit
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape

@@ -84,7 +84,8 @@ Again read_again(const JsonFields& fields) {
 }
 
 PhaseTimes read_phases(const JsonFields& fields) {
-  return {fields.not_negative("qkv"), fields.not_negative("attend"), fields.not_negative("output")};
+  return {fields.not_negative("qkv"), fields.not_negative("attend"), fields.not_negative("output"),
+          fields.has("sum") ? fields.not_negative("sum") : 0};
 }
 
 AttentionCosts read_costs(const JsonFields& line) {
@@ -143,6 +144,8 @@ void read_identity(const JsonFields& line, CellResult& result) {
   cell.numbers.precision = read_precision(line);
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
+  // Lines from before there were ranks have none.
+  if (line.has("ranks")) cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
   result.isa = line.text("isa");
   if (line.has("cache")) {
     const std::optional<plan::CacheState> cache = plan::parse_cache_state(line.text("cache"));

@@ -160,8 +160,9 @@ void fill_in_order(ResultsFolder& folder) {
   const auto key = [&](const CellResult& result) {
     const auto place = places.find(result.cell.backend);
     return std::make_tuple(place == places.end() ? places.size() : place->second,
-                           result.cell.backend, result.cell.threads, result.cell.formulation,
-                           result.cell.numbers.dtype, result.cell.numbers.precision);
+                           result.cell.backend, result.cell.ranks, result.cell.threads,
+                           result.cell.formulation, result.cell.numbers.dtype,
+                           result.cell.numbers.precision);
   };
   std::map<decltype(key(folder.results.front())), std::size_t> orders;
   for (const CellResult& result : folder.results) orders.try_emplace(key(result));

@@ -36,14 +36,30 @@ std::string speed_up(const std::optional<judge::CellDifference>& over) {
   return factor < 10 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.0f}x", factor);
 }
 
-// Only where not all is f32.
-constexpr const char* kNumbersColumn = "{:<10} ";
+// Columns that only some blocks need: the numbers where not all is f32, the ranks where some cells
+// have several.
+struct Columns {
+  explicit Columns(const Results& rivals) {
+    for (const record::CellResult* rival : rivals) {
+      numbers = numbers || rival->cell.numbers != Numbers{};
+      ranks = ranks || rival->cell.ranks > 1;
+    }
+  }
+  std::string extra(const std::string& of_numbers, const std::string& of_ranks) const {
+    return (numbers ? fmt::format("{:<10} ", of_numbers) : "") +
+           (ranks ? fmt::format("{:>5} ", of_ranks) : "");
+  }
 
-std::string line_of(const Row& row, bool with_numbers) {
+  bool numbers = false;
+  bool ranks = false;
+};
+
+std::string line_of(const Row& row, const Columns& columns) {
   const record::CellResult& result = *row.result;
   std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend,
                                  headroom::to_string(result.cell.formulation));
-  if (with_numbers) line += fmt::format(kNumbersColumn, headroom::to_string(result.cell.numbers));
+  line +=
+      columns.extra(headroom::to_string(result.cell.numbers), fmt::format("{}", result.cell.ranks));
   line += fmt::format("{:>3}{}", result.threads, row.cores ? '*' : ' ');
   if (result.status != record::Status::ok) {
     return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
@@ -73,7 +89,8 @@ std::string name_of(const record::CellResult& result) {
   std::string name =
       fmt::format("{} {}", result.cell.backend, headroom::to_string(result.cell.formulation));
   if (result.cell.numbers != Numbers{}) name += fmt::format(" {}", to_string(result.cell.numbers));
-  return fmt::format("{} ({})", name, result.threads);
+  if (result.cell.ranks == 1) return fmt::format("{} ({})", name, result.threads);
+  return fmt::format("{} ({} ranks of {})", name, result.cell.ranks, result.threads);
 }
 
 // Claims no order among cells whose order may be noise.
@@ -104,11 +121,14 @@ std::string reading_line(const Results& rivals) {
   if (fastest == nullptr || !fastest->reading || !fastest->reading->fraction) return "";
   const record::Reading& reading = *fastest->reading;
   const double arithmetic = fastest->peak_fraction.value_or(0);
-  return fmt::format(
-      "  {}: reads {} at {:.1f} GB/s, {:.1f}% of what {} {} at that size; {} binds\n",
-      name_of(*fastest), format_bytes(reading.bytes), reading.gbps, 100 * *reading.fraction,
-      counted(fastest->threads, "thread"), fastest->threads == 1 ? "reads" : "read",
-      *reading.fraction >= arithmetic ? "memory" : "arithmetic");
+  const std::string roof = fastest->cell.ranks > 1
+                               ? "the threads of all ranks read"
+                               : fmt::format("{} {}", counted(fastest->threads, "thread"),
+                                             fastest->threads == 1 ? "reads" : "read");
+  return fmt::format("  {}: reads {} at {:.1f} GB/s, {:.1f}% of what {} at that size; {} binds\n",
+                     name_of(*fastest), format_bytes(reading.bytes), reading.gbps,
+                     100 * *reading.fraction, roof,
+                     *reading.fraction >= arithmetic ? "memory" : "arithmetic");
 }
 
 // One column has room for one roof, and no product can pass that of the tiles: the fastest cell
@@ -126,7 +146,7 @@ std::string core_lines(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (!row.cores) continue;
     fmt::format_to(std::back_inserter(text), "  * {}: {}\n", name_of(*row.result),
-                   judge::core_rate_words(row.result->threads, *row.cores));
+                   judge::core_rate_words(*row.result, *row.cores));
   }
   return text;
 }
@@ -137,9 +157,14 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
       std::find_if(results.begin(), results.end(),
                    [](const record::CellResult& result) { return result.peak_fraction; });
   if (shared == results.end()) return "";
-  return fmt::format(
-      "of peak: share of the rate of multiply-adds in registers, measured {}\n",
-      shared->control ? "right before and after each sample" : "once, before the first cell");
+  const bool ranks = std::any_of(results.begin(), results.end(), [](const auto& result) {
+    return result.peak_fraction && result.cell.ranks > 1;
+  });
+  return fmt::format("of peak: share of the rate of multiply-adds in registers, measured {}\n",
+                     shared->control ? "right before and after each sample"
+                                     : "once, before the first cell") +
+         (ranks ? "of several ranks: of as many times the rate on the leading one's threads\n"
+                : "");
 }
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
@@ -148,9 +173,7 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   std::string text =
       fmt::format("\n{}  {:.3g} GFLOP, weights {}{}", shape.id(), shape.flops().total() * 1e-9,
                   format_bytes(shape.bytes(dtype).weights), dtype == Dtype::f32 ? "" : " of bf16");
-  const bool with_numbers =
-      std::any_of(rivals.begin(), rivals.end(),
-                  [](const record::CellResult* rival) { return rival->cell.numbers != Numbers{}; });
+  const Columns columns(rivals);
   const auto checked = std::find_if(
       rivals.begin(), rivals.end(),
       [](const record::CellResult* rival) { return rival->status == record::Status::ok; });
@@ -158,11 +181,11 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }
   text += fmt::format("\n  {:<8} {:<8} ", "backend", "formul.");
-  if (with_numbers) text += fmt::format(kNumbersColumn, "numbers");
+  text += columns.extra("numbers", "ranks");
   text += fmt::format("{:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
                       "error / limit");
-  for (const Row& row : rows) text += line_of(row, with_numbers);
+  for (const Row& row : rows) text += line_of(row, columns);
   return text;
 }
 
@@ -236,7 +259,7 @@ std::string noise_lines(const std::vector<record::CellResult>& results) {
     fmt::format_to(std::back_inserter(text),
                    "control on {}: {:.1f} GFLOP/s, varied by {:.1f} % from cell to cell, "
                    "by {:.1f} % within a cell\n",
-                   counted(drift.threads, "thread"), drift.gflops, 100 * drift.between,
+                   judge::control_words(drift), drift.gflops, 100 * drift.between,
                    100 * drift.within);
   }
   if (const std::optional<judge::NoiseFloor> floor = judge::noise_floor(results)) {

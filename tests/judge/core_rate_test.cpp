@@ -69,7 +69,9 @@ TEST(CoreRate, IsTooLowBelowTheMiddleOfHalfAndAll) {
 }
 
 TEST(CoreRate, IsSaidInWords) {
-  EXPECT_EQ(core_rate_words(2, 1.12), "2 threads ran at the rate of 1.1 cores");
+  EXPECT_EQ(core_rate_words(on_threads(2, {112}), 1.12), "2 threads ran at the rate of 1.1 cores");
+  EXPECT_EQ(core_rate_words(test::on_ranks(on_threads(2, {112}), 4), 1.12),
+            "2 threads of the leading rank ran at the rate of 1.1 cores");
 }
 
 TEST(Table, MarksTheCellsWhoseThreadsHadFewerCores) {

@@ -47,6 +47,13 @@ inline record::CellResult with_time(record::CellResult result, const std::vector
   return result;
 }
 
+/// The same cell with its heads divided over so many processes.
+inline record::CellResult on_ranks(record::CellResult result, int ranks) {
+  result.cell.ranks = ranks;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  return result;
+}
+
 inline record::CellResult without_time(record::CellResult result, record::Status status,
                                        const std::string& reason) {
   result.status = status;

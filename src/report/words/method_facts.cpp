@@ -278,7 +278,7 @@ Table noise_facts(const Findings& findings) {
   table.rows.push_back({{plain("A/A noise floor")}, {plain(floor)}});
   for (const judge::ControlDrift& drift : judge::control_drift(results)) {
     table.rows.push_back(
-        {{plain(fmt::format("control on {}", counted(drift.threads, "thread")))},
+        {{plain(fmt::format("control on {}", judge::control_words(drift)))},
          {plain(fmt::format(
              "{:.1f} GFLOP/s, varied by {:.1f} % between cells and by {:.1f} % within a cell",
              drift.gflops, 100 * drift.between, 100 * drift.within))}});
