@@ -16,6 +16,7 @@
 #include "program/signals.hpp"
 #include "show/machine_words.hpp"
 #include "show/plan_table.hpp"
+#include "show/rank_tables.hpp"
 #include "show/results_table.hpp"
 
 namespace headroom::cli {
@@ -71,6 +72,8 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   if (options.budget) request.budget = parse_duration("--budget", *options.budget);
   if (options.timeout) request.timeout = parse_duration("--timeout", *options.timeout);
   if (options.max_memory) request.max_memory = parse_bytes("--max-memory", *options.max_memory);
+  // Nothing is measured, so nothing needs to be started.
+  if (options.dry_run) request.ranks_here = plan::kMaxRanks;
   if (options.shard) request.shard = plan::parse_shard("--shard", *options.shard);
   return request;
 }
@@ -79,6 +82,7 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
   std::size_t counts[5] = {};
   for (const auto& result : outcome.results) ++counts[static_cast<int>(result.status)];
   out().write(show::results_table(outcome.results, outcome.peaks));
+  out().write(show::rank_tables(outcome.results, outcome.peaks));
   out().print("\n");
   for (const auto& entry : outcome.peaks.fma_gflops) {
     const int threads = entry.first;

@@ -82,6 +82,15 @@ std::map<Precision, std::map<int, double>> products_of(const ordered_json& envir
   return products;
 }
 
+// Empty for a link that says less than both.
+std::optional<Link> link_of(const ordered_json& environment) {
+  const ordered_json& latency = value_at(environment, "/peaks/link/latency_s");
+  const ordered_json& rate = value_at(environment, "/peaks/link/bytes_per_s");
+  if (!latency.is_number() || !rate.is_number()) return std::nullopt;
+  const Link link{latency.get<double>(), rate.get<double>()};
+  return link.latency_s >= 0 && link.bytes_per_s > 0 ? std::optional(link) : std::nullopt;
+}
+
 // Products of bf16 parts that stand for one product.
 int parts_products(Precision precision) {
   switch (precision) {
@@ -149,6 +158,9 @@ ordered_json to_json(const Peaks& peaks) {
   for (const auto& [precision, rates] : peaks.product_gflops) {
     json[kProducts][std::string(headroom::to_string(precision))] = by_threads(rates);
   }
+  if (peaks.link) {
+    json["link"] = {{"latency_s", peaks.link->latency_s}, {"bytes_per_s", peaks.link->bytes_per_s}};
+  }
   return json;
 }
 
@@ -164,6 +176,7 @@ Peaks peaks_of(const ordered_json& environment) {
   peaks.sustained_clock_ghz = values_at(environment, "/peaks/sustained_clock_ghz_by_threads");
   peaks.read_gbs_of_set = reads_of_sets(environment);
   peaks.product_gflops = products_of(environment);
+  peaks.link = link_of(environment);
   return peaks;
 }
 

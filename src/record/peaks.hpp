@@ -16,6 +16,12 @@ namespace headroom::record {
 /// waiting. Working sets of one size have one roof.
 std::int64_t size_class(std::int64_t bytes);
 
+/// What it takes to send something from one rank to another.
+struct Link {
+  double latency_s = 0;    ///< of the shortest message
+  double bytes_per_s = 0;  ///< of long ones
+};
+
 /// Measured limits of the hardware, by number of threads. A missing entry means not measured; so
 /// does a rate of 0.
 struct Peaks {
@@ -42,6 +48,9 @@ struct Peaks {
   /// Read bandwidth for a working set that is in no cache before, if `cold`; empty if it was not
   /// measured.
   std::optional<double> read_roof(int threads, std::int64_t bytes, bool cold) const;
+
+  /// Between two ranks, where there are several.
+  std::optional<Link> link = {};
 
   /// Empty where the machine goes on at the rate of its roof, or nobody tried. Else the roof is one
   /// of bursts, and this says what was seen.

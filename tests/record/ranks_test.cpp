@@ -4,6 +4,7 @@
 #include "core/json_fields.hpp"
 #include "headroom/error.hpp"
 #include "record/identity.hpp"
+#include "record/peaks.hpp"
 #include "record/results_folder.hpp"
 #include "support/sample_results.hpp"
 #include "support/temporary_folder.hpp"
@@ -68,6 +69,24 @@ TEST(RanksOfASweep, AreAmongItsAxes) {
   EXPECT_FALSE(to_json(identity_of(axes, {}, {}))["axes"].contains("ranks"));
   axes.ranks = "1,2";
   EXPECT_EQ(to_json(identity_of(axes, {}, {}))["axes"]["ranks"], "1,2");
+}
+
+TEST(LinkOfAFolder, IsGivenBackIfItIsOne) {
+  Peaks peaks;
+  EXPECT_FALSE(to_json(peaks).contains("link")) << "as in older folders";
+  EXPECT_FALSE(peaks_of({{"peaks", to_json(peaks)}}).link);
+  peaks.link = Link{1.5e-6, 9.75e9};
+  ordered_json environment{{"peaks", to_json(peaks)}};
+  ASSERT_TRUE(peaks_of(environment).link);
+  EXPECT_EQ(peaks_of(environment).link->latency_s, 1.5e-6);
+  EXPECT_EQ(peaks_of(environment).link->bytes_per_s, 9.75e9);
+  for (const ordered_json& no_link :
+       {ordered_json{{"latency_s", 1e-6}}, ordered_json{{"bytes_per_s", 1e9}},
+        ordered_json{{"latency_s", -1}, {"bytes_per_s", 1e9}},
+        ordered_json{{"latency_s", 1e-6}, {"bytes_per_s", 0}}, ordered_json("fast")}) {
+    environment["peaks"]["link"] = no_link;
+    EXPECT_FALSE(peaks_of(environment).link) << no_link;
+  }
 }
 
 }  // namespace

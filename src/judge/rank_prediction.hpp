@@ -1,0 +1,38 @@
+// What a layer should take whose heads are divided over several processes, from its phases in one.
+#pragma once
+
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "headroom/shape.hpp"
+#include "record/peaks.hpp"
+
+namespace headroom::judge {
+
+/// The numbers of ranks that a prediction is made for: 1, 2, 4, ..., 64.
+std::vector<int> predicted_ranks();
+
+/// What the rank has to do that has most: whole key heads with their query heads; beyond as many
+/// ranks as key heads, some of the query heads of one, whose key head it then computes as well.
+struct HeadShare {
+  double queries = 1;  ///< of the query heads
+  double keys = 1;     ///< of the key heads
+};
+/// @param ranks at least 1
+HeadShare largest_share(const Shape& shape, int ranks);
+
+/// Seconds to add up the ranks' parts of y, and to leave the sum with every rank; 0 for one rank.
+///
+/// A reduce-scatter and an all-gather of `rows() * output_width()` floats, as Thakur, Rabenseifner
+/// and Gropp model them ("Optimization of Collective Communication Operations in MPICH",
+/// International Journal of High Performance Computing Applications 19(1), 2005), without the time
+/// of the additions themselves: `2 (R - 1) / R` of the bytes over the bandwidth, and
+/// `2 ceil(log2 R)` latencies.
+double sum_seconds(const Shape& shape, int ranks, const record::Link& link);
+
+/// Seconds of one pass on so many ranks, each on as many threads as the one rank had whose phases
+/// are given: these phases as far as the rank with most heads needs them, and the sum.
+double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,
+                       const record::Link& link);
+
+}  // namespace headroom::judge

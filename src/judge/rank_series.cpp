@@ -1,0 +1,58 @@
+#include "judge/rank_series.hpp"
+
+#include <map>
+#include <string>
+
+#include "judge/rank_prediction.hpp"
+
+namespace headroom::judge {
+namespace {
+
+using record::CellResult;
+using Results = std::vector<const CellResult*>;
+
+bool differ_in_ranks_alone(const CellResult& a, const CellResult& b) {
+  return a.shape.id() == b.shape.id() && a.cell.backend == b.cell.backend &&
+         a.cell.formulation == b.cell.formulation && a.cell.numbers == b.cell.numbers &&
+         a.threads == b.threads;
+}
+
+Results on_several(const Results& results, const CellResult& one) {
+  Results all;
+  for (const CellResult* result : results) {
+    if (result->has_time() && result->cell.ranks > 1 && differ_in_ranks_alone(*result, one)) {
+      all.push_back(result);
+    }
+  }
+  return all;
+}
+
+RankSeries series_of(const CellResult& one, const Results& several, const record::Link& link) {
+  std::map<int, const CellResult*> measured{{1, &one}};
+  for (const int ranks : predicted_ranks()) measured.try_emplace(ranks, nullptr);
+  for (const CellResult* result : several) measured[result->cell.ranks] = result;
+  RankSeries series{&one, {}};
+  for (const auto& [ranks, result] : measured) {
+    series.rows.push_back({ranks, result, predict_seconds(one.shape, one.phases, ranks, link)});
+  }
+  return series;
+}
+
+}  // namespace
+
+std::vector<RankSeries> rank_series(const Results& results, const record::Link& link) {
+  std::vector<RankSeries> all;
+  std::map<std::string, std::size_t> places;
+  for (const CellResult* one : results) {
+    if (!one->has_time() || one->peer || one->cell.ranks > 1) continue;
+    const Results several = on_several(results, *one);
+    if (several.empty()) continue;
+    const auto [place, fresh] = places.try_emplace(one->contest(), all.size());
+    if (fresh) all.emplace_back();
+    RankSeries& kept = all[place->second];
+    if (fresh || one->time.median < kept.one->time.median) kept = series_of(*one, several, link);
+  }
+  return all;
+}
+
+}  // namespace headroom::judge

@@ -1,0 +1,57 @@
+#include "show/rank_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "program/numbers.hpp"
+
+namespace headroom::show {
+namespace {
+
+std::string table_of(const judge::RankSeries& series, const record::Link& link) {
+  std::string text =
+      fmt::format("\n{}  ranks, measured and predicted\n  {}\n  {:>5}  {:>10}  {:>10}  {:>11}\n",
+                  series.one->contest(), prediction_words(series, link), "ranks", "measured",
+                  "predicted", "of one rank");
+  for (const judge::RankRow& row : series.rows) {
+    const std::string measured =
+        row.measured == nullptr ? "-" : format_seconds(row.measured->time.median);
+    fmt::format_to(std::back_inserter(text), "  {:>5}  {:>10}  {:>10}  {:>11}\n", row.ranks,
+                   measured, format_seconds(row.predicted), share_of_one_rank(series, row));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string rank_tables(const std::vector<record::CellResult>& results,
+                        const record::Peaks& roofs) {
+  if (!roofs.link) return "";
+  std::vector<const record::CellResult*> all;
+  for (const record::CellResult& result : results) all.push_back(&result);
+  std::string text;
+  for (const judge::RankSeries& series : judge::rank_series(all, *roofs.link)) {
+    text += table_of(series, *roofs.link);
+  }
+  if (text.empty()) return "";
+  return text + "  ~: of the prediction, where nothing was measured\n";
+}
+
+std::string prediction_words(const judge::RankSeries& series, const record::Link& link) {
+  const record::CellResult& one = *series.one;
+  return fmt::format(
+      "prediction for {} {} on {} a rank: by the phases of one rank, divided as its heads are, and "
+      "a sum over links of {} and {:.1f} GB/s (Thakur, Rabenseifner and Gropp, 2005)",
+      one.cell.backend, headroom::to_string(one.cell.formulation), counted(one.threads, "thread"),
+      format_seconds(link.latency_s), link.bytes_per_s * 1e-9);
+}
+
+std::string share_of_one_rank(const judge::RankSeries& series, const judge::RankRow& row) {
+  if (row.measured != nullptr) {
+    return fmt::format("{:.0f}%", 100 * row.measured->time.median / series.one->time.median);
+  }
+  return fmt::format("~{:.0f}%", 100 * row.predicted / series.rows.front().predicted);
+}
+
+}  // namespace headroom::show
