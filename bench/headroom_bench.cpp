@@ -50,7 +50,7 @@ class Kept {
     layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
     prepare_problem(group);
-    layer_.layer = std::make_unique<measure::CellLayer>(*problem_, cell.options());
+    layer_.layer = std::make_unique<measure::LocalLayer>(*problem_, cell.options());
     layer_.y = PlacedMatrix(shape.rows(), shape.output_width());
     layer_.error =
         measure::run_and_compare(*layer_.layer, *problem_, x(), layer_.y.view()).comparison;

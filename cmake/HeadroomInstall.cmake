@@ -26,8 +26,12 @@ foreach(library IN LISTS HEADROOM_INSTALLED_LIBRARIES)
     NAMESPACE headroom:: FILE headroom-${library}.cmake COMPONENT dev)
 endforeach()
 
+set(left_out "")
+if(NOT HEADROOM_HAVE_MPI)
+  set(left_out PATTERN distributed.hpp EXCLUDE)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/headroom
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev ${left_out})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/headroom COMPONENT core)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md
@@ -44,6 +48,14 @@ foreach(backend IN LISTS HEADROOM_KNOWN_BACKENDS)
   get_property(packages GLOBAL PROPERTY HEADROOM_${backend}_CMAKE_PACKAGES)
   string(APPEND headroom_backend_facts "set(_headroom_${backend}_debian ${debian})\n"
     "set(_headroom_${backend}_archive_packages ${packages})\n")
+endforeach()
+get_property(other_components GLOBAL PROPERTY HEADROOM_OTHER_COMPONENTS)
+string(APPEND headroom_backend_facts "set(headroom_other_components ${other_components})\n")
+foreach(component IN LISTS other_components)
+  get_property(debian GLOBAL PROPERTY HEADROOM_${component}_DEBIAN)
+  get_property(packages GLOBAL PROPERTY HEADROOM_${component}_HEADER_PACKAGES)
+  string(APPEND headroom_backend_facts "set(_headroom_${component}_debian ${debian})\n"
+    "set(_headroom_${component}_header_packages ${packages})\n")
 endforeach()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/headroomConfig.cmake.in
   ${PROJECT_BINARY_DIR}/headroomConfig.cmake

@@ -7,6 +7,7 @@ file(RELATIVE_PATH pc_prefix
 set(pc_prefix "\${pcfiledir}/${pc_prefix}")
 
 get_property(libraries GLOBAL PROPERTY HEADROOM_PUBLIC_LIBRARIES)
+get_property(backends GLOBAL PROPERTY HEADROOM_BACKENDS)
 foreach(library IN LISTS libraries)
   set(pc_requires "")
   set(pc_cflags "-I\${includedir}")
@@ -14,7 +15,9 @@ foreach(library IN LISTS libraries)
   if(NOT library STREQUAL "core")
     set(pc_requires "headroom-core = ${PROJECT_VERSION}")
     # As in headroom_add_backend. One word, because pkg-config may drop repeated words.
-    if(BUILD_SHARED_LIBS)
+    if(NOT library IN_LIST backends)
+      # Compile with mpicxx, which knows its own header and libraries.
+    elseif(BUILD_SHARED_LIBS)
       set(pc_libs "-L\${libdir} -Wl,--push-state,--no-as-needed,-lheadroom-${library},--pop-state")
     else()
       set(pc_libs "-L\${libdir} -Wl,-u,headroom_backend_${library} -lheadroom-${library}")

@@ -81,3 +81,14 @@ function(headroom_describe_backend name)
     set_property(GLOBAL PROPERTY HEADROOM_${name}_${fact} "${arg_${fact}}")
   endforeach()
 endfunction()
+
+# headroom_describe_component(<name> [DEBIAN <packages...>] [HEADER_PACKAGES <CMake packages...>])
+# Likewise for a component that is no backend: what its public header includes has to be found by
+# whoever links it, archive or not.
+function(headroom_describe_component name)
+  cmake_parse_arguments(arg "" "" "DEBIAN;HEADER_PACKAGES" ${ARGN})
+  foreach(fact IN ITEMS DEBIAN HEADER_PACKAGES)
+    set_property(GLOBAL PROPERTY HEADROOM_${name}_${fact} "${arg_${fact}}")
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY HEADROOM_OTHER_COMPONENTS ${name})
+endfunction()

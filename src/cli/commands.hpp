@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "cli/with_ranks.hpp"
 #include "machine/meters/peak.hpp"
 
 namespace headroom::cli {
@@ -15,9 +16,10 @@ struct Command {
 };
 
 /// @param limits_of returns the kernels that measure the hardware's limits; may be null.
-Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of);
-Command add_verify(CLI::App& app);
-Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of);
+/// @param run_as_rank may be null, too
+Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank);
+Command add_verify(CLI::App& app, RunAsRank run_as_rank);
+Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank);
 Command add_merge(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_explain(CLI::App& app);
@@ -28,6 +30,7 @@ Command add_run(CLI::App& app);
 Command add_tune(CLI::App& app);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
-int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of);
+int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
+                RunAsRank run_as_rank);
 
 }  // namespace headroom::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,6 +31,7 @@ using nlohmann::ordered_json;
 struct InfoOptions {
   bool json = false;
   bool measure = false;
+  std::optional<std::string> ranks;
 };
 
 void print_processor(const ordered_json& info) {
@@ -141,7 +143,17 @@ void print_peaks(const record::Peaks& peaks) {
   }
 }
 
-int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
+// The ranks of several machines, each with those that run there.
+void print_ranks(const measure::Crew& crew, const record::Link& link) {
+  std::map<std::string, int> ranks;
+  for (const measure::RankPlace& place : crew.places()) ++ranks[place.machine];
+  out().print("ranks          {} on {}\n", crew.size(),
+              counted(static_cast<std::int64_t>(ranks.size()), "machine"));
+  out().print("  link         {:.2f} us, {:.1f} GB/s, from the sums that layers end with\n",
+              link.latency_s * 1e6, link.bytes_per_s * 1e-9);
+}
+
+int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {
   const Isa isa = select_isa();
   ordered_json info = record::describe_environment(isa);
   info["tuning"] = tuning_json();
@@ -151,6 +163,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
     peaks = measure::measure_peaks(isa, threads, limits_of);
     measure::measure_products(peaks, threads, {kAllPrecisions.begin(), kAllPrecisions.end()},
                               limits_of);
+    if (crew != nullptr && crew->size() > 1) peaks.link = crew->measure_link();
     info["peaks"] = to_json(peaks);
   }
   if (options.json) {
@@ -163,19 +176,26 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of) {
   print_backends(info);
   print_tuning(info["tuning"]);
   if (options.measure) print_peaks(peaks);
+  if (peaks.link) print_ranks(*crew, *peaks.link);
   return 0;
 }
 
 }  // namespace
 
-Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of) {
+Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("info", "show what this machine and this program offer");
   const auto options = std::make_shared<InfoOptions>();
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--measure", options->measure,
                     "measure the FMA peak, its clock, the rate of register tiles and the read "
                     "bandwidth (takes some seconds)");
-  return {command, [options, limits_of] { return run(*options, limits_of); }};
+  command->add_option("--ranks", options->ranks,
+                      "the processes that mpirun -n started; with --measure also the link between "
+                      "them");
+  return {command, [options, limits_of, run_as_rank] {
+            return with_ranks(options->ranks, run_as_rank,
+                              [&](measure::Crew* crew) { return run(*options, limits_of, crew); });
+          }};
 }
 
 }  // namespace headroom::cli

@@ -1,6 +1,9 @@
 #include "cli/commands.hpp"
 #include "program/process_setup.hpp"
 
+#ifdef HEADROOM_HAVE_MPI
+#include "ranks/rank_process.hpp"
+#endif
 #ifdef HEADROOM_HAVE_SIMD
 #include "simd/kernel_table.hpp"
 #include "simd/tiles/tile_kernels.hpp"
@@ -19,10 +22,16 @@ constexpr headroom::machine::LimitKernelsOf kLimits = limit_kernels;
 constexpr headroom::machine::LimitKernelsOf kLimits = nullptr;
 #endif
 
+#ifdef HEADROOM_HAVE_MPI
+constexpr headroom::cli::RunAsRank kRunAsRank = headroom::ranks::run_as_rank;
+#else
+constexpr headroom::cli::RunAsRank kRunAsRank = nullptr;
+#endif
+
 }  // namespace
 
 int main(int count, char** arguments) {
   headroom::open_standard_files();
   headroom::restart_with_passive_openmp(arguments);
-  return headroom::cli::run_program(count, arguments, kLimits);
+  return headroom::cli::run_program(count, arguments, kLimits, kRunAsRank);
 }

@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "core/nearest.hpp"
-#include "headroom/error.hpp"
 #include "headroom/version.hpp"
 #include "program/exit_code.hpp"
 #include "program/process_setup.hpp"
@@ -67,42 +64,23 @@ int report_usage(const CLI::App& app, const std::vector<Command>& commands,
 }
 
 int run_chosen(const std::vector<Command>& commands) {
-  const auto failed = [](const char* message, int code) {
-    complain("error", message);
-    return code;
-  };
-  try {
-    for (const Command& command : commands) {
-      if (command.app->parsed()) return command.run();
-    }
-    return kWrongUsage;
-  } catch (const InvalidArgument& error) {
-    return failed(error.what(), kWrongUsage);
-  } catch (const Unavailable& error) {
-    return failed(error.what(), kNotAvailable);
-  } catch (const Unsupported& error) {
-    return failed(error.what(), kNotAvailable);
-  } catch (const FileError& error) {
-    return failed(error.what(), kBadFile);
-  } catch (const ResourceError& error) {
-    return failed(error.what(), kNoResource);
-  } catch (const std::bad_alloc&) {
-    return failed("out of memory; use smaller sizes or set --max-memory", kNoResource);
-  } catch (const std::exception& error) {
-    return failed(error.what(), kCheckFailed);
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return guarded(command.run);
   }
+  return kWrongUsage;
 }
 
 }  // namespace
 
-int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of) {
+int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
+                RunAsRank run_as_rank) {
   CLI::App app("How fast multi-head attention can run on this machine, and what to link for it.",
                "headroom");
   app.set_version_flag("--version", HEADROOM_VERSION);
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_info(app, limits_of),
-                                      add_verify(app),
-                                      add_sweep(app, limits_of),
+  const std::vector<Command> commands{add_info(app, limits_of, run_as_rank),
+                                      add_verify(app, run_as_rank),
+                                      add_sweep(app, limits_of, run_as_rank),
                                       add_merge(app),
                                       add_compare(app),
                                       add_export(app),

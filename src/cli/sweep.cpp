@@ -53,7 +53,8 @@ plan::CacheState parse_cache(const std::string& text) {
   return *cache;
 }
 
-measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
+measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKernelsOf limits_of,
+                                 measure::Crew* crew) {
   measure::SweepRequest request;
   request.axes = options.axes;
   request.allow_many = options.yes;
@@ -73,7 +74,8 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   if (options.timeout) request.timeout = parse_duration("--timeout", *options.timeout);
   if (options.max_memory) request.max_memory = parse_bytes("--max-memory", *options.max_memory);
   // Nothing is measured, so nothing needs to be started.
-  if (options.dry_run) request.ranks_here = plan::kMaxRanks;
+  request.ranks_here = options.dry_run ? plan::kMaxRanks : crew != nullptr ? crew->size() : 1;
+  request.crew = crew;
   if (options.shard) request.shard = plan::parse_shard("--shard", *options.shard);
   return request;
 }
@@ -120,10 +122,10 @@ void print_plan(const measure::PreparedSweep& sweep) {
   out().write(show::plan_table(sweep.plan, sweep.settings.timing, plan::Estimator(), limits));
 }
 
-int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
+int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {
   const auto warn = [](const std::string& text) { complain("warning", text); };
   const auto note = [](const std::string& text) { complain("note", text); };
-  const measure::PreparedSweep sweep = measure::prepare_sweep(request_of(options, limits_of));
+  const measure::PreparedSweep sweep = measure::prepare_sweep(request_of(options, limits_of, crew));
   for (const std::string& text : sweep.plan.notes) note(text);
   if (options.dry_run) {
     print_plan(sweep);
@@ -138,7 +140,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of) {
 
 }  // namespace
 
-Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
+Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("sweep", "check and measure every cell of the axes");
   const auto options = std::make_shared<SweepOptions>();
   plan::add_axes_options(*command, options->axes);
@@ -169,7 +171,10 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));
-  return {command, [options, limits_of] { return run(*options, limits_of); }};
+  return {command, [options, limits_of, run_as_rank] {
+            return with_ranks(options->axes.ranks, run_as_rank,
+                              [&](measure::Crew* crew) { return run(*options, limits_of, crew); });
+          }};
 }
 
 }  // namespace headroom::cli

@@ -69,14 +69,15 @@ ordered_json to_json(const VerifyCheck& check) {
   return json;
 }
 
-int run(const VerifyOptions& options) {
+int run(const VerifyOptions& options, measure::Crew* crew) {
   const auto seed = static_cast<std::uint64_t>(parse_number("--seed", options.seed, 0));
-  const auto cases = measure::verify_cases(options.axes, {seed, false});
+  const auto cases =
+      measure::verify_cases(options.axes, {seed, false, crew != nullptr ? crew->size() : 1});
   const auto rivals = measure::verify_rivals(options.axes);
   install_signal_handlers();
   ordered_json checks = ordered_json::array();
   const measure::VerifyCounts counts = measure::verify(
-      cases, rivals, seed, machine::usable_memory(),
+      cases, rivals, seed, machine::usable_memory(), crew,
       [&](const VerifyCheck& check) {
         if (options.json) {
           checks.push_back(to_json(check));
@@ -101,13 +102,16 @@ int run(const VerifyOptions& options) {
 
 }  // namespace
 
-Command add_verify(CLI::App& app) {
+Command add_verify(CLI::App& app, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("verify", "check every backend against the oracle");
   const auto options = std::make_shared<VerifyOptions>();
   plan::add_axes_options(*command, options->axes);
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--json", options->json, "print JSON");
-  return {command, [options] { return run(*options); }};
+  return {command, [options, run_as_rank] {
+            return with_ranks(options->axes.ranks, run_as_rank,
+                              [&](measure::Crew* crew) { return run(*options, crew); });
+          }};
 }
 
 }  // namespace headroom::cli

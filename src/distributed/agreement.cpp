@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "distributed/communicator.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::distributed {
@@ -81,19 +82,19 @@ void raise(const Said& said) {
   throw std::runtime_error(text);
 }
 
-void agree(const Communicator& all, const Said& own) {
+void agree(MPI_Comm all, const Said& own) {
   constexpr int kNobody = std::numeric_limits<int>::max();
-  int first = own.refuses() ? all.rank() : kNobody;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, all.get()), "MPI_Allreduce");
+  int first = own.refuses() ? own.rank : kNobody;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, all), "MPI_Allreduce");
   if (first == kNobody) return;
   Said said = own;
-  check_mpi(MPI_Bcast(&said, sizeof said, MPI_BYTE, first, all.get()), "MPI_Bcast");
+  check_mpi(MPI_Bcast(&said, sizeof said, MPI_BYTE, first, all), "MPI_Bcast");
   raise(said);
 }
 
-bool same_everywhere(const Communicator& all, std::uint64_t value) {
+bool same_everywhere(MPI_Comm all, std::uint64_t value) {
   std::array<std::uint64_t, 2> ends{value, ~value};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_UINT64_T, MPI_MAX, all.get()),
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_UINT64_T, MPI_MAX, all),
             "MPI_Allreduce");
   return ends[0] == ~ends[1];
 }

@@ -1,12 +1,14 @@
 // What one rank refuses, all refuse, for the same reason.
 #pragma once
 
+#include <mpi.h>
+
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <exception>
 
-#include "distributed/communicator.hpp"
+#include "headroom/export.h"
 
 namespace headroom::distributed {
 
@@ -29,7 +31,7 @@ struct Said {
 };
 
 /// The exception that is being handled.
-Said said_by_exception(int rank);
+HEADROOM_API Said said_by_exception(int rank);
 
 /// What the work throws on this rank.
 template <std::invocable Work>
@@ -45,12 +47,12 @@ Said said_by(int rank, const Work& work) {
 }
 
 /// Throws what was said, as the type that it was, naming the rank.
-[[noreturn]] void raise(const Said& said);
+[[noreturn]] HEADROOM_API void raise(const Said& said);
 
 /// Collective: throws on all ranks what the first one that refuses has said.
-void agree(const Communicator& all, const Said& own);
+HEADROOM_API void agree(MPI_Comm all, const Said& own);
 
 /// Collective: whether all ranks bring the same value.
-bool same_everywhere(const Communicator& all, std::uint64_t value);
+bool same_everywhere(MPI_Comm all, std::uint64_t value);
 
 }  // namespace headroom::distributed

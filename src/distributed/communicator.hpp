@@ -3,10 +3,12 @@
 
 #include <mpi.h>
 
+#include "headroom/export.h"
+
 namespace headroom::distributed {
 
 /// @throws ResourceError naming the call, unless the code is MPI_SUCCESS.
-void check_mpi(int code, const char* call);
+HEADROOM_API void check_mpi(int code, const char* call);
 
 class Communicator {
  public:

@@ -48,14 +48,14 @@ DistributedAttention::Plan::Plan(MPI_Comm communicator, const Shape& whole, cons
       sum_(0),
       room_(0) {
   const int rank = all.rank();
-  agree(all, said_by(rank, [&] { shape.validate(); }));
-  if (!same_everywhere(all, fingerprint_of(shape, options))) {
+  agree(all.get(), said_by(rank, [&] { shape.validate(); }));
+  if (!same_everywhere(all.get(), fingerprint_of(shape, options))) {
     throw InvalidArgument(
         "distributed: the ranks ask for different layers; shape, precision and dtype have to be "
         "the same on all of them");
   }
-  agree(all, said_by(rank, [&] { make_own(own, wanted); }));
-  agree(all, said_by(rank, [&] { make_shared(distributed); }));
+  agree(all.get(), said_by(rank, [&] { make_own(own, wanted); }));
+  agree(all.get(), said_by(rank, [&] { make_shared(distributed); }));
   add_up_costs();
 }
 
@@ -157,7 +157,7 @@ std::unique_ptr<DistributedCache::State> DistributedAttention::Plan::make_cache(
   auto state = std::make_unique<DistributedCache::State>();
   state->layer = id;
   state->capacity = capacity;
-  agree(all, said_by(all.rank(), [&] {
+  agree(all.get(), said_by(all.rank(), [&] {
           if (own_) state->own.emplace(*own_, sequences, capacity);
           state->lengths.resize(static_cast<std::size_t>(sequences));
         }));

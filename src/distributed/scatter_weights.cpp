@@ -53,7 +53,7 @@ SplitWeights scatter_weights(MPI_Comm communicator, const Shape& shape, const Sp
   const Communicator ranks = Communicator::copy_of(communicator);
   HeadShare share;
   SplitWeights own;
-  distributed::agree(ranks, distributed::said_by(ranks.rank(), [&] {
+  distributed::agree(ranks.get(), distributed::said_by(ranks.rank(), [&] {
                        share = share_of(shape, ranks.size(), ranks.rank());
                        if (ranks.rank() > 0) {
                          if (share.heads > 0) own = room_for(share_shape(shape, share));

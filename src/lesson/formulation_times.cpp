@@ -61,7 +61,7 @@ std::unique_ptr<measure::CellLayer> checked_layer(Contest& contest, const std::s
   options.formulation = formulation;
   options.threads = 1;
   const measure::Problem& problem = contest.problem;
-  auto layer = std::make_unique<measure::CellLayer>(problem, options);
+  auto layer = std::make_unique<measure::LocalLayer>(problem, options);
   const reference::Comparison found =
       measure::run_and_compare(*layer, problem, contest.x.view(), contest.y.view()).comparison;
   if (found.passed) return layer;
@@ -91,8 +91,8 @@ void take_samples(Contest& contest, const std::function<bool()>& stopped) {
   const auto add = [&](measure::CellLayer& layer, std::vector<double>& seconds) {
     machine::TimedTask task;
     // Samples come back by name, so each has its own.
-    task.name = fmt::format("{}/{}", to_string(*layer.attention().options().formulation),
-                            layer.attention().options().backend);
+    task.name =
+        fmt::format("{}/{}", to_string(*layer.options().formulation), layer.options().backend);
     task.run = [&contest, &layer] { layer.forward(contest.x.view(), contest.y.view()); };
     task.repetitions = kSamples;
     task.min_time = kSampleSeconds;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/element/convert.hpp"
+#include "measure/past_chunks.hpp"
 
 namespace headroom::measure {
 namespace {
@@ -24,7 +25,7 @@ std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) 
 
 }  // namespace
 
-CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
+LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
     : problem_(problem),
       choice_(choice_for(problem.shape, options)),
       attention_(plan::layer_shape(problem.shape), problem.weights, options) {
@@ -37,28 +38,19 @@ CellLayer::CellLayer(const Problem& problem, AttentionOptions options, std::int6
   if (shape.past == 0 || shape.batch == 0) return;
   cache_.emplace(attention_, shape.batch, shape.context());
   const auto start = Clock::now();
-  fill(std::min(fill_tokens, plan::kFillTokens));
+  fill(fill_tokens);
   fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One sequence after the other, because the past of each is contiguous.
-void CellLayer::fill(std::int64_t tokens) {
-  const Shape& shape = problem_.shape;
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape.batch), 0);
-  Call call;
-  call.lengths = lengths;
-  call.cache = &*cache_;
-  for (std::int64_t sequence = 0; sequence < shape.batch; ++sequence) {
-    std::int64_t& length = lengths[static_cast<std::size_t>(sequence)];
-    for (std::int64_t done = 0; done < shape.past; done += length) {
-      length = std::min(tokens, shape.past - done);
-      attention_.append(problem_.past.view().slice(sequence * shape.past + done, length), call);
-    }
-    length = 0;
-  }
+void LocalLayer::fill(std::int64_t tokens) {
+  for_each_chunk_of_past(problem_.shape, tokens,
+                         [&](std::int64_t first, std::int64_t count, Call call) {
+                           call.cache = &*cache_;
+                           attention_.append(problem_.past.view().slice(first, count), call);
+                         });
 }
 
-void CellLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
+void LocalLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   const Shape& shape = problem_.shape;
   Call call;
   call.times = times;
@@ -75,21 +67,17 @@ void CellLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   }
 }
 
-Numbers CellLayer::numbers() const {
-  return {attention_.choice().precision, attention_.options().dtype};
-}
-
-ConstBf16MatrixView CellLayer::bf16_x() const {
+ConstBf16MatrixView LocalLayer::bf16_x() const {
   const Shape& shape = problem_.shape;
   return {x_.data(), shape.rows(), shape.d_in, shape.d_in};
 }
 
-void CellLayer::take(ConstMatrixView y) {
+void LocalLayer::take(ConstMatrixView y) {
   if (y_.empty()) return;
   for (std::int64_t r = 0; r < y.rows; ++r) to_bf16(y.row(r), y.cols, y_.data() + r * y.cols);
 }
 
-void CellLayer::give(MatrixView y) const {
+void LocalLayer::give(MatrixView y) const {
   if (y_.empty()) return;
   for (std::int64_t r = 0; r < y.rows; ++r) from_bf16(y_.data() + r * y.cols, y.cols, y.row(r));
 }

@@ -102,6 +102,18 @@ void rate_reading(CellResult& result, const record::Peaks& peaks) {
 
 }  // namespace
 
+void learn(plan::Estimator& estimator, const CellResult& result) {
+  if (result.status == record::Status::ok) {
+    estimator.observe(result.shape, result.cell, result.time.median);
+  }
+  if (result.cached) {
+    estimator.observe_fill(result.shape, result.cell, result.cached->fill_seconds);
+  }
+  if (result.costs) {
+    estimator.observe_setup(result.shape, result.cell, result.costs->setup_seconds);
+  }
+}
+
 void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t seed) {
   result.time = record::summarise(result.time.samples, result.time.processes, seed);
   const double flops = result.shape.flops().total();

@@ -15,6 +15,9 @@ namespace headroom::measure {
 record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
                                 const plan::TimingPlan& timing, const plan::Estimator& estimator);
 
+/// What a finished cell says about those that come.
+void learn(plan::Estimator& estimator, const record::CellResult& result);
+
 /// What follows from the samples of a result and their processes, its control and its second
 /// timing: the summary, the rate, the share of the peak and the ratio of both timings.
 /// @param peaks what counts as the peak without a control

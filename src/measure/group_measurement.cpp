@@ -48,6 +48,8 @@ class GroupMeasurement {
   void working(double expected_seconds) const {
     if (events_.working) events_.working(expected_seconds);
   }
+  // A process of its own is ended from outside.
+  bool stopped() const { return settings_.crew != nullptr && settings_.stopped(); }
   bool first_process() const { return round_.process == 0; }
   void finish(Part part, record::Status status, std::string reason);
   bool admitted(const plan::Cell& cell);
@@ -87,7 +89,9 @@ void GroupMeasurement::finish(Part part, record::Status status, std::string reas
 void GroupMeasurement::run() {
   if (settings_.timing.cold) caches_.prepare(settings_.kernels.read, settings_.limits.memory_bytes);
   held_bytes_ = base_bytes();
-  for (const Assignment& assigned : round_.cells) measure(assigned);
+  for (const Assignment& assigned : round_.cells) {
+    if (!stopped()) measure(assigned);
+  }
   time_batch();
 }
 
@@ -140,14 +144,14 @@ void GroupMeasurement::measure(const Assignment& assigned) {
 
 void GroupMeasurement::prepare(Ready& ready) {
   record::CellResult& result = ready.part.result;
-  ready.layer = std::make_unique<CellLayer>(problem_, result.cell.options());
+  ready.layer = make_layer(problem_, result.cell, settings_.crew);
   const CellLayer& layer = *ready.layer;
-  const AttentionCosts& costs = layer.attention().costs();
+  const AttentionCosts& costs = layer.costs();
   result.costs = costs;
   if (group_.shape.past > 0) result.cached = {layer.cache_bytes(), layer.fill_seconds()};
-  result.threads = layer.attention().options().threads;
+  result.threads = layer.options().threads;
   if (!result.cell.chosen.empty()) result.choice = layer.choice();
-  const Choice& choice = layer.attention().choice();
+  const Choice& choice = layer.choice();
   if (choice.precision != result.cell.numbers.precision) {
     throw Unsupported(fmt::format("{} computes {} as {}: {}", choice.backend,
                                   to_string(result.cell.numbers.precision),
@@ -213,7 +217,11 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   task.repetitions = ready.assigned.samples;
   task.iterations = part.iterations;
   task.control = meters_.reader(part.result.threads);
-  task.before = before_pass(static_cast<double>(part.iterations) * part.forward);
+  task.before = [before = before_pass(static_cast<double>(part.iterations) * part.forward),
+                 layer = ready.layer.get(), passes = part.iterations] {
+    before();
+    layer->announce(passes);
+  };
   return task;
 }
 
@@ -242,13 +250,14 @@ void GroupMeasurement::time_batch() {
   for (const Ready& ready : batch_) tasks.push_back(task_of(ready, ""));
   const std::size_t twice = rival_for_noise();
   if (twice < batch_.size()) tasks.push_back(task_of(batch_[twice], "#again"));
-  machine::time_interleaved(tasks, [&](std::size_t index, const machine::TimedSamples& samples) {
+  const auto done = [&](std::size_t index, const machine::TimedSamples& samples) {
     const bool again = index == batch_.size();
     const std::size_t rival = again ? twice : index;
     (again ? batch_[rival].second : batch_[rival].first) = samples;
     // A result is recorded once, so the rival that is timed twice waits for its second half.
     if (rival != twice) timed(batch_[rival]);
-  });
+  };
+  machine::time_interleaved(tasks, done, [this] { return stopped(); });
   if (twice < batch_.size() && !batch_[twice].first.seconds.empty()) timed(batch_[twice]);
   noise_taken_ = noise_taken_ || twice < batch_.size();
   batch_.clear();
@@ -277,6 +286,17 @@ std::string MeasureSettings::reason_to_skip(const Shape& shape, const plan::Cell
   plan::Limits now = limits;
   if (seconds_left) now.budget_seconds = seconds_left();
   return plan::reason_to_skip(shape, cell, estimate, now);
+}
+
+std::optional<record::CellResult> refusal_by_estimate(const plan::Group& group,
+                                                      const plan::Cell& cell,
+                                                      const MeasureSettings& settings,
+                                                      const plan::Estimator& estimator) {
+  record::CellResult result = blank_result(group, cell, settings.timing, estimator);
+  result.reason = settings.reason_to_skip(group.shape, cell, result.estimate);
+  if (result.reason.empty()) return std::nullopt;
+  result.status = cell.unsupported ? record::Status::unsupported : record::Status::skipped;
+  return result;
 }
 
 void measure_round(const plan::Group& group, const Problem& problem, const Round& round,

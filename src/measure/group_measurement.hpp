@@ -7,6 +7,7 @@
 #include <string>
 
 #include "measure/check.hpp"
+#include "measure/crew.hpp"
 #include "measure/round.hpp"
 #include "plan/admission.hpp"
 #include "plan/cell.hpp"
@@ -14,6 +15,9 @@
 #include "record/environment.hpp"
 
 namespace headroom::measure {
+
+/// Seconds without a sign of life after which a process is taken for hung, unless the user says.
+inline constexpr double kPatience = 300;
 
 struct MeasureSettings {
   plan::TimingPlan timing;
@@ -26,11 +30,18 @@ struct MeasureSettings {
   /// `fma` and `tile` run beside each sample; `read` empties the caches, and is required for cold
   /// ones. All may be null.
   machine::LimitKernels kernels = {};
+  Crew* crew = nullptr;  ///< for cells of several ranks; null if there is one process
 
   /// Why a cell is skipped, by its estimate and by what is left; empty if it is measured.
   std::string reason_to_skip(const Shape& shape, const plan::Cell& cell,
                              const plan::CellEstimate& estimate) const;
 };
+
+/// The result of a cell that is not measured, by estimates alone, before anything is allocated.
+std::optional<record::CellResult> refusal_by_estimate(const plan::Group& group,
+                                                      const plan::Cell& cell,
+                                                      const MeasureSettings& settings,
+                                                      const plan::Estimator& estimator);
 
 struct MeasureEvents {
   std::function<void(const std::string& what)> started;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "measure/together.hpp"
 #include "measure/workers/isolation.hpp"
 #include "plan/budget.hpp"
 #include "program/signals.hpp"
@@ -36,6 +37,7 @@ class Runner {
     measure_.peaks = peaks;
     measure_.timeout = settings.timeout;
     measure_.kernels = settings.kernels;
+    measure_.crew = settings.crew;
     measure_.stopped = [this] {
       progress_.tick();
       return stop_signal() != 0;
@@ -56,7 +58,8 @@ class Runner {
       later_groups_ = seconds_of_groups_after(group_);
       group_start_ = Clock::now();
       update_seconds_left();
-      measure_group_isolated(group, measure_, estimator_, events);
+      (settings_.crew != nullptr ? measure_group_together : measure_group_isolated)(
+          group, measure_, estimator_, events);
       taken_ += seconds_since(group_start_);
       modelled_ += seconds_of_group(group);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/meters/peak.hpp"
+#include "measure/crew.hpp"
 #include "measure/progress.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
@@ -24,6 +25,7 @@ struct SweepSettings {
   /// plus ten times what it said its current step should take. The default is five minutes.
   std::optional<double> timeout;
   machine::LimitKernels kernels = {};  ///< see `MeasureSettings::kernels`
+  Crew* crew = nullptr;                ///< if several processes were started for ranks
 };
 
 /// Measures every cell. A signal stops it early; finished cells are in the journal.

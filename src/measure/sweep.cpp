@@ -13,6 +13,7 @@
 #include "machine/conditions.hpp"
 #include "machine/memory.hpp"
 #include "measure/cache_emptier.hpp"
+#include "measure/group_measurement.hpp"
 #include "measure/roofs.hpp"
 #include "plan/budget.hpp"
 #include "plan/expand.hpp"
@@ -40,6 +41,22 @@ void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
   timing.emptying = seconds_to_empty_caches();
 }
 
+void share_with_ranks(const SweepRequest& request, SweepSettings& settings) {
+  if (request.cache == plan::CacheState::cold) {
+    throw InvalidArgument(
+        "--cache cold: only the first rank could empty its caches; measure with --cache warm, or "
+        "without --ranks");
+  }
+  if (request.processes && *request.processes > 1) {
+    throw InvalidArgument(
+        "--processes: MPI knows one process a rank, so all samples of a run come from the same "
+        "ones; leave it out, and repeat the whole run for what differs between launches");
+  }
+  settings.timing.processes = 1;
+  settings.crew = request.crew;
+  request.crew->set_patience(request.timeout.value_or(kPatience));
+}
+
 SweepSettings settings_of(const SweepRequest& request) {
   SweepSettings settings;
   if (request.repetitions) settings.timing.repetitions = *request.repetitions;
@@ -50,6 +67,7 @@ SweepSettings settings_of(const SweepRequest& request) {
   if (!request.budget) settings.timing.cell_limit = plan::kCellLimitSeconds;
   settings.timeout = request.timeout;
   settings.memory_limit = machine::usable_memory(request.max_memory);
+  if (request.crew != nullptr) share_with_ranks(request, settings);
   set_surroundings(request, settings.timing);
   if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return settings;
@@ -89,6 +107,9 @@ record::Peaks limits_of_machine(const PreparedSweep& sweep, const SweepTarget& t
 void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record::Journal& journal,
                   record::RunRecord& record, SweepOutcome& outcome) {
   outcome.peaks = limits_of_machine(sweep, target);
+  if (sweep.settings.crew != nullptr && sweep.settings.crew->size() > 1) {
+    outcome.peaks.link = sweep.settings.crew->measure_link();
+  }
   // Before anything stands in the folder that would have to be continued with half the limits.
   if (stop_signal() != 0) return;
   record.begin(outcome.peaks);
@@ -129,6 +150,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
   sweep.repetitions_asked = sweep.settings.timing.repetitions;
   sweep.memory_asked = request.max_memory;
   sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many, request.ranks_here});
+  if (request.crew != nullptr) require_cores(*request.crew, sweep.plan);
   sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
   if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
   if (request.budget) {

@@ -28,6 +28,7 @@ struct SweepRequest {
   plan::Axes axes;
   bool allow_many = false;  ///< more than `plan::kMaxCells`
   int ranks_here = 1;       ///< see `plan::ExpandOptions::ranks_here`
+  Crew* crew = nullptr;     ///< if processes were started for ranks; must outlive the sweep
   std::optional<plan::Shard> shard;
   std::optional<int> repetitions;
   std::optional<int> processes;    ///< that take the samples of a cell
@@ -54,8 +55,9 @@ struct PreparedSweep {
 };
 
 /// Writes nothing and measures nothing.
-/// @throws as `plan::expand`; Unavailable for cold caches if this build has no kernels;
-///         ResourceError if memory is too small to empty them.
+/// @throws as `plan::expand` and `require_cores`; InvalidArgument for cold caches or more than one
+///         process of samples where there are ranks; Unavailable for cold caches if this build has
+///         no kernels; ResourceError if memory is too small to empty them.
 PreparedSweep prepare_sweep(const SweepRequest& request);
 
 struct SweepOutcome {

@@ -149,9 +149,9 @@ class Rival {
       return std::move(outcome_);
     }
     try {
-      measure::CellLayer layer(run_.problem, outcome_.cell.options());
-      outcome_.costs = layer.attention().costs();
-      outcome_.options = layer.attention().options();
+      measure::LocalLayer layer(run_.problem, outcome_.cell.options());
+      outcome_.costs = layer.costs();
+      outcome_.options = layer.options();
       compute(layer);
       if (outcome_.status == record::Status::ok) time(layer, stopped);
     } catch (const Unsupported& error) {

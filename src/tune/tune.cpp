@@ -169,7 +169,7 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings) {
       contest.x = PlacedMatrix(contest.problem.x.view());
       contest.y = PlacedMatrix(shape.rows(), shape.output_width());
       for (const std::string& variant : variants) {
-        contest.layers.push_back(std::make_unique<measure::CellLayer>(
+        contest.layers.push_back(std::make_unique<measure::LocalLayer>(
             contest.problem, options_of(tuned.backend, variant, threads, settings.isa)));
       }
       check(contest, variants);

@@ -1,5 +1,5 @@
 #include "cli/commands.hpp"
 
 int main(int count, char** arguments) {
-  return headroom::cli::run_program(count, arguments, nullptr);
+  return headroom::cli::run_program(count, arguments, nullptr, nullptr);
 }

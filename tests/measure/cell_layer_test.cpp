@@ -32,7 +32,7 @@ AttentionOptions naive() { return {"naive", Formulation::split, 1}; }
 TEST(CellLayer, GivesTheSameEveryTimeAndPassesItsCheck) {
   const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
   EXPECT_TRUE(problem.all_rows_checked());
-  CellLayer layer(problem, naive());
+  LocalLayer layer(problem, naive());
   EXPECT_EQ(layer.attention().shape().tokens, plan::kFillTokens);
   EXPECT_GT(layer.cache_bytes(), 0);
   EXPECT_GT(layer.fill_seconds(), 0);
@@ -48,7 +48,7 @@ TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
   const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
   std::vector<float> expected;
   for (const std::int64_t tokens : {plan::kFillTokens, std::int64_t{5}, std::int64_t{100}}) {
-    CellLayer layer(problem, naive(), tokens);
+    LocalLayer layer(problem, naive(), tokens);
     Matrix y(5, 24);
     layer.forward(problem.x.view(), y.view());
     if (expected.empty()) expected = y.values;
@@ -60,7 +60,7 @@ TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {
   Shape shape = after();
   shape.past = 0;
   const Problem problem = make_problem(shape, 1, reference::Data::standard, 1e9);
-  CellLayer layer(problem, naive());
+  LocalLayer layer(problem, naive());
   EXPECT_EQ(layer.attention().shape(), shape);
   EXPECT_EQ(layer.cache_bytes(), 0);
   Matrix y(5, 24);
@@ -75,7 +75,7 @@ TEST(CellLayer, AutoChoosesForTheCellAndNotForTheLayerThatFillsItsCache) {
   AttentionOptions options;
   options.backend = kAuto;
   options.threads = 1;
-  CellLayer layer(problem, options);
+  LocalLayer layer(problem, options);
   const Choice wanted = choose_backend(shape, options);
   EXPECT_EQ(layer.choice().backend, wanted.backend);
   EXPECT_EQ(layer.choice().reason, wanted.reason);

@@ -83,11 +83,12 @@ bool isa_is_forced(const plan::Axes& axes) {
   return axes.isa || !environment("HEADROOM_ISA").empty();
 }
 
-VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyCheck check) {
+VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, Crew* crew,
+                       VerifyCheck check) {
   try {
-    CellLayer layer(problem, cell.options(), kFillTokens);
+    const std::unique_ptr<CellLayer> layer = make_layer(problem, cell, crew, kFillTokens);
     Matrix y(problem.shape.rows(), problem.shape.output_width());
-    check.error = run_and_compare(layer, problem, problem.x.view(), y.view()).comparison;
+    check.error = run_and_compare(*layer, problem, problem.x.view(), y.view()).comparison;
     check.checked_rows = static_cast<std::int64_t>(problem.expected.rows.size());
     if (!check.error->passed) check.status = record::Status::failed;
     check.reason = check.error->reason;
@@ -112,7 +113,8 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, VerifyChe
 // What identifies the check is filled in by whoever asked for it.
 VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
                         std::optional<Problem>& problem, std::uint64_t seed,
-                        const plan::Limits& limits, const std::vector<Numbers>& all_numbers) {
+                        const plan::Limits& limits, const std::vector<Numbers>& all_numbers,
+                        Crew* crew) {
   VerifyCheck check;
   check.data = each.data;
   // Nothing is timed, so that the seconds of the estimate do not matter.
@@ -127,7 +129,7 @@ VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
                            all_numbers);
   }
   check.data = problem->data;
-  return check_cell(*problem, cell, check);
+  return check_cell(*problem, cell, crew, check);
 }
 
 void count(const VerifyCheck& check, VerifyCounts& counts) {
@@ -182,6 +184,22 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   return of_each_dtype(cases, plan::parse_dtypes(axes.dtype));
 }
 
+namespace {
+
+std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
+                                      const std::vector<int>& ranks) {
+  std::vector<plan::Cell> all;
+  for (const int count : ranks) {
+    for (const plan::Cell& rival : rivals) {
+      all.push_back(rival);
+      all.back().ranks = count;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
   std::vector<Numbers> all_numbers;
@@ -216,11 +234,11 @@ std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
       }
     }
   }
-  return rivals;
+  return on_each_ranks(rivals, plan::parse_ranks(axes.ranks));
 }
 
 VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
-                    std::uint64_t seed, std::int64_t memory_limit,
+                    std::uint64_t seed, std::int64_t memory_limit, Crew* crew,
                     const std::function<void(const VerifyCheck&)>& done,
                     const std::function<bool()>& stopped) {
   VerifyCounts counts;
@@ -237,18 +255,20 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
     }
     std::optional<Problem> problem;  // of the process that checks
     const auto check = [&](std::size_t rival) {
-      return check_rival(each, fed[rival], problem, seed, limits, all_numbers);
+      return check_rival(each, fed[rival], problem, seed, limits, all_numbers, crew);
     };
-    check_apart(
-        fed.size(), check, memory_limit,
-        [&](std::size_t rival, VerifyCheck found) {
-          found.id = plan::cell_id(each.shape, fed[rival]);
-          found.isa = fed[rival].isa ? std::string(to_string(*fed[rival].isa)) : "";
-          found.rows = each.shape.rows();
-          count(found, counts);
-          done(found);
-        },
-        stopped);
+    const auto report = [&](std::size_t rival, VerifyCheck found) {
+      found.id = plan::cell_id(each.shape, fed[rival]);
+      found.isa = fed[rival].isa ? std::string(to_string(*fed[rival].isa)) : "";
+      found.rows = each.shape.rows();
+      count(found, counts);
+      done(found);
+    };
+    if (crew == nullptr) {
+      check_apart(fed.size(), check, memory_limit, report, stopped);
+      continue;
+    }
+    for (std::size_t i = 0; i < fed.size() && !stopped(); ++i) report(i, check(i));
   }
   return counts;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/crew.hpp"
 #include "measure/verify/verify_check.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
@@ -41,9 +42,9 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
 /// Makes all checks and passes each to `done`. They run in processes of their own: a backend that
-/// dies is `failed` with the reason, and the others continue.
+/// dies is `failed` with the reason, and the others continue. With a crew they run in this one.
 VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
-                    std::uint64_t seed, std::int64_t memory_limit,
+                    std::uint64_t seed, std::int64_t memory_limit, Crew* crew,
                     const std::function<void(const VerifyCheck&)>& done,
                     const std::function<bool()>& stopped);
 

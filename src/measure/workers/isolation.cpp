@@ -20,8 +20,6 @@ using nlohmann::ordered_json;
 constexpr const char* kAlone =
     "timed alone: a process died while the rivals of this shape were interleaved";
 
-constexpr double kPatience = 300;  // seconds
-
 class IsolatedGroup {
  public:
   IsolatedGroup(const plan::Group& group, const MeasureSettings& settings,
@@ -53,12 +51,9 @@ class IsolatedGroup {
 
   // Decides from estimates alone, before anything is allocated.
   bool admitted(State& state) {
-    record::CellResult result = blank_result(group_, state.cell, settings_.timing, estimator_);
-    result.reason = settings_.reason_to_skip(group_.shape, state.cell, result.estimate);
-    if (result.reason.empty()) return true;
-    result.status = state.cell.unsupported ? record::Status::unsupported : record::Status::skipped;
-    finish(state, result);
-    return false;
+    const auto refusal = refusal_by_estimate(group_, state.cell, settings_, estimator_);
+    if (refusal) finish(state, *refusal);
+    return !refusal;
   }
 
   // The cells are at the same process, or finished.
@@ -163,15 +158,7 @@ class IsolatedGroup {
 
   void finish(State& state, const record::CellResult& result) {
     // What a process's estimator learned about times is lost with it.
-    if (result.status == record::Status::ok) {
-      estimator_.observe(group_.shape, result.cell, result.time.median);
-    }
-    if (result.cached) {
-      estimator_.observe_fill(group_.shape, result.cell, result.cached->fill_seconds);
-    }
-    if (result.costs) {
-      estimator_.observe_setup(group_.shape, result.cell, result.costs->setup_seconds);
-    }
+    learn(estimator_, result);
     state.finished = true;
     events_.finished(result, record::to_json(result));
   }

@@ -1,0 +1,16 @@
+// Measures the rivals of one shape in this process, where others take part in them: MPI knows one
+// process a rank, so none is forked for a group or a round.
+#pragma once
+
+#include "measure/group_measurement.hpp"
+#include "measure/workers/isolation.hpp"
+
+namespace headroom::measure {
+
+/// Each cell of the group ends in exactly one `finished`, unless `settings.stopped` returns true
+/// before. All samples of a cell come from this process.
+/// @throws as `measure_round`, and whatever ends all ranks
+void measure_group_together(const plan::Group& group, const MeasureSettings& settings,
+                            plan::Estimator& estimator, const IsolatedEvents& events);
+
+}  // namespace headroom::measure

@@ -1,0 +1,12 @@
+// What every rank but the first does.
+#pragma once
+
+#include "ranks/session.hpp"
+
+namespace headroom::ranks {
+
+/// Does what the leader says, until it says that this is all.
+/// @throws RankLost
+void follow(Session& session);
+
+}  // namespace headroom::ranks
