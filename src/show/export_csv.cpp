@@ -100,6 +100,8 @@ constexpr Column kColumns[] = {
     {"cache_bytes", [](Result r) { return r.cached ? text(r.cached->bytes) : ""; }},
     {"fill_s", [](Result r) { return r.cached ? text(r.cached->fill_seconds) : ""; }},
     {"precision", [](Result r) { return text(headroom::to_string(r.cell.numbers.precision)); }},
+    {"ranks", [](Result r) { return text(std::int64_t{r.cell.ranks}); }},
+    {"sum_s", [](Result r) { return r.cell.ranks > 1 ? if_timed(r, r.phases.sum) : ""; }},
 };
 
 }  // namespace

@@ -10,10 +10,12 @@ namespace headroom::show {
 namespace {
 
 std::string table_of(const judge::RankSeries& series, const record::Link& link) {
-  std::string text =
-      fmt::format("\n{}  ranks, measured and predicted\n  {}\n  {:>5}  {:>10}  {:>10}  {:>11}\n",
-                  series.one->contest(), prediction_words(series, link), "ranks", "measured",
-                  "predicted", "of one rank");
+  const record::CellResult& one = *series.one;
+  std::string text = fmt::format(
+      "\n{}  ranks of {} {} on {} each\n  prediction: by {}\n  {:>5}  {:>10}  {:>10}  {:>11}\n",
+      one.contest(), one.cell.backend, headroom::to_string(one.cell.formulation),
+      counted(one.threads, "thread"), prediction_basis(link), "ranks", "measured", "predicted",
+      "of one rank");
   for (const judge::RankRow& row : series.rows) {
     const std::string measured =
         row.measured == nullptr ? "-" : format_seconds(row.measured->time.median);
@@ -38,12 +40,11 @@ std::string rank_tables(const std::vector<record::CellResult>& results,
   return text + "  ~: of the prediction, where nothing was measured\n";
 }
 
-std::string prediction_words(const judge::RankSeries& series, const record::Link& link) {
-  const record::CellResult& one = *series.one;
+std::string prediction_basis(const record::Link& link) {
   return fmt::format(
-      "prediction for {} {} on {} a rank: by the phases of one rank, divided as its heads are, and "
-      "a sum over links of {} and {:.1f} GB/s (Thakur, Rabenseifner and Gropp, 2005)",
-      one.cell.backend, headroom::to_string(one.cell.formulation), counted(one.threads, "thread"),
+      "the phases of one rank, divided as the heads are, and a sum over links of {} and {:.1f} "
+      "GB/s "
+      "(Thakur, Rabenseifner and Gropp, 2005)",
       format_seconds(link.latency_s), link.bytes_per_s * 1e-9);
 }
 

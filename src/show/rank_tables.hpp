@@ -16,7 +16,7 @@ namespace headroom::show {
 std::string rank_tables(const std::vector<record::CellResult>& results, const record::Peaks& roofs);
 
 /// What a prediction goes by, in words.
-std::string prediction_words(const judge::RankSeries& series, const record::Link& link);
+std::string prediction_basis(const record::Link& link);
 
 /// The measured time in percent of that of one rank; or, with a `~`, the predicted time in percent
 /// of the predicted one.

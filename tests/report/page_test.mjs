@@ -67,6 +67,26 @@ const makePeers = (results) => {
   return beside;
 };
 
+// The same results, and cells of four processes that take 40 % of the time of one.
+const makeRanks = (results) => {
+  const shared = join(folder, "ranks");
+  mkdirSync(shared);
+  const environment = JSON.parse(readFileSync(join(results, "environment.json"), "utf8"));
+  environment.peaks.link = { latency_s: 1e-6, bytes_per_s: 1e10 };
+  writeFileSync(join(shared, "environment.json"), JSON.stringify(environment));
+  const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  const four = lines.filter((line) => line.backend === "tbb" && line.threads === 1).map((line) => {
+    const less = (value) => 0.4 * value;
+    const time = line.time_s;
+    return { ...line, ranks: 4, id: line.id.replace("/t1/", "/r4t1/"), gflops: line.gflops / 0.4,
+      time_s: { median: less(time.median), ci95: time.ci95.map(less), min: less(time.min), samples: time.samples.map(less) },
+      phases_s: { ...line.phases_s, sum: less(time.median) / 10 } };
+  });
+  writeFileSync(join(shared, "results.jsonl"), lines.concat(four).map((line) => JSON.stringify(line) + "\n").join(""));
+  run("report", shared);
+  return shared;
+};
+
 const open = async (browser, path, width) => {
   await browser.resize(width, 900);
   await browser.load(pathToFileURL(path).href);
@@ -251,17 +271,41 @@ const checkPeers = async (browser, beside) => {
   await checkWidth(browser, 400);
 };
 
+const checkRanks = async (browser, shared) => {
+  const page = join(shared, "index.html");
+  await open(browser, page, 1280);
+  await checkCharts(browser);
+  const texts = await browser.evaluate(`[...document.querySelectorAll("figure")].map((figure) => {
+    const details = figure.querySelector("details");
+    details.open = true; details.dispatchEvent(new Event("toggle"));
+    const text = figure.textContent; details.open = false; return text; })`);
+  const figure = (title) => texts.find((text) => text.includes(title)) ?? "";
+  for (const [title, words] of [["Where the time goes", "sum of the ranks"], ["Where the time goes", "tbb/split r4, t1"],
+    ["Time and rate", "formulationranksthreads"], ["Noise and drift", "control, 1 thread beside 3 other ranks"],
+    ["Roofline", "cells of several ranks (r2, r4) are under as many times those"]]) {
+    check(figure(title).includes(words), title + " does not say: " + words);
+  }
+  const rows = await browser.evaluate(
+    "[...document.querySelectorAll('#prediction tbody tr')].map((row) => row.children[3].textContent + ' ' + row.lastChild.textContent)");
+  check(rows.includes("4 40%"), "no measured row of 4 ranks: " + rows.slice(0, 8));
+  check(rows.some((row) => /^64 ~\d+%$/.test(row)), "no predicted row of 64 ranks: " + rows.slice(0, 8));
+  await open(browser, page, 400);
+  await checkWidth(browser, 400);
+};
+
 const path = findBrowser();
 if (!path) skip("no browser could be installed, and none is on PATH");
 const results = makeReport();
 if (!existsSync(join(results, "pictures"))) skip("ECharts was not there at build time, so there are no charts");
 const bad = makeHostile(results);
 const beside = makePeers(results);
+const shared = makeRanks(results);
 const browser = await openBrowser(path, join(folder, "profile"));
 try {
   await checkReport(browser, results);
   await checkHostile(browser, bad);
   await checkPeers(browser, beside);
+  await checkRanks(browser, shared);
   problems.push(...browserProblems(browser));
 } finally {
   await browser.close();

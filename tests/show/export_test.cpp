@@ -178,21 +178,31 @@ TEST(Export, CsvHasTheFieldsOfTheCallAtItsEnd) {
   folder.results[0].cached = record::Cached{96, 0.125};
   const auto rows = read_csv(export_csv(folder));
   const auto last = [](const std::vector<std::string>& row) {
-    return std::vector<std::string>(row.end() - 15, row.end());
+    return std::vector<std::string>(row.end() - 17, row.end());
   };
-  EXPECT_EQ(last(rows[0]), (std::vector<std::string>{
-                               "kv_heads", "window", "rotary", "rotary_base", "rotary_scale",
-                               "d_memory", "past", "memory_tokens", "lengths", "bytes", "read_gbps",
-                               "read_fraction", "cache_bytes", "fill_s", "precision"}));
+  EXPECT_EQ(last(rows[0]),
+            (std::vector<std::string>{"kv_heads", "window", "rotary", "rotary_base", "rotary_scale",
+                                      "d_memory", "past", "memory_tokens", "lengths", "bytes",
+                                      "read_gbps", "read_fraction", "cache_bytes", "fill_s",
+                                      "precision", "ranks", "sum_s"}));
   const auto changed = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
     return row[0] == folder.results[0].cell.id;
   });
   ASSERT_NE(changed, rows.end());
   EXPECT_EQ(last(*changed),
             (std::vector<std::string>{"1", "3", "halves", "500000", "1", "0", "17", "0", "4-0",
-                                      "1024", "2.5", "0.75", "96", "0.125", "f32"}));
+                                      "1024", "2.5", "0.75", "96", "0.125", "f32", "1", ""}));
   EXPECT_EQ(last(rows.back()), (std::vector<std::string>{"2", "0", "none", "", "", "0", "0", "0",
-                                                         "", "", "", "", "", "", "f32"}));
+                                                         "", "", "", "", "", "", "f32", "1", ""}));
+}
+
+TEST(ExportCsv, HasTheRanksAndWhatTheirSumTook) {
+  record::ResultsFolder folder;
+  folder.results = {test::on_ranks(with_time(sample_result("naive"), {0.5}), 4)};
+  folder.results[0].phases.sum = 0.125;
+  const auto rows = read_csv(export_csv(folder));
+  EXPECT_EQ(std::vector<std::string>(rows[1].end() - 2, rows[1].end()),
+            (std::vector<std::string>{"4", "0.125"}));
 }
 
 bool is_ours(const std::string& id) {

@@ -144,9 +144,11 @@ headroom.chart = (() => {
   const tip = (head, rows) =>
     "<strong>" + format.escape(head) + "</strong><br>" + rows.map(format.escape).join("<br>");
 
+  const ofRanks = (cell) => cell.ranks > 1 ? " on each of " + cell.ranks + " ranks" : "";
+
   const cellTip = (cell) => {
     const rows = [
-      format.threads(cell.threads) + ", " + cell.shapeId,
+      format.threads(cell.threads) + ofRanks(cell) + ", " + cell.shapeId,
       format.seconds(cell.time.median) + " (95 %: " + format.interval(cell.time, format.seconds) + ")",
       format.digits(cell.gflops) + " GFLOP/s",
     ];
@@ -163,7 +165,11 @@ headroom.chart = (() => {
   const threadsText = (cell) =>
     cell.threads + (cell.cores ? " (as " + cell.cores.toFixed(1) + " cores)" : "");
 
+  // A column of ranks, in tables that have cells of several.
+  const ranksColumn = (cells) => cells.some((cell) => cell.ranks > 1)
+    ? { head: [["ranks", 1]], of: (cell) => [cell.ranks] } : { head: [], of: () => [] };
+
   const cellName = (cell) => cell.way + ", t" + cell.threads;
 
-  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, thinned, threadsText, tip };
+  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, thinned, threadsText, tip };
 })();

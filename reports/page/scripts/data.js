@@ -31,13 +31,14 @@ headroom.read = (data) => {
   const cellOf = (line, place) => {
     const found = data.findings[place];
     const shape = line.shape;
-    const numbers = numbersOf(line);
+    const ranks = line.ranks || 1;
+    const how = [numbersOf(line), ranks > 1 ? "r" + ranks : ""].filter(Boolean).join(" ");
     return {
       id: line.id, peer: headroom.theme.isPeer(line.backend), place, status: line.status, reason: line.reason,
       precision: line.precision || "f32", dtype: line.dtype || "f32",
-      way: line.backend + "/" + line.formulation + (numbers && " " + numbers),
+      way: line.backend + "/" + line.formulation + (how && " " + how),
       overF32: found && versus(found.over_f32), front: found && found.front,
-      backend: line.backend, formulation: line.formulation, threads: line.threads, isa: line.isa,
+      backend: line.backend, formulation: line.formulation, threads: line.threads, ranks, isa: line.isa,
       shape, family: familyOf(shape, data.shapes[place]), shapeId: data.shapes[place],
       time: line.time_s && {
         median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],

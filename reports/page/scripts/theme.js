@@ -20,12 +20,12 @@ headroom.theme = (() => {
   const kPeerSymbols = ["path://M0 0L8 8M0 8L8 0", "path://M4 0L4 8M0 4L8 4"];
   const kLight = {
     dark: false, background: "#ffffff", text: "#1b1f24", muted: "#59636e", line: "#d1d9e0",
-    grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9"], phaseText: ["#fff", "#111", "#111"],
+    grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9", "#e6a04d"], phaseText: ["#fff", "#111", "#111", "#111"],
     alarm: "#c44e00", better: [11, 83, 148], worse: [176, 84, 0], even: [238, 240, 242],
   };
   const kDark = {
     dark: true, background: "#12161b", text: "#e6eaef", muted: "#9aa5b1", line: "#3a434d",
-    grid: "#252c34", phases: ["#2f78c4", "#8fbce6", "#5b646e"], phaseText: ["#fff", "#111", "#fff"],
+    grid: "#252c34", phases: ["#2f78c4", "#8fbce6", "#5b646e", "#c98a3f"], phaseText: ["#fff", "#111", "#fff", "#111"],
     alarm: "#f0803c", better: [64, 146, 220], worse: [226, 128, 48], even: [42, 48, 56],
   };
   // By position in the program's list, so that a backend looks the same in every report.

@@ -15,8 +15,10 @@ using record::CellResult;
 using record::Status;
 
 // `auto` is another backend under a second name, so it neither wins nor ties; a peer is no backend.
+// What wins is to be linked, and that is one process.
 bool competes(const CellResult& result) {
-  return result.has_time() && result.cell.backend != "auto" && !result.peer;
+  return result.has_time() && result.cell.backend != "auto" && !result.peer &&
+         result.cell.ranks == 1;
 }
 
 // Comparisons of all shapes are collected first, because they are corrected together.

@@ -27,7 +27,7 @@ struct Versus {
 struct Contest {
   const record::CellResult* cell = nullptr;
   std::optional<Versus> over_baseline;   ///< of the same shape and formulation
-  std::optional<Versus> over_wrapper;    ///< of the same shape, backend and threads
+  std::optional<Versus> over_wrapper;    ///< of the same shape, backend, ranks and threads
   std::optional<Versus> behind_fastest;  ///< of the same shape; empty for the fastest itself
 
   /// The fastest of its shape, or not shown to be slower than the fastest.
@@ -37,10 +37,11 @@ struct Contest {
 /// The rivals of one contest: a shape, or its cells that compute with numbers of one accuracy.
 struct ShapeFindings {
   Shape shape;
-  std::string contest_name;            ///< `CellResult::contest`
-  Numbers numbers;                     ///< of all: the class of their limits, and the dtype
-  std::vector<Contest> contests;       ///< in the order of the axes, whatever their status
-  std::optional<std::size_t> fastest;  ///< index of the smallest median; empty without any time
+  std::string contest_name;       ///< `CellResult::contest`
+  Numbers numbers;                ///< of all: the class of their limits, and the dtype
+  std::vector<Contest> contests;  ///< in the order of the axes, whatever their status
+  /// Index of the smallest median in one process; empty without any time.
+  std::optional<std::size_t> fastest;
 
   const Contest* winner() const { return fastest ? &contests[*fastest] : nullptr; }
   /// Backends with a cell that leads, the fastest first.
@@ -96,8 +97,8 @@ Findings find_out(const record::ResultsFolder& folder);
 struct Roof {
   double gflops = 0;            ///< the lower of both roofs at this shape
   bool memory_bound = false;    ///< the lower one is the memory roof
-  double fma_gflops = 0;        ///< measured rate of its own precision's products, same threads
-  double read_gb_per_s = 0;     ///< measured read bandwidth on the same threads
+  double fma_gflops = 0;        ///< of its own precision's products on its threads, for every rank
+  double read_gb_per_s = 0;     ///< read by the threads of all ranks, as far as there were cores
   bool of_working_set = false;  ///< measured by reading as many bytes again and again
   double flops_per_byte = 0;    ///< weights, cache, input and output, each moved once
 };

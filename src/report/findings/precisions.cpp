@@ -14,7 +14,8 @@ namespace {
 using record::CellResult;
 
 bool counts(const CellResult& result) {
-  return result.has_time() && result.cell.backend != "auto" && !result.peer;
+  return result.has_time() && result.cell.backend != "auto" && !result.peer &&
+         result.cell.ranks == 1;
 }
 
 Precision precision_of(const PrecisionPoint& point) { return point.cell->cell.numbers.precision; }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "core/call/demand.hpp"
 #include "program/json_text.hpp"
@@ -24,6 +25,14 @@ double last_level_bytes(const ordered_json& environment) {
   return most;
 }
 
+// Of all ranks, which have the cores of one machine.
+int reading_threads(const ordered_json& environment, const record::CellResult& result) {
+  const ordered_json& cores = value_at(environment, "/allowed_cores");
+  if (result.cell.ranks == 1 || !cores.is_number_integer()) return result.threads;
+  const std::int64_t all = std::int64_t{result.cell.ranks} * result.threads;
+  return static_cast<int>(std::min(all, std::max(cores.get<std::int64_t>(), std::int64_t{1})));
+}
+
 }  // namespace
 
 std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result) {
@@ -32,12 +41,13 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::C
   const record::Peaks peaks = record::peaks_of(folder.environment);
   const Numbers& numbers = result.cell.numbers;
   const std::optional<double> products = peaks.product_roof(numbers.precision, result.threads);
+  const int reading = reading_threads(folder.environment, result);
   const std::int64_t to_read = bytes_to_read(shape, numbers.dtype);
-  const std::optional<double> memory = peaks.read_roof(result.threads, to_read, true);
+  const std::optional<double> memory = peaks.read_roof(reading, to_read, true);
   if (!products || !memory) return std::nullopt;
-  const std::optional<double> of_set = peaks.read_roof(result.threads, to_read, false);
+  const std::optional<double> of_set = peaks.read_roof(reading, to_read, false);
   Roof roof;
-  roof.fma_gflops = *products;
+  roof.fma_gflops = result.cell.ranks * *products;
   roof.of_working_set = !cold && of_set.has_value();
   roof.read_gb_per_s = roof.of_working_set ? *of_set : *memory;
   const ByteCount bytes = shape.bytes(numbers.dtype);

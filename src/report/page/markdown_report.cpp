@@ -5,6 +5,7 @@
 #include "report/page/documents.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
+#include "report/words/rank_words.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -71,6 +72,9 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   }
   text += pictures_text(pictures);
   text += section("Every shape", conclusion.every_shape);
+  if (const std::optional<RankWords> words = rank_words(folder)) {
+    text += section(kPredictionHead, words->table) + "\n" + markdown(words->note) + "\n";
+  }
   if (peers) text += peers_details(folder, *peers);
   text += section("The machine", machine_facts(folder));
   text += section("Backends", backend_rows(folder));

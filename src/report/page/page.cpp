@@ -11,6 +11,7 @@
 #include "report/page/page_data.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
+#include "report/words/rank_words.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -57,6 +58,15 @@ std::string peers_section(const record::ResultsFolder& folder, const PeerWords& 
   return text + "</section>\n";
 }
 
+std::string prediction_section(const record::ResultsFolder& folder) {
+  const std::optional<RankWords> words = rank_words(folder);
+  if (!words) return "";
+  return fmt::format(
+      "<section id=\"prediction\" aria-labelledby=\"prediction-head\">\n"
+      "<h2 id=\"prediction-head\">{}</h2>\n{}<p class=\"note\">{}</p>\n</section>\n",
+      kPredictionHead, html(words->table, kPredictionHead), html(words->note));
+}
+
 std::string subtitle(const record::ResultsFolder& folder) {
   const auto& environment = folder.environment;
   return fmt::format("{} · {} · {}", text_at(environment, "/processor/name"),
@@ -91,6 +101,7 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
                 "No shape has a time.")},
       {"every_shape",
        table_or(conclusion.every_shape, "The fastest cell of every shape", "No shape has a time.")},
+      {"prediction", prediction_section(folder)},
       {"machine", html(machine_facts(folder), "The machine")},
       {"backends", table_or(backend_rows(folder), "Backends", "No backends were recorded.")},
       {"method", html(method_facts(findings), "The method")},

@@ -151,11 +151,25 @@ void add_answer(Conclusion& conclusion, const Findings& findings, const Question
   }
 }
 
+bool any_on_ranks(const Findings& findings) {
+  const auto& results = findings.folder->results;
+  return std::any_of(results.begin(), results.end(), [](const record::CellResult& result) {
+    return result.has_time() && result.cell.ranks > 1;
+  });
+}
+
 }  // namespace
 
 Conclusion conclude(const Findings& findings) {
   Conclusion conclusion;
   const std::vector<Question> questions = questions_of(findings);
+  if (questions.empty() && any_on_ranks(findings)) {
+    conclusion.headline = {plain(
+        "Every cell with a time is of several ranks, so nothing can be recommended to link.")};
+    conclusion.sentences = {{plain("A program is linked as one process; measure "),
+                             code("--ranks 1"), plain(" as well.")}};
+    return conclusion;
+  }
   if (questions.empty()) {
     conclusion.headline = {plain("No cell has a time, so nothing can be recommended.")};
     conclusion.sentences = {without_times(findings)};

@@ -10,6 +10,7 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/words/facts.hpp"
+#include "report/words/rank_words.hpp"
 #include "report/words/wording.hpp"
 #include "statistics/samples.hpp"
 
@@ -196,6 +197,7 @@ Table method_facts(const Findings& findings) {
     table.rows.push_back({{plain(name)}, {plain(value)}});
   };
   add_threads(table, folder);
+  if (const std::string ranks = ranks_text(folder); !ranks.empty()) add("ranks", ranks);
   add("samples", samples_text(folder));
   add("time",
       "one forward pass; the median, with its 95 % bootstrap confidence interval. Packing the "
@@ -228,7 +230,7 @@ Table method_facts(const Findings& findings) {
 std::string repeating_command(const ordered_json& environment) {
   const ordered_json& axes = value_at(environment, "/sweep/identity/axes");
   if (!axes.is_object()) return "";
-  std::string command = variables_text(environment) + "headroom sweep";
+  std::string command = variables_text(environment) + launcher_text(axes) + "headroom sweep";
   for (const auto& [axis, value] : axes.items()) {
     if (value == true) command += fmt::format(" {}", shell_word("--" + axis));
     if (value.is_string()) {

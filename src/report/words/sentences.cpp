@@ -152,6 +152,7 @@ Prose split_sentence(const ShapeFindings& focus) {
   std::vector<std::string> names;
   for (const Contest& contest : focus.contests) {
     if (contest.cell->cell.formulation != Formulation::split || !contest.over_wrapper) continue;
+    if (contest.cell->cell.ranks > 1) continue;
     add_once(names, contest.cell->cell.backend);
     const Contest*& kept = most_threads[contest.cell->cell.backend];
     if (kept == nullptr || kept->cell->threads < contest.cell->threads) kept = &contest;

@@ -76,8 +76,8 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
   }
   // The rate measured beside each sample, not the one measured once: the clock drifts.
   if (result.control && result.cell.numbers.precision == Precision::f32) {
-    Share share{record::share_of_rates(result.shape.flops().total(), result.time.samples,
-                                       result.control->gflops)};
+    Share share{record::share_of_rates(result.shape.flops().total() / result.cell.ranks,
+                                       result.time.samples, result.control->gflops)};
     share.of_tiles = result.tile_fraction;
     return share;
   }

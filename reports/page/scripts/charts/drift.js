@@ -12,9 +12,10 @@
     const lines = new Map();
     model.measured.forEach((cell, place) => {
       if (!cell.control) return;
-      const threads = cell.control.threads;
-      if (!lines.has(threads)) lines.set(threads, []);
-      lines.get(threads).push({ place: place + 1, cell, gflops: middle(cell.control.gflops) });
+      // Other ranks may spin beside the control.
+      const name = format.threads(cell.control.threads) + (cell.ranks > 1 ? " beside " + (cell.ranks - 1) + " other ranks" : "");
+      if (!lines.has(name)) lines.set(name, []);
+      lines.get(name).push({ place: place + 1, cell, gflops: middle(cell.control.gflops) });
     });
     for (const line of lines.values()) {
       const usual = middle(line.map((item) => item.gflops));
@@ -58,8 +59,8 @@
             (data.value[1] >= 0 ? "+" : "") + data.value[1].toFixed(1) + " %"]),
         },
         series: [
-          ...[...lines].map(([threads, line], i) => ({
-            name: "control, " + format.threads(threads), type: "line", symbolSize: 4, symbol: "circle",
+          ...[...lines].map(([name, line], i) => ({
+            name: "control, " + name, type: "line", symbolSize: 4, symbol: "circle",
             data: line.map((item) => ({ value: [item.place, item.off], item })),
             lineStyle: { width: 1.5, type: looks[i % looks.length], color: view.theme.phases[i % 2] },
             itemStyle: { color: view.theme.phases[i % 2] },

@@ -5,7 +5,7 @@
   const cellsOf = (model, selection) =>
     headroom.chosen(model, {
       ...selection, backends: new Set([selection.versus]), formulations: new Set(["split"]),
-    }, (cell) => cell.family === selection.family && cell.wrapper);
+    }, (cell) => cell.family === selection.family && cell.wrapper && cell.ranks === 1);
 
   const unclear = (cell) => !["faster", "slower"].includes(cell.wrapper.verdict);
 

@@ -1,9 +1,13 @@
 // Where the time of one pass goes.
 (() => {
   const { chart, format } = headroom;
-  const kPhases = [["qkv", "query, key, value"], ["attend", "attention"], ["output", "output"]];
+  const kPhases = [["qkv", "query, key, value"], ["attend", "attention"], ["output", "output"],
+    ["sum", "sum of the ranks"]];
 
-  const total = (cell) => kPhases.reduce((sum, [key]) => sum + cell.phases[key], 0);
+  // Of one rank, a cell has nothing to add up.
+  const seconds = (cell, key) => cell.phases[key] || 0;
+  const total = (cell) => kPhases.reduce((sum, [key]) => sum + seconds(cell, key), 0);
+  const phasesOf = (cells) => kPhases.filter(([key]) => key !== "sum" || cells.some((cell) => cell.ranks > 1));
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
@@ -26,7 +30,7 @@
       const bar = ([key, name], i) => ({
         name, type: "bar", stack: "time", barMaxWidth: 22,
         itemStyle: { color: view.theme.phases[i] },
-        data: cells.map((cell) => ({ value: (100 * cell.phases[key]) / total(cell), cell })),
+        data: cells.map((cell) => ({ value: (100 * seconds(cell, key)) / total(cell), cell })),
         label: {
           show: true, color: view.theme.phaseText[i], fontSize: 11,
           formatter: (item) => (item.value < 8 ? "" : item.value.toFixed(0) + " %"),
@@ -55,19 +59,23 @@
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(chart.cellName(cell),
-            kPhases.map(([key, name]) => name + ": " + format.seconds(cell.phases[key]) + ", " +
-              format.percent(cell.phases[key] / total(cell)))),
+            phasesOf([cell]).map(([key, name]) => name + ": " + format.seconds(seconds(cell, key)) + ", " +
+              format.percent(seconds(cell, key) / total(cell)))),
         },
-        series: kPhases.map(bar),
+        series: phasesOf(cells).map(bar),
       };
     },
 
-    table: (model, selection) => ({
-      columns: [["cell"], ["query, key, value", 1], ["attention", 1], ["output", 1], ["one pass", 1]],
-      rows: cellsOf(model, selection).map((cell) => [
-        chart.cellName(cell), ...kPhases.map(([key]) => format.seconds(cell.phases[key])),
-        format.seconds(cell.time.median),
-      ]),
-    }),
+    table: (model, selection) => {
+      const cells = cellsOf(model, selection);
+      const phases = phasesOf(cells);
+      return {
+        columns: [["cell"], ...phases.map(([, name]) => [name, 1]), ["one pass", 1]],
+        rows: cells.map((cell) => [
+          chart.cellName(cell), ...phases.map(([key]) => format.seconds(seconds(cell, key))),
+          format.seconds(cell.time.median),
+        ]),
+      };
+    },
   });
 })();

@@ -70,7 +70,10 @@
       (roofsOf(model).some((roof) => roof.tile > 0)
         ? " Dotted: register tiles with their operands in the L1, which no product can pass." : "") +
       (roofsOf(model).some((roof) => roof.products.length > 0)
-        ? " Cells of another precision than f32 are under the line of its products." : ""),
+        ? " Cells of another precision than f32 are under the line of its products." : "") +
+      (cellsOf(model, selection).some((cell) => cell.ranks > 1)
+        ? " The lines are the roofs of one process; cells of several ranks (r2, r4) are under as many times those."
+        : ""),
     height: () => 460,
 
     draw(model, selection, view) {

@@ -47,14 +47,18 @@
       };
     },
 
-    table: (model, selection) => ({
-      columns: [["backend"], ["formulation"], ["threads", 1], ["heads", 1], ["time", 1],
-        ["over the baseline", 1], ["95 % interval", 1], ["verdict"]],
-      rows: cellsOf(model, selection).map((cell) => [
-        cell.backend, cell.formulation, cell.threads, cell.shape.heads,
-        format.seconds(cell.time.median), format.times(cell.baseline.ratio),
-        format.interval(cell.baseline, format.times), cell.baseline.verdict,
-      ]),
-    }),
+    table: (model, selection) => {
+      const cells = cellsOf(model, selection);
+      const ranks = chart.ranksColumn(cells);
+      return {
+        columns: [["backend"], ["formulation"], ...ranks.head, ["threads", 1], ["heads", 1], ["time", 1],
+          ["over the baseline", 1], ["95 % interval", 1], ["verdict"]],
+        rows: cells.map((cell) => [
+          cell.backend, cell.formulation, ...ranks.of(cell), cell.threads, cell.shape.heads,
+          format.seconds(cell.time.median), format.times(cell.baseline.ratio),
+          format.interval(cell.baseline, format.times), cell.baseline.verdict,
+        ]),
+      };
+    },
   });
 })();

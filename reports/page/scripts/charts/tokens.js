@@ -61,14 +61,18 @@
       };
     },
 
-    table: (model, selection) => ({
-      columns: [["backend"], ["formulation"], ["threads", 1], ["tokens", 1], ["time", 1],
-        ["95 % interval", 1], ["GFLOP/s", 1]],
-      rows: cellsOf(model, selection).map((cell) => [
-        cell.backend, cell.formulation, cell.threads, cell.shape.tokens,
-        format.seconds(cell.time.median), format.interval(cell.time, format.seconds),
-        format.digits(cell.gflops),
-      ]),
-    }),
+    table: (model, selection) => {
+      const cells = cellsOf(model, selection);
+      const ranks = chart.ranksColumn(cells);
+      return {
+        columns: [["backend"], ["formulation"], ...ranks.head, ["threads", 1], ["tokens", 1], ["time", 1],
+          ["95 % interval", 1], ["GFLOP/s", 1]],
+        rows: cells.map((cell) => [
+          cell.backend, cell.formulation, ...ranks.of(cell), cell.threads, cell.shape.tokens,
+          format.seconds(cell.time.median), format.interval(cell.time, format.seconds),
+          format.digits(cell.gflops),
+        ]),
+      };
+    },
   });
 })();
