@@ -34,7 +34,15 @@ ended_as() {
   echo "$word"
 }
 
-last_line() { { grep -v '^[[:space:]]*$' "$state/$1.log" 2>/dev/null || true; } | tail -n 1; }
+# last_line <name>: of the last attempt, the last error, or else the last line.
+last_line() {
+  [[ -e "$state/$1.log" ]] || return 0
+  awk '
+    /^slurm-job: == / { error = "" }
+    /error:/ { error = $0 }
+    NF { line = $0 }
+    END { print error == "" ? line : error }' "$state/$1.log"
+}
 
 on_node() { if [[ -e "$state/$1.node" ]]; then echo " on $(cat "$state/$1.node")"; fi; }
 
