@@ -44,6 +44,8 @@ last_line() {
     END { print error == "" ? line : error }' "$state/$1.log"
 }
 
+counted() { if (($1 == 1)); then echo "$1 $2"; else echo "$1 $2s"; fi; }
+
 on_node() { if [[ -e "$state/$1.node" ]]; then echo " on $(cat "$state/$1.node")"; fi; }
 
 # describe_done <name> <results folder>
@@ -52,7 +54,7 @@ describe_done() {
   cells=$(grep -c . "$file") || true
   broken=$(grep -cE '"status":"(failed|crashed)"' "$file") || true
   states[$1]="done"
-  details[$1]="$cells cells$(on_node "$1")"
+  details[$1]="$(counted "$cells" cell)$(on_node "$1")"
   if ((broken > 0)); then details[$1]+=", $broken of them failed or crashed"; fi
 }
 
@@ -80,7 +82,7 @@ describe_failed() {
   if [[ -z "$job" ]]; then
     details[$name]="never submitted"
   elif [[ -n "$code" ]]; then
-    details[$name]="exit code $code$(on_node "$name"): ${line:-no log; can that node see the folder?}"
+    details[$name]="exit code $code$(on_node "$name"): ${line:-no log}"
   else
     word=$(ended_as "$job")
     details[$name]="job $job ended without an exit code$(on_node "$name")${word:+, $word}: ${line:-no log; can that node see the folder?}"
@@ -132,7 +134,7 @@ print_states() {
   local i name arguments=() width=$((6 + ${#shards}))
   local -A count=([done]=0 [running]=0 [waiting]=0 [failed]=0)
   mapfile -d '' -t arguments <"$state/arguments"
-  echo "$shards shards of: $(shown "${arguments[@]}")"
+  echo "$(counted "$shards" shard) of: $(shown "${arguments[@]}")"
   for ((i = 1; i <= shards; ++i)); do
     name=shard-$i
     count[${states[$name]}]=$((count[${states[$name]}] + 1))
