@@ -48,17 +48,19 @@ counted() { if (($1 == 1)); then echo "$1 $2"; else echo "$1 $2s"; fi; }
 
 on_node() { if [[ -e "$state/$1.node" ]]; then echo " on $(cat "$state/$1.node")"; fi; }
 
+# cells_in <results folder>
+cells_in() { counted "$({ grep -s . "$1/results.jsonl" || true; } | wc -l)" cell; }
+
 # describe_done <name> <results folder>
 describe_done() {
-  local file=$2/results.jsonl cells broken
-  cells=$(grep -c . "$file") || true
-  broken=$(grep -cE '"status":"(failed|crashed)"' "$file") || true
+  local broken
+  broken=$(grep -cE '"status":"(failed|crashed)"' "$2/results.jsonl") || true
   states[$1]="done"
-  details[$1]="$(counted "$cells" cell)$(on_node "$1")"
+  details[$1]="$(cells_in "$2")$(on_node "$1")"
   if ((broken > 0)); then details[$1]+=", $broken of them failed or crashed"; fi
 }
 
-# describe_queued <name> <job> <STATE|NODE|REASON>
+# describe_queued <name> <job> <STATE|NODE|REASON> <results folder>
 describe_queued() {
   local name=$1 job=$2 slurm_state node reason
   IFS='|' read -r slurm_state node reason <<<"$3"
@@ -69,7 +71,7 @@ describe_queued() {
       ;;
     *)
       states[$name]=running
-      details[$name]="job $job on ${node:-a node}"
+      details[$name]="job $job on ${node:-a node}, $(cells_in "$4") so far"
       ;;
   esac
 }
@@ -99,7 +101,7 @@ read_state() {
   if [[ "$code" == $4 && -e "$results/results.jsonl" ]]; then
     describe_done "$name" "$results"
   elif [[ -n "$now" && ! ("$now" == COMPLETING* && -n "$code") ]]; then
-    describe_queued "$name" "$job" "$now"
+    describe_queued "$name" "$job" "$now" "$results"
   elif [[ "$code" == $4 && -n "$code" ]]; then
     states[$name]=failed
     details[$name]="$results is gone"

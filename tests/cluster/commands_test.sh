@@ -110,7 +110,7 @@ asked --time=5 "--comment=two  words" --exclusive=user "--dependency=afterany:$(
 expect 4 "submitted already" -- "${submit[@]}" --out "$folder" --shards 2 -- "${axes[@]}"
 expect 4 "another sweep, 2 shards of: --heads 2" -- "${submit[@]}" --out "$folder" --shards 3 -- "${axes[@]}"
 queue_says 0 "$((merge_job - 1))|1|RUNNING|node7|None" "$((merge_job - 1))|2|PENDING||Priority" "$merge_job|N/A|PENDING||Dependency"
-expect 0 "shard-1  running  job $((merge_job - 1))_1 on node7" "shard-2  waiting  job $((merge_job - 1))_2 (Priority)" \
+expect 0 "shard-1  running  job $((merge_job - 1))_1 on node7, 0 cells so far" "shard-2  waiting  job $((merge_job - 1))_2 (Priority)" \
   "merge    waiting  job $merge_job (Dependency)" "0 done, 1 running, 1 waiting, 0 failed" -- "$slurm" status "$folder"
 expect 0 "nothing to do" -- "$slurm" resume "$folder"
 queue_says 1 "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
