@@ -24,11 +24,12 @@ expect() {
   done
 }
 
-# asked <texts...>: each is an argument of the last call of sbatch.
+# asked <shards|merge> <texts...>: each is an argument of the last submission of shards or of a merge.
 asked() {
-  local text
-  for text in "$@"; do
-    grep -qzxF -- "$text" "$work/calls/sbatch" || fails "sbatch was not given '$text' but $(tr '\0' ' ' <"$work/calls/sbatch")"
+  local call=$work/calls/sbatch text
+  if [[ "$1" == shards ]]; then call+=-array; fi
+  for text in "${@:2}"; do
+    grep -qzxF -- "$text" "$call" || fails "sbatch was not given '$text' but $(tr '\0' ' ' <"$call")"
   done
 }
 
@@ -42,6 +43,7 @@ rm -rf "$work" && mkdir -p "$work/bin" "$work/calls" "$work/here"
 # Every submission gets the next id. A file `refuse` names the one that is refused.
 # shellcheck disable=SC2016  # expanded inside
 stand_in sbatch 'cd "$(dirname "$0")/../calls" || exit
+[[ "$*" != *--array=* ]] || cp sbatch sbatch-array
 [[ "$*" != *"$(cat refuse 2>/dev/null || echo nothing)"* ]] || { echo "sbatch: error: not for you" >&2; exit 1; }
 id=$(($(cat id 2>/dev/null || echo 0) + 1))
 echo $id | tee id'
@@ -104,7 +106,9 @@ folder="$work/here/it's \"50%j\""
 expect 0 "2 of 2 shards" "the merge" -- "${submit[@]}" --out "it's \"50%j\"" --shards 2 --at-once 1 \
   --sbatch "--time=5 --comment='two  words'" --sbatch --exclusive=user -- "${axes[@]}"
 merge_job=$(cat "$folder/slurm/merge.job")
-asked --time=5 "--comment=two  words" --exclusive=user "--dependency=afterany:$((merge_job - 1))" merge "$folder" \
+asked shards --exclusive --mem=0 "--array=1-2%1" "--comment=two  words" shard "$folder" \
+  "--output=${folder//%/%%}/slurm/shard-%a.log"
+asked merge --time=5 "--comment=two  words" --exclusive=user "--dependency=afterany:$((merge_job - 1))" merge "$folder" \
   "--output=${folder//%/%%}/slurm/merge.log"
 ! grep -qzxF -- --mem=0 "$work/calls/sbatch" || fails "the merge asks for a whole node"
 expect 4 "submitted already" -- "${submit[@]}" --out "$folder" --shards 2 -- "${axes[@]}"
@@ -131,7 +135,8 @@ expect 1 "not done: 2" -- job merge
 expect 1 "shard-1  done     1 cell on node5" "shard-2  failed" "1 failed" -- "$slurm" status "$folder"
 queue_says 0 "$merge_job|N/A|PENDING||DependencyNeverSatisfied"
 expect 0 "1 of 2 shards" -- "$slurm" resume "$folder" --sbatch --time=9
-asked --time=9 "--dependency=afterany:$((merge_job + 1))"
+asked shards --array=2 --time=9
+asked merge --time=9 "--dependency=afterany:$((merge_job + 1))"
 grep -qzxF -- "$merge_job" "$work/calls/scancel" || fails "the old merge was left waiting"
 queue_says 0
 
@@ -141,11 +146,19 @@ expect 0 "2 cells from 2 folders" -- job merge
 expect 0 "shard-2  done     1 cell on node6, 1 of them failed or crashed" "2 done" "merge    done     2 cells on node4" \
   -- "$slurm" status "$folder"
 expect 0 "1 of 2 shards" "the merge" -- "$slurm" resume "$folder"
-asked merge
+asked shards --array=2
+array_job=$(cat "$folder/slurm/shard-2.job")
+queue_says 0 "$array_job|2|PENDING||Priority" "$(cat "$folder/slurm/merge.job")|N/A|PENDING||Dependency"
+expect 0 "shard-2  waiting" "1 done, 0 running, 1 waiting" -- "$slurm" status "$folder"
+queue_says 0
 expect 0 "1 of which crashed before" -- slow_job shard 2
 expect 0 "now merged-1" "2 cells from 2 folders" -- job merge
 expect 0 "nothing to do: every shard is done, and merged" -- "$slurm" resume "$folder"
 
+# Half a shard is not merged.
+echo 143 >"$folder/slurm/shard-2.exit"
+expect 1 "not done: 2" -- job merge
+echo 0 >"$folder/slurm/shard-2.exit"
 # A shard that was measured on another kind of node is measured anew, once its folder is gone.
 sed -i -E 's/("architecture": *")/\1odd-/' "$folder/shard-2/environment.json"
 expect 2 "not parts of one sweep" architecture -- job merge
@@ -160,6 +173,15 @@ expect 5 "headroom does not run on node6" -- job shard 2
 printf '#!/bin/sh\n[ "$1" = --version ] || kill -KILL $$\n' >"$folder/slurm/headroom"
 expect 137 "ended by SIGKILL" -- job shard 2
 [[ "$(cat "$folder/slurm/shard-2.exit")" == 137 ]] || fails "the exit code of a shard was not written down"
+
+# Paths among the arguments are relative to where they were typed.
+cd "$work/here" || exit
+ln -s "$source/tests/data/weights" "my weights"
+expect 0 "1 of 1 shard" -- "${submit[@]}" --out b --shards 1 -- --weights 'my weights/gpt2' --tokens 4 --backend naive \
+  --repetitions 2 --min-time 0.001
+cd / || exit
+folder=$work/here/b
+expect 0 "0 failed, 0 crashed" -- job shard 1
 
 ((failures == 0)) || exit 1
 echo "passed"
