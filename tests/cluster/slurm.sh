@@ -3,6 +3,8 @@
 # is a child that is stopped. Sourced; start_slurm FOLDER NODES, then stop_slurm.
 
 slurm_daemons=()
+# Where daemons are, which is not on everybody's path.
+PATH=$PATH:/usr/sbin:/sbin
 
 # free_ports <count>: the first of that many in a row to which nothing listens.
 free_ports() {
@@ -21,8 +23,9 @@ free_ports() {
 run_daemon() {
   local name=$1
   shift
-  # A session of its own, so that Ctrl-C reaches the test alone, which stops the daemons in their order.
-  setsid "$@" >"$slurm_folder/$name.out" 2>&1 </dev/null &
+  # A session of its own, so that Ctrl-C reaches the test alone, which stops the daemons in their order. If the test is
+  # killed, they end with it.
+  setsid setpriv --pdeathsig TERM "$@" >"$slurm_folder/$name.out" 2>&1 </dev/null &
   slurm_daemons+=("$!")
 }
 
