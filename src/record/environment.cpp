@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <optional>
+#include <string>
 
 #include "headroom/backend.hpp"
 #include "headroom/version.hpp"
@@ -77,6 +79,12 @@ ordered_json build_json() {
           {"git_revision", source_revision()}};
 }
 
+// Slurm's name of it. A host's own name is nobody else's business where results are published.
+std::optional<std::string> node_of_cluster() {
+  const char* node = std::getenv("SLURMD_NODENAME");
+  return node == nullptr ? std::nullopt : std::optional<std::string>(node);
+}
+
 ordered_json conditions_json() {
   machine::Conditions now = machine::current_conditions();
   const std::optional<double> clock = machine::measure_clock_ghz();
@@ -87,6 +95,7 @@ ordered_json conditions_json() {
           {"huge_pages", or_null(now.huge_pages)},
           {"clock_ghz", or_null(clock)},
           {"unavailable", now.unavailable},
+          {"node", or_null(node_of_cluster())},
           {"openmp_wait_policy", openmp_wait_policy()},
           {"variables", machine::runtime_variables()}};
 }

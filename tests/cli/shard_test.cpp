@@ -46,6 +46,15 @@ TEST_F(CliShard, AMissingPartIsSaidAndCanBeMeasured) {
   EXPECT_EQ(ids("merged").size(), 21u);
 }
 
+TEST_F(CliShard, AMergeKeepsTheNodeOfEachPart) {
+  expect("SLURMD_NODENAME=node7 " + std::string(kSweep) + "there --shard 2/3", 0, {});
+  expect("$headroom merge part1 there --out merged", 0, {});
+  const json parts = json::parse(read_all(path_ / "merged" / "environment.json"))["merged_from"];
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0]["conditions"]["node"], nullptr);
+  EXPECT_EQ(parts[1]["conditions"]["node"], "node7");
+}
+
 TEST_F(CliShard, WhatIsNotOneSweepIsRefused) {
   expect("$headroom merge part1 part1 --out merged", 2, {"part1", "once"});
   expect(std::string(kSweep) + "other --seed 2 --shard 2/3", 0, {});

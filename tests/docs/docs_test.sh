@@ -161,7 +161,6 @@ published() {
 check_commands() {
   local work=$1 build=$2 page line marks command program count=0 skipped=0
   shift 2
-  export SLURM_ARRAY_TASK_ID=1
   unset HEADROOM_ISA HEADROOM_TUNING
   for page in "${pages[@]}"; do
     rm -rf "$work" && mkdir -p "$work/build" && cd "$work" || exit 1
