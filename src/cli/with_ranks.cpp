@@ -10,8 +10,8 @@
 
 namespace headroom::cli {
 
-int guarded(const std::function<int()>& work) {
-  const auto failed = [](const char* message, int code) {
+int guarded(const std::function<int()>& work, const std::string& who) {
+  const auto failed = [](const std::string& message, int code) {
     complain("error", message);
     return code;
   };
@@ -24,11 +24,11 @@ int guarded(const std::function<int()>& work) {
   } catch (const Unsupported& error) {
     return failed(error.what(), kNotAvailable);
   } catch (const FileError& error) {
-    return failed(error.what(), kBadFile);
+    return failed(who + error.what(), kBadFile);
   } catch (const ResourceError& error) {
-    return failed(error.what(), kNoResource);
+    return failed(who + error.what(), kNoResource);
   } catch (const std::bad_alloc&) {
-    return failed("out of memory; use smaller sizes or set --max-memory", kNoResource);
+    return failed(who + "out of memory; use smaller sizes or set --max-memory", kNoResource);
   } catch (const std::exception& error) {
     return failed(error.what(), kCheckFailed);
   }
@@ -51,8 +51,9 @@ int with_ranks(const std::optional<std::string>& ranks, RunAsRank run_as_rank,
     throw Unavailable(
         "--ranks: this build has no MPI; install libopenmpi-dev and build headroom again");
   }
-  return run_as_rank([&](measure::Crew& crew) { return guarded([&] { return work(&crew); }); },
-                     [] { out().flush(); });
+  return run_as_rank(
+      [&](measure::Crew& crew) { return guarded([&] { return work(&crew); }, "rank 0: "); },
+      [] { out().flush(); });
 }
 
 }  // namespace headroom::cli

@@ -21,6 +21,7 @@ int with_ranks(const std::optional<std::string>& ranks, RunAsRank run_as_rank,
                const std::function<int(measure::Crew*)>& work);
 
 /// Runs, and turns every error into a message and an exit code.
-int guarded(const std::function<int()>& work);
+/// @param who whose resources they are, such as `rank 0: `
+int guarded(const std::function<int()>& work, const std::string& who = "");
 
 }  // namespace headroom::cli

@@ -28,3 +28,18 @@ function(headroom_add_rank_tests)
 endfunction()
 
 headroom_add_rank_tests(ranks_layer ranks_faults RANKS 1 2 3 4 8)
+
+# The program itself.
+if(TARGET headroom AND HEADROOM_BUILD_BENCHMARKS)
+  set(test distributed_ranks_cli_test)
+  add_executable(${test} distributed/ranks_cli_test.cpp)
+  headroom_configure(${test})
+  target_include_directories(${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${test} PRIVATE headroom::show headroom_repeat_line GTest::gtest_main)
+  target_compile_definitions(${test} PRIVATE
+    HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_BROKEN_PROGRAM=""
+    HEADROOM_MPIEXEC="${MPIEXEC_EXECUTABLE}")
+  add_dependencies(${test} headroom)
+  gtest_discover_tests(${test} TEST_PREFIX ${test}. DISCOVERY_TIMEOUT 60 PROPERTIES
+    LABELS mpi PROCESSORS 2 TIMEOUT 300)
+endif()
