@@ -4,13 +4,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "headroom/head_share.hpp"
+
 namespace headroom::judge {
 namespace {
 
 constexpr int kMostPredicted = 64;
 constexpr double kBytesOfFloat = 4;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Of the work of the query, key and value projections, that of the queries.
 double share_of_queries(const Shape& shape) {
@@ -20,26 +20,23 @@ double share_of_queries(const Shape& shape) {
   return all > 0 ? queries / all : 1;
 }
 
+// The rank that computes most decides.
+HeadShare largest_share(const Shape& shape, int ranks) {
+  HeadShare largest;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const HeadShare share = share_of(shape, ranks, rank);
+    largest.heads = std::max(largest.heads, share.heads);
+    largest.key_heads = std::max(largest.key_heads, share.key_heads);
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::vector<int> predicted_ranks() {
   std::vector<int> all;
   for (int ranks = 1; ranks <= kMostPredicted; ranks *= 2) all.push_back(ranks);
   return all;
-}
-
-HeadShare largest_share(const Shape& shape, int ranks) {
-  const std::int64_t groups = shape.key_heads();
-  const std::int64_t in_group = shape.heads / groups;
-  if (ranks <= groups) {
-    const double share = static_cast<double>(ceil_div(groups, ranks)) / static_cast<double>(groups);
-    return {share, share};
-  }
-  // Where they cannot be divided evenly, the groups with one rank less decide.
-  const std::int64_t ranks_of_group = ranks / groups;
-  const std::int64_t queries = ceil_div(in_group, ranks_of_group);
-  return {static_cast<double>(queries) / static_cast<double>(shape.heads),
-          1 / static_cast<double>(groups)};
 }
 
 double sum_seconds(const Shape& shape, int ranks, const record::Link& link) {
@@ -54,9 +51,12 @@ double sum_seconds(const Shape& shape, int ranks, const record::Link& link) {
 double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,
                        const record::Link& link) {
   const HeadShare share = largest_share(shape, ranks);
+  const double heads = static_cast<double>(share.heads) / static_cast<double>(shape.heads);
+  const double key_heads =
+      static_cast<double>(share.key_heads) / static_cast<double>(shape.key_heads());
   const double queries = share_of_queries(shape);
-  const double qkv = one_rank.qkv * (queries * share.queries + (1 - queries) * share.keys);
-  return qkv + (one_rank.attend + one_rank.output) * share.queries +
+  const double qkv = one_rank.qkv * (queries * heads + (1 - queries) * key_heads);
+  return qkv + (one_rank.attend + one_rank.output) * heads +
          sum_seconds(shape, ranks, link);
 }
 

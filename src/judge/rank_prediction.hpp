@@ -12,15 +12,6 @@ namespace headroom::judge {
 /// The numbers of ranks that a prediction is made for: 1, 2, 4, ..., 64.
 std::vector<int> predicted_ranks();
 
-/// What the rank has to do that has most: whole key heads with their query heads; beyond as many
-/// ranks as key heads, some of the query heads of one, whose key head it then computes as well.
-struct HeadShare {
-  double queries = 1;  ///< of the query heads
-  double keys = 1;     ///< of the key heads
-};
-/// @param ranks at least 1
-HeadShare largest_share(const Shape& shape, int ranks);
-
 /// Seconds to add up the ranks' parts of y, and to leave the sum with every rank; 0 for one rank.
 ///
 /// A reduce-scatter and an all-gather of `rows() * output_width()` floats, as Thakur, Rabenseifner

@@ -1,10 +1,5 @@
-# Programs that run under mpirun, once for each number of ranks, more of them than there are cores.
-# Open MPI is told by its environment what is no option of other launchers.
-set(headroom_ranks_environment
-  OMP_WAIT_POLICY=passive
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-  PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+# Programs that run under mpirun, once for each number of ranks.
+include(${CMAKE_CURRENT_LIST_DIR}/launcher.cmake)
 
 # headroom_add_rank_tests(<name>... RANKS <numbers...> LIBRARIES <targets...>): the test program
 # distributed_<name>_test, and a test of it for each number of ranks.
