@@ -56,9 +56,7 @@ TEST(RanksUnderRoofs, ShareTheReadBandwidthOfTheMachine) {
   result.shape.tokens = 1;
   const std::int64_t bytes = record::size_class(result.shape.bytes().weights);
   record::Peaks peaks;
-  const int both = reading_threads(2, allowed_cores());
-  peaks.read_gbs_of_set[both][bytes] = 10;
-  result.threads = result.cell.threads = allowed_cores();
+  peaks.read_gbs_of_set[std::min(2, allowed_cores())][bytes] = 10;
   const record::CellResult two = rated(2, result, peaks);
   ASSERT_TRUE(two.reading);
   EXPECT_DOUBLE_EQ(two.reading->fraction.value_or(0), two.reading->gbps / 10);
