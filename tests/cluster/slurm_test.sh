@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/slurm.sh"
 slurm=$source/scripts/slurm
 folder="$work/it's a \"50%j\" folder"
 # Long enough for every shard to be caught at work.
-axes=(--heads '2,4' --head-dim 8 --tokens '4-32*2' --backend 'naive,xsimd' --threads 1 --repetitions 4 --min-time 0.05)
+axes=(--heads '2,4' --head-dim 8 --tokens '4-32*2' --backend 'naive,xsimd' --threads 1 --repetitions 4 --min-time 0.1)
 cells=48
 
 fails() {
