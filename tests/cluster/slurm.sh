@@ -42,10 +42,11 @@ wait_for() {
 }
 
 write_slurm_conf() {
-  local nodes=$1 port=$2 host i memory
-  host=$(hostname -s 2>/dev/null || uname -n)
-  # What Slurm itself finds here; every node is this whole machine.
-  memory=$(slurmd -C | sed -n 's/.*\(CPUs=.*\)/\1/p')
+  local nodes=$1 port=$2 host size i
+  host=$(uname -n)
+  host=${host%%.*}
+  # Every node is this whole machine, as Slurm sees it.
+  size=$(slurmd -C | sed -n 's/.*\(CPUs=.*\)/\1/p')
   cat <<END
 ClusterName=headroom
 SlurmctldHost=$host(127.0.0.1)
@@ -76,7 +77,7 @@ MaxArraySize=101
 PartitionName=cpu Nodes=ALL Default=YES MaxTime=10:00 State=UP
 END
   for ((i = 1; i <= nodes; ++i)); do
-    echo "NodeName=node$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + i)) $memory"
+    echo "NodeName=node$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + i)) $size"
   done
 }
 

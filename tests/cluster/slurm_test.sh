@@ -8,15 +8,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/slurm.sh"
 slurm=$source/scripts/slurm
 folder="$work/it's a \"50%j\" folder"
 # Long enough for every shard to be caught at work.
-axes=(--heads '2,4' --head-dim 8 --tokens '4-32*2' --backend 'naive,xsimd' --threads 1 --repetitions 4 --min-time 0.05)
+axes=(--heads '2,4' --head-dim 8 --tokens '4-32*2' --backend 'naive,xsimd' --threads 1 --repetitions 4 --min-time 0.1)
 cells=48
 
 fails() {
   echo "FAILED: $*" >&2
   for log in "$folder"/slurm/*.log; do
-    echo "-- ${log##*/}: $(tail -n 3 "$log")"
+    [[ ! -e "$log" ]] || echo "-- ${log##*/}: $(tail -n 3 "$log")"
   done >&2
-  echo "logs: $work, and of Slurm: $slurm_folder" >&2
+  [[ -z "$slurm_folder" ]] || echo "logs: $work, and of Slurm: $slurm_folder" >&2
   keep=1
   exit 1
 }
@@ -40,17 +40,20 @@ cells_of() { sed -E 's/.*"id":"([^"]*)","status":"([^"]*)".*/\1 \2/' "$1/results
 # at_work <shard>: whether its task has kept a cell and goes on.
 at_work() { [[ -s "$folder/shard-$1/results.jsonl" && ! -e "$folder/slurm/shard-$1.exit" ]]; }
 
-keep=0
+slurm_folder="" keep=0
 clean_up() {
   trap - EXIT INT TERM
   stop_slurm
-  ((keep)) || rm -rf "$slurm_folder"
+  ((keep)) || [[ -z "$slurm_folder" ]] || rm -rf "$slurm_folder"
 }
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 rm -rf "$work" && mkdir -p "$work"
+for tool in munged munge slurmctld slurmd sbatch squeue sinfo scontrol scancel; do
+  command -v "$tool" >/dev/null || fails "there is no $tool here; scripts/setup --cluster installs Slurm"
+done
 # Not in the work folder: the paths of sockets are limited to about a hundred characters.
 slurm_folder=$(mktemp -d "${TMPDIR:-/tmp}/headroom-slurm.XXXXXX")
 start_slurm "$slurm_folder" 4 || fails "Slurm did not start: $(tail -n 3 "$slurm_folder"/*.out)"
@@ -98,6 +101,8 @@ echo "four shards, three of them killed and resumed, have the $cells cells of on
 few=(--heads 2 --head-dim 8 --tokens '4,8' --backend naive --threads 1 --repetitions 2 --min-time 0.001)
 expect 4 "invalid partition" "Nothing was submitted" -- \
   "${submit[@]}" --shards 2 --out "$work/refused" --sbatch --partition=nowhere -- "${few[@]}"
+expect 4 "Invalid job array" "MaxArraySize" -- \
+  "${submit[@]}" --shards 150 --out "$work/refused" -- --heads 2 --head-dim 8 --tokens '1-150+1' --backend naive
 [[ ! -e "$work/refused" ]] || fails "a refused submission left its folder"
 
 # A node that cannot run the program, and arguments with paths that are relative to where they were typed.
