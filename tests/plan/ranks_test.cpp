@@ -74,7 +74,9 @@ TEST(Ranks, MoreThanWereStartedAreRefusedWithTheCommandThatStartsThem) {
 }
 
 TEST(Ranks, WhatIsNoNumberOfThemIsRefused) {
-  for (const char* text : {"0", "-1", "two", "", "4097"}) {
+  const std::string most = error_of(on_ranks("4097"), kMaxRanks);
+  EXPECT_NE(most.find("--ranks: 4097 is too many; the limit is 4096"), std::string::npos) << most;
+  for (const char* text : {"0", "-1", "two", ""}) {
     EXPECT_NE(error_of(on_ranks(text), kMaxRanks).find("--ranks"), std::string::npos) << text;
   }
   EXPECT_EQ(parse_ranks("4096"), std::vector<int>{kMaxRanks});
