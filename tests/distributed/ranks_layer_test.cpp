@@ -1,6 +1,7 @@
 // A layer over ranks computes what one process computes. Runs under mpirun with several numbers of
 // ranks; all ranks run the same tests.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -197,6 +198,35 @@ TEST_P(RanksLayer, EachRankPacksItsShareAlone) {
   // Panels are rounded up on every rank.
   EXPECT_LE(attention.costs().packed_bytes, 2 * alone.costs().packed_bytes);
   EXPECT_GE(attention.costs().packed_bytes, alone.costs().packed_bytes);
+}
+
+// Next to no work and much to read, so that a rank is in its next call while others still read.
+TEST(RanksCalls, ARankThatIsAheadOverwritesNothing) {
+  for (const std::int64_t d_proj : {0, 2048}) {
+    Shape shape = plain_shape(256, 1, 8, 64);
+    shape.window = 1;
+    shape.d_proj = d_proj;
+    const Layer layer = gaussian_layer(shape);
+    Matrix inputs[2] = {layer.x, gaussian_input(shape, 99)};
+    Matrix expected[2];
+    AttentionOptions options;
+    options.threads = 1;
+    DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), options);
+    Matrix y(shape.rows(), shape.output_width());
+    for (int i = 0; i < 2; ++i) {
+      attention.forward(inputs[i].view(), y.view());
+      attention.meet();
+      expected[i] = y;
+    }
+    int wrong = 0;
+    for (int call = 0; call < 60; ++call) {
+      attention.forward(inputs[call % 2].view(), y.view());
+      // One of them dawdles, another one each time.
+      if (call % world_size() == world_rank()) usleep(300);
+      wrong += same_bits(y, expected[call % 2]) ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0) << "calls, with d_proj " << d_proj;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RanksLayer, testing::ValuesIn(best_level_cases()), case_name);
