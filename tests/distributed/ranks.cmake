@@ -1,6 +1,9 @@
 # Programs that run under mpirun, once for each number of ranks.
 include(${CMAKE_CURRENT_LIST_DIR}/launcher.cmake)
 
+# For scripts/test --cluster.
+add_custom_target(mpi-tests)
+
 # headroom_add_rank_tests(<name>... RANKS <numbers...> LIBRARIES <targets...>): the test program
 # distributed_<name>_test, and a test of it for each number of ranks.
 function(headroom_add_rank_tests)
@@ -13,6 +16,7 @@ function(headroom_add_rank_tests)
     target_link_libraries(${test} PRIVATE headroom_test_support headroom::mpi ${arg_LIBRARIES}
       GTest::gtest)
     add_dependencies(library-tests ${test})
+    add_dependencies(mpi-tests ${test})
     foreach(ranks IN LISTS arg_RANKS)
       add_test(NAME ${test}.ranks_${ranks}
         COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${test}>)
@@ -35,6 +39,7 @@ if(TARGET headroom AND HEADROOM_BUILD_BENCHMARKS)
     HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_BROKEN_PROGRAM=""
     HEADROOM_MPIEXEC="${MPIEXEC_EXECUTABLE}")
   add_dependencies(${test} headroom)
+  add_dependencies(mpi-tests ${test})
   gtest_discover_tests(${test} TEST_PREFIX ${test}. DISCOVERY_TIMEOUT 60 PROPERTIES
     LABELS mpi PROCESSORS 2 TIMEOUT 300)
 endif()
