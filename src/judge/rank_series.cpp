@@ -1,7 +1,10 @@
 #include "judge/rank_series.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "judge/rank_prediction.hpp"
 
@@ -38,6 +41,16 @@ RankSeries series_of(const CellResult& one, const Results& several, const record
   return series;
 }
 
+double best_on_several(const RankSeries& series) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const RankRow& row : series.rows) {
+    if (row.ranks > 1 && row.measured != nullptr) {
+      best = std::min(best, row.measured->time.median);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<RankSeries> rank_series(const Results& results, const record::Link& link) {
@@ -47,10 +60,11 @@ std::vector<RankSeries> rank_series(const Results& results, const record::Link& 
     if (!one->has_time() || one->peer || one->cell.ranks > 1) continue;
     const Results several = on_several(results, *one);
     if (several.empty()) continue;
+    RankSeries series = series_of(*one, several, link);
     const auto [place, fresh] = places.try_emplace(one->contest(), all.size());
     if (fresh) all.emplace_back();
     RankSeries& kept = all[place->second];
-    if (fresh || one->time.median < kept.one->time.median) kept = series_of(*one, several, link);
+    if (fresh || best_on_several(series) < best_on_several(kept)) kept = std::move(series);
   }
   return all;
 }

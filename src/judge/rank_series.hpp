@@ -20,9 +20,9 @@ struct RankSeries {
   std::vector<RankRow> rows;                ///< those of `predicted_ranks`, and all measured ones
 };
 
-/// For each contest (`CellResult::contest`), in their order, the cell that is fastest on one rank,
-/// of those that have a time on several as well; nothing for a contest without one. Refers to the
-/// results.
+/// For each contest (`CellResult::contest`), in their order, the cells with the best time on
+/// several ranks, if they have one on one rank as well: more threads on one rank may be faster
+/// there, but leave no cores to further ranks. Refers to the results.
 std::vector<RankSeries> rank_series(const std::vector<const record::CellResult*>& results,
                                     const record::Link& link);
 
