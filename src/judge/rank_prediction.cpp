@@ -56,8 +56,7 @@ double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks
       static_cast<double>(share.key_heads) / static_cast<double>(shape.key_heads());
   const double queries = share_of_queries(shape);
   const double qkv = one_rank.qkv * (queries * heads + (1 - queries) * key_heads);
-  return qkv + (one_rank.attend + one_rank.output) * heads +
-         sum_seconds(shape, ranks, link);
+  return qkv + (one_rank.attend + one_rank.output) * heads + sum_seconds(shape, ranks, link);
 }
 
 }  // namespace headroom::judge

@@ -121,4 +121,10 @@ sed -i -z 's/^--hold$/--nice/' "$work/other/slurm/options"
 expect 0 "2 of 2 shards" -- "$slurm" resume "$work/other" --at-once 2
 wait_for 120 "end of all jobs" no_jobs || fails "the jobs do not end"
 expect 0 "2 done" "merge    done" -- "$slurm" status "$work/other"
+
+# Heads over ranks that srun starts. Both on one node: PMIx takes nodes of one machine for one another.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+expect 0 "1 passed, 0 failed" "r2t1" -- timeout 120 srun --mpi=pmix --nodes 1 --ntasks 2 --overcommit \
+  "$headroom" verify --ranks 2 --backend naive --formulation split --heads 4 --tokens 5
+echo "two ranks that srun started agree with the oracle"
 echo "passed"

@@ -93,7 +93,7 @@ std::vector<const CellResult*> pointers(const std::vector<CellResult>& results) 
   return all;
 }
 
-TEST(RankSeries, TakesTheFastestOnOneRankThatWasMeasuredOnSeveral) {
+TEST(RankSeries, TakesWhatRanksMadeFastest) {
   const std::vector<CellResult> cells{timed("naive", 1, 20e-3), timed("naive", 2, 11e-3),
                                       timed("tbb", 1, 14e-3), timed("tbb", 3, 8e-3),
                                       timed("onednn", 1, 10e-3)};
@@ -106,6 +106,16 @@ TEST(RankSeries, TakesTheFastestOnOneRankThatWasMeasuredOnSeveral) {
   EXPECT_EQ(series[0].rows[2].ranks, 3);
   EXPECT_EQ(series[0].rows[2].measured, &cells[3]);
   EXPECT_DOUBLE_EQ(series[0].rows[2].predicted, predicted(3));
+}
+
+// Two threads on one rank take both cores of a machine; two ranks of two threads share them.
+TEST(RankSeries, PrefersThreadsThatLeaveCoresToOtherRanks) {
+  std::vector<CellResult> cells{timed("tbb", 1, 8e-3), timed("tbb", 2, 8.1e-3),
+                                timed("tbb", 1, 14e-3), timed("tbb", 2, 7.5e-3)};
+  for (CellResult* two : {&cells[0], &cells[1]}) two->threads = two->cell.threads = 2;
+  const std::vector<RankSeries> series = rank_series(pointers(cells), kLink);
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_EQ(series[0].one, &cells[2]);
 }
 
 TEST(RankSeries, NeedsBothOneRankAndSeveralWithATime) {
