@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attention/plan.hpp"
+#include "core/call/cache_lengths.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -31,11 +32,7 @@ void check_sizes(const Shape& shape, std::int64_t sequences, std::int64_t capaci
 }  // namespace
 
 std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
-  if (sequence < 0 || sequence >= static_cast<std::int64_t>(lengths.size())) {
-    throw InvalidArgument(fmt::format("cache: there is no sequence {}; allowed are 0 to {}",
-                                      sequence, lengths.size() - 1));
-  }
-  return lengths[static_cast<std::size_t>(sequence)];
+  return length_of(lengths, sequence);
 }
 
 KeyValueCache::KeyValueCache(const Attention& layer, std::int64_t sequences, std::int64_t capacity)
@@ -58,11 +55,7 @@ std::int64_t KeyValueCache::length(std::int64_t sequence) const { return state_-
 
 void KeyValueCache::truncate(std::int64_t sequence, std::int64_t length) {
   std::int64_t& present = state_->length(sequence);
-  if (length < 0 || length > present) {
-    throw InvalidArgument(
-        fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}; allowed are 0 to {}",
-                    sequence, present, length, present));
-  }
+  check_truncation(sequence, present, length);
   present = length;
 }
 

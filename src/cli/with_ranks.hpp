@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 
 namespace headroom::cli {
 

@@ -1,18 +1,12 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "core/call/cache_lengths.hpp"
 #include "distributed/rank_plan.hpp"
-#include "headroom/error.hpp"
 
 namespace headroom {
 
 std::int64_t& DistributedCache::State::length(std::int64_t sequence) {
-  if (sequence < 0 || sequence >= static_cast<std::int64_t>(lengths.size())) {
-    throw InvalidArgument(fmt::format("cache: there is no sequence {}; allowed are 0 to {}",
-                                      sequence, lengths.size() - 1));
-  }
-  return lengths[static_cast<std::size_t>(sequence)];
+  return length_of(lengths, sequence);
 }
 
 void DistributedCache::State::grow(const Shape& shape, std::int64_t rows, const Call& call) {
@@ -51,11 +45,7 @@ std::int64_t DistributedCache::length(std::int64_t sequence) const {
 
 void DistributedCache::truncate(std::int64_t sequence, std::int64_t length) {
   std::int64_t& present = state_->length(sequence);
-  if (length < 0 || length > present) {
-    throw InvalidArgument(
-        fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}; allowed are 0 to {}",
-                    sequence, present, length, present));
-  }
+  check_truncation(sequence, present, length);
   if (state_->own) state_->own->truncate(sequence, length);
   present = length;
 }

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -47,12 +44,6 @@ int cores_of(const Communicator& machine) {
   return quota > 0 && quota < cores ? static_cast<int>(quota) : cores;
 }
 
-// Process numbers mean something only within one namespace.
-std::uint64_t process_numbers() {
-  struct stat info {};
-  return stat("/proc/self/ns/pid", &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
-}
-
 }  // namespace
 
 Meeting::Meeting(const Communicator& machine, std::vector<Place*> places, std::vector<int> numbers,
@@ -62,8 +53,7 @@ Meeting::Meeting(const Communicator& machine, std::vector<Place*> places, std::v
       rank_(machine.rank()),
       spins_(machine.size() > cores_of(machine) ? 0 : kSpins),
       patience_(patience) {
-  own().process = getpid();
-  own().process_numbers = process_numbers();
+  own().process = this_process();
   check_mpi(MPI_Barrier(machine.get()), "MPI_Barrier");
 }
 
@@ -94,7 +84,7 @@ void Meeting::wait_long_for(std::size_t rank) {
     if (waited < kSleepAfter) continue;
     usleep(kSleep);
     // It may have come and ended since.
-    const bool ended = has_ended(place);
+    const bool ended = has_ended(place.process);
     if (place.arrived.load(std::memory_order_acquire) >= count_) return;
     if (!ended && (patience_ <= 0 || waited < patience_)) {
       yields = kYieldsPerLook - 1;  // a single yield until the next look
@@ -102,15 +92,10 @@ void Meeting::wait_long_for(std::size_t rank) {
     }
     lost_ = true;
     throw RankLost(
-        ended ? fmt::format("rank {} (process {}) has ended", numbers_[rank], place.process)
+        ended ? fmt::format("rank {} (process {}) has ended", numbers_[rank], place.process.number)
               : fmt::format("rank {} (process {}) has not come for {:.1f} s", numbers_[rank],
-                            place.process, waited));
+                            place.process.number, waited));
   }
-}
-
-bool Meeting::has_ended(const Place& place) const {
-  return place.process_numbers == own().process_numbers && kill(place.process, 0) != 0 &&
-         errno == ESRCH;
 }
 
 }  // namespace headroom::distributed

@@ -1,8 +1,6 @@
 // Where the ranks of a machine wait for each other.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "distributed/agreement.hpp"
 #include "distributed/communicator.hpp"
+#include "distributed/process_life.hpp"
 
 namespace headroom::distributed {
 
@@ -17,8 +16,7 @@ namespace headroom::distributed {
 struct alignas(64) Place {
   /// How often it has come. Lock-free, because it lies in memory of several processes.
   std::atomic<std::uint64_t> arrived = 0;
-  pid_t process = 0;
-  std::uint64_t process_numbers = 0;  ///< the namespace in which `process` is a number
+  ProcessId process = {};
   /// Of this call and the one before: a rank may be one call ahead.
   std::array<std::uint64_t, 2> call{};
   std::array<Said, 2> said{};
@@ -48,7 +46,6 @@ class Meeting {
  private:
   void wait_for(std::size_t rank);
   void wait_long_for(std::size_t rank);
-  bool has_ended(const Place& place) const;
 
   std::vector<Place*> places_;
   std::vector<int> numbers_;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "measure/check.hpp"
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 #include "measure/round.hpp"
 #include "plan/admission.hpp"
 #include "plan/cell.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "measure/together.hpp"
+#include "measure/crew/together.hpp"
 #include "measure/workers/isolation.hpp"
 #include "plan/budget.hpp"
 #include "program/signals.hpp"

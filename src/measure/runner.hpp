@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "machine/meters/peak.hpp"
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 #include "measure/progress.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"

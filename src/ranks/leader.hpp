@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 #include "ranks/order.hpp"
 #include "ranks/session.hpp"
 

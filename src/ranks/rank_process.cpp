@@ -117,8 +117,7 @@ class Watch {
   int code_of(int status) {
     hear();
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    complain(fmt::format("{}: its process {} {}; finished cells are kept, and --resume goes on",
-                         name(), child_, measure::describe_end(status)));
+    complain(fmt::format("{}: its process {} {}", name(), child_, measure::describe_end(status)));
     return kCheckFailed;
   }
 
@@ -138,8 +137,7 @@ class Watch {
   // A rank of this machine whose process is gone, while ours goes on.
   std::optional<RankProcess> too_long_gone() {
     const auto gone = std::find_if(peers_.begin(), peers_.end(), [](const RankProcess& peer) {
-      return peer.process_numbers == process_numbers() && kill(peer.process, 0) != 0 &&
-             errno == ESRCH;
+      return distributed::has_ended(peer.process);
     });
     if (gone == peers_.end()) return std::nullopt;
     if (!gone_since_) gone_since_ = Clock::now();
@@ -151,7 +149,7 @@ class Watch {
     kill(child_, SIGKILL);
     measure::wait_for_end(child_);
     complain(fmt::format("rank {} (process {}) has ended, and {} cannot go on without it",
-                         gone.rank, gone.process, name()));
+                         gone.rank, gone.process.number, name()));
     return kCheckFailed;
   }
 

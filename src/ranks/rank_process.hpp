@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 
 namespace headroom::ranks {
 

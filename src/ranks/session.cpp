@@ -1,13 +1,11 @@
 #include "ranks/session.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
 #include <string_view>
-#include <thread>
 
 #include "core/text/fingerprint.hpp"
 #include "distributed/communicator.hpp"
@@ -51,7 +49,7 @@ Introduction introduce_this(int rank) {
   std::array<char, 64> name{};
   gethostname(name.data(), name.size() - 1);
   copy(name.data(), own.machine);
-  own.process = {rank, getpid(), process_numbers()};
+  own.process = {rank, distributed::this_process()};
   own.cores = allowed_cores();
   own.processors = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
   return own;
@@ -76,11 +74,6 @@ void require_same(const std::vector<Introduction>& all) {
 }
 
 }  // namespace
-
-std::uint64_t process_numbers() {
-  struct stat info {};
-  return stat("/proc/self/ns/pid", &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
-}
 
 Session::Session() {
   int provided = 0;

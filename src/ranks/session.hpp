@@ -2,22 +2,21 @@
 #pragma once
 
 #include <mpi.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "measure/crew.hpp"
+#include "distributed/process_life.hpp"
+#include "measure/crew/crew.hpp"
 
 namespace headroom::ranks {
 
 /// A process that works as a rank, as those that watch over others need to know it.
 struct RankProcess {
-  std::int32_t rank = 0;
-  std::int32_t process = 0;
-  std::uint64_t process_numbers = 0;  ///< the namespace in which `process` is a number
+  std::int64_t rank = 0;
+  distributed::ProcessId process = {};
 };
 
 /// Initialises MPI, and finalises it unless a rank was lost.
@@ -51,8 +50,5 @@ class Session {
   std::vector<RankProcess> processes_;
   std::map<int, MPI_Comm> first_;
 };
-
-/// The namespace in which this process's number is one.
-std::uint64_t process_numbers();
 
 }  // namespace headroom::ranks

@@ -17,6 +17,9 @@ for library in "${libraries[@]}"; do
   name=${name#libheadroom-}
   if [[ "$name" == core ]]; then
     grep -q '^headroom_create$' <<<"$symbols" || fail "$library does not export headroom_create"
+  elif [[ "$name" == mpi ]]; then
+    grep -q '^_ZN8headroom20DistributedAttention7forward' <<<"$symbols" ||
+      fail "$library does not export DistributedAttention"
   else
     # A backend may have other symbols, but must export the errors that it throws.
     more=$(grep -vE "^(headroom_backend_$name$|$types)" <<<"$symbols" || true)

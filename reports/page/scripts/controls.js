@@ -74,7 +74,7 @@ headroom.controls = (model, selection, changed) => {
       ...(peers.length > 0 ? [boxes("Other libraries", "backends", peers, "peers")] : []),
       boxes("Formulations", "formulations", distinct(timed, (cell) => cell.formulation)),
       threads.element, families.element, tokens.element, heads.element, shapes.element,
-      versus.element, cells.element),
+      ...(timed.some((cell) => cell.wrapper) ? [versus.element] : []), cells.element),
   };
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 #include "measure/verify/verify_check.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"

@@ -27,7 +27,7 @@
     uses: ["family", "versus", "threads"],
     empty: "No split cell of this selection has a wrapper cell of the same backend and threads.",
     note: (model, selection) =>
-      selection.versus + ", " + selection.family + ", up to " + format.threads(selection.threads) +
+      (selection.versus ? selection.versus + ", " : "") + selection.family + ", up to " + format.threads(selection.threads) +
       ". Above 1 × (blue): one wide matrix is faster than one small matrix per head. Below (orange): it " +
       "is slower. Hatched: the same, or not distinguishable. Blank: not measured.",
     height: (model, selection) =>

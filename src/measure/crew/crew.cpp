@@ -1,4 +1,4 @@
-#include "measure/crew.hpp"
+#include "measure/crew/crew.hpp"
 
 #include <fmt/format.h>
 

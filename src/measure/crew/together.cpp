@@ -1,4 +1,4 @@
-#include "measure/together.hpp"
+#include "measure/crew/together.hpp"
 
 #include <new>
 #include <nlohmann/json.hpp>
