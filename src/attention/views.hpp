@@ -41,6 +41,6 @@ HEADROOM_API void check_views(const AnyView& x, const AnyView& y, const ViewSize
 void check_view(std::string_view name, const AnyView& view, std::int64_t rows, std::int64_t cols);
 
 /// @throws InvalidArgument if y shares memory with another view of any number of rows.
-void check_apart(std::string_view name, const AnyView& other, const AnyView& y);
+HEADROOM_API void check_apart(std::string_view name, const AnyView& other, const AnyView& y);
 
 }  // namespace headroom
