@@ -50,16 +50,17 @@ class DistributedCache;
 /// names the rank. If a rank dies, those that wait for it on the same machine throw RankLost within
 /// a second. Between machines the launcher has to end them; `mpirun` does.
 ///
-/// Only the thread that made the layer may call it (`MPI_THREAD_FUNNELED` is enough). Packing must
-/// leave a core to each thread of each rank: `mpirun` binds two processes or less to one core each,
-/// unless it is called with `--bind-to none`.
+/// Only the thread that made the layer may call it (`MPI_THREAD_FUNNELED` is enough). Each thread
+/// of each rank needs a core: `mpirun` binds two processes or less to one core each, unless it is
+/// called with `--bind-to none`.
 class HEADROOM_API DistributedAttention {
  public:
   /// @param communicator is duplicated, and may be freed afterwards
   /// @param shape the whole layer, and the largest call, the same on all ranks
   /// @param own what `share_weights` or `scatter_weights` gives this rank; nothing if its share has
   ///        no heads
-  /// @param options of this rank's own part; `heads_of` is set by the layer
+  /// @param options of this rank's own part; `heads_of` is set by the layer. With `threads` 0 ranks
+  ///        that are not bound to cores of their own all take every core.
   /// @throws as `Attention`, InvalidArgument if the ranks' shapes differ, and ResourceError if MPI
   ///         or the system refuse the shared memory: on all ranks, naming the first that failed.
   DistributedAttention(MPI_Comm communicator, const Shape& shape, const SplitWeights& own,
@@ -81,6 +82,7 @@ class HEADROOM_API DistributedAttention {
   void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
 
   /// The same for sequences of given lengths, with a second input, or with a cache.
+  /// @param x with its padding as many rows as the shape at most
   /// @param call without a cache and without bf16 values; @param cache of this layer, or null
   void forward(ConstMatrixView x, MatrixView y, const Call& call,
                DistributedCache* cache = nullptr);
