@@ -12,6 +12,16 @@ namespace {
 constexpr int kMostPredicted = 64;
 constexpr double kBytesOfFloat = 4;
 
+// One after the other, in a reduce-scatter and an all-gather.
+int messages(int ranks) {
+  return 2 * std::bit_width(static_cast<unsigned>(ranks - 1));  // ceil(log2 R) each
+}
+
+// By each rank, of so many bytes that are added up.
+double bytes_sent(int ranks, double bytes) {
+  return 2 * (ranks - 1) / static_cast<double>(ranks) * bytes;
+}
+
 // Of the work of the query, key and value projections, that of the queries.
 double share_of_queries(const Shape& shape) {
   const double queries = 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_in) *
@@ -43,9 +53,13 @@ double sum_seconds(const Shape& shape, int ranks, const record::Link& link) {
   if (ranks <= 1) return 0;
   const double bytes =
       kBytesOfFloat * static_cast<double>(shape.rows()) * static_cast<double>(shape.output_width());
-  const int steps = std::bit_width(static_cast<unsigned>(ranks - 1));  // ceil(log2 R)
-  return 2 * (ranks - 1) / static_cast<double>(ranks) * bytes / link.bytes_per_s +
-         2 * steps * link.latency_s;
+  return bytes_sent(ranks, bytes) / link.bytes_per_s + messages(ranks) * link.latency_s;
+}
+
+record::Link link_of_sums(int ranks, double brief_seconds, double long_bytes, double long_seconds) {
+  constexpr double kShortest = 1e-9;
+  return {brief_seconds / messages(ranks),
+          bytes_sent(ranks, long_bytes) / std::max(long_seconds - brief_seconds, kShortest)};
 }
 
 double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,

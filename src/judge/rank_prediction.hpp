@@ -21,6 +21,10 @@ std::vector<int> predicted_ranks();
 /// `2 ceil(log2 R)` latencies.
 double sum_seconds(const Shape& shape, int ranks, const record::Link& link);
 
+/// The link with which `sum_seconds` gives what two sums took: a brief one, whose bytes do not
+/// count, and a long one. @pre at least 2 ranks
+record::Link link_of_sums(int ranks, double brief_seconds, double long_bytes, double long_seconds);
+
 /// Seconds of one pass on so many ranks, each on as many threads as the one rank had whose phases
 /// are given: these phases as far as the rank with most heads needs them, and the sum.
 double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,

@@ -1,12 +1,11 @@
 #include "ranks/link_meter.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "distributed/communicator.hpp"
 #include "headroom/distributed.hpp"
 #include "headroom/initialise.hpp"
+#include "judge/rank_prediction.hpp"
 #include "statistics/samples.hpp"
 
 namespace headroom::ranks {
@@ -57,9 +56,7 @@ record::Link measure_link(MPI_Comm ranks) {
   const double brief = seconds_of_sum(ranks, count, 1, 16);
   const double full = seconds_of_sum(ranks, count, kTokens, kWidth);
   const double bytes = static_cast<double>(kTokens * kWidth) * sizeof(float);
-  record::Link link;
-  link.latency_s = brief / (2 * std::ceil(std::log2(count)));
-  link.bytes_per_s = 2.0 * (count - 1) / count * bytes / std::max(full - brief, 1e-9);
+  record::Link link = judge::link_of_sums(count, brief, bytes, full);
   // The same on all ranks: that of the first.
   distributed::check_mpi(MPI_Bcast(&link, sizeof link, MPI_BYTE, 0, ranks), "MPI_Bcast");
   return link;

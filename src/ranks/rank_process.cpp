@@ -111,8 +111,7 @@ class Watch {
   }
 
  private:
-  std::string name() const { return heard_rank() ? fmt::format("rank {}", *rank_) : "a rank"; }
-  bool heard_rank() const { return rank_.has_value(); }
+  std::string name() const { return rank_ ? fmt::format("rank {}", *rank_) : "a rank"; }
 
   int code_of(int status) {
     hear();

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <string>
 
+#include "core/environment_variable.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/version.hpp"
 #include "headroom_revision.hpp"
@@ -81,8 +81,8 @@ ordered_json build_json() {
 
 // Slurm's name of it. A host's own name is nobody else's business where results are published.
 std::optional<std::string> node_of_cluster() {
-  const char* node = std::getenv("SLURMD_NODENAME");
-  return node == nullptr ? std::nullopt : std::optional<std::string>(node);
+  const std::string node = environment("SLURMD_NODENAME");
+  return node.empty() ? std::nullopt : std::optional(node);
 }
 
 ordered_json conditions_json() {

@@ -11,18 +11,8 @@ fails() {
   failures=$((failures + 1))
 }
 
-# expect <exit code> <texts...> -- <command...>
-expect() {
-  local wanted=$1 texts=() code=0 text
-  shift
-  while [[ "$1" != -- ]]; do texts+=("$1") && shift; done
-  shift
-  answer=$("$@" 2>&1) || code=$?
-  ((code == wanted)) || fails "'$*' ended with $code instead of $wanted: $answer"
-  for text in "${texts[@]}"; do
-    [[ "$answer" == *"$text"* ]] || fails "'$text' is not in the answer of '$*': $answer"
-  done
-}
+# shellcheck source=tests/cluster/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 # asked <shards|merge> <texts...>: each is an argument of the last submission of shards or of a merge.
 asked() {

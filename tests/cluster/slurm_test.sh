@@ -5,6 +5,8 @@ set -uo pipefail
 source=$1 headroom=$2 work=$3
 # shellcheck source=tests/cluster/slurm.sh
 source "$(dirname "${BASH_SOURCE[0]}")/slurm.sh"
+# shellcheck source=tests/cluster/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 slurm=$source/scripts/slurm
 folder="$work/it's a \"50%j\" folder"
 # Long enough for every shard to be caught at work.
@@ -19,19 +21,6 @@ fails() {
   [[ -z "$slurm_folder" ]] || echo "logs: $work, and of Slurm: $slurm_folder" >&2
   keep=1
   exit 1
-}
-
-# expect <exit code> <texts...> -- <command...>
-expect() {
-  local wanted=$1 texts=() code=0 text
-  shift
-  while [[ "$1" != -- ]]; do texts+=("$1") && shift; done
-  shift
-  answer=$("$@" 2>&1) || code=$?
-  ((code == wanted)) || fails "'$*' ended with $code instead of $wanted: $answer"
-  for text in "${texts[@]}"; do
-    [[ "$answer" == *"$text"* ]] || fails "'$text' is not in the answer of '$*': $answer"
-  done
 }
 
 # cells_of <results folder>: id and status of each cell, sorted.

@@ -74,6 +74,20 @@ TEST(RankPrediction, QueriesAndKeysMayComeFromInputsOfDifferentSize) {
               1e-12);
 }
 
+TEST(RankPrediction, ALinkIsFoundFromTheSumsThatItTakes) {
+  for (const int ranks : {2, 3, 8}) {
+    Shape large = grouped();
+    const double bytes =
+        4.0 * static_cast<double>(large.rows()) * static_cast<double>(large.output_width());
+    const record::Link link{3e-6, 2e9};
+    const double full = sum_seconds(large, ranks, link);
+    const double brief = full - sum_seconds(large, ranks, {0, 2e9});
+    const record::Link found = link_of_sums(ranks, brief, bytes, full);
+    EXPECT_NEAR(found.latency_s, link.latency_s, 1e-12) << ranks;
+    EXPECT_NEAR(found.bytes_per_s, link.bytes_per_s, 1) << ranks;
+  }
+}
+
 TEST(RankPrediction, ASlowLinkMakesMoreRanksSlower) {
   EXPECT_GT(predicted(2, kPhases, {1e-6, 1e7}), predicted(1));
   EXPECT_GT(predicted(64, {1e-6, 1e-6, 1e-6}, {1e-3, 1e12}),
