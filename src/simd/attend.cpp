@@ -11,8 +11,6 @@
 namespace headroom::simd {
 namespace {
 
-// Tiles per task: they share a block of keys and values while it is in the L2.
-constexpr std::int64_t kTilesPerTask = 8;
 // From this many heads per slot on, a slot that idles at the end while another works on its last
 // head loses little.
 constexpr std::int64_t kManyHeads = 8;

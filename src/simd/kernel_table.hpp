@@ -23,6 +23,10 @@ inline constexpr std::int64_t kMostTilePanels = 4;
 /// Keys that streaming attention scores before it updates the running maximum and sum.
 inline constexpr std::int64_t kKeyBlock = 256;
 
+/// The most tiles of rows of an attention task: they share a block of keys and values while it is
+/// in the L2.
+inline constexpr std::int64_t kTilesPerTask = 8;
+
 /// First row of tile `i`, where `rows` are cut into `tiles` tiles that differ by at most one row.
 [[gnu::always_inline]] constexpr std::int64_t tile_begin(std::int64_t rows, std::int64_t tiles,
                                                          std::int64_t i) {

@@ -38,17 +38,23 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
     const float max = tile.state.max[r] == kMinusInfinity ? 0.0F : tile.state.max[r];
     const Vec shift(-max * task.scale);
     Vec sum = load(tile.state.sum + r * kLanes);
-    for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
-      float* s = scores + score_at<MR>(k, r);
-      const Vec weight = exp2(multiply_add(load(s), scale, shift));
-      store(s, weight);
-      sum += weight;
+    // By chunks, in which the places of a row's scores are neighbours.
+    for (std::int64_t c = block.first / kChunk; c * kChunk < block.count; ++c) {
+      float* chunk = scores + (c * MR + r) * kChunk;
+#pragma GCC unroll 16
+      for (std::int64_t i = 0; i < kChunk; i += kLanes) {
+        const std::int64_t k = c * kChunk + i;
+        if (kLanes < kChunk && (k + kLanes <= block.first || k >= block.count)) continue;
+        const Vec weight = exp2(multiply_add(load(chunk + i), scale, shift));
+        store(chunk + i, weight);
+        sum += weight;
+      }
     }
     store(tile.state.sum + r * kLanes, sum);
     if (task.dropout != nullptr) {
-      const std::int64_t row = tile.row + r;
+      const RowPlace at = place_of(task, tile.row + r);
       const std::uint64_t index =
-          dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
+          dropout_row(task.dropout_head + at.head, task.position + at.token);
       task.dropout->factors(index, block.begin, block.count, factors);
       for (std::int64_t k = block.first; k < block.count; ++k) {
         scores[score_at<MR>(k, r)] *= factors[k];
@@ -69,16 +75,7 @@ template <class B, int MR>
   score_block<B, MR>(task, tile, block, scores, block_max);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
-  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
-  if constexpr (kStreams<MR>) {
-    stream_values<MR>(task, tile, block, scores, values, cols);
-    return;
-  }
-  std::int64_t c = 0;
-  for (; c + kPanel <= cols; c += kPanel) {
-    add_values<MR, 2>(task, tile, block, scores, values + c, tile.state.out + c, cols);
-  }
-  if (c < cols) add_values<MR, 1>(task, tile, block, scores, values + c, tile.state.out + c, cols);
+  add_values<MR, B>(task, tile, block, scores, cols);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -71,18 +71,18 @@ HEADROOM_INLINE void merge_segment(const AttendTask& task, const Tile& tile, con
 /// Divides output rows by their sums and writes them to the destination.
 HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
   const std::int64_t cols = padded_cols(task);
+  const std::int64_t head_dim = task.head_dim;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const std::int64_t row = tile.row + r;
+    const RowPlace at = place_of(task, tile.row + r);
     const Vec factor(1.0F / sum_lanes(load(state.sum + r * kLanes)));
     const float* from = state.out + r * cols;
-    float* to =
-        task.out + row / task.group * task.out_stride + row % task.group * task.out_head_stride;
+    float* to = task.out + at.token * task.out_stride + at.head * task.out_head_stride;
     std::int64_t c = 0;
-    for (; c + kLanes <= task.head_dim; c += kLanes) store(to + c, load(from + c) * factor);
-    if (c < task.head_dim) {
+    for (; c + kLanes <= head_dim; c += kLanes) store(to + c, load(from + c) * factor);
+    if (c < head_dim) {
       float lane[kLanes];
       store(lane, load(from + c) * factor);
-      for (std::int64_t i = 0; c + i < task.head_dim; ++i) to[c + i] = lane[i];
+      for (std::int64_t i = 0; c + i < head_dim; ++i) to[c + i] = lane[i];
     }
   }
 }
@@ -120,10 +120,11 @@ HEADROOM_INLINE Tile start_tile(const AttendTask& task, const TaskMemory& memory
   return tile;
 }
 
+/// @param i of the task's tiles
 HEADROOM_INLINE TileState state_of_all(const AttendTask& task, const TaskMemory& memory,
-                                       std::int64_t t) {
-  return state_at(task, memory.tiles + (t - task.tile_begin) * memory.tile_floats +
-                            memory.query_floats + memory.state_floats);
+                                       std::int64_t i) {
+  return state_at(
+      task, memory.tiles + i * memory.tile_floats + memory.query_floats + memory.state_floats);
 }
 
 HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
@@ -133,9 +134,8 @@ HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
     return;
   }
   for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const std::int64_t row = tile.row + r;
-    const float* from =
-        task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
+    const RowPlace at = place_of(task, tile.row + r);
+    const float* from = task.q + at.token * task.q_stride + at.head * task.q_head_stride;
     for (std::int64_t c = 0; c < task.head_dim; ++c) {
       tile.queries[c / kChunk * tile.rows * kChunk + r * kChunk + c % kChunk] = from[c];
     }
@@ -146,16 +146,16 @@ HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
 /// tile read its keys and values from the L2.
 template <class B>
 HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& memory,
-                                    std::int64_t segment) {
+                                    const Tile* tiles, std::int64_t segment) {
+  const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
-    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      const Tile tile = start_tile(task, memory, t);
-      const KeyBlock block = see_block(task, tile, begin);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const KeyBlock block = see_block(task, tiles[i], begin);
       if (block.first >= block.count) continue;
       with_rows(
-          tile.rows, [&]<int MR>() __attribute__((always_inline)) {
-            attend_block<B, MR>(task, tile, block, memory.scores, memory.factors);
+          tiles[i].rows, [&]<int MR>() __attribute__((always_inline)) {
+            attend_block<B, MR>(task, tiles[i], block, memory.scores, memory.factors);
           });
     }
   }
@@ -174,31 +174,32 @@ void attend(const AttendTask& task) {
   const bool alone = task.states != nullptr;
   const KeyRange all = seen_segments(task);
   const KeyRange segments = alone ? KeyRange{task.segment, task.segment + 1} : all;
-  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    pack_queries(task, start_tile(task, memory, t));
-  }
   const bool single = segments.end - segments.begin == 1;
+  const std::int64_t count = task.tile_end - task.tile_begin;
+  // Where a tile begins is a division, so it is asked once.
+  Tile tiles[kTilesPerTask];
+  for (std::int64_t i = 0; i < count; ++i) {
+    tiles[i] = start_tile(task, memory, task.tile_begin + i);
+    pack_queries(task, tiles[i]);
+  }
   for (std::int64_t s = segments.begin; s < segments.end; ++s) {
-    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      clear_state(task, start_tile(task, memory, t));
-    }
-    attend_segment<B>(task, memory, s);
+    for (std::int64_t i = 0; i < count; ++i) clear_state(task, tiles[i]);
+    attend_segment<B>(task, memory, tiles, s);
     if (single) break;
-    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      merge_segment(task, start_tile(task, memory, t), state_of_all(task, memory, t), s);
+    for (std::int64_t i = 0; i < count; ++i) {
+      merge_segment(task, tiles[i], state_of_all(task, memory, i), s);
     }
   }
   if (alone) return;
-  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    const Tile tile = start_tile(task, memory, t);
-    finish_tile(task, tile, single ? tile.state : state_of_all(task, memory, t));
+  for (std::int64_t i = 0; i < count; ++i) {
+    finish_tile(task, tiles[i], single ? tiles[i].state : state_of_all(task, memory, i));
   }
 }
 
 inline void merge_segments(const AttendTask& task) {
   const TaskMemory memory = memory_of(task);
   const KeyRange segments = seen_segments(task);
-  const TileState all = state_of_all(task, memory, task.tile_begin);
+  const TileState all = state_of_all(task, memory, 0);
   AttendTask part = task;
   for (part.segment = segments.begin; part.segment < segments.end; ++part.segment) {
     merge_segment(part, start_tile(part, memory, task.tile_begin), all, part.segment);

@@ -12,53 +12,62 @@ HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
   return k >= block.common_begin && k + NV * kLanes <= block.common_end;
 }
 
-/// Keeps the scores of row `r` for NV vectors of keys from `k` on, which it sees.
-template <int MR, int NV>
-HEADROOM_INLINE void keep_scores(std::int64_t k, int r, const Vec (&found)[NV], float* scores,
-                                 Vec& row_max) {
-#pragma GCC unroll 16
-  for (int v = 0; v < NV; ++v) {
-    store(scores + score_at<MR>(k + v * kLanes, r), found[v]);
-    row_max = max_or_second(row_max, found[v]);
-  }
+/// Where the scores of row `r` are kept for the vector `v` of keys of a panel, from the panel's
+/// first: a constant, so that a tile has one pointer and not one for each vector.
+template <int MR>
+HEADROOM_INLINE constexpr std::int64_t score_in_panel(int v, int r) {
+  static_assert(kPanel % kChunk == 0 || kChunk % kPanel == 0);
+  const std::int64_t k = v * kLanes;
+  return k / kChunk * MR * kChunk + r * kChunk + k % kChunk;
 }
 
-/// The same where some row does not see all; what it must not see becomes -inf.
+/// Keeps the scores of row `r` for NV vectors of keys of one panel.
+/// @param to the panel's scores of all rows
 template <int MR, int NV>
-HEADROOM_INLINE void mask_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 std::int64_t k, int r, const Vec (&found)[NV], float* scores,
-                                 Vec& row_max) {
-  const KeyRange seen = seen_keys(task, tile.row + r);
-  Vec kept[NV];
+HEADROOM_INLINE void keep_scores(int r, const Vec* found, float* to) {
 #pragma GCC unroll 16
-  for (int v = 0; v < NV; ++v) {
-    const std::int64_t lane = block.begin + k + v * kLanes;
-    kept[v] = only_between(found[v], seen.begin - lane, seen.end - lane);
+  for (int v = 0; v < NV; ++v) store(to + score_in_panel<MR>(v, r), found[v]);
+}
+
+/// Of the kept scores of NV vectors of keys from `k` on, what a row must not see becomes -inf. Few
+/// panels need it, and inside the loop over panels its variables would push out those of the loop.
+template <int MR, int NV>
+[[gnu::noinline]] void mask_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   std::int64_t k, float* to, Vec* row_max) {
+  for (int r = 0; r < MR; ++r) {
+    const KeyRange seen = seen_keys(task, tile.row + r);
+    for (int v = 0; v < NV; ++v) {
+      const std::int64_t lane = block.begin + k + v * kLanes;
+      float* at = to + score_in_panel<MR>(v, r);
+      const Vec kept = only_between(load(at), seen.begin - lane, seen.end - lane);
+      store(at, kept);
+      row_max[r] = max_or_second(row_max[r], kept);
+    }
   }
-  keep_scores<MR, NV>(k, r, kept, scores, row_max);
 }
 
 /// Scores of the tile against NV vectors of keys from `k` on.
+/// @param keys their panel
 template <class B, int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                std::int64_t k, float* scores, Vec (&row_max)[MR]) {
+                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR]) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, Ask::nothing>(
-      acc, tile.queries, static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim, 0,
-      task.head_dim, kPanel);
-  if (all_seen<NV>(block, k)) [[likely]] {
+  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel);
 #pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(k, r, acc.v[r], scores, row_max[r]);
+  for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
+  if (!all_seen<NV>(block, k)) [[unlikely]] {
+    mask_scores<MR, NV>(task, tile, block, k, to, row_max);
     return;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-    mask_scores<MR, NV>(task, tile, block, k, r, acc.v[r], scores, row_max[r]);
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; ++v) row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
   }
 }
 
@@ -73,7 +82,7 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
   for (std::int64_t d = 0; d < task.head_dim; d += kStreamDepth) {
     const std::int64_t rest = task.head_dim - d;
     const std::int64_t depth = rest < kStreamDepth ? rest : kStreamDepth;
-    for_stream_rows<MR>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
+    for_stream_rows<MR, kWide>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
       Accumulators<ROWS, kWide> acc;
       float* partial = sums + FIRST * kWide * kLanes;
 #pragma GCC unroll 16
@@ -88,16 +97,19 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
       }
     });
   }
+  const bool all = all_seen<kWide>(block, k);
 #pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-    Vec found[kWide];
+  for (int v = 0; v < kWide; v += 2) {
+    const std::int64_t at = k + v * kLanes;
+    float* to = scores + score_at<MR>(at, 0);
 #pragma GCC unroll 16
-    for (int v = 0; v < kWide; ++v) found[v] = load(sums + (r * kWide + v) * kLanes);
-    if (all_seen<kWide>(block, k)) [[likely]] {
-      keep_scores<MR, kWide>(k, r, found, scores, row_max[r]);
-    } else {
-      mask_scores<MR, kWide>(task, tile, block, k, r, found, scores, row_max[r]);
+    for (int r = 0; r < MR; ++r) {
+      const float* from = sums + (r * kWide + v) * kLanes;
+      const Vec found[] = {load(from), load(from + kLanes)};
+      keep_scores<MR, 2>(r, found, to);
+      if (all) row_max[r] = max_or_second(max_or_second(row_max[r], found[0]), found[1]);
     }
+    if (!all) mask_scores<MR, 2>(task, tile, block, at, to, row_max);
   }
 }
 
@@ -115,9 +127,15 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
       stream_scores<B, MR>(task, tile, block, k, scores, row_max);
     }
   }
-  for (; k + kLanes < block.count; k += kPanel)
-    score_keys<B, MR, 2>(task, tile, block, k, scores, row_max);
-  if (k < block.count) score_keys<B, MR, 1>(task, tile, block, k, scores, row_max);
+  const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
+  float* to = scores + score_at<MR>(k, 0);
+  for (; k + kLanes < block.count; k += kPanel) {
+    score_keys<B, MR, 2>(task, tile, block, k, keys, to, row_max);
+    keys += kPanel * task.head_dim;
+    // Two panels of the narrowest level share a chunk.
+    to = kPanel % kChunk == 0 ? to + kPanel * MR : scores + score_at<MR>(k + kPanel, 0);
+  }
+  if (k < block.count) score_keys<B, MR, 1>(task, tile, block, k, keys, to, row_max);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
 }

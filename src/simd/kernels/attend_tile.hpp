@@ -23,10 +23,20 @@ struct Tile {
   TileState state;
 };
 
-HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
+/// Whose row it is: rows are the query heads of a group, token by token.
+struct RowPlace {
+  std::int64_t token, head;
+};
+
+HEADROOM_INLINE RowPlace place_of(const AttendTask& task, std::int64_t row) {
   // A division would cost as much as a step of the tile.
-  const std::int64_t token = task.group == 1 ? row : row / task.group;
-  return visible_keys(task.causal, task.window, task.position + token, task.key_count);
+  if (task.group == 1) return {row, 0};
+  return {row / task.group, row % task.group};
+}
+
+HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
+  return visible_keys(task.causal, task.window, task.position + place_of(task, row).token,
+                      task.key_count);
 }
 
 /// A block of keys as a tile sees it; all but `begin` count from `begin`.
@@ -78,17 +88,24 @@ inline constexpr bool kStreams = MR <= 8 && MR <= kTileRows - 2;
 /// rows together, is 1.2 to 1.4 times as fast as four at once (measured on Zen 4).
 inline constexpr bool kStreamsPanels = kLanes < 16;
 inline constexpr int kStreamVectors = 2 * kMostTilePanels;
-inline constexpr int kStreamRows =
-    2 * kTileRows >= kStreamVectors ? 2 * kTileRows / kStreamVectors : 1;
 inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 
-/// Calls `f.template operator()<ROWS>(first)` for groups of rows that are streamed together.
-template <int MR, int FIRST = 0, class F>
+/// Rows that are streamed together for NV vectors: no more accumulators than a full tile has, and
+/// groups of about equal size.
+template <int MR, int NV>
+inline constexpr int kStreamRows = [] {
+  constexpr int kMost = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
+  constexpr int kGroups = (MR + kMost - 1) / kMost;
+  return (MR + kGroups - 1) / kGroups;
+}();
+
+/// Calls `f.template operator()<ROWS, FIRST>()` for groups of rows that are streamed together.
+template <int MR, int NV, int FIRST = 0, class F>
 HEADROOM_INLINE void for_stream_rows(F&& f) {
   if constexpr (FIRST < MR) {
-    constexpr int kRows = MR - FIRST < kStreamRows ? MR - FIRST : kStreamRows;
+    constexpr int kRows = MR - FIRST < kStreamRows<MR, NV> ? MR - FIRST : kStreamRows<MR, NV>;
     f.template operator()<kRows, FIRST>();
-    for_stream_rows<MR, FIRST + kRows>(static_cast<F&&>(f));
+    for_stream_rows<MR, NV, FIRST + kRows>(static_cast<F&&>(f));
   }
 }
 

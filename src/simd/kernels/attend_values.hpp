@@ -12,7 +12,6 @@ HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
                                      const KeyBlock& block, const float* weights, const B* values,
                                      float* out, std::int64_t cols, std::int64_t begin,
                                      std::int64_t end) {
-  if (begin >= end) return;
   for (int r = 0; r < MR; ++r) {
     const KeyRange seen = seen_keys(task, tile.row + r);
     const std::int64_t row_begin = clamp(seen.begin - block.begin, begin, end);
@@ -58,53 +57,78 @@ HEADROOM_INLINE void add_common_values(const AttendTask& task, const float* weig
   }
 }
 
-/// One panel of the output. For every row in the order of keys.
-template <int MR, int NV, class B>
-HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                const float* weights, const B* values, float* out,
-                                std::int64_t cols) {
-  add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.first,
-                          block.common_begin);
-  add_common_values<MR, MR, 0, NV>(task, weights, values, out, cols, block.common_begin,
-                                   block.common_end);
-  add_some_values<MR, NV>(task, tile, block, weights, values, out, cols, block.common_end,
-                          block.count);
-}
-
-/// Calls `add.template operator()<NV>(c)` for all that are NV vectors wide; returns where the rest
-/// is.
+/// Calls `add.template operator()<NV>(c)` for groups of NV vectors from column `c` on; returns
+/// where the rest is.
 template <int NV, class Add>
-HEADROOM_INLINE std::int64_t for_columns(std::int64_t c, std::int64_t cols, Add&& add) {
+HEADROOM_INLINE std::int64_t for_groups(std::int64_t c, std::int64_t cols, Add&& add) {
   for (; c + NV * kLanes <= cols; c += NV * kLanes) add.template operator()<NV>(c);
   return c;
 }
 
-/// The same for all columns, some keys at a time, so that one row after the other finds their
-/// values in the L1.
+/// The same for all columns, in groups as wide as possible.
+template <class Add>
+HEADROOM_INLINE void for_columns(std::int64_t cols, Add&& add) {
+  std::int64_t c = for_groups<kStreamVectors>(0, cols, add);
+  if constexpr (kStreamVectors > 4) c = for_groups<4>(c, cols, add);
+  c = for_groups<2>(c, cols, add);
+  for_groups<1>(c, cols, add);
+}
+
+/// What add_some_values does, for all columns. Wide groups, because each vector of a row is one
+/// chain of multiply-adds, and because the end of each row's keys surprises the processor.
+template <int MR, class B>
+HEADROOM_INLINE void add_some_rows(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   const float* weights, const B* values, std::int64_t cols,
+                                   std::int64_t begin, std::int64_t end) {
+  if (begin >= end) return;
+  for_columns(
+      cols, [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
+        add_some_values<MR, NV>(task, tile, block, weights, values + c, tile.state.out + c, cols,
+                                begin, end);
+      });
+}
+
+/// The values that all rows see, panel by panel.
+template <int MR, class B>
+HEADROOM_INLINE void add_panels(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                const float* weights, const B* values, std::int64_t cols) {
+  const auto add = [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
+    add_common_values<MR, MR, 0, NV>(task, weights, values + c, tile.state.out + c, cols,
+                                     block.common_begin, block.common_end);
+  };
+  for_groups<1>(for_groups<2>(0, cols, add), cols, add);
+}
+
+/// The same, some keys at a time, so that one row after the other finds their values in the L1.
 template <int MR, class B>
 HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    const float* weights, const B* values, std::int64_t cols) {
-  float* out = tile.state.out;
-  const auto some = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
-    for (std::int64_t c = 0; c < cols; c += kLanes) {
-      add_some_values<MR, 1>(task, tile, block, weights, values + c, out + c, cols, begin, end);
-    }
-  };
-  some(block.first, block.common_begin);
   for (std::int64_t k = block.common_begin; k < block.common_end;) {
     const std::int64_t whole = (k / kStreamDepth + 1) * kStreamDepth;
     const std::int64_t end = whole < block.common_end ? whole : block.common_end;
-    for_stream_rows<MR>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
-      const auto add = [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
-        add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, out + c, cols, k, end);
-      };
-      std::int64_t c = for_columns<kStreamVectors>(0, cols, add);
-      c = for_columns<2>(c, cols, add);
-      for_columns<1>(c, cols, add);
-    });
+    for_columns(
+        cols, [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
+          for_stream_rows<MR, NV>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
+            add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, tile.state.out + c,
+                                                   cols, k, end);
+          });
+        });
     k = end;
   }
-  some(block.common_end, block.count);
+}
+
+/// The weighted values of the block are added to the output; for every row in the order of keys.
+template <int MR, class B>
+HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                const float* weights, std::int64_t cols) {
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
+  add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
+  if constexpr (kStreams<MR>) {
+    stream_values<MR>(task, tile, block, weights, values, cols);
+  } else {
+    add_panels<MR>(task, tile, block, weights, values, cols);
+  }
+  add_some_rows<MR>(task, tile, block, weights, values, cols, block.common_end, block.count);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
