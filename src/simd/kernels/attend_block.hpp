@@ -40,7 +40,7 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
     Vec sum = load(tile.state.sum + r * kLanes);
     // By chunks, in which the places of a row's scores are neighbours.
     for (std::int64_t c = block.first / kChunk; c * kChunk < block.count; ++c) {
-      float* chunk = scores + (c * MR + r) * kChunk;
+      float* chunk = scores + score_at<MR>(c * kChunk, r);
 #pragma GCC unroll 16
       for (std::int64_t i = 0; i < kChunk; i += kLanes) {
         const std::int64_t k = c * kChunk + i;

@@ -12,21 +12,14 @@ HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
   return k >= block.common_begin && k + NV * kLanes <= block.common_end;
 }
 
-/// Where the scores of row `r` are kept for the vector `v` of keys of a panel, from the panel's
-/// first: a constant, so that a tile has one pointer and not one for each vector.
-template <int MR>
-HEADROOM_INLINE constexpr std::int64_t score_in_panel(int v, int r) {
-  static_assert(kPanel % kChunk == 0 || kChunk % kPanel == 0);
-  const std::int64_t k = v * kLanes;
-  return k / kChunk * MR * kChunk + r * kChunk + k % kChunk;
-}
-
-/// Keeps the scores of row `r` for NV vectors of keys of one panel.
-/// @param to the panel's scores of all rows
+/// Keeps the scores of row `r` for NV vectors of keys of one panel, at constant places from `to`,
+/// so that a tile has one pointer and not one for each vector.
+/// @param to where the panel's first score is
 template <int MR, int NV>
 HEADROOM_INLINE void keep_scores(int r, const Vec* found, float* to) {
+  static_assert(kPanel % kChunk == 0 || kChunk % kPanel == 0);
 #pragma GCC unroll 16
-  for (int v = 0; v < NV; ++v) store(to + score_in_panel<MR>(v, r), found[v]);
+  for (int v = 0; v < NV; ++v) store(to + score_at<MR>(v * kLanes, r), found[v]);
 }
 
 /// Of the kept scores of NV vectors of keys from `k` on, what a row must not see becomes -inf. Few
@@ -38,7 +31,7 @@ template <int MR, int NV>
     const KeyRange seen = seen_keys(task, tile.row + r);
     for (int v = 0; v < NV; ++v) {
       const std::int64_t lane = block.begin + k + v * kLanes;
-      float* at = to + score_in_panel<MR>(v, r);
+      float* at = to + score_at<MR>(v * kLanes, r);
       const Vec kept = only_between(load(at), seen.begin - lane, seen.end - lane);
       store(at, kept);
       row_max[r] = max_or_second(row_max[r], kept);
@@ -128,14 +121,13 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
     }
   }
   const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
-  float* to = scores + score_at<MR>(k, 0);
   for (; k + kLanes < block.count; k += kPanel) {
-    score_keys<B, MR, 2>(task, tile, block, k, keys, to, row_max);
+    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
     keys += kPanel * task.head_dim;
-    // Two panels of the narrowest level share a chunk.
-    to = kPanel % kChunk == 0 ? to + kPanel * MR : scores + score_at<MR>(k + kPanel, 0);
   }
-  if (k < block.count) score_keys<B, MR, 1>(task, tile, block, k, keys, to, row_max);
+  if (k < block.count) {
+    score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
 }
