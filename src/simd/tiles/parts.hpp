@@ -80,4 +80,22 @@ HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
 
 HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
 
+/// The magnitudes that were seen in each lane.
+struct Sizes {
+  Bits least = Bits{} - 1U;
+  Bits most = {};
+
+  HEADROOM_INLINE void see(const Bits& bits) {
+    const Bits size = bits & kMagnitude;
+    least = least_of(least, bits);
+    most = size > most ? size : most;
+  }
+  /// Ones in the lanes that saw a value which parts cannot carry.
+  HEADROOM_INLINE Bits bad_lanes() const {
+    constexpr std::uint32_t kMost = 0x7f7f8000U;  // from here on rounding to bf16 is infinite
+    return static_cast<Bits>(most >= kMost) | static_cast<Bits>(least < kLeastMagnitude - 1U);
+  }
+  HEADROOM_INLINE bool has_bad() const { return any_lane(bad_lanes()); }
+};
+
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
