@@ -91,6 +91,7 @@ std::string why_no_bf16(Isa isa) {
 
 void start_threads(int threads) {
 #ifdef HEADROOM_ONEDNN_OPENMP
+  enter_openmp();
   thread_local int most = 0;  // OpenMP keeps separate threads per calling thread
   if (threads <= most) return;
   require_memory(kOpenMpBytes + static_cast<std::size_t>(threads - 1) * kOpenMpThreadBytes);

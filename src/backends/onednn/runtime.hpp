@@ -17,6 +17,7 @@
 #endif
 
 #include "backends/onednn/dnnl_compat.hpp"
+#include "backends/onednn/fork.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
@@ -122,6 +123,7 @@ class ThreadCount {
  public:
 #ifdef HEADROOM_ONEDNN_OPENMP
   explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
+    enter_openmp();
     omp_set_num_threads(threads);
   }
   ~ThreadCount() { omp_set_num_threads(before_); }
@@ -141,6 +143,20 @@ class ThreadCount {
 /// the process if the system refuses a thread, so this is checked first.
 /// @throws ResourceError if it refuses.
 void start_threads(int threads);
+
+/// Runs `work`, which enters OpenMP. Only in a process that forked off after its thread had used
+/// OpenMP does that take a new thread and a new pool at every call.
+template <class Work>
+void with_live_threads(int threads, const Work& work) {
+  if (!has_lost_threads()) {
+    work();
+    return;
+  }
+  on_new_thread([&] {
+    start_threads(threads);
+    work();
+  });
+}
 
 /// The number of threads that pays off for this work, of those allowed. OpenMP's threads sleep
 /// between two regions, as they must beside other rivals. Waking and joining them takes about 45
