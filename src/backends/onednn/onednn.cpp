@@ -106,6 +106,7 @@ std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
     // First, because it also finds out whether there is memory for what follows.
     onednn::start_threads(config.threads);
     onednn::limit_isa(config.isa);
+    if (rounds) onednn::refuse_tile_fault();
     onednn::prepare_general_product();
   });
   return std::make_unique<OnednnBackend>(config.threads,

@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 
+#include "backends/onednn/tile_fault.hpp"
 #include "core/thread_probe.hpp"
 #include "headroom/error.hpp"
 
@@ -61,8 +62,11 @@ void limit_isa(Isa isa) {
   static std::optional<Isa> in_force;
   const std::lock_guard lock(mutex);
   if (!in_force) {
-    // The highest level stays unlimited: the library may know newer extensions than our levels.
+    // The highest level stays unlimited: the library may know newer extensions than our levels. All
+    // but what may end the process: if that cannot be ruled out, `refuse_tile_fault` speaks up.
     const bool limited = isa != available_isas().back();
+    const dnnl::cpu_isa most = most_instructions(library_version());
+    if (!limited && most != kNoIsaLimit) static_cast<void>(dnnl::set_max_cpu_isa(most));
     if (limited && dnnl::set_max_cpu_isa(library_level(isa)) != dnnl::status::success) {
       throw Unavailable(fmt::format(
           "backend 'onednn' cannot be limited to '{}': oneDNN was used in this process before, or "
@@ -77,6 +81,13 @@ void limit_isa(Isa isa) {
         "takes one level only; force the level in a fresh process",
         to_string(isa), to_string(*in_force)));
   }
+}
+
+void refuse_tile_fault() {
+#if defined(__x86_64__)
+  const std::string fault = tile_fault_of(library_version(), dnnl::get_effective_cpu_isa());
+  if (!fault.empty()) throw Unavailable(fault);
+#endif
 }
 
 std::string why_no_bf16(Isa isa) {

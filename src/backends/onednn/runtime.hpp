@@ -29,6 +29,11 @@ namespace headroom::onednn {
 /// @throws Unavailable if the library already runs with another level.
 void limit_isa(Isa isa);
 
+/// Where the library multiplies bfloat16 by tiles and its version must not, see tile_fault.hpp.
+/// @pre `limit_isa` was called.
+/// @throws Unavailable
+void refuse_tile_fault();
+
 /// Why the library cannot multiply bfloat16 on a level of this machine; empty if it can. It has
 /// such products with AVX-512 alone, and without AVX512_BF16 they are slower than those of float32.
 std::string why_no_bf16(Isa isa);
