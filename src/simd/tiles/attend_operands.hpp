@@ -24,7 +24,7 @@ struct AttendMemory {
   float* scores;                       ///< of 16 rows in chunks, then of the next 16
   float* sums;
   float* factors;
-  unsigned char* skip;
+  unsigned char* skip;  ///< keys whose numbers parts cannot carry
   float* f32;
 };
 
@@ -78,10 +78,10 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   return tile;
 }
 
+/// Rows whose queries parts cannot carry are marked.
 template <Precision P>
 HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
-  for (std::int64_t r = 0; r < kTileBlock; ++r) tile.bad[r] = 0;
   for (std::int64_t first = 0; first < kTileBlock; first += kTileSide) {
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) {
@@ -93,12 +93,13 @@ HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
       if (r < tile.rows.rows) {
         from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
       }
-      cut_row<P>(from, task.head_dim, steps, r - first, out);
+      tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r - first, out).has_bad();
     }
   }
 }
 
-/// The keys of a block, 32 after the other; each as deep as a head.
+/// The keys of a block, 32 after the other; each as deep as a head. Those that parts cannot carry
+/// are marked; so may be what lies beyond the block among its 32s.
 template <Precision P, class B>
 HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
                               const AttendMemory& memory) {
@@ -114,36 +115,32 @@ HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
     }
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.keys[p] + k * depth;
-    Bits least{};
-    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr, out, least);
+    Sizes sizes[kBlockVectors];
+    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr, out, sizes);
+    for (int v = 0; v < kBlockVectors; ++v) {
+      const Bits bad = sizes[v].bad_lanes();
+      for (int i = 0; i < kLanes; ++i) memory.skip[k + v * kLanes + i] = bad[i] != 0;
+    }
   }
 }
 
 /// Whether parts cannot carry a key's values.
 template <class B>
 HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
-  Bits least = Bits{} - 1U;
-  Bits most{};
-  const auto look = [&](Bits bits) __attribute__((always_inline)) {
-    const Bits size = bits & kMagnitude;
-    least = least_of(least, bits);
-    most = size > most ? size : most;
-  };
+  Sizes sizes;
   std::int64_t c = 0;
-  for (; c + kLanes <= task.head_dim; c += kLanes) look(bits_of(load(values + c)));
+  for (; c + kLanes <= task.head_dim; c += kLanes) sizes.see(bits_of(load(values + c)));
   if (c < task.head_dim) {
     alignas(64) B rest[kLanes] = {};
     for (std::int64_t i = 0; c + i < task.head_dim; ++i) rest[i] = values[c + i];
-    look(bits_of(load(rest)));
+    sizes.see(bits_of(load(rest)));
   }
-  // Above, rounding to bf16 is infinite.
-  constexpr std::uint32_t kMost = 0x7f7f8000U;
-  return any_lane(most >= kMost) || has_small(least);
+  return sizes.has_bad();
 }
 
-/// The values of a block, 32 columns after the other; each as deep as the block. Bad ones count as
-/// zeros here, and rows that see them are marked.
-/// @return whether there are bad ones
+/// The values of a block, 32 columns after the other; each as deep as the block. Those of a bad key
+/// and bad ones count as zeros here, and rows that see them are marked.
+/// @return whether there are any
 template <Precision P, class B>
 HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
                                 const AttendMemory& memory) {
@@ -151,7 +148,8 @@ HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
   const std::int64_t cols = padded_cols(task);
   bool any_bad = false;
   for (std::int64_t k = 0; k < block.count; ++k) {
-    memory.skip[k] = k < block.first || has_bad_values(task, values + k * task.value_stride);
+    memory.skip[k] = k < block.first || memory.skip[k] != 0 ||
+                     has_bad_values(task, values + k * task.value_stride);
     any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
   }
   const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
@@ -162,8 +160,8 @@ HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
     }
     std::uint16_t* out[kMostParts];
     for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.values[p] + c * kKeyBlock;
-    Bits least{};
-    cut_columns<P>(columns, block.count, steps, memory.skip, out, least);
+    Sizes sizes[kBlockVectors];
+    cut_columns<P>(columns, block.count, steps, memory.skip, out, sizes);
   }
   return any_bad;
 }

@@ -11,12 +11,12 @@ inline constexpr int kBlockVectors = static_cast<int>(kTileBlock) / kLanes;
 /// rows of 32 values. What is missing is zero.
 /// @param x null: zeros
 /// @param out one for each part
-/// @return the least magnitude seen
+/// @return what magnitudes were seen
 template <Precision P>
-HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t steps, std::int64_t r,
-                             std::uint16_t* const* out) {
+HEADROOM_INLINE Sizes cut_row(const float* x, std::int64_t depth, std::int64_t steps,
+                              std::int64_t r, std::uint16_t* const* out) {
   constexpr int kCount = Parts<P>::kCount;
-  Bits least = Bits{} - 1U;
+  Sizes sizes;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += kLanes) {
     Vec v(0.0F);
     if (x != nullptr && k + kLanes <= depth) {
@@ -26,7 +26,7 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
       for (std::int64_t i = 0; i < depth - k; ++i) rest[i] = x[k + i];
       v = load(rest);
     }
-    least = least_of(least, bits_of(v));
+    sizes.see(bits_of(v));
     Bits parts[kCount];
     cut_vector<P>(v, parts);
     const std::int64_t at =
@@ -36,7 +36,7 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
       store_upper(out[p] + at, parts[p]);
     }
   }
-  return least;
+  return sizes;
 }
 
 /// A vector's columns of a right operand; null: zeros.
@@ -49,10 +49,11 @@ struct Columns {
 /// 32 columns become right tiles: pairs of neighbours along the depth lie side by side, one row of
 /// 32 pairs after the other, `depth` filled up with zeros to whole tile products.
 /// @param skip of each row of the depth whether it counts as zeros; null: none does
+/// @param sizes what magnitudes were seen in each vector of columns
 template <Precision P, class B>
 HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
                                  std::int64_t steps, const unsigned char* skip,
-                                 std::uint16_t* const* out, Bits& least) {
+                                 std::uint16_t* const* out, Sizes (&sizes)[kBlockVectors]) {
   constexpr int kCount = Parts<P>::kCount;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2) {
     const bool even = k < depth && (skip == nullptr || skip[k] == 0);
@@ -63,7 +64,8 @@ HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std
       const bool here = from.first != nullptr;
       const Vec upper = even && here ? load(from.first + k * from.stride) : Vec(0.0F);
       const Vec lower = odd && here ? load(from.first + (k + 1) * from.stride) : Vec(0.0F);
-      least = least_of(least_of(least, bits_of(upper)), bits_of(lower));
+      sizes[v].see(bits_of(upper));
+      sizes[v].see(bits_of(lower));
       Bits first[kCount];
       Bits second[kCount];
       cut_vector<P>(upper, first);

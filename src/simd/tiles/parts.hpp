@@ -50,13 +50,20 @@ struct Parts<Precision::bf16> {
   static constexpr PartPair kOrder[kProducts] = {{0, 0}};
 };
 
+/// Each lane rounded to nearest even, as far as its upper half goes. A NaN stays one: to round up a
+/// payload of ones would carry into the sign, and leave a zero.
+HEADROOM_INLINE Bits rounded_to_upper(const Bits& bits) {
+  const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  return (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded;
+}
+
 /// The upper halves of the parts of each lane, in place.
 template <Precision P>
 HEADROOM_INLINE void cut_vector(Vec v, Bits (&parts)[Parts<P>::kCount]) {
 #pragma GCC unroll 3
   for (int p = 0; p < Parts<P>::kCount; ++p) {
     const Bits bits = bits_of(v);
-    parts[p] = (Parts<P>::kTruncate ? bits : bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+    parts[p] = (Parts<P>::kTruncate ? bits : rounded_to_upper(bits)) & 0xffff0000U;
     if (p + 1 < Parts<P>::kCount) v = v - vec_of(parts[p]);
   }
 }
@@ -72,5 +79,23 @@ HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
 }
 
 HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
+
+/// The magnitudes that were seen in each lane.
+struct Sizes {
+  Bits least = Bits{} - 1U;
+  Bits most = {};
+
+  HEADROOM_INLINE void see(const Bits& bits) {
+    const Bits size = bits & kMagnitude;
+    least = least_of(least, bits);
+    most = size > most ? size : most;
+  }
+  /// Ones in the lanes that saw a value which parts cannot carry.
+  HEADROOM_INLINE Bits bad_lanes() const {
+    constexpr std::uint32_t kMost = 0x7f7f8000U;  // from here on rounding to bf16 is infinite
+    return static_cast<Bits>(most >= kMost) | static_cast<Bits>(least < kLeastMagnitude - 1U);
+  }
+  HEADROOM_INLINE bool has_bad() const { return any_lane(bad_lanes()); }
+};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

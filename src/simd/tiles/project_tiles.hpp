@@ -60,7 +60,7 @@ HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage&
     }
     for (std::int64_t r = row; r < row + kTileSide; ++r) {
       const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
-      const bool small = has_small(cut_row<P>(from, stage.depth, stage.steps, r - row, out));
+      const bool small = has_small(cut_row<P>(from, stage.depth, stage.steps, r - row, out).least);
       memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
     }
   }
@@ -81,9 +81,11 @@ HEADROOM_INLINE bool cut_panel(const TileProjectTask& task, const PanelRun& run,
         static_cast<const B*>(run.panels) + panel * task.depth + stage.begin * width + (at - panel),
         width};
   }
-  Bits least = Bits{} - 1U;
-  cut_columns<P>(columns, stage.depth, stage.steps, nullptr, memory.right, least);
-  return has_small(least);
+  Sizes sizes[kBlockVectors];
+  cut_columns<P>(columns, stage.depth, stage.steps, nullptr, memory.right, sizes);
+  bool small = false;
+  for (const Sizes& each : sizes) small = small || has_small(each.least);
+  return small;
 }
 
 /// Whether a result may be wrong because parts overflowed or vanished: infinities, NaN, and what is
