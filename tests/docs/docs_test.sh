@@ -54,7 +54,8 @@ check_link() {
 cited_pages() {
   repository_files | grep -E '\.(cpp|hpp|h|c|py|sh|cmake|in|awk|mjs|js)$|CMakeLists\.txt$|^scripts/' |
     grep -v '^tests/docs/' |
-    (cd "$source" && xargs -r -d '\n' grep -nHoE '[A-Za-z0-9_./-]+\.md\b' -- 2>/dev/null) |
+    (cd "$source" && xargs -r -d '\n' grep -nHoE '(\$root/)?[A-Za-z0-9_./-]+\.md\b' -- 2>/dev/null) |
+    sed 's#:\$root/#:#' |
     grep -vE '(^|[/:])report\.md$'
 }
 
