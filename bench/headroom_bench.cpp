@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/placed_matrix.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "machine/memory.hpp"
@@ -154,6 +155,10 @@ void register_cells(const plan::Plan& plan, Context& context) {
   }
 }
 
+void complain(const char* kind, std::string_view message) {
+  fmt::print(stderr, "headroom-bench: {}: {}\n", kind, shown_text(message));
+}
+
 int run(int count, char** arguments) {
   std::vector<char*> ours{arguments[0]};
   std::vector<char*> theirs{arguments[0]};
@@ -161,10 +166,8 @@ int run(int count, char** arguments) {
     (is_for_google_benchmark(arguments[i]) ? theirs : ours).push_back(arguments[i]);
   }
   const plan::Plan plan = parse_axes(ours);
-  for (const std::string& note : plan.notes) fmt::print(stderr, "headroom-bench: note: {}\n", note);
-  for (const std::string& warning : plan.warnings) {
-    fmt::print(stderr, "headroom-bench: warning: {}\n", warning);
-  }
+  for (const std::string& note : plan.notes) complain("note", note);
+  for (const std::string& warning : plan.warnings) complain("warning", warning);
   int their_count = static_cast<int>(theirs.size());
   theirs.push_back(nullptr);
   benchmark::Initialize(&their_count, theirs.data());
@@ -183,7 +186,7 @@ int main(int count, char** arguments) {
   open_standard_files();
   restart_with_passive_openmp(arguments);
   const auto failed = [](const std::exception& error, int code) {
-    fmt::print(stderr, "headroom-bench: error: {}\n", error.what());
+    complain("error", error.what());
     return code;
   };
   try {

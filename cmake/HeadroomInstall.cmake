@@ -69,9 +69,16 @@ install(FILES
   DESTINATION ${HEADROOM_INSTALL_CMAKEDIR} COMPONENT dev)
 
 if(HEADROOM_BUILD_BENCHMARKS)
+  # scripts/sweep builds the first of these alone, and what is there can be installed. Packages, which
+  # are made of shared libraries, lack nothing.
   foreach(program IN ITEMS headroom headroom-bench headroom-kernels)
+    set(optional OPTIONAL)
+    if(program STREQUAL "headroom" OR BUILD_SHARED_LIBS)
+      set(optional "")
+    endif()
     if(TARGET ${program})
-      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+      install(TARGETS ${program}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools ${optional})
       file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
     endif()

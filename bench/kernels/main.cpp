@@ -8,6 +8,7 @@
 
 #include <iostream>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "kernels/rows.hpp"
 #include "program/exit_code.hpp"
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
   try {
     benchmark::RunSpecifiedBenchmarks();
   } catch (const headroom::ResourceError& error) {
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << headroom::shown_text(error.what()) << '\n';
     return headroom::kNoResource;
   }
   benchmark::Shutdown();

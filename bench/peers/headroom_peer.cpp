@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "keeper.hpp"
 #include "our_layer.hpp"
@@ -70,7 +71,7 @@ int main(int count, char** arguments) {
   open_standard_files();
   restart_with_passive_openmp(arguments);
   const auto failed = [](const std::exception& error, int code) {
-    fmt::print(stderr, "headroom-peer: error: {}\n", error.what());
+    fmt::print(stderr, "headroom-peer: error: {}\n", shown_text(error.what()));
     return code;
   };
   try {

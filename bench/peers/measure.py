@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 from catalogue import NUMBERS, REMOVED, RIVALS, Peer, given_peer, our_backend, variables
 from process import PeerError, Process
@@ -28,8 +28,18 @@ DONE, CHECK_FAILED, NO_RESOURCE, INTERRUPTED, TERMINATED = 0, 1, 4, 130, 143
 Shape = Tuple[int, int, int, int]  # batch, tokens, width, heads
 
 
+def shown(text: str) -> str:
+    """What others wrote, such as a peer's error: nothing of it steers a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def say(text: str) -> None:
-    print(f"peers: {text}", file=sys.stderr, flush=True)
+    print(f"peers: {shown(text)}", file=sys.stderr, flush=True)
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
 
 
 def shape_of(text: str) -> Shape:
@@ -52,7 +62,7 @@ def names_of(text: str) -> List[str]:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="scripts/peers", description="Other libraries beside our backends, on equal terms."
     )
     add = parser.add_argument

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/json_text.hpp"
 
@@ -58,14 +59,14 @@ std::vector<float> read_floats(const std::filesystem::path& path, std::int64_t c
   const std::uintmax_t bytes = values.size() * sizeof(float);
   std::error_code error;
   const std::uintmax_t found = std::filesystem::file_size(path, error);
-  if (error) throw std::runtime_error(fmt::format("{}: {}", path.string(), error.message()));
+  if (error) throw std::runtime_error(fmt::format("{}: {}", shown_path(path), error.message()));
   if (found != bytes) {
     throw std::runtime_error(
-        fmt::format("{} holds {} bytes; {} floats have {}", path.string(), found, count, bytes));
+        fmt::format("{} holds {} bytes; {} floats have {}", shown_path(path), found, count, bytes));
   }
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(bytes));
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", shown_path(path)));
   return values;
 }
 
@@ -74,7 +75,7 @@ void write_floats(const std::filesystem::path& path, const std::vector<float>& v
   file.write(reinterpret_cast<const char*>(values.data()),
              static_cast<std::streamsize>(values.size() * sizeof(float)));
   file.close();
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", shown_path(path)));
 }
 
 std::filesystem::path input_file(const std::filesystem::path& folder, std::int64_t input) {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "lesson/examples.hpp"
 #include "lesson/formulation_times.hpp"
@@ -39,8 +40,9 @@ std::optional<lesson::TrainedLayer> trained_layer(const ExplainOptions& options)
   if (user == nullptr) return {};
   for (const std::string& note : user->layer.notes) complain("note", note);
   for (const std::string& warning : user->survey.warnings) complain("warning", warning);
-  return lesson::TrainedLayer{user->layer.shape, plan::load_user_weights(*user, user->layer.shape),
-                              fmt::format("{}, layer {}", user->path.string(), user->layer.layer)};
+  return lesson::TrainedLayer{
+      user->layer.shape, plan::load_user_weights(*user, user->layer.shape),
+      fmt::format("{}, layer {}", shown_path(user->path), shown_text(user->layer.layer))};
 }
 
 lesson::Choices choices_of(const ExplainOptions& options) {
@@ -95,7 +97,7 @@ int run(const ExplainOptions& options) {
   if (options.json) {
     out().print("{}\n", headroom::to_text(lesson::to_json(lesson)));
   } else if (options.page) {
-    out().print("{}\n", *options.page);
+    out().print("{}\n", shown_text(*options.page));
   } else {
     out().write(lesson::to_text(lesson));
   }

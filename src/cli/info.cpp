@@ -170,6 +170,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::
     out().print("{}\n", headroom::to_text(info, 2));
     return 0;
   }
+  show_texts(info);
   print_processor(info);
   print_software(info);
   print_conditions(info);

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::cli {
@@ -21,13 +22,14 @@ int run(const MergeOptions& options) {
       record::merge_folders({options.folders.begin(), options.folders.end()}, options.out_folder);
   for (const std::string& note : merged.notes) complain("note", note);
   if (merged.cells < merged.planned) {
-    complain("warning",
-             fmt::format("{} of {} cells are missing; measure them with the arguments of the "
-                         "whole sweep and --resume --out {}",
-                         merged.planned - merged.cells, merged.planned, options.out_folder));
+    complain(
+        "warning",
+        fmt::format("{} of {} cells are missing; measure them with the arguments of the "
+                    "whole sweep and --resume --out {}",
+                    merged.planned - merged.cells, merged.planned, shown_text(options.out_folder)));
   }
   out().print("{} cells from {} folders; results in {}\n", merged.cells, options.folders.size(),
-              options.out_folder);
+              shown_text(options.out_folder));
   return kDone;
 }
 

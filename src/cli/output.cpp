@@ -1,12 +1,16 @@
 #include "cli/output.hpp"
 
 #include <cerrno>
+#include <string>
+
+#include "core/text/shown.hpp"
 
 namespace headroom::cli {
 
 void Output::write(std::string_view text) {
   if (error_ != 0) return;
-  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) error_ = errno;
+  const std::string shown = shown_lines(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stream_) != shown.size()) error_ = errno;
 }
 
 int Output::flush() {
@@ -22,7 +26,7 @@ Output& out() {
 void complain(std::string_view kind, std::string_view message) {
   out().flush();  // so that both streams stay in order on a terminal
   Output errors(stderr);
-  errors.print("headroom: {}: {}\n", kind, message);
+  errors.print("headroom: {}: {}\n", kind, shown_text(message));
   errors.flush();
 }
 

@@ -14,6 +14,7 @@ class Output {
  public:
   explicit Output(std::FILE* stream) : stream_(stream) {}
 
+  /// Nothing that a terminal obeys gets through, whoever wrote it: `shown_lines`.
   void write(std::string_view text);
 
   template <class... Args>

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/results.hpp"
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::cli {
@@ -22,7 +23,7 @@ int run(const ReportOptions& options) {
   const report::WrittenReport report =
       report::write_report(folder, options.out_folder.value_or(options.folder));
   for (const std::string& warning : report.warnings) complain("warning", warning);
-  out().print("{}\n", report.page.string());
+  out().print("{}\n", shown_path(report.page));
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
@@ -87,7 +88,7 @@ void print(const RivalOutcome& outcome, const RunOptions& options) {
   }
   if (outcome.error) line += "  " + error_words(*outcome.error);
   out().print("{}\n", line);
-  if (outcome.wrote) out().print("  wrote {}\n", *options.output);
+  if (outcome.wrote) out().print("  wrote {}\n", shown_text(*options.output));
 }
 
 ordered_json to_json(const RivalOutcome& outcome) {

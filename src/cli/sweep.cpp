@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "core/nearest.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
 #include "program/exit_code.hpp"
@@ -103,7 +104,7 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
   out().print(
       "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
       outcome.results.size(), outcome.cells, counts[0], counts[1], counts[2], counts[3], counts[4],
-      folder);
+      shown_text(folder));
 }
 
 int exit_code_of(const measure::SweepOutcome& outcome) {

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "core/environment_variable.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/isa.hpp"
 #include "machine/cores.hpp"
 #include "plan/choices.hpp"
@@ -48,7 +49,7 @@ int run(const TuneOptions& options) {
   if (stop_signal() != 0) return kSignalBase + stop_signal();
   write_file(path, tune::tuning_text(path, tuned, settings.isa));
   out().print("{}", tune::to_text(tuned, settings.shapes));
-  out().print("Written to {0}; layers read it with HEADROOM_TUNING={0}\n", path);
+  out().print("Written to {0}; layers read it with HEADROOM_TUNING={0}\n", shown_text(path));
   return kDone;
 }
 

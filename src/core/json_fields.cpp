@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -17,7 +18,7 @@ std::string excerpt(const ordered_json& value) {
   constexpr std::size_t kMost = 60;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  return shown_start(text, kMost);
 }
 
 bool is_whole(const ordered_json& value, std::int64_t least, std::int64_t most) {
@@ -62,7 +63,7 @@ std::vector<JsonFields> JsonFields::objects(const char* key, std::size_t most) c
 
 std::string JsonFields::text(const char* key) const {
   if (!at(key).is_string()) fail(key, "text");
-  return at(key).get<std::string>();
+  return shown_text(at(key).get_ref<const std::string&>());
 }
 
 bool JsonFields::flag(const char* key) const {

@@ -28,6 +28,7 @@ class HEADROOM_API JsonFields {
   /// Every object of a list. @param most objects
   std::vector<JsonFields> objects(const char* key, std::size_t most) const;
 
+  /// As it may be shown: `core/text/shown.hpp`.
   std::string text(const char* key) const;
   bool flag(const char* key) const;
   std::int64_t whole(const char* key, std::int64_t least,

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/text/shown.hpp"
+
 namespace headroom {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::size_t kFirstRead = std::size_t{64} << 10;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& found,
                        const char* next) {
-  throw FileError(fmt::format("cannot read {}: {}; {}", path.string(), found, next));
+  throw FileError(fmt::format("cannot read {}: {}; {}", shown_path(path), found, next));
 }
 
 [[noreturn]] void fail_system(const std::filesystem::path& path, int error) {

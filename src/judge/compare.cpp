@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "judge/core_rate.hpp"
 #include "judge/environment_differences.hpp"
@@ -42,7 +43,7 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
     throw InvalidArgument(
         fmt::format("{} and {} have no cell in common; for example, {} is only in "
                     "the first; measure both with the same axes",
-                    base.path.string(), next.path.string(), cells.front().id()));
+                    shown_path(base.path), shown_path(next.path), cells.front().id()));
   }
   for (const record::CellResult* result : record::in_order(next)) {
     if (unmatched.contains(result->cell.id)) cells.emplace_back().next = result;
@@ -171,7 +172,7 @@ double recorded_noise_floor(const record::ResultsFolder& folder) {
   if (!floor.is_number() || !(floor.get<double>() >= 0)) {
     throw FileError(
         fmt::format("{}: noise.floor is not a number of at least 0; remove it or measure again",
-                    (folder.path / "environment.json").string()));
+                    shown_path(folder.path / "environment.json")));
   }
   return floor.get<double>();
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/regular_file.hpp"
+#include "core/text/shown.hpp"
 #include "weights/npy.hpp"
 
 namespace headroom::lesson {
@@ -41,20 +42,8 @@ std::optional<float> number_of(std::string_view text) {
   return number;
 }
 
-// A file may hold anything, and a terminal obeys control characters.
-std::string printable(std::string_view text) {
-  std::string safe(text);
-  for (char& c : safe) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return safe;
-}
-
 // The beginning, for messages.
-std::string shown(std::string_view text) {
-  const std::string safe = printable(text.substr(0, kShownText));
-  return text.size() > kShownText ? safe + "..." : safe;
-}
+std::string shown(std::string_view text) { return shown_start(text, kShownText); }
 
 bool fits(std::int64_t tokens, std::int64_t width) {
   return tokens <= kMostTokens && width <= kMostWidth;
@@ -108,7 +97,7 @@ class TableReader {
       fail(fmt::format("a word of {} bytes, '{}'; allowed are {}", field.size(), shown(field),
                        kMostWordBytes));
     }
-    return printable(field);
+    return shown_text(field);
   }
 
   void check_width(const std::vector<std::string_view>& fields) {
@@ -160,7 +149,7 @@ bool is_npy(const weights::ByteSource& bytes) {
 }
 
 Subject npy_subject(const weights::ByteSource& bytes) {
-  const std::string path = bytes.path().string();
+  const std::string path = shown_path(bytes.path());
   const weights::NpyHeader header = weights::read_npy_header(bytes);
   const std::vector<std::int64_t>& dims = header.dims;
   const bool known = (dims.size() == 2 || dims.size() == 3) && header.count > 0;
@@ -200,7 +189,7 @@ Subject read_input(const std::filesystem::path& path) {
   constexpr std::int64_t kMostBytes = 8 << 20;
   const weights::FileBytes bytes(path);
   if (is_npy(bytes)) return npy_subject(bytes);
-  return parse_text_table(read_regular_file(path, kMostBytes), path.string());
+  return parse_text_table(read_regular_file(path, kMostBytes), shown_path(path));
 }
 
 }  // namespace headroom::lesson

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/text/shown.hpp"
 #include "machine/text_file.hpp"
 
 namespace headroom::machine {
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 std::string problem_with(const fs::path& path) {
   const bool readable = access(path.c_str(), R_OK) == 0;
   const std::string what = readable ? "does not say" : std::generic_category().message(errno);
-  return path.string() + ": " + what;
+  return shown_path(path) + ": " + what;
 }
 
 std::string not_available(const std::string& reason) { return "not available: " + reason; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text/shown.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::measure {
@@ -47,7 +48,7 @@ std::string Progress::head() const {
 void Progress::draw() {
   if (!terminal_) return;
   drawn_at_ = Clock::now();
-  std::string line = head() + "  " + current_;
+  std::string line = head() + "  " + shown_text(current_);
   line.resize(std::min(line.size(), kLiveWidth));
   write(kClearLine + line);
 }
@@ -62,7 +63,7 @@ void Progress::finished(const record::CellResult& result) {
   if (terminal_) {
     draw();
   } else {
-    write(fmt::format("{}  {}  {}\n", head(), result.cell.id, outcome(result)));
+    write(shown_text(fmt::format("{}  {}  {}", head(), result.cell.id, outcome(result))) + "\n");
   }
 }
 

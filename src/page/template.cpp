@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include "core/text/shown.hpp"
+
 namespace headroom::page {
 // One pass, so that a placeholder inside a filled-in value stays as it is.
 std::string filled(std::string_view text, const Places& places) {
@@ -47,7 +49,7 @@ std::string packed(std::string_view text) {
 std::string escape_html(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : shown_lines(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -65,7 +67,7 @@ std::string escape_html(std::string_view text) {
         escaped += "&#39;";
         break;
       default:
-        escaped += is_control(c) && c != '\n' && c != '\t' ? ' ' : c;
+        escaped += c;
     }
   }
   return escaped;

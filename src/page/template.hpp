@@ -17,10 +17,7 @@ std::string filled(std::string_view text, const Places& places);
 /// Deflated (RFC 1950), then base 64, so that no text from a file can break out of the page.
 std::string packed(std::string_view text);
 
-/// Which no text of a page may contain, but for line breaks and tabs.
-inline bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
-/// For an element's text or an attribute; control characters become spaces.
+/// For an element's text or an attribute, as it may be shown: `shown_lines`.
 std::string escape_html(std::string_view text);
 
 }  // namespace headroom::page

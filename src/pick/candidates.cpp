@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/call/demand.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -74,9 +75,10 @@ std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
   for (const Shape& shape : shapes) {
     if (names.size() < kMost) names.push_back(shape.id());
   }
-  throw InvalidArgument(fmt::format(
-      "{} has no results for {}; nearest {}: {}; choose one of them or omit --from",
-      folder.path.string(), wanted.id(), names.size() == 1 ? "is" : "are", fmt::join(names, ", ")));
+  throw InvalidArgument(
+      fmt::format("{} has no results for {}; nearest {}: {}; choose one of them or omit --from",
+                  shown_path(folder.path), wanted.id(), names.size() == 1 ? "is" : "are",
+                  fmt::join(names, ", ")));
 }
 
 std::string text_of(const std::map<std::string, int>& kept_out) {
@@ -110,6 +112,17 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
   throw Unavailable(message);
 }
 
+// What is picked is written into CMake and C++, so that nothing else may stand in a name.
+void require_name(const record::ResultsFolder& folder, const CellResult& result) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (result.cell.backend.find_first_not_of(kAllowed) == std::string::npos) return;
+  throw FileError(
+      fmt::format("{}: the backend of {} is '{}'; a name has letters, digits, '_' and '-'; restore "
+                  "the folder from a copy or measure again",
+                  shown_path(folder.path), result.cell.id, result.cell.backend));
+}
+
 ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
   ShapePick found;
   found.shape = shape;
@@ -129,6 +142,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
     if (!option.empty()) {
       ++kept_out[option];
     } else if (result->status == Status::ok) {
+      require_name(folder, *result);
       found.candidates.push_back({result, {}, false});
     } else {
       without_time.push_back(result);
@@ -155,10 +169,10 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder,
       throw InvalidArgument(
           fmt::format("{} has only cells of several ranks, and pick judges those of one, because "
                       "a program is linked as one process; measure --ranks 1 as well",
-                      folder.path.string()));
+                      shown_path(folder.path)));
     }
     throw InvalidArgument(fmt::format("{} has no results that store {}; choose another --dtype",
-                                      folder.path.string(), to_string(filters.dtype)));
+                                      shown_path(folder.path), to_string(filters.dtype)));
   }
   for (const Shape& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));

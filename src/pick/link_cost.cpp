@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 
@@ -107,6 +108,22 @@ std::vector<std::string> owners(std::set<std::string> files) {
   return {packages.begin(), packages.end()};
 }
 
+// Names of files, as the linker found them when this program was built.
+std::vector<std::string> core_libraries() {
+  std::vector<std::string> names;
+  std::istringstream words(HEADROOM_CORE_LIBRARIES);
+  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
+  return names;
+}
+
+// Where there is nobody to ask.
+std::vector<std::string> packages_of_debian(const BackendFacts& facts) {
+  std::vector<std::string> packages = facts.packages;
+  if (!core_libraries().empty()) packages.emplace_back("libfmt9");
+  std::sort(packages.begin(), packages.end());
+  return packages;
+}
+
 bool is_linked(const std::string& backend) {
   const std::vector<BackendInfo> all = backends();
   return std::any_of(all.begin(), all.end(), [&](const BackendInfo& info) {
@@ -122,10 +139,15 @@ LinkCost link_cost(const std::string& backend) {
   cost.known = is_linked(backend);
   const BackendFacts& facts = backend_facts(backend);
   cost.build_packages = facts.build_packages;
-  if (facts.library.empty()) return cost;
   const std::map<std::string, Loaded> loaded = loaded_libraries();
+  std::set<std::string> names;
+  for (const std::string& root : core_libraries()) names.merge(with_needs(loaded, root));
+  std::set<std::string> own;
+  if (!facts.library.empty()) own = with_needs(loaded, facts.library);
+  const bool all_loaded = facts.library.empty() || !own.empty();
+  names.merge(own);
   std::set<std::string> files;
-  for (const std::string& name : with_needs(loaded, facts.library)) {
+  for (const std::string& name : names) {
     std::error_code error;
     const fs::path file = fs::canonical(loaded.at(name).path, error);
     const auto bytes = error ? 0 : fs::file_size(file, error);
@@ -134,8 +156,8 @@ LinkCost link_cost(const std::string& backend) {
     files.insert(file.string());
   }
   if (!files.empty()) cost.packages = owners(files);
-  cost.measured = !cost.packages.empty();
-  if (!cost.measured) cost.packages = facts.packages;
+  cost.measured = all_loaded && (files.empty() || !cost.packages.empty());
+  if (!cost.measured) cost.packages = packages_of_debian(facts);
   return cost;
 }
 

@@ -17,9 +17,9 @@ struct LinkCost {
   bool measured = true;  ///< otherwise packages are those of Debian 12 and the size is unknown
 };
 
-/// The libraries that the backend's library has brought into this process, including what those
-/// need in turn but without the C and C++ run-time libraries that every program has. The packages
-/// are those that own the files according to dpkg.
+/// The libraries that the backend's library and the core's have brought into this process,
+/// including what those need in turn but without the C and C++ run-time libraries that every
+/// program has. The packages are those that own the files according to dpkg.
 LinkCost link_cost(const std::string& backend);
 
 /// Known costs come before unknown ones; then fewer packages to run, then fewer bytes of shared

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "judge/compare.hpp"
 #include "judge/ranking.hpp"
 #include "pick/candidates.hpp"
@@ -192,7 +193,7 @@ std::string other_machine(const record::ResultsFolder& folder) {
   const tuning::Machine there{text_at(folder.environment, "/processor/name"),
                               text_at(folder.environment, "/processor/architecture")};
   if (here == there) return "";
-  return fmt::format("{} was measured on '{}' ({}), but this is '{}' ({})", folder.path.string(),
+  return fmt::format("{} was measured on '{}' ({}), but this is '{}' ({})", shown_path(folder.path),
                      there.processor, there.architecture, here.processor, here.architecture);
 }
 

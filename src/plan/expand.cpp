@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/backend.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "machine/cores.hpp"
 #include "plan/auto_rival.hpp"
@@ -119,11 +120,12 @@ void describe_weights(const UserWeights& weights, Plan& plan) {
   const weights::StoredLayer& layer = weights.layer;
   const bool named = layer.layout == weights::kNamedLayout;
   plan.notes.push_back(fmt::format(
-      "weights of {}, {}", weights.path.string(),
-      named ? "tensors as named"
-            : fmt::format("{}: layout {}",
-                          layer.layer.empty() ? "its only layer" : "layer " + layer.layer,
-                          layer.layout)));
+      "weights of {}, {}", shown_path(weights.path),
+      named
+          ? "tensors as named"
+          : fmt::format("{}: layout {}",
+                        layer.layer.empty() ? "its only layer" : "layer " + shown_text(layer.layer),
+                        layer.layout)));
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
     to.insert(to.end(), from.begin(), from.end());
   };

@@ -8,6 +8,7 @@
 
 #include "core/nearest.hpp"
 #include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/numbers.hpp"
 
@@ -139,7 +140,7 @@ SplitWeights load_user_weights(const UserWeights& user, const Shape& shape) {
   if (loaded.fingerprint != user.survey.fingerprint) {
     throw FileError(
         fmt::format("{}: the weights have changed since they were read first; start again",
-                    user.path.string()));
+                    shown_path(user.path)));
   }
   if (shape.d_proj == 0) {
     loaded.weights.output = {};

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -28,7 +29,7 @@ fs::path place_of(const fs::path& path) {
 [[noreturn]] void fail_at(const fs::path& path, const std::string& found) {
   throw ResourceError(
       fmt::format("cannot write {}: {}; check the folder and its free space or name another file",
-                  path.string(), found));
+                  shown_path(path), found));
 }
 
 }  // namespace

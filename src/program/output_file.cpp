@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom {
@@ -18,7 +19,7 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   if (!file) {
     throw ResourceError(
         fmt::format("cannot write {}: {}; check the folder and its free space or name another file",
-                    path.string(), std::strerror(errno)));
+                    shown_path(path), std::strerror(errno)));
   }
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/shown.hpp"
 #include "headroom/distributed.hpp"
 #include "headroom/error.hpp"
 #include "measure/workers/child_process.hpp"
@@ -43,7 +44,7 @@ void pass_on(int signal) {
 
 // One write, so that lines of several ranks do not mix.
 void complain(const std::string& text) {
-  const std::string line = "error: " + text + "\n";
+  const std::string line = "error: " + shown_text(text) + "\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 

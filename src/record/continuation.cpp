@@ -7,7 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "program/json_text.hpp"
 #include "record/identity.hpp"
 #include "record/results_folder.hpp"
 
@@ -16,14 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_another_sweep(const ResultsFolder& folder, const nlohmann::ordered_json& environment) {
+void refuse_another_sweep(const ResultsFolder& folder, nlohmann::ordered_json environment) {
+  show_texts(environment);  // as those of the folder are
   const auto differences = identity_differences(folder.environment, "the folder", environment,
                                                 "this run", Shards::must_match);
   if (differences.empty()) return;
   throw InvalidArgument(fmt::format(
       "--resume: {} was measured differently: {}; use the same settings again or choose a new "
       "folder with --out",
-      folder.path.string(), fmt::join(differences, "; ")));
+      shown_path(folder.path), fmt::join(differences, "; ")));
 }
 
 // No cell was finished, and the sweep was killed before it wrote its environment.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/regular_file.hpp"
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::record {
@@ -49,7 +50,7 @@ std::vector<fs::path> missing(const fs::path& folder) {
 
 void fail_output(const char* doing, const fs::path& path, int error, const char* next) {
   throw ResourceError(
-      fmt::format("cannot {} {}: {}; {}", doing, path.string(), std::strerror(error), next));
+      fmt::format("cannot {} {}: {}; {}", doing, shown_path(path), std::strerror(error), next));
 }
 
 int open_output(const fs::path& path, int flags) {

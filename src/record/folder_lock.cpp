@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 #include "record/folder_files.hpp"
 
@@ -29,7 +30,7 @@ std::string holder_of(int file) {
   // The process runs on another machine with a shared file system; only its own note names it.
   char note[64] = {};
   const ssize_t count = pread(file, note, sizeof note - 1, 0);
-  return count > 0 ? fmt::format("process {}", std::string(note, strcspn(note, "\n")))
+  return count > 0 ? fmt::format("process {}", shown_text({note, strcspn(note, "\n")}))
                    : std::string("another process");
 }
 
@@ -41,7 +42,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   file_ = open_output(path, O_RDWR | O_CREAT);
   if (file_ < 0) {
     throw ResourceError(fmt::format("cannot write {}: {}; choose another folder with --out",
-                                    path.string(), std::strerror(errno)));
+                                    shown_path(path), std::strerror(errno)));
   }
   struct flock lock = whole_file();
   if (fcntl(file_, F_SETLK, &lock) != 0) {
@@ -51,10 +52,10 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
     if (error == EACCES || error == EAGAIN) {
       throw ResourceError(
           fmt::format("{} is being written by {}; wait for it or choose another folder with --out",
-                      folder.string(), holder));
+                      shown_path(folder), holder));
     }
     throw ResourceError(fmt::format("cannot lock {}: {}; choose a folder on another file system",
-                                    path.string(), std::strerror(error)));
+                                    shown_path(path), std::strerror(error)));
   }
   const std::string note = fmt::format("{}\n", getpid());
   // For people only, so a full disk is no error here; the first result will report it.

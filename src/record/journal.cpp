@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "record/folder_files.hpp"
@@ -60,7 +61,7 @@ void Journal::open_results(int flags) {
   if (file_ < 0 && errno == EEXIST) {
     throw ResourceError(fmt::format(
         "{} already holds results, which are never overwritten; continue with --resume or {}",
-        folder_.string(), kNextFolder));
+        shown_path(folder_), kNextFolder));
   }
   if (file_ < 0) fail_output("write", path, errno, kNextFolder);
   length_ = ::lseek(file_, 0, SEEK_END);

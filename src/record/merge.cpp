@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/json_text.hpp"
 #include "record/identity.hpp"
@@ -20,13 +21,13 @@ using nlohmann::ordered_json;
 
 void refuse_another_part(const ResultsFolder& first, const ResultsFolder& next) {
   const auto differences =
-      identity_differences(first.environment, first.path.string(), next.environment,
-                           next.path.string(), Shards::may_differ);
+      identity_differences(first.environment, shown_path(first.path), next.environment,
+                           shown_path(next.path), Shards::may_differ);
   if (differences.empty()) return;
   throw InvalidArgument(
       fmt::format("{} and {} are not parts of one sweep: {}; merge only folders that one program "
                   "measured with the same arguments on machines of one kind",
-                  first.path.string(), next.path.string(), fmt::join(differences, "; ")));
+                  shown_path(first.path), shown_path(next.path), fmt::join(differences, "; ")));
 }
 
 std::string join_lines(const std::vector<ResultsFolder>& folders, Merged& merged) {
@@ -37,8 +38,8 @@ std::string join_lines(const std::vector<ResultsFolder>& folders, Merged& merged
       const auto [owner, fresh] = owners.try_emplace(result.cell.id, &folder);
       if (fresh) continue;
       throw InvalidArgument(fmt::format("{} is in {} and in {}; give each part of the sweep once",
-                                        result.cell.id, owner->second->path.string(),
-                                        folder.path.string()));
+                                        result.cell.id, shown_path(owner->second->path),
+                                        shown_path(folder.path)));
     }
     for (const std::string& line : folder.lines) text += line + "\n";
     merged.cells += folder.lines.size();

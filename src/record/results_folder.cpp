@@ -8,8 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
+#include "program/json_text.hpp"
 #include "program/output_file.hpp"
 
 namespace headroom::record {
@@ -28,15 +30,15 @@ void check_folder(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
-    throw FileError(fmt::format("cannot read the results folder {}: {}; {}", path.string(),
+    throw FileError(fmt::format("cannot read the results folder {}: {}; {}", shown_path(path),
                                 error ? error.message() : "it does not exist", kNext));
   }
   if (!fs::is_directory(status)) {
-    throw FileError(fmt::format("{} is not a folder; {}", path.string(), kNext));
+    throw FileError(fmt::format("{} is not a folder; {}", shown_path(path), kNext));
   }
   for (const char* name : {"environment.json", "results.jsonl"}) {
     if (!fs::exists(fs::status(path / name, error))) {
-      throw FileError(fmt::format("{} contains no {}; {}", path.string(), name, kNext));
+      throw FileError(fmt::format("{} contains no {}; {}", shown_path(path), name, kNext));
     }
   }
 }
@@ -48,16 +50,17 @@ ordered_json read_environment(const fs::path& path) {
   try {
     environment = ordered_json::parse(text);
   } catch (const ordered_json::parse_error& error) {
-    throw FileError(fmt::format("{}, byte {} of {}: not valid JSON; {}", path.string(),
+    throw FileError(fmt::format("{}, byte {} of {}: not valid JSON; {}", shown_path(path),
                                 error.byte == 0 ? 0 : error.byte - 1, text.size(), kNext));
   } catch (const ordered_json::exception&) {
-    throw FileError(fmt::format("{}: a number is too large; {}", path.string(), kNext));
+    throw FileError(fmt::format("{}: a number is too large; {}", shown_path(path), kNext));
   }
   const auto schema = environment.is_object() ? environment.find("schema") : environment.end();
   if (!environment.is_object() || schema == environment.end() || *schema != kEnvironmentSchema) {
-    throw FileError(fmt::format("{}: not an environment of schema {}; {}", path.string(),
+    throw FileError(fmt::format("{}: not an environment of schema {}; {}", shown_path(path),
                                 kEnvironmentSchema, kNext));
   }
+  show_texts(environment);
   return environment;
 }
 
@@ -71,7 +74,7 @@ struct Line {
                        const std::string& found) {
   throw FileError(fmt::format(
       "{}:{} (byte {}): {}; remove the line, restore it from a copy of the folder or measure again",
-      path.string(), line.number, line.offset + byte, found));
+      shown_path(path), line.number, line.offset + byte, found));
 }
 
 // Keeps the byte offset beside the line number, so that an error can name both.
@@ -98,7 +101,7 @@ class LineReader {
  private:
   void note_torn(const Line& line, const char* why) {
     folder_.notes.push_back(fmt::format("{}:{} (byte {}): the last line is torn: {}; it is dropped",
-                                        file_.string(), line.number, line.offset, why));
+                                        shown_path(file_), line.number, line.offset, why));
   }
 
   // @return whether the line was whole.
@@ -113,25 +116,26 @@ class LineReader {
     } catch (const ordered_json::exception&) {
       fail(file_, line, 0, "a number is too large");
     }
+    const bool hostile = show_texts(json);
     try {
-      keep(from_json(json), line);
+      keep(from_json(json), line, hostile ? to_text(json) : std::string(line.text));
     } catch (const InvalidArgument& error) {
       fail(file_, line, 0, error.what());
     }
     return true;
   }
 
-  void keep(CellResult result, const Line& line) {
+  void keep(CellResult result, const Line& line, std::string text) {
     const auto [place, fresh] = places_.try_emplace(result.cell.id, folder_.results.size());
     if (fresh) {
       folder_.results.push_back(std::move(result));
-      folder_.lines.emplace_back(line.text);
+      folder_.lines.push_back(std::move(text));
       return;
     }
     folder_.notes.push_back(fmt::format("{}:{}: {} occurs twice; the later line counts",
-                                        file_.string(), line.number, result.cell.id));
+                                        shown_path(file_), line.number, result.cell.id));
     folder_.results[place->second] = std::move(result);
-    folder_.lines[place->second] = line.text;
+    folder_.lines[place->second] = std::move(text);
   }
 
   const fs::path& file_;
@@ -182,7 +186,8 @@ ResultsFolder read_results_folder(const fs::path& path, Empty empty) {
   LineReader(file, folder).read(read_regular_file(file, kMaxResultsBytes));
   if (folder.results.empty() && empty == Empty::refuse) {
     throw FileError(fmt::format("{}: holds no finished cell{}; measure with headroom sweep",
-                                file.string(), folder.notes.empty() ? "" : ", only a torn line"));
+                                shown_path(file),
+                                folder.notes.empty() ? "" : ", only a torn line"));
   }
   fill_in_order(folder);
   mark_peers(folder);

@@ -15,16 +15,17 @@ struct ResultsFolder {
   std::filesystem::path path;
   nlohmann::ordered_json environment;  ///< an object of schema `headroom.environment/1`
   std::vector<CellResult> results;     ///< in the order of the lines, each cell once
-  std::vector<std::string> lines;      ///< those of `results`, unchanged, without newline
+  std::vector<std::string> lines;      ///< those of `results`, without newline
   std::vector<std::string> notes;      ///< such as a torn last line that was dropped
   std::int64_t intact_bytes = 0;       ///< of `results.jsonl`, up to the last whole line
 };
 
 enum class Empty { refuse, accept };
 
-/// Reads `environment.json` and `results.jsonl`. `Cell::order` is restored as it was in the sweep
-/// that wrote them, and peers are marked. If a cell occurs twice, the later line counts and a note
-/// says so.
+/// Reads `environment.json` and `results.jsonl`. Texts and keys are as they may be shown
+/// (`core/text/shown.hpp`), so that nobody above need ask where they are from. `Cell::order` is
+/// restored as it was in the sweep that wrote them, and peers are marked. If a cell occurs twice,
+/// the later line counts and a note says so.
 /// @param empty whether a folder without any finished cell is an error; only resuming and merging
 ///        accept one.
 /// @throws FileError with the path, the line and the byte of the fault.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/placed_matrix.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "headroom/initialise.hpp"
 #include "machine/cores.hpp"
@@ -31,7 +32,7 @@ void take_sizes(const std::vector<std::int64_t>& dims, const std::filesystem::pa
   if (dims.size() != 2 && dims.size() != 3) {
     throw FileError(fmt::format(
         "{}: the input has {} dimensions; allowed are (tokens, width) and (batch, tokens, width)",
-        path.string(), dims.size()));
+        shown_path(path), dims.size()));
   }
   if (axes.past) {
     throw InvalidArgument(
@@ -41,7 +42,7 @@ void take_sizes(const std::vector<std::int64_t>& dims, const std::filesystem::pa
   const auto take = [&](const char* option, std::optional<std::string>& axis, std::int64_t size) {
     if (axis && *axis != std::to_string(size)) {
       throw InvalidArgument(fmt::format("{}: '{}' was given, but {} has {}; leave the option out",
-                                        option, *axis, path.string(), size));
+                                        option, *axis, shown_path(path), size));
     }
     axis = std::to_string(size);
   };
@@ -78,11 +79,11 @@ void require_width(const std::filesystem::path& path, const weights::NpyArray& i
     throw FileError(
         fmt::format("{}: the input is {} wide, and the layer takes {}; name the input "
                     "of this layer",
-                    path.string(), width, shape.d_in));
+                    shown_path(path), width, shape.d_in));
   }
   if (rows != shape.rows()) {
     throw InvalidArgument(fmt::format("--lengths: they are {} tokens together, and {} has {}",
-                                      shape.rows(), path.string(), rows));
+                                      shape.rows(), shown_path(path), rows));
   }
 }
 

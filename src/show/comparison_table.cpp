@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/text/shown.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string source_of(const record::ResultsFolder& folder) {
-  return fmt::format("{} (revision {}, {})", folder.path.string(),
+  return fmt::format("{} (revision {}, {})", shown_path(folder.path),
                      text_at(folder.environment, "/build/git_revision"),
                      text_at(folder.environment, "/time"));
 }

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
+#include <string_view>
+
 #include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
 #include "show/export.hpp"
 
 namespace headroom::show {
@@ -13,6 +17,20 @@ std::string quoted(const std::string& text) {
   std::string field = "\"";
   for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
   return field + "\"";
+}
+
+bool is_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// A spreadsheet computes what begins like this, and a formula may fetch what it likes: an
+// apostrophe makes it text.
+std::string inert(const std::string& text) {
+  const bool formula =
+      !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+  return formula && !is_number(text) ? "'" + text : text;
 }
 
 std::string text(std::string_view value) { return std::string(value); }
@@ -117,7 +135,7 @@ std::string export_csv(const record::ResultsFolder& folder) {
     std::string line;
     for (const Column& column : kColumns) {
       line += &column == kColumns ? "\r\n" : ",";
-      line += quoted(column.field(*result));
+      line += quoted(inert(shown_text(column.field(*result))));
     }
     table += line;
   }

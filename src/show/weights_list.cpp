@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/numbers.hpp"
 #include "weights/layer/layouts.hpp"
@@ -52,7 +53,7 @@ std::string first_layer_words(weights::TensorSet& set) {
 
 std::string weights_list(weights::TensorSet& set) {
   const std::vector<FoundLayer> layers = weights::find_layers(set.names());
-  std::string text = fmt::format("{}: {}, {}\n", set.path().string(), set.kind(),
+  std::string text = fmt::format("{}: {}, {}\n", shown_path(set.path()), set.kind(),
                                  counted(set.names().size(), "tensor"));
   if (layers.empty()) {
     text += "no attention layer is recognised; known are " + weights::layout_words() + "\n";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/regular_file.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "headroom/version.hpp"
 #include "program/json_text.hpp"
@@ -23,7 +24,7 @@ ordered_json kept_of(const std::filesystem::path& path) {
   const std::string stale = tuning::stale_reason(tuning::parse_tuning(path, text));
   if (!stale.empty()) {
     throw FileError(
-        fmt::format("{}: {}; remove it or name another with --output", path.string(), stale));
+        fmt::format("{}: {}; remove it or name another with --output", shown_path(path), stale));
   }
   return ordered_json::parse(text);
 }

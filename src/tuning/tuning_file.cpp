@@ -10,6 +10,7 @@
 #include "core/json_fields.hpp"
 #include "core/regular_file.hpp"
 #include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "headroom/version.hpp"
 #include "machine/processor_name.hpp"
@@ -94,7 +95,7 @@ Machine this_machine() { return {machine::processor_name(), machine::processor_a
 
 TuningFile parse_tuning(const std::filesystem::path& path, std::string_view text) {
   const auto fail = [&](const std::string& found) -> void {
-    throw FileError(fmt::format("{}: {}; {}", path.string(), found, kNext));
+    throw FileError(fmt::format("{}: {}; {}", shown_path(path), found, kNext));
   };
   try {
     const ordered_json json = ordered_json::parse(text);

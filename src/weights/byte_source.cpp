@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/shown.hpp"
+
 namespace headroom::weights {
 
 void ByteSource::fail(std::int64_t offset, const std::string& found, std::string_view next) const {
-  throw FileError(fmt::format("{}: byte {}: {}; {}", path().string(), offset, found, next));
+  throw FileError(fmt::format("{}: byte {}: {}; {}", shown_path(path()), offset, found, next));
 }
 
 void ByteSource::read(std::int64_t offset, std::span<char> into) const {

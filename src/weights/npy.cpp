@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/text/shown.hpp"
 #include "weights/npy_dictionary.hpp"
 
 namespace headroom::weights {
@@ -47,19 +48,13 @@ Preamble read_preamble(const ByteSource& bytes) {
   return {static_cast<std::int64_t>(8 + length), header};
 }
 
+// Of what a file may hold in place of a type.
+constexpr std::size_t kShownDescr = 20;
+
 std::optional<Element> element_of(std::string_view descr) {
   if (descr == "<f4") return Element::f32;
   if (descr == "<f8") return Element::f64;
   return std::nullopt;
-}
-
-// What a file may hold in place of a name is not printed as it is.
-std::string printable(std::string_view text) {
-  constexpr std::size_t kMost = 20;
-  std::string result(text.substr(0, kMost));
-  std::replace_if(
-      result.begin(), result.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text.size() > kMost ? result + "..." : result;
 }
 
 // The place in C order of the values in file order, one after the other.
@@ -125,7 +120,7 @@ NpyHeader read_npy_header(const ByteSource& bytes) {
   if (!type) {
     bytes.fail(preamble.bytes,
                fmt::format("the values are '{}'; allowed are '<f4' and '<f8'",
-                           printable(dictionary.descr)),
+                           shown_start(dictionary.descr, kShownDescr)),
                kConvert);
   }
   const std::optional<std::int64_t> count = count_of(dictionary.shape);

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "weights/json_events.hpp"
 #include "weights/tensor.hpp"
 
@@ -90,8 +91,8 @@ class Index final : public JsonEvents {
   }
 
   [[noreturn]] void fail(const std::string& found) const {
-    throw FileError(
-        fmt::format("{}: '{}': {}; {}", bytes().path().string(), shown_name(key_), found, kNext));
+    throw FileError(fmt::format("{}: '{}': {}; {}", shown_path(bytes().path()), shown_name(key_),
+                                found, kNext));
   }
 
   bool scalar(const char* found) {

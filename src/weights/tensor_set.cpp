@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "weights/npy.hpp"
 #include "weights/safetensors.hpp"
 #include "weights/safetensors_index.hpp"
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kIndexEnding = ".safetensors.index.json";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& found, const std::string& next) {
-  throw FileError(fmt::format("cannot read {}: {}; {}", path.string(), found, next));
+  throw FileError(fmt::format("cannot read {}: {}; {}", shown_path(path), found, next));
 }
 
 // The files of a folder that hold weights, each kind in the order of its names.
@@ -79,10 +80,9 @@ void TensorSet::open_folder() {
          fmt::format("it has {} safetensors files and {} indices", contents.files.size(),
                      contents.indices.size()),
          fmt::format("name one of them, such as {}",
-                     (contents.indices.empty() ? contents.files : contents.indices)
-                         .front()
-                         .filename()
-                         .string()));
+                     shown_path((contents.indices.empty() ? contents.files : contents.indices)
+                                    .front()
+                                    .filename())));
   } else if (!contents.arrays.empty()) {
     open_arrays(std::move(contents.arrays));
   } else {

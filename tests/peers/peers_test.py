@@ -221,6 +221,11 @@ class Protocol(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(told, done.stderr)
 
+    def test_nothing_given_steers_a_terminal(self) -> None:
+        done = measure("--out", os.path.join(WORK, "hostile"), "--peers", "\x1b[31m\x9b\u202e\nFORGED")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("'\\x1b[31m\\x9b\\u202e\\nFORGED'", done.stderr)
+
     def test_a_peer_cannot_take_the_name_of_a_backend(self) -> None:
         out = os.path.join(WORK, "taken")
         done = measure("--out", out, "--peers", "none", "--peer", f"naive={FAKE}")

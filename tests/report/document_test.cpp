@@ -68,13 +68,14 @@ std::string unpacked(const std::string& digits, std::size_t size) {
 TEST(ReportProse, HtmlIsEscaped) {
   EXPECT_EQ(report::html({plain("a<b"), code("\"x\""), strong("&'")}),
             "a&lt;b<code>&quot;x&quot;</code><strong>&amp;&#39;</strong>");
-  EXPECT_EQ(report::escape_html(std::string("a\0b\x1b", 4)), "a b ");
+  EXPECT_EQ(report::escape_html(std::string("a\0b\x1b", 4)), "a\\u0000b\\u001b");
 }
 
 TEST(ReportProse, MarkdownIsEscaped) {
   EXPECT_EQ(report::markdown({plain("a|b*c\n<d>"), strong("_e_")}),
-            "a\\|b\\*c &lt;d&gt;**\\_e\\_**");
+            "a\\|b\\*c\\\\n&lt;d&gt;**\\_e\\_**");
   EXPECT_EQ(report::markdown({code("a`b|c")}), "`` a`b\\|c ``");
+  EXPECT_EQ(report::markdown({code("<d>|e")}), "<code>&lt;d&gt;\\|e</code>");
 }
 
 TEST(ReportData, ComesBackAsItWas) {
@@ -96,7 +97,7 @@ TEST(ReportPage, HostileNamesAreText) {
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
   EXPECT_NE(page.find("&lt;script&gt;alert"), std::string::npos);
   EXPECT_NE(page.find("<li>{{data}}.</li>"), std::string::npos);
-  EXPECT_EQ(markdown_of(folder).find("\n<script>"), std::string::npos);
+  EXPECT_EQ(markdown_of(folder).find("<script>"), std::string::npos);
 }
 
 TEST(ReportPage, SaysWhatIsMissingWithoutCharts) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
@@ -86,7 +87,7 @@ TEST(ExportCsv, HasARowForEveryCellWhateverItsStatus) {
       {"nrmse", "1.5e-07"},     {"checked_rows", "3"}, {"project", "brg:avx512_core"}};
   for (const auto& [name, value] : naive) EXPECT_EQ(field(1, name), value) << name;
   EXPECT_EQ(field(2, "status"), "failed");
-  EXPECT_EQ(field(2, "reason"), "wrong, \"very\" wrong\nrow 3");
+  EXPECT_EQ(field(2, "reason"), "wrong, \"very\" wrong\\nrow 3");
   for (const char* name : {"median_s", "ci95_low_s", "samples", "gflops", "qkv_s", "nrmse"}) {
     EXPECT_EQ(field(2, name), "") << name << " was not measured";
   }
@@ -96,7 +97,7 @@ TEST(ExportCsv, QuotesWhateverWouldEndAField) {
   for (const char* reason : {"a,b", "a\nb", "a\rb", "\"a\"", "\"", " a "}) {
     record::ResultsFolder folder;
     folder.results = {without_time(sample_result("tbb"), record::Status::crashed, reason)};
-    EXPECT_EQ(read_csv(export_csv(folder))[1][2], reason);
+    EXPECT_EQ(read_csv(export_csv(folder))[1][2], shown_text(reason));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/regular_file.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/output_file.hpp"
@@ -22,7 +23,7 @@ void make_folder(const fs::path& path) {
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path)) {
     throw ResourceError(fmt::format("cannot make the folder {}: {}; name another with --out",
-                                    path.string(),
+                                    shown_path(path),
                                     error ? error.message() : "a file of that name is in the way"));
   }
 }
@@ -38,7 +39,7 @@ void refuse_to_overwrite(const fs::path& path) {
   throw InvalidArgument(
       fmt::format("{} exists and was not written by headroom report; move it or name another "
                   "folder with --out",
-                  path.string()));
+                  shown_path(path)));
 }
 
 }  // namespace

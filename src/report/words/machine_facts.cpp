@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -123,7 +124,7 @@ void check_one_machine(const record::ResultsFolder& folder) {
         fmt::format("{}: {} was measured beside a control of {}, but environment.json describes a "
                     "machine or run "
                     "with {}; keep the results of each machine in a separate folder",
-                    (folder.path / "results.jsonl").string(), result.cell.id, result.control->isa,
+                    shown_path(folder.path / "results.jsonl"), result.cell.id, result.control->isa,
                     isa.get<std::string>()));
   }
 }

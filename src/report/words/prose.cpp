@@ -5,22 +5,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/shown.hpp"
+
 namespace headroom::report {
 namespace {
-
-using page::is_control;
 
 // A code span ends at as many backticks as it began with, so its fence is longer than any run
 // inside.
 std::string markdown_code(std::string_view text) {
+  // As code it would be harmless, but not to whoever looks for tags before rendering.
+  if (text.find_first_of("<>&") != std::string_view::npos) {
+    return "<code>" + escape_markdown(text) + "</code>";
+  }
   std::size_t longest = 0;
   std::size_t run = 0;
   std::string inside;
-  for (const char c : text) {
+  for (const char c : shown_text(text)) {
     run = c == '`' ? run + 1 : 0;
     longest = std::max(longest, run);
     if (c == '|') inside += '\\';  // a table would end its cell here, even within code
-    inside += is_control(c) ? ' ' : c;
+    inside += c;
   }
   const std::string fence(longest + 1, '`');
   const char* space = longest > 0 ? " " : "";
@@ -78,7 +82,7 @@ std::string html(const Table& table, std::string_view caption) {
 
 std::string escape_markdown(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : shown_text(text)) {
     if (c == '<') {
       escaped += "&lt;";
     } else if (c == '>') {
@@ -87,7 +91,7 @@ std::string escape_markdown(std::string_view text) {
       escaped += "&amp;";
     } else {
       if (std::string_view("\\`*_[]|#~!").find(c) != std::string_view::npos) escaped += '\\';
-      escaped += is_control(c) ? ' ' : c;
+      escaped += c;
     }
   }
   return escaped;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::weights {
@@ -18,7 +19,7 @@ std::int64_t agreed(const char* option, std::int64_t given, std::optional<std::i
     throw InvalidArgument(
         fmt::format("{}: {} was given, but {} says {}; leave the option out or "
                     "correct the file",
-                    option, given, where.string(), *known));
+                    option, given, shown_path(where), *known));
   }
   return given;
 }
@@ -32,7 +33,7 @@ struct Heads {
 [[noreturn]] void fail_without_heads(const std::optional<ModelConfig>& config) {
   throw InvalidArgument(
       fmt::format("--heads: no file says how many heads the layer has: {}; give --heads N",
-                  config ? fmt::format("{} does not", config->path.string())
+                  config ? fmt::format("{} does not", shown_path(config->path))
                          : "there is no config.json beside the weights"));
 }
 
@@ -108,8 +109,9 @@ bool masked_by_family(const FoundLayer* layer) {
 }
 
 std::string family_words(const ModelConfig& config) {
-  return config.family.empty() ? config.path.string()
-                               : fmt::format("{} of {}", config.family, config.path.string());
+  return config.family.empty()
+             ? shown_path(config.path)
+             : fmt::format("{} of {}", shown_text(config.family), shown_path(config.path));
 }
 
 // A user may ask for another rule than the model's, and then hears of it.

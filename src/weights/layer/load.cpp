@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/text/fingerprint.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -79,7 +80,7 @@ class Reading {
     const std::string what = fmt::format("the value at {} is {}", shown_dims(at),
                                          std::isnan(*place) ? "NaN" : "infinite");
     if (strict_) stored.fail(what, "--strict refuses it; leave it out to go on");
-    warnings_.push_back(fmt::format("{}: tensor '{}': {}", stored.file->path().string(),
+    warnings_.push_back(fmt::format("{}: tensor '{}': {}", shown_path(stored.file->path()),
                                     shown_name(stored.tensor.name), what));
     return true;
   }

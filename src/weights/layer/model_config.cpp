@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/regular_file.hpp"
+#include "core/text/shown.hpp"
 
 namespace headroom::weights {
 namespace {
@@ -117,7 +118,7 @@ class Reader {
 
   [[noreturn]] void fail(std::string_view field, std::string_view allowed) const {
     throw FileError(fmt::format("{}: '{}' is not {}; correct the file or move it away",
-                                config_.path.string(), field, allowed));
+                                shown_path(config_.path), field, allowed));
   }
 
   static std::string shown(const json& value) {
@@ -219,8 +220,8 @@ std::optional<ModelConfig> read_config(const std::filesystem::path& folder,
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const json fields = json::parse(read_regular_file(path, kMaxBytes), nullptr, false);
   if (!fields.is_object()) {
-    throw FileError(
-        fmt::format("{}: it is no JSON object; correct the file or move it away", path.string()));
+    throw FileError(fmt::format("{}: it is no JSON object; correct the file or move it away",
+                                shown_path(path)));
   }
   return Reader(path, fields, layer).read();
 }

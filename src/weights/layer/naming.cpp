@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nearest.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::weights {
@@ -113,7 +114,7 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
     throw FileError(fmt::format(
         "{}: no tensor has a name of a known layout; the names begin with {}; name the layer's "
         "tensors with --tensor",
-        set.path().string(), some_of(set.names())));
+        shown_path(set.path()), some_of(set.names())));
   }
   Naming naming;
   naming.found = choose_layer(layers, options.layer);
@@ -124,7 +125,7 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
     throw Unsupported(
         fmt::format("{}: the layer has {}, which headroom does not compute; to run it "
                     "without, name its tensors with --tensor",
-                    set.path().string(), some_of(foreign)));
+                    shown_path(set.path()), some_of(foreign)));
   }
   const Layout& layout = *layer.layout;
   const auto full = [&](std::string_view word) {
@@ -157,7 +158,7 @@ void fail_missing(const TensorSet& set, const std::string& name) {
   }
   throw FileError(fmt::format(
       "{}: there is no tensor '{}', which the layer needs; candidates: {}; name it with --tensor",
-      set.path().string(), shown_name(name), some_of(near.empty() ? set.names() : near)));
+      shown_path(set.path()), shown_name(name), some_of(near.empty() ? set.names() : near)));
 }
 
 Naming name_tensors(const TensorSet& set, const WeightsOptions& options) {

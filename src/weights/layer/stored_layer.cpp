@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "weights/layer/layer_shape_rules.hpp"
 #include "weights/layer/model_config.hpp"
@@ -142,7 +143,7 @@ void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
                     std::vector<std::string>& notes) {
   if (!config || config->foreign.empty()) return;
   const std::string what =
-      fmt::format("{}: {}", config->path.string(), fmt::join(config->foreign, ", "));
+      fmt::format("{}: {}", shown_path(config->path), fmt::join(config->foreign, ", "));
   if (recognised) {
     throw Unsupported(what +
                       ", which headroom does not compute; to run the layer without, name "
