@@ -255,6 +255,25 @@ def test_threads_at_once(in_threads):
     assert not wrong
 
 
+class Clearing(int):
+    """A number of rows; comparing it is the moment at which another thread packs again."""
+
+    def __le__(self, size):
+        self.layers.clear()
+        return int(self) <= size
+
+
+def test_weights_packed_again_while_a_layer_is_looked_up():
+    ours, x = MultiheadAttention.from_module(module_of()), torch.randn(2, 6, 64)
+    no_grad_answer(ours, x)
+    layers = ours._layers
+    rows = [Clearing(12), Clearing(6)]
+    for one in rows:
+        one.layers = layers
+    assert isinstance(layers.get("full", ours.weights, rows), Attention)
+    assert not layers.made
+
+
 # Tensors in the plain layer.
 
 

@@ -4,7 +4,7 @@ import itertools
 import threading
 import warnings
 import weakref
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -47,13 +47,13 @@ class Layers:
     def __init__(self, heads: int, options: Dict[str, Any]) -> None:
         self.heads = heads
         self.options = options
-        self.made: Dict[str, Attention] = {}
-        self.sizes: Dict[str, List[int]] = {}
+        # A layer and its sizes in one entry: a call that reads without the lock gets both or none.
+        self.made: Dict[str, Tuple[Attention, List[int]]] = {}
         self.lock = threading.Lock()
 
     def clear(self) -> None:
         with self.lock:
-            self.made, self.sizes = {}, {}
+            self.made = {}
 
     def get(self, kind: str, weights: Any, rows: List[int]) -> Attention:
         """A layer of a kind, ``causal``, ``full`` or ``cross``.
@@ -62,14 +62,14 @@ class Layers:
             weights: gives ``Weights`` if a layer has to be made
             rows: rows of the call, tokens of its longest sequence, and the same of a second input
         """
-        sizes = self.sizes.get(kind)
-        if sizes is not None and all(need <= size for need, size in zip(rows, sizes)):
-            return self.made[kind]
+        made = self.made.get(kind)
+        if made is not None and all(need <= size for need, size in zip(rows, made[1])):
+            return made[0]
         with self.lock:
             return self._make(kind, weights(), rows)
 
     def _make(self, kind: str, weights: Weights, rows: List[int]) -> Attention:
-        old = self.sizes.get(kind, [0] * len(rows))
+        old = self.made[kind][1] if kind in self.made else [0] * len(rows)
         grown = [max(a, 1 << max(b - 1, 0).bit_length()) for a, b in zip(old, rows)]
         tokens = grown[1]
         batch = -(-grown[0] // tokens)
@@ -86,9 +86,8 @@ class Layers:
             **cross,
             **self.options,
         )
-        self.made = {**self.made, kind: layer}
         memory = [batch * grown[3], grown[3]] if cross else []
-        self.sizes = {**self.sizes, kind: [batch * tokens, tokens, *memory]}
+        self.made = {**self.made, kind: (layer, [batch * tokens, tokens, *memory])}
         return layer
 
 
