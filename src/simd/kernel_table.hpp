@@ -62,7 +62,7 @@ struct ProjectTask {
   std::int64_t run_count = 0;
   Ask ask = Ask::far;  ///< see ProjectVariant, as are the next two
   bool pack_late = false;
-  bool ask_for_y = false;
+  bool errands = false;
   float* scratch = nullptr;  ///< `project_scratch_floats`, for the panels of all runs together
 };
 

@@ -132,7 +132,7 @@ void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
   common.stage_depth = cut.stage_depth;
   common.ask = variant_.next;
   common.pack_late = variant_.pack_late;
-  common.ask_for_y = variant_.ask_for_y;
+  common.errands = variant_.errands;
   // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;

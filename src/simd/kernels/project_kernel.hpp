@@ -5,6 +5,16 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
+/// Memory that a tile asks for while it is multiplied, a few lines per chunk of the depth, so that
+/// nobody waits for it later. All at once it would take every place for misses that the core has.
+struct Errands {
+  const float* x = nullptr;  ///< some of the next tile's rows, which are packed next
+  std::int64_t x_stride = 0;
+  std::int64_t x_rows = 0;
+  const float* sums = nullptr;  ///< of the next tile, or null
+  bool y = false;               ///< where the tile is stored
+};
+
 /// Where one tile starts, continues and ends.
 template <class B>
 struct TileCall {
@@ -17,7 +27,12 @@ struct TileCall {
   bool first, last;     ///< stage of the depth
   std::int64_t row;     ///< first row in y
   std::int64_t column;  ///< first column in the whole matrix
+  Errands errands;
 };
+
+/// Low tiles are few, and take several panels at a time: they know one way only.
+template <int MR>
+inline constexpr bool kHigh = MR > kTileRows / 2;
 
 /// Where the vectors of a tile go.
 template <int NV>
@@ -79,6 +94,48 @@ HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* parti
   }
 }
 
+/// The errands of one tile, from chunk to chunk.
+template <int MR, int NV>
+class TileErrand {
+ public:
+  HEADROOM_INLINE TileErrand(const Errands& errands, const Destination<NV>& to,
+                             std::int64_t y_stride)
+      : errands_(errands),
+        sums_(errands.sums != nullptr ? MR * NV * kLanes : 0),
+        y_(to.y[0]),
+        y_stride_(y_stride),
+        y_rows_(errands.y && to.whole ? MR : 0) {}
+
+  HEADROOM_INLINE void operator()(std::int64_t left) {
+    const float* x = errands_.x;
+    for (std::int64_t r = 0; r < errands_.x_rows; ++r) {
+      __builtin_prefetch(x, 0, 2);
+      x += errands_.x_stride;
+    }
+    errands_.x += kChunk;
+    if (sums_ > 0) {
+      __builtin_prefetch(errands_.sums, 0, 2);
+      errands_.sums += kChunk;
+      sums_ -= kChunk;
+    }
+    // Last, as otherwise the operands that stream through the L1 would push them out again.
+    if (y_rows_ > 0 && left <= (MR + kMargin) * kChunk) {
+      __builtin_prefetch(y_, 1, 3);
+      if constexpr (NV > 1) __builtin_prefetch(y_ + kLanes, 1, 3);
+      y_ += y_stride_;
+      --y_rows_;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kMargin = 4;  ///< chunks, 900 cycles of a full AVX-512 tile
+  Errands errands_;
+  std::int64_t sums_;
+  float* y_;
+  std::int64_t y_stride_;
+  std::int64_t y_rows_;
+};
+
 template <int MR, int NV, Ask kAsk, class B>
 HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   Accumulators<MR, NV> acc;
@@ -93,11 +150,19 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
       for (int r = 0; r < MR; ++r) acc.v[r][v] = load(call.partial + (r * NV + v) * kLanes);
     }
   }
+  Destination<NV> to;
+  to.whole = false;
+  if (call.last) to = find_destination<NV>(run, call);
+  constexpr std::int64_t kRow = kVectorsPerPanel<NV> * kLanes;
   // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
-  accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
-                                                    call.depth);
+  if constexpr (NV <= 2 && kHigh<MR>) {
+    accumulate<MR, NV, kAsk>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
+                             TileErrand<MR, NV>(call.errands, to, run.y_stride));
+  } else {
+    accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
+                                                      call.depth, kRow);
+  }
   if (call.last) {
-    const Destination<NV> to = find_destination<NV>(run, call);
     if (to.whole) {
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
@@ -122,7 +187,8 @@ struct Stage {
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
 template <class B, int MR, Ask kAsk>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
-                                          std::int64_t row, std::int64_t panel, float* partial) {
+                                          std::int64_t row, std::int64_t panel, float* partial,
+                                          const Errands& errands) {
   const std::int64_t column = panel * kPanel;
   const bool narrow = run.cols - column <= kLanes;
   const std::int64_t width = narrow ? kLanes : kPanel;
@@ -136,7 +202,8 @@ template <class B, int MR, Ask kAsk>
       stage.first,
       stage.last,
       row,
-      column};
+      column,
+      errands};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
     run_tile<MR, 1, kAsk>(run, call);
@@ -162,39 +229,49 @@ template <class B, int MR, Ask kAsk>
   return 1;
 }
 
+/// The errands of a row tile over a group of panels, which share the next tile's rows.
+struct GroupErrands {
+  const float* x = nullptr;  ///< first row of the next tile
+  std::int64_t x_stride = 0;
+  std::int64_t x_rows = 0;
+  std::int64_t rows_per_panel = 0;
+  const float* sums = nullptr;  ///< of the next tile and the group's first panel, or null
+  bool y = false;
+
+  HEADROOM_INLINE Errands of_panel(std::int64_t i) const {
+    Errands one;
+    const std::int64_t first = i * rows_per_panel;
+    const std::int64_t rest = x_rows - first;
+    one.x_rows = rest < 0 ? 0 : rest < rows_per_panel ? rest : rows_per_panel;
+    if (one.x_rows > 0) one.x = x + first * x_stride;
+    one.x_stride = x_stride;
+    if (sums != nullptr) one.sums = sums + i * kTileRows * kPanel;
+    one.y = y;
+    return one;
+  }
+};
+
 /// All panels of a group, which is less than a run.
 template <class B, int MR, Ask kAsk>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial) {
+                               std::int64_t row, float* partial, const GroupErrands& errands) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
-    p += run_panels<B, MR, kAsk>(group, stage, a, row, p,
-                                 partial + (p - group.panel_begin) * kTileRows * kPanel);
+    const std::int64_t i = p - group.panel_begin;
+    p += run_panels<B, MR, kAsk>(group, stage, a, row, p, partial + i * kTileRows * kPanel,
+                                 errands.of_panel(i));
   }
 }
 
-/// Low tiles are few, and take several panels at a time: they know one way only.
 template <class B, int MR>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial, Ask ask) {
-  if constexpr (MR > kTileRows / 2) {
-    if (ask == Ask::near) return run_group<B, MR, Ask::near>(group, stage, a, row, partial);
+                               std::int64_t row, float* partial, const GroupErrands& errands,
+                               Ask ask) {
+  if constexpr (kHigh<MR>) {
+    if (ask == Ask::near) {
+      return run_group<B, MR, Ask::near>(group, stage, a, row, partial, errands);
+    }
   }
-  run_group<B, MR, Ask::far>(group, stage, a, row, partial);
-}
-
-/// The first head of the group that it reaches into is enough: the rest follows it or is a new
-/// head.
-HEADROOM_INLINE void ask_for_y(const PanelRun& group, std::int64_t row, std::int64_t rows) {
-  const std::int64_t column = group.panel_begin * kPanel;
-  const std::int64_t block = column / group.block_cols;
-  const std::int64_t inside = column - block * group.block_cols;
-  const std::int64_t rest = group.block_cols - inside;
-  const std::int64_t wanted = (group.panel_end - group.panel_begin) * kPanel;
-  const std::int64_t width = wanted < rest ? wanted : rest;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* to = group.y + (row + r) * group.y_stride + block * group.block_stride + inside;
-    for (std::int64_t c = 0; c < width; c += kChunk) __builtin_prefetch(to + c, 1, 3);
-  }
+  run_group<B, MR, Ask::far>(group, stage, a, row, partial, errands);
 }
 
 /// A group of panels of one run, for all tiles of the task.
@@ -204,6 +281,7 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
                                    std::int64_t partial_panels, bool first_group) {
   const std::int64_t first_row = tile_begin(task.rows, task.tiles, task.tile_begin);
   const std::int64_t padded = (stage.depth + kChunk - 1) / kChunk * kChunk;
+  const std::int64_t tile_partials = partial_panels * kTileRows * kPanel;
   const auto pack = [&](std::int64_t t) __attribute__((always_inline)) {
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride,
@@ -217,13 +295,24 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
     if (first_group && task.pack_late) pack(t);
-    if (stage.last && task.ask_for_y) ask_for_y(group, row, rows);
     const Ask ask = t == task.tile_begin ? Ask::far : task.ask;
     const float* tile = packed + (row - first_row) * padded;
-    float* partial = partials + (t - task.tile_begin) * partial_panels * kTileRows * kPanel;
+    float* partial = partials + (t - task.tile_begin) * tile_partials;
+    GroupErrands errands;
+    errands.y = task.errands;
+    if (task.errands && t + 1 < task.tile_end) {
+      if (!stage.first) errands.sums = partial + tile_partials;
+      if (first_group && task.pack_late) {
+        const std::int64_t panels = group.panel_end - group.panel_begin;
+        errands.x = task.x + (row + rows) * task.x_stride + stage.begin;
+        errands.x_stride = task.x_stride;
+        errands.x_rows = tile_begin(task.rows, task.tiles, t + 2) - (row + rows);
+        errands.rows_per_panel = (errands.x_rows + panels - 1) / panels;
+      }
+    }
     with_rows(
         rows, [&]<int MR>() __attribute__((always_inline)) {
-          run_group<B, MR>(group, stage, tile, row, partial, ask);
+          run_group<B, MR>(group, stage, tile, row, partial, errands, ask);
         });
   }
 }

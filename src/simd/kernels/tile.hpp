@@ -58,18 +58,26 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
   }
 }
 
+/// What a tile does beside its multiply-adds: nothing.
+struct NoErrand {
+  HEADROOM_INLINE void operator()(std::int64_t) const {}
+};
+
 /// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds. Its bits
 /// depend neither on its tile nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
+/// @param errand called before each chunk of the depth, with what is left of it
 /// @tparam AR rows of a chunk, of which these are MR neighbours
 /// @tparam B what b is stored as: float or Half
-template <int MR, int NV, Ask kAsk, int AR = MR, class B>
+template <int MR, int NV, Ask kAsk, int AR = MR, class B, class Errand = NoErrand>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const B* b,
                                 std::int64_t panel_stride, std::int64_t depth,
-                                std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
+                                std::int64_t row = kVectorsPerPanel<NV> * kLanes,
+                                Errand errand = {}) {
   for (; depth >= kChunk; depth -= kChunk) {
+    errand(depth);
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k)
       depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
