@@ -70,9 +70,10 @@ class SimdProjection final : public Projection {
 
 class SimdAttention final : public HeadAttention {
  public:
-  SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
+  SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
+                const Shape& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor),
+        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.errands),
         costs_{0, attention_.workspace_bytes(),
                kernels.provenance(shape.tokens * shape.heads / shape.key_heads())} {}
 
@@ -109,7 +110,7 @@ class SimdBackend final : public Backend {
     return std::make_unique<SimdProjection>(kernels_, *variant_, *executor_, spec);
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
-    return std::make_unique<SimdAttention>(kernels_, *executor_, shape);
+    return std::make_unique<SimdAttention>(kernels_, *variant_, *executor_, shape);
   }
   KernelChoice kernels() const override {
     return {std::string(variant_->name), reason_, kernels_.tiles.few_rows};

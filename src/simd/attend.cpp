@@ -30,10 +30,12 @@ struct StreamingAttention::Run {
 };
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
-                                       Dtype dtype, const Shape& shape, const Executor& executor)
+                                       Dtype dtype, const Shape& shape, const Executor& executor,
+                                       bool errands)
     : kernels_(&kernels),
       tiles_(tiles_of),
       dtype_(dtype),
+      errands_(errands),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -184,6 +186,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.causal = shape_.causal;
   task.window = shape_.window;
+  task.errands = errands_;
   task.scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;

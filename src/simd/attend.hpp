@@ -30,8 +30,9 @@ class StreamingAttention {
   /// @param tiles for sequences of many rows of queries, if there are any
   /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
+  /// @param errands see ProjectVariant
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
-                     const Shape& shape, const Executor& executor);
+                     const Shape& shape, const Executor& executor, bool errands);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -59,6 +60,7 @@ class StreamingAttention {
   const KernelTable* kernels_;
   TileChoice tiles_;
   Dtype dtype_;
+  bool errands_;
   Shape shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

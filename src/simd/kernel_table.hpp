@@ -92,6 +92,7 @@ struct AttendTask {
   bool causal = true;
   std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
   float scale = 1;                          ///< `log2(e) / sqrt(head_dim)`
+  bool errands = false;                     ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
   float* scratch = nullptr;       ///< `attend_scratch_floats`

@@ -22,7 +22,8 @@ struct ProjectVariant {
   std::string_view name;
   Ask next = Ask::far;      ///< of the row tiles after the first that passes over a panel
   bool pack_late = false;   ///< rows are packed right before their tile's first use, not all first
-  bool errands = false;     ///< a tile asks for its rows of y, and for the next one's of x and sums
+  bool errands = false;     ///< a tile asks for its rows of y, and for the next one's of x and sums;
+                            ///< in attention for its output, and for the next one's queries
   int tiles_per_task = 12;  ///< 12 x 14 rows x 768 floats are 504 KiB of packed rows in the L2
   int tasks_per_slot = 8;   ///< on several slots; more balance better, fewer pack x less often
 };

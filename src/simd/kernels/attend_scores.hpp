@@ -41,16 +41,23 @@ template <int MR, int NV>
 
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
+/// @param asked asked for meanwhile, unless the tile is a stream, which waits for memory itself
 template <class B, int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR]) {
+                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
+                                AskedRows& asked) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel);
+  if constexpr (kStreams<MR>) {
+    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel);
+  } else {
+    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel,
+                                     AskRows(asked));
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
   if (!all_seen<NV>(block, k)) [[unlikely]] {
@@ -107,9 +114,10 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 }
 
 /// Scores of the tile against the panels of the block. Rows' maxima over the block go to `max`.
+/// @param asked what is asked for meanwhile
 template <class B, int MR>
 HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 float* scores, float* max) {
+                                 float* scores, float* max, AskedRows asked) {
   Vec row_max[MR];
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
@@ -122,11 +130,11 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
   }
   const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
   for (; k + kLanes < block.count; k += kPanel) {
-    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
+    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max, asked);
     keys += kPanel * task.head_dim;
   }
   if (k < block.count) {
-    score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
+    score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max, asked);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);

@@ -23,6 +23,38 @@ struct Tile {
   TileState state;
 };
 
+/// Rows that a tile asks for while it is multiplied, one per chunk of the depth, so that nobody waits
+/// for them later.
+struct AskedRows {
+  const float* next = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  bool to_write = false;
+};
+
+/// The errand of one panel; the next panel goes on with the rows that are left.
+class AskRows {
+ public:
+  HEADROOM_INLINE explicit AskRows(AskedRows& asked) : asked_(&asked) {}
+
+  HEADROOM_INLINE void operator()(std::int64_t) const {
+    if (asked_->rows <= 0) return;
+    for (std::int64_t c = 0; c < asked_->width; c += kChunk) {
+      if (asked_->to_write) {
+        __builtin_prefetch(asked_->next + c, 1, 3);
+      } else {
+        __builtin_prefetch(asked_->next + c, 0, 2);
+      }
+    }
+    asked_->next += asked_->stride;
+    --asked_->rows;
+  }
+
+ private:
+  AskedRows* asked_;
+};
+
 /// Whose row it is: rows are the query heads of a group, token by token.
 struct RowPlace {
   std::int64_t token, head;
