@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <utility>
 #include <xsimd/xsimd.hpp>
+#if defined(HEADROOM_ISA_AVX512)
+#include <immintrin.h>
+#endif
 
 #include "simd/kernel_table.hpp"
 
@@ -74,9 +77,15 @@ HEADROOM_INLINE bool any_lane(const Mask& mask) {
 
 /// The bits of bfloat16 numbers, which widen to floats exactly.
 HEADROOM_INLINE Vec load(const Half* p) {
+#if defined(HEADROOM_ISA_AVX512)
+  // Of the conversion below gcc 12 makes five instructions here, three of them shuffles.
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return vec_of(__builtin_bit_cast(Bits, _mm512_cvtepu16_epi32(halves)) << 16);
+#else
   Halves halves;
   __builtin_memcpy(&halves, p, sizeof(halves));
   return vec_of(__builtin_convertvector(halves, Bits) << 16);
+#endif
 }
 
 /// Rounds to nearest even; a NaN stays one.
