@@ -41,7 +41,7 @@ template <int MR, int NV>
 
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
-/// @param asked asked for meanwhile, unless the tile is a stream, which waits for memory itself
+/// @param asked asked for meanwhile, unless the tile is a stream, which asks for what it reads next
 template <class B, int MR, int NV>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
@@ -53,7 +53,8 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
   if constexpr (kStreams<MR>) {
-    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel);
+    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel,
+                                     ask_for_piece<B>(task, block, false, k / kStreamDepth));
   } else {
     accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel,
                                      AskRows(asked));

@@ -128,6 +128,53 @@ inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 template <int NV>
 inline constexpr int kStreamRows = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
 
+/// Asks for neighbouring lines, some per chunk of the depth.
+struct AskLines {
+  const char* next = nullptr;
+  std::int64_t per_chunk = 0;  ///< of a panel of keys
+
+  /// The share of columns of a piece of values, which has two chunks.
+  HEADROOM_INLINE AskLines share(std::int64_t column, std::int64_t width) const {
+    const std::int64_t of_chunk = per_chunk * width / kStreamDepth;
+    return {next + per_chunk * column / kChunk * kLine, of_chunk};
+  }
+
+  HEADROOM_INLINE void operator()(std::int64_t) {
+    for (std::int64_t i = 0; i < per_chunk; ++i) {
+      __builtin_prefetch(next, 0, 2);
+      next += kLine;
+    }
+  }
+
+  static constexpr std::int64_t kLine = 64;  ///< bytes
+};
+
+/// A stream reads the keys of a block in pieces and then its values in as many; in memory both
+/// follow each other from block to block. On a core with two multiply-adds a cycle its multiply-adds
+/// and its misses did not overlap, unless each piece asks for the one that is read two pieces
+/// later, be it of the keys or of the values.
+template <class B>
+HEADROOM_INLINE AskLines ask_for_piece(const AttendTask& task, const KeyBlock& block, bool values,
+                                       std::int64_t piece) {
+  constexpr std::int64_t kAhead = 2;
+  constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
+  AskLines asked;
+  if constexpr (kPanel != kStreamDepth) return asked;
+  if (!task.errands || task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) {
+    return asked;
+  }
+  const std::int64_t later = piece + kAhead;
+  const bool same = later < kPieces;
+  const std::int64_t key = block.begin + (same || !values ? 0 : kKeyBlock) +
+                           (same ? later : later - kPieces) * kStreamDepth;
+  if (key >= task.key_count) return asked;
+  const B* from = values == same ? static_cast<const B*>(task.values) + key * task.value_stride
+                                 : static_cast<const B*>(task.keys) + key * task.head_dim;
+  asked.next = reinterpret_cast<const char*>(from);
+  asked.per_chunk = kStreamDepth * kChunk * static_cast<std::int64_t>(sizeof(B)) / AskLines::kLine;
+  return asked;
+}
+
 /// Calls `f.template operator()<ROWS, FIRST>()` for groups of rows that are streamed together.
 template <int MR, int NV, int FIRST = 0, class F>
 HEADROOM_INLINE void for_stream_rows(F&& f) {
