@@ -32,7 +32,7 @@ class StreamingAttention {
   /// @param shape the layer, and the largest call
   /// @param errands see ProjectVariant
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
-                     const Shape& shape, const Executor& executor, bool errands);
+                     const Shape& shape, const Executor& executor, bool errands = false);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;

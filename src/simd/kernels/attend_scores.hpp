@@ -41,24 +41,17 @@ template <int MR, int NV>
 
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
-/// @param asked asked for meanwhile, unless the tile is a stream, which asks for what it reads next
-template <class B, int MR, int NV>
+template <class B, int MR, int NV, class Errand = NoErrand>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
-                                AskedRows& asked) {
+                                Errand errand = {}) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  if constexpr (kStreams<MR>) {
-    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel,
-                                     ask_for_piece<B>(task, block, false, k / kStreamDepth));
-  } else {
-    accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel,
-                                     AskRows(asked));
-  }
+  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel, errand);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
   if (!all_seen<NV>(block, k)) [[unlikely]] {
@@ -130,12 +123,22 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
     }
   }
   const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
-  for (; k + kLanes < block.count; k += kPanel) {
-    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max, asked);
+  const auto score = [&](auto errand) __attribute__((always_inline)) {
+    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max, errand);
+    k += kPanel;
     keys += kPanel * task.head_dim;
+  };
+  // Loops of their own, see NoErrand.
+  if constexpr (!kStreams<MR>) {
+    while (asked.rows > 0 && k + kLanes < block.count) score(AskRows(asked));
+  } else if (asks_for_pieces(task)) {
+    while (k + kLanes < block.count) {
+      score(ask_for_piece<B>(task, block, false, k / kStreamDepth));
+    }
   }
+  while (k + kLanes < block.count) score(NoErrand());
   if (k < block.count) {
-    score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max, asked);
+    score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);

@@ -24,7 +24,7 @@ struct Tile {
 };
 
 /// Rows that a tile asks for while it is multiplied, one per chunk of the depth, so that nobody waits
-/// for them later.
+/// for them later: all at once would take every place for misses that the core has.
 struct AskedRows {
   const float* next = nullptr;
   std::int64_t stride = 0;
@@ -33,7 +33,7 @@ struct AskedRows {
   bool to_write = false;
 };
 
-/// The errand of one panel; the next panel goes on with the rows that are left.
+/// The errand of one panel of keys; the next panel goes on with the rows that are left.
 class AskRows {
  public:
   HEADROOM_INLINE explicit AskRows(AskedRows& asked) : asked_(&asked) {}
@@ -159,8 +159,7 @@ HEADROOM_INLINE AskLines ask_for_piece(const AttendTask& task, const KeyBlock& b
   constexpr std::int64_t kAhead = 2;
   constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
   AskLines asked;
-  if constexpr (kPanel != kStreamDepth) return asked;
-  if (!task.errands || task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) {
+  if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) {
     return asked;
   }
   const std::int64_t later = piece + kAhead;
@@ -173,6 +172,11 @@ HEADROOM_INLINE AskLines ask_for_piece(const AttendTask& task, const KeyBlock& b
   asked.next = reinterpret_cast<const char*>(from);
   asked.per_chunk = kStreamDepth * kChunk * static_cast<std::int64_t>(sizeof(B)) / AskLines::kLine;
   return asked;
+}
+
+/// Whether the streams of a task ask for their pieces; a panel of keys must be one.
+HEADROOM_INLINE bool asks_for_pieces(const AttendTask& task) {
+  return kPanel == kStreamDepth && task.errands;
 }
 
 /// Calls `f.template operator()<ROWS, FIRST>()` for groups of rows that are streamed together.

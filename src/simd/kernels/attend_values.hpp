@@ -65,12 +65,11 @@ HEADROOM_INLINE std::int64_t for_groups(std::int64_t c, std::int64_t cols, Add&&
   return c;
 }
 
-/// The same for all columns, in groups as wide as possible.
-/// @param wide whether groups of more than 4 vectors are
-template <class Add>
-HEADROOM_INLINE void for_columns(std::int64_t cols, Add&& add, bool wide = true) {
+/// The same for all columns, in groups as wide as possible, or of 4 vectors at most.
+template <bool kWide = true, class Add>
+HEADROOM_INLINE void for_columns(std::int64_t cols, Add&& add) {
   std::int64_t c = 0;
-  if (wide || kStreamVectors <= 4) c = for_groups<kStreamVectors>(0, cols, add);
+  if constexpr (kWide || kStreamVectors <= 4) c = for_groups<kStreamVectors>(0, cols, add);
   if constexpr (kStreamVectors > 4) c = for_groups<4>(c, cols, add);
   c = for_groups<2>(c, cols, add);
   for_groups<1>(c, cols, add);
@@ -102,28 +101,31 @@ HEADROOM_INLINE void add_panels(const AttendTask& task, const Tile& tile, const 
 }
 
 /// The same, some keys at a time, so that one row after the other finds their values in the L1.
-/// Where the values were asked for, no group of rows waits for memory, and it is best to load, and
-/// widen, each vector once for all rows (4 rows: 1.02 to 1.14); where they were not, 3 rows of 8
-/// vectors that wait and 1 that does not are 1.5 times as fast (measured on Zen 4).
-template <int MR, class B>
+/// @tparam kAsks whether it asks for what it reads next. If so, no group of rows waits for memory,
+/// and it is best to load, and widen, each vector once for all rows (4 rows: 1.02 to 1.14); if not,
+/// 3 rows of 8 vectors that wait and 1 that does not are 1.5 times as fast (measured on Zen 4).
+template <int MR, bool kAsks, class B>
 HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    const float* weights, const B* values, std::int64_t cols) {
-  const bool wide = !task.errands || MR <= kStreamRows<kStreamVectors>;
+  constexpr bool kWide = !kAsks || MR <= kStreamRows<kStreamVectors>;
   for (std::int64_t k = block.common_begin; k < block.common_end;) {
     const std::int64_t whole = (k / kStreamDepth + 1) * kStreamDepth;
     const std::int64_t end = whole < block.common_end ? whole : block.common_end;
-    for_columns(
+    for_columns<kWide>(
         cols, [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
           for_stream_rows<MR, NV>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
-            AskLines asked;
-            if (FIRST == 0 && k % kStreamDepth == 0) {
-              asked = ask_for_piece<B>(task, block, true, k / kStreamDepth).share(c, NV * kLanes);
+            const auto add = [&](auto errand) __attribute__((always_inline)) {
+              add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c,
+                                                     tile.state.out + c, cols, k, end, errand);
+            };
+            if constexpr (kAsks && FIRST == 0) {
+              const AskLines piece = ask_for_piece<B>(task, block, true, k / kStreamDepth);
+              add(piece.share(c, NV * kLanes));
+            } else {
+              add(NoErrand());
             }
-            add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, tile.state.out + c,
-                                                   cols, k, end, asked);
           });
-        },
-        wide);
+        });
     k = end;
   }
 }
@@ -135,7 +137,11 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
   if constexpr (kStreams<MR>) {
-    stream_values<MR>(task, tile, block, weights, values, cols);
+    if (asks_for_pieces(task)) {
+      stream_values<MR, kPanel == kStreamDepth>(task, tile, block, weights, values, cols);
+    } else {
+      stream_values<MR, false>(task, tile, block, weights, values, cols);
+    }
   } else {
     add_panels<MR>(task, tile, block, weights, values, cols);
   }

@@ -136,7 +136,7 @@ class TileErrand {
   std::int64_t y_rows_;
 };
 
-template <int MR, int NV, Ask kAsk, class B>
+template <int MR, int NV, Ask kAsk, bool kRuns, class B>
 HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
@@ -150,19 +150,21 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
       for (int r = 0; r < MR; ++r) acc.v[r][v] = load(call.partial + (r * NV + v) * kLanes);
     }
   }
-  Destination<NV> to;
-  to.whole = false;
-  if (call.last) to = find_destination<NV>(run, call);
   constexpr std::int64_t kRow = kVectorsPerPanel<NV> * kLanes;
-  // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
-  if constexpr (NV <= 2 && kHigh<MR>) {
+  constexpr bool kErrands = NV <= 2 && kRuns;
+  Destination<NV> to;
+  if constexpr (kErrands) {
+    to.whole = false;
+    if (call.last) to = find_destination<NV>(run, call);
     accumulate<MR, NV, kAsk>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
                              TileErrand<MR, NV>(call.errands, to, run.y_stride));
   } else {
+    // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
     accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
                                                       call.depth, kRow);
   }
   if (call.last) {
+    if constexpr (!kErrands) to = find_destination<NV>(run, call);
     if (to.whole) {
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
@@ -185,7 +187,8 @@ struct Stage {
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
-template <class B, int MR, Ask kAsk>
+/// @tparam kErrands whether they run any
+template <class B, int MR, Ask kAsk, bool kErrands>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
                                           std::int64_t row, std::int64_t panel, float* partial,
                                           const Errands& errands) {
@@ -206,7 +209,7 @@ template <class B, int MR, Ask kAsk>
       errands};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
-    run_tile<MR, 1, kAsk>(run, call);
+    run_tile<MR, 1, kAsk, kErrands>(run, call);
     return 1;
   }
   if constexpr (kWide > 2) {
@@ -215,17 +218,17 @@ template <class B, int MR, Ask kAsk>
       return panel + panels <= run.panel_end && run.cols > column + panels * kPanel - kLanes;
     };
     if (fits(kWide / 2)) {
-      run_tile<MR, kWide, kAsk>(run, call);
+      run_tile<MR, kWide, kAsk, kErrands>(run, call);
       return kWide / 2;
     }
     if constexpr (kWide > 4) {
       if (fits(2)) {
-        run_tile<MR, 4, kAsk>(run, call);
+        run_tile<MR, 4, kAsk, kErrands>(run, call);
         return 2;
       }
     }
   }
-  run_tile<MR, 2, kAsk>(run, call);
+  run_tile<MR, 2, kAsk, kErrands>(run, call);
   return 1;
 }
 
@@ -252,12 +255,12 @@ struct GroupErrands {
 };
 
 /// All panels of a group, which is less than a run.
-template <class B, int MR, Ask kAsk>
+template <class B, int MR, Ask kAsk, bool kErrands>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
                                std::int64_t row, float* partial, const GroupErrands& errands) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
     const std::int64_t i = p - group.panel_begin;
-    p += run_panels<B, MR, kAsk>(group, stage, a, row, p, partial + i * kTileRows * kPanel,
+    p += run_panels<B, MR, kAsk, kErrands>(group, stage, a, row, p, partial + i * kTileRows * kPanel,
                                  errands.of_panel(i));
   }
 }
@@ -268,10 +271,13 @@ HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const 
                                Ask ask) {
   if constexpr (kHigh<MR>) {
     if (ask == Ask::near) {
-      return run_group<B, MR, Ask::near>(group, stage, a, row, partial, errands);
+      return run_group<B, MR, Ask::near, true>(group, stage, a, row, partial, errands);
+    }
+    if (errands.y) {
+      return run_group<B, MR, Ask::far, true>(group, stage, a, row, partial, errands);
     }
   }
-  run_group<B, MR, Ask::far>(group, stage, a, row, partial, errands);
+  run_group<B, MR, Ask::far, false>(group, stage, a, row, partial, errands);
 }
 
 /// A group of panels of one run, for all tiles of the task.

@@ -58,7 +58,8 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
   }
 }
 
-/// What a tile does beside its multiply-adds: nothing.
+/// What a tile does beside its multiply-adds: nothing. Other errands are compiled apart from it, as
+/// even one that is never run cost a product 2 to 5 %.
 struct NoErrand {
   HEADROOM_INLINE void operator()(std::int64_t) const {}
 };
