@@ -260,8 +260,9 @@ HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const 
                                std::int64_t row, float* partial, const GroupErrands& errands) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
     const std::int64_t i = p - group.panel_begin;
-    p += run_panels<B, MR, kAsk, kErrands>(group, stage, a, row, p, partial + i * kTileRows * kPanel,
-                                 errands.of_panel(i));
+    p += run_panels<B, MR, kAsk, kErrands>(group, stage, a, row, p,
+                                           partial + i * kTileRows * kPanel,
+                                           kErrands ? errands.of_panel(i) : Errands());
   }
 }
 
