@@ -19,6 +19,9 @@ constexpr std::int64_t kColsPerTask = 1024;
 // stages whose panel would stay in the L1 were slower (reports/speed-journal.md).
 constexpr std::int64_t kStageDepth = 768;
 
+// So few tiles find x and y in the caches; errands cost products of 16 and 32 rows 1 to 3 %.
+constexpr std::int64_t kFewTiles = 4;
+
 // The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
 // only add cost.
 std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
@@ -132,7 +135,7 @@ void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
   common.stage_depth = cut.stage_depth;
   common.ask = variant_.next;
   common.pack_late = variant_.pack_late;
-  common.errands = variant_.errands;
+  common.errands = variant_.errands && cut.tiles > kFewTiles;
   // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;
