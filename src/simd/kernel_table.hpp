@@ -63,6 +63,7 @@ struct ProjectTask {
   Ask ask = Ask::far;  ///< see ProjectVariant, as are the next two
   bool pack_late = false;
   bool errands = false;
+  bool ask_for_panels = false;  ///< while the ones before them are multiplied
   float* scratch = nullptr;  ///< `project_scratch_floats`, for the panels of all runs together
 };
 

@@ -12,8 +12,12 @@ struct Errands {
   std::int64_t x_stride = 0;
   std::int64_t x_rows = 0;
   const float* sums = nullptr;  ///< of the next tile, or null
-  bool y = false;               ///< where the tile is stored
+  const char* panel = nullptr;  ///< a share of a panel of the next group
+  std::int64_t panel_lines = 0;  ///< per chunk
+  bool y = false;                ///< where the tile is stored
 };
+
+inline constexpr std::int64_t kLine = 64;  ///< bytes of a cache line
 
 /// Where one tile starts, continues and ends.
 template <class B>
@@ -113,6 +117,10 @@ class TileErrand {
       x += errands_.x_stride;
     }
     errands_.x += kChunk;
+    for (std::int64_t i = 0; i < errands_.panel_lines; ++i) {
+      __builtin_prefetch(errands_.panel, 0, 2);
+      errands_.panel += kLine;
+    }
     if (sums_ > 0) {
       __builtin_prefetch(errands_.sums, 0, 2);
       errands_.sums += kChunk;
@@ -238,7 +246,11 @@ struct GroupErrands {
   std::int64_t x_stride = 0;
   std::int64_t x_rows = 0;
   std::int64_t rows_per_panel = 0;
-  const float* sums = nullptr;  ///< of the next tile and the group's first panel, or null
+  const float* sums = nullptr;   ///< of the next tile and the group's first panel, or null
+  const char* panels = nullptr;  ///< this tile's share of the next group's first panel
+  std::int64_t panel_bytes = 0;  ///< from one panel to the next
+  std::int64_t panel_lines = 0;  ///< per chunk
+  std::int64_t panel_count = 0;
   bool y = false;
 
   HEADROOM_INLINE Errands of_panel(std::int64_t i) const {
@@ -249,6 +261,10 @@ struct GroupErrands {
     if (one.x_rows > 0) one.x = x + first * x_stride;
     one.x_stride = x_stride;
     if (sums != nullptr) one.sums = sums + i * kTileRows * kPanel;
+    if (i < panel_count) {
+      one.panel = panels + i * panel_bytes;
+      one.panel_lines = panel_lines;
+    }
     one.y = y;
     return one;
   }
@@ -274,18 +290,29 @@ HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const 
     if (ask == Ask::near) {
       return run_group<B, MR, Ask::near, true>(group, stage, a, row, partial, errands);
     }
-    if (errands.y) {
+    if (errands.y || errands.panel_count > 0) {
       return run_group<B, MR, Ask::far, true>(group, stage, a, row, partial, errands);
     }
   }
   run_group<B, MR, Ask::far, false>(group, stage, a, row, partial, errands);
 }
 
+/// The panels that follow a group's, at their stage of the depth.
+struct NextPanels {
+  const char* first = nullptr;
+  std::int64_t bytes = 0;        ///< from one panel to the next
+  std::int64_t stage_bytes = 0;  ///< of one panel
+  std::int64_t count = 0;        ///< 0: none
+};
+
 /// A group of panels of one run, for all tiles of the task.
+/// @param next asked for while this group is multiplied
+/// @param expected whether this group was
 template <class B>
 HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
                                    const PanelRun& group, float* packed, float* partials,
-                                   std::int64_t partial_panels, bool first_group) {
+                                   std::int64_t partial_panels, bool first_group,
+                                   const NextPanels& next, bool expected) {
   const std::int64_t first_row = tile_begin(task.rows, task.tiles, task.tile_begin);
   const std::int64_t padded = (stage.depth + kChunk - 1) / kChunk * kChunk;
   const std::int64_t tile_partials = partial_panels * kTileRows * kPanel;
@@ -302,11 +329,20 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
     if (first_group && task.pack_late) pack(t);
-    const Ask ask = t == task.tile_begin ? Ask::far : task.ask;
+    const Ask ask = t == task.tile_begin && !expected ? Ask::far : task.ask;
     const float* tile = packed + (row - first_row) * padded;
     float* partial = partials + (t - task.tile_begin) * tile_partials;
     GroupErrands errands;
     errands.y = task.errands;
+    if (next.count > 0) {
+      const std::int64_t tiles = task.tile_end - task.tile_begin;
+      const std::int64_t lines = next.stage_bytes / kLine;
+      const std::int64_t chunks = padded / kChunk;
+      errands.panels = next.first + lines * (t - task.tile_begin) / tiles * kLine;
+      errands.panel_bytes = next.bytes;
+      errands.panel_lines = (lines / tiles + chunks) / chunks;
+      errands.panel_count = next.count;
+    }
     if (task.errands && t + 1 < task.tile_end) {
       if (!stage.first) errands.sums = partial + tile_partials;
       if (first_group && task.pack_late) {
@@ -324,9 +360,28 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
   }
 }
 
+HEADROOM_INLINE std::int64_t group_end(const PanelRun& run, std::int64_t begin) {
+  const std::int64_t end = begin + kMostTilePanels;
+  return end < run.panel_end ? end : run.panel_end;
+}
+
 template <class B>
-HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, float* packed,
-                                   float* partials) {
+HEADROOM_INLINE NextPanels panels_from(const PanelRun& run, std::int64_t begin,
+                                       const Stage& stage) {
+  constexpr std::int64_t kBytes = kPanel * static_cast<std::int64_t>(sizeof(B));
+  NextPanels next;
+  next.first = static_cast<const char*>(run.panels) +
+               (begin * stage.whole_depth + stage.begin) * kBytes;
+  next.bytes = stage.whole_depth * kBytes;
+  next.stage_bytes = stage.depth * kBytes;
+  next.count = group_end(run, begin) - begin;
+  if (run.cols < (begin + next.count) * kPanel) --next.count;  // a narrow one
+  return next;
+}
+
+template <class B>
+HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
+                                   const Stage& next_stage, float* packed, float* partials) {
   std::int64_t panels = 0;
   for (std::int64_t r = 0; r < task.run_count; ++r) {
     panels += task.runs[r].panel_end - task.runs[r].panel_begin;
@@ -338,13 +393,29 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, 
   for (std::int64_t r = 0; r < task.run_count; ++r) {
     PanelRun group = task.runs[r];
     for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
-      const std::int64_t end = group.panel_begin + kMostTilePanels;
-      group.panel_end = end < task.runs[r].panel_end ? end : task.runs[r].panel_end;
-      project_group<B>(task, stage, group, packed, partials, panels, first_group);
+      group.panel_end = group_end(task.runs[r], group.panel_begin);
+      NextPanels next;
+      if (task.ask_for_panels) {
+        if (group.panel_end < task.runs[r].panel_end) {
+          next = panels_from<B>(task.runs[r], group.panel_end, stage);
+        } else if (r + 1 < task.run_count) {
+          next = panels_from<B>(task.runs[r + 1], task.runs[r + 1].panel_begin, stage);
+        } else if (!stage.last) {
+          next = panels_from<B>(task.runs[0], task.runs[0].panel_begin, next_stage);
+        }
+      }
+      const bool expected = task.ask_for_panels && !(stage.first && first_group);
+      project_group<B>(task, stage, group, packed, partials, panels, first_group, next, expected);
       partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
       first_group = false;
     }
   }
+}
+
+HEADROOM_INLINE Stage stage_at(const ProjectTask& task, std::int64_t k) {
+  const std::int64_t rest = task.depth - k;
+  const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
+  return {task.depth, k, depth, k == 0, k + depth == task.depth};
 }
 
 template <class B>
@@ -354,9 +425,7 @@ void project(const ProjectTask& task) {
   float* packed = task.scratch;
   float* partials = packed + rows * task.stage_depth;
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
-    const std::int64_t rest = task.depth - k;
-    const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-    project_stage<B>(task, {task.depth, k, depth, k == 0, k + depth == task.depth}, packed,
+    project_stage<B>(task, stage_at(task, k), stage_at(task, k + task.stage_depth), packed,
                      partials);
   }
 }
