@@ -70,6 +70,10 @@ HEADROOM_INLINE void store_upper(Half* p, const Bits& bits) {
 /// Whether a comparison holds in any lane.
 template <class Mask>
 HEADROOM_INLINE bool any_lane(const Mask& mask) {
+#if defined(HEADROOM_ISA_AVX512)
+  const auto lanes = __builtin_bit_cast(__m512i, mask);
+  return _mm512_test_epi32_mask(lanes, lanes) != 0;
+#endif
   bool any = false;
   for (int i = 0; i < kLanes; ++i) any = any || mask[i] != 0;
   return any;
