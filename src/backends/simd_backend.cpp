@@ -40,6 +40,7 @@ class SimdProjection final : public Projection {
                kernels.provenance(spec.rows)} {
     if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
+    costs_.packed_bytes += tiles_->packed_bytes();
     costs_.workspace_bytes += tiles_->workspace_bytes();
   }
 

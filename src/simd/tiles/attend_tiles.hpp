@@ -16,14 +16,11 @@ HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, co
                                 const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
   Operands of;
+  of.a = tile.queries;
   of.steps = depth / kTileDepth;
-  of.a_lower = of.steps * kLeftTile;
   of.rows = tile.rows.rows;
   for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      of.a[p] = tile.queries[p];
-      of.b[p] = memory.keys[p] + k * depth;
-    }
+    of.b = memory.keys + k * depth * Parts<P>::kCount;
     for (int i = 0; i < 4; ++i) {
       of.sums[i / 2][i % 2] =
           memory.scores + i / 2 * kTileSide * kKeyBlock + (k / kTileSide + i % 2) * kSums;
@@ -66,23 +63,26 @@ HEADROOM_INLINE void weigh_row(const AttendTask& task, const Tile& rows, const K
     task.dropout->factors(index, block.begin, block.count, memory.factors);
     for (std::int64_t k = block.count; k % kLanes != 0; ++k) memory.factors[k] = 0;
   }
+  constexpr int kCount = Parts<P>::kCount;
   const std::int64_t first = block.first / kLanes * kLanes;
-  for (std::int64_t k = block.first / kTileDepth * kTileDepth; k < whole(block.count, kTileDepth);
-       k += kLanes) {
+  const auto weight_of = [&](std::int64_t k) __attribute__((always_inline)) {
     Vec weight(0.0F);
-    if (k >= first && k < block.count) {
-      weight = exp2(
-          multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(k, 0)), scale, shift));
-      sum += weight;
-      if (task.dropout != nullptr) weight = weight * load(memory.factors + k);
-    }
-    Bits parts[Parts<P>::kCount];
-    cut_vector<P>(weight, parts);
-    const std::int64_t at = k / kTileDepth * 2 * kLeftTile + r / kTileSide * kLeftTile +
-                            r % kTileSide * kTileDepth + k % kTileDepth;
+    if (k < first || k >= block.count) return weight;
+    weight = exp2(
+        multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(k, 0)), scale, shift));
+    sum += weight;
+    return task.dropout == nullptr ? weight : weight * load(memory.factors + k);
+  };
+  for (std::int64_t k = block.first / kTileDepth * kTileDepth; k < whole(block.count, kTileDepth);
+       k += 2 * kLanes) {
+    const Vec lower = weight_of(k);
+    TwoHalves parts[kCount];
+    cut_neighbours<P>(lower, weight_of(k + kLanes), parts);
+    std::uint16_t* at =
+        memory.weights + k / kTileDepth * kCount * kLeftStep + r * kTileDepth + k % kTileDepth;
 #pragma GCC unroll 3
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      store_upper(memory.weights[p] + at, parts[p]);
+    for (int p = 0; p < kCount; ++p) {
+      __builtin_memcpy(at + p * kLeftStep, &parts[p], sizeof(parts[p]));
     }
   }
   store(rows.state.sum + r * kLanes, sum);
@@ -101,14 +101,7 @@ HEADROOM_INLINE void weigh_tile(const AttendTask& task, const TileRows& tile, co
     weigh_row<P>(task, tile.rows, block, r, score_row(memory, r), memory);
   }
   for (std::int64_t r = tile.rows.rows; r < whole(tile.rows.rows, kTileSide); ++r) {
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      out[p] = memory.weights[p] + r / kTileSide * kLeftTile;
-    }
-    for (std::int64_t k = 0; k < whole(block.count, kTileDepth); k += kTileDepth) {
-      cut_row<P>(nullptr, 0, 1, r % kTileSide, out);
-      for (int p = 0; p < Parts<P>::kCount; ++p) out[p] += 2 * kLeftTile;
-    }
+    cut_row<P>(nullptr, 0, whole(block.count, kTileDepth) / kTileDepth, r, memory.weights);
   }
 }
 
@@ -119,16 +112,12 @@ HEADROOM_INLINE void add_tile_values(const AttendTask& task, const TileRows& til
   const std::int64_t cols = padded_cols(task);
   const std::int64_t step = block.first / kTileDepth;
   Operands of;
-  of.a_lower = kLeftTile;
-  of.a_step = 2 * kLeftTile;
+  of.a = memory.weights + step * Parts<P>::kCount * kLeftStep;
   of.rows = tile.rows.rows;
   of.steps = (block.count + kTileDepth - 1) / kTileDepth - step;
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
   for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      of.a[p] = memory.weights[p] + step * of.a_step;
-      of.b[p] = memory.values[p] + c * kKeyBlock + step * kRightStep;
-    }
+    of.b = memory.values + (c * kKeyBlock + step * kRightStep) * Parts<P>::kCount;
     Unit::template multiply<P>(of);
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
       for (std::int64_t v = 0; v < kTileBlock && c + v < cols; v += kLanes) {
@@ -168,7 +157,7 @@ HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMem
     cut_keys<P, B>(task, seen, memory);
     const bool bad = cut_values<P, B>(task, seen, memory);
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      const TileRows tile = tile_of<P>(task, memory, t);
+      const TileRows tile = tile_of(task, memory, t);
       const KeyBlock block = see_block(task, tile.rows, begin);
       if (block.first >= block.count) continue;
       score_tile<P, Unit>(task, tile, block, memory);
@@ -212,7 +201,7 @@ void attend_tiles(const TileAttendTask& whole_task) {
   const bool single = segments.end - segments.begin == 1;
   const auto for_tiles = [&](auto&& work) __attribute__((always_inline)) {
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      work(tile_of<P>(task, memory, t));
+      work(tile_of(task, memory, t));
     }
   };
   for_tiles([&](const TileRows& tile) { cut_queries<P>(task, tile); });

@@ -17,8 +17,8 @@ struct DotUnit {
   struct Session {};
 
   HEADROOM_INLINE static void multiply_rows(const Operands& of, int i, int first) {
-    const std::uint16_t* a = of.a[0] + i * of.a_lower + first * kTileDepth;
-    const std::uint16_t* b = of.b[0];
+    const std::uint16_t* a = of.a + i * kLeftTile + first * kTileDepth;
+    const std::uint16_t* b = of.b;
     __m512 sums[kRows][2];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
@@ -36,7 +36,7 @@ struct DotUnit {
           sums[r][1] = _mm512_dpbf16_ps(sums[r][1], row, right_columns);
         }
       }
-      a += of.a_step;
+      a += kLeftStep;
       b += kRightStep;
     }
 #pragma GCC unroll 8

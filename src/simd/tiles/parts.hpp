@@ -50,14 +50,48 @@ struct Parts<Precision::bf16> {
   static constexpr PartPair kOrder[kProducts] = {{0, 0}};
 };
 
-/// The upper halves of the parts of each lane, in place.
+/// Two vectors' lanes as bfloat16.
+using TwoHalves [[gnu::vector_size(kLanes * 4)]] = std::uint16_t;
+
+/// The upper halves of the lanes of two vectors, one after the other.
+template <int... I>
+HEADROOM_INLINE TwoHalves upper_halves(const Bits& first, const Bits& second,
+                                       std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(__builtin_bit_cast(TwoHalves, first),
+                                 __builtin_bit_cast(TwoHalves, second), (2 * I + 1)...);
+}
+
+/// The upper halves of the next part of each lane, in place.
 template <Precision P>
-HEADROOM_INLINE void cut_vector(Vec v, Bits (&parts)[Parts<P>::kCount]) {
+HEADROOM_INLINE Bits next_part(Bits bits) {
+  return (Parts<P>::kTruncate ? bits : bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+}
+
+/// Two vectors of neighbours along the depth, cut: a row of a left tile.
+template <Precision P>
+HEADROOM_INLINE void cut_neighbours(Vec first, Vec second, TwoHalves (&parts)[Parts<P>::kCount]) {
 #pragma GCC unroll 3
   for (int p = 0; p < Parts<P>::kCount; ++p) {
-    const Bits bits = bits_of(v);
-    parts[p] = (Parts<P>::kTruncate ? bits : bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
-    if (p + 1 < Parts<P>::kCount) v = v - vec_of(parts[p]);
+    const bool more = p + 1 < Parts<P>::kCount;
+    const Bits of_first = next_part<P>(bits_of(first));
+    const Bits of_second = next_part<P>(bits_of(second));
+    parts[p] = upper_halves(of_first, of_second, std::make_integer_sequence<int, 2 * kLanes>());
+    if (more) first = first - vec_of(of_first);
+    if (more) second = second - vec_of(of_second);
+  }
+}
+
+/// Two rows of the depth, cut, their lanes in turn: a row of a right tile.
+template <Precision P>
+HEADROOM_INLINE void cut_pairs(Vec upper, Vec lower, TwoHalves (&parts)[Parts<P>::kCount]) {
+#pragma GCC unroll 3
+  for (int p = 0; p < Parts<P>::kCount; ++p) {
+    const bool more = p + 1 < Parts<P>::kCount;
+    const Bits of_upper = next_part<P>(bits_of(upper));
+    const Bits of_lower = next_part<P>(bits_of(lower));
+    parts[p] = __builtin_bit_cast(TwoHalves, (of_upper >> 16) | of_lower);
+    if (more) upper = upper - vec_of(of_upper);
+    if (more) lower = lower - vec_of(of_lower);
   }
 }
 
@@ -72,5 +106,23 @@ HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
 }
 
 HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
+
+/// The magnitudes that were seen.
+struct Sizes {
+  Bits least = Bits{} - 1U;
+  Bits most = {};
+
+  HEADROOM_INLINE void see(const Bits& bits) {
+    const Bits size = bits & kMagnitude;
+    least = size - 1U < least ? size - 1U : least;
+    most = size > most ? size : most;
+  }
+  /// Whether parts cannot carry one of them.
+  HEADROOM_INLINE bool has_bad() const {
+    // Above, rounding to bf16 is infinite.
+    constexpr std::uint32_t kMost = 0x7f7f8000U;
+    return any_lane(most >= kMost) || has_small(least);
+  }
+};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

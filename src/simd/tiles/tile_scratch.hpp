@@ -18,12 +18,17 @@ namespace headroom::simd {
   return (count + step - 1) / step * step;
 }
 
-/// Where the parts of a task's memory begin, in floats.
+/// Halves of 32 columns of weights, cut: all parts of all steps of the depth.
+[[gnu::always_inline]] constexpr std::int64_t cut_block_halves(Precision precision,
+                                                               std::int64_t depth) {
+  return part_count(precision) * whole(depth, kTileDepth) * kTileBlock;
+}
+
+/// Where the parts of a task's memory begin, in floats; the parts of the rows lie before them.
 struct TileProjectScratch {
-  std::int64_t right = 0;     ///< parts of one panel's stage; those of the rows lie before it
   std::int64_t sums = 0;      ///< of two by two tiles
   std::int64_t partials = 0;  ///< between stages
-  std::int64_t flags = 0;     ///< bytes: rows, then panels that f32 has to do
+  std::int64_t flags = 0;     ///< bytes: rows that f32 has to do
   std::int64_t f32 = 0;       ///< for the f32 kernels
   std::int64_t floats = 0;    ///< in all
 };
@@ -33,13 +38,11 @@ struct TileProjectScratch {
     Precision precision, std::int64_t rows, std::int64_t stage_depth, bool staged,
     std::int64_t blocks, std::int64_t depth, std::int64_t tile_rows, std::int64_t lanes) {
   const std::int64_t padded = whole(rows, kTileBlock);
-  const std::int64_t parts = part_count(precision);
   TileProjectScratch at;
-  at.right = parts * padded * stage_depth / 2;
-  at.sums = at.right + parts * stage_depth * kTileBlock / 2;
+  at.sums = part_count(precision) * padded * stage_depth / 2;
   at.partials = at.sums + kTileBlock * kTileBlock;
   at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
-  at.f32 = at.flags + whole(padded + blocks, 64) / 4;
+  at.f32 = at.flags + whole(padded, 64) / 4;
   at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
                                               kTileBlock / (2 * lanes));
   return at;
