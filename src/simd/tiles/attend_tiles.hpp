@@ -10,16 +10,25 @@ HEADROOM_INLINE float* score_row(const AttendMemory& memory, std::int64_t r) {
   return memory.scores + r / kTileSide * kTileSide * kKeyBlock + r % kTileSide * kChunk;
 }
 
+/// The keys of a block that a tile's products take: whole 32s.
+struct KeySteps {
+  std::int64_t begin, end;
+};
+HEADROOM_INLINE KeySteps steps_of(const KeyBlock& block) {
+  return {block.first / kTileDepth * kTileDepth, whole(block.count, kTileDepth)};
+}
+
 /// Scores of the tile; what lies outside the block's 32s is not written.
 template <Precision P, class Unit>
 HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
                                 const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  const KeySteps keys = steps_of(block);
   Operands of;
   of.a = tile.queries;
   of.steps = depth / kTileDepth;
   of.rows = tile.rows.rows;
-  for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
+  for (std::int64_t k = keys.begin; k < keys.end; k += kTileBlock) {
     of.b = memory.keys + k * depth * Parts<P>::kCount;
     for (int i = 0; i < 4; ++i) {
       of.sums[i / 2][i % 2] =
@@ -29,102 +38,155 @@ HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, co
   }
 }
 
-/// Masks a row's scores in place. @return their maximum
-HEADROOM_INLINE float mask_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
-                               std::int64_t r, float* scores) {
-  Vec row_max(kMinusInfinity);
-  const KeyRange seen = seen_keys(task, rows.row + r);
-  for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
-    float* at = scores + score_at<static_cast<int>(kTileSide)>(k, 0);
-    Vec found = load(at);
-    if (!all_seen<1>(block, k)) {
+/// What rows must not see becomes -inf, in those vectors of keys that some row does not see.
+HEADROOM_INLINE void mask_tile(const AttendTask& task, const Tile& rows, const KeyBlock& block,
+                               const AttendMemory& memory) {
+  const KeySteps keys = steps_of(block);
+  if (block.common_begin <= keys.begin && block.common_end >= keys.end) return;
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    const KeyRange seen = seen_keys(task, rows.row + r);
+    float* scores = score_row(memory, r);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
+      if (all_seen<1>(block, k)) continue;
+      float* at = scores + score_at<static_cast<int>(kTileSide)>(k, 0);
       const std::int64_t lane = block.begin + k;
-      found = only_between(found, seen.begin - lane, seen.end - lane);
-      store(at, found);
+      store(at, only_between(load(at), seen.begin - lane, seen.end - lane));
     }
-    row_max = max_or_second(row_max, found);
   }
-  return max_lanes(row_max);
+}
+
+/// As exact as the weights are kept.
+template <Precision P>
+HEADROOM_INLINE Vec exp2_for(const Vec& x) {
+  return exp2_of_degree < P == Precision::bf16 ? 3 : P == Precision::bf16x3 ? 5 : 6 > (x);
+}
+
+/// How a tile's sums go on.
+struct TileScale {
+  alignas(64) float shift[kTileBlock];   ///< -maximum * scale
+  alignas(64) float factor[kTileBlock];  ///< of what was summed before
+};
+
+/// Merges the maxima of the block into the running ones.
+HEADROOM_INLINE void raise_tile(const AttendTask& task, const Tile& rows, const KeyBlock& block,
+                                const AttendMemory& memory, TileScale& to) {
+  const KeySteps keys = steps_of(block);
+  constexpr int kGroup = 4;  // independent chains
+  alignas(64) float block_max[kTileBlock];
+  for (std::int64_t r = 0; r < rows.rows; r += kGroup) {
+    Vec most[kGroup];
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) most[i] = Vec(kMinusInfinity);
+    const float* scores = score_row(memory, r);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
+      const float* at = scores + score_at<static_cast<int>(kTileSide)>(k, 0);
+#pragma GCC unroll 4
+      for (int i = 0; i < kGroup; ++i) {
+        most[i] = max_or_second(most[i], load(at + i * kTileSide));
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) block_max[r + i] = max_lanes(most[i]);
+  }
+  const Vec scale(task.scale);
+  const Vec none(kMinusInfinity);
+  for (std::int64_t r = 0; r < rows.rows; r += kLanes) {
+    const Vec before = load(rows.state.max + r);
+    const Vec here = max_or_second(load(block_max + r), before);
+    const Vec factor = exp2((before - here) * scale);
+    store(to.factor + r, xsimd::select(here > before, factor, Vec(1.0F)));
+    // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
+    store(to.shift + r, xsimd::select(here == none, Vec(0.0F), Vec(0.0F) - here * scale));
+    store(rows.state.max + r, here);
+  }
 }
 
 /// A row's scores become weights, are added to its sum, and are cut into parts.
-template <Precision P>
+template <Precision P, bool kDropout>
 HEADROOM_INLINE void weigh_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
-                               std::int64_t r, float* scores, const AttendMemory& memory) {
-  const Vec scale(task.scale);
-  // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
-  const float max = rows.state.max[r] == kMinusInfinity ? 0.0F : rows.state.max[r];
-  const Vec shift(-max * task.scale);
-  Vec sum = load(rows.state.sum + r * kLanes);
-  if (task.dropout != nullptr) {
-    const std::int64_t row = rows.row + r;
-    const std::uint64_t index =
-        dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
-    task.dropout->factors(index, block.begin, block.count, memory.factors);
-    for (std::int64_t k = block.count; k % kLanes != 0; ++k) memory.factors[k] = 0;
-  }
+                               std::int64_t r, const TileScale& to, const AttendMemory& memory) {
   constexpr int kCount = Parts<P>::kCount;
-  const std::int64_t first = block.first / kLanes * kLanes;
-  const auto weight_of = [&](std::int64_t k) __attribute__((always_inline)) {
-    Vec weight(0.0F);
-    if (k < first || k >= block.count) return weight;
-    weight = exp2(
-        multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(k, 0)), scale, shift));
-    sum += weight;
-    return task.dropout == nullptr ? weight : weight * load(memory.factors + k);
-  };
-  for (std::int64_t k = block.first / kTileDepth * kTileDepth; k < whole(block.count, kTileDepth);
-       k += 2 * kLanes) {
-    const Vec lower = weight_of(k);
+  const KeySteps keys = steps_of(block);
+  const float* scores = score_row(memory, r);
+  std::uint16_t* out = memory.weights + r * kTileDepth;
+  const Vec scale(task.scale);
+  const Vec shift(to.shift[r]);
+  float* sum = rows.state.sum + r * kLanes;
+  Vec sums[2] = {load(sum) * Vec(to.factor[r]), Vec(0.0F)};
+  for (std::int64_t k = keys.begin; k < keys.end; k += 2 * kLanes) {
+    Vec weights[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const std::int64_t key = k + i * kLanes;
+      weights[i] = exp2_for<P>(
+          multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(key, 0)), scale, shift));
+      sums[i] += weights[i];
+      if (kDropout) weights[i] = weights[i] * load(memory.factors + key);
+    }
     TwoHalves parts[kCount];
-    cut_neighbours<P>(lower, weight_of(k + kLanes), parts);
-    std::uint16_t* at =
-        memory.weights + k / kTileDepth * kCount * kLeftStep + r * kTileDepth + k % kTileDepth;
+    cut_neighbours<P>(weights[0], weights[1], parts);
+    std::uint16_t* at = out + k / kTileDepth * kCount * kLeftStep + k % kTileDepth;
 #pragma GCC unroll 3
     for (int p = 0; p < kCount; ++p) {
       __builtin_memcpy(at + p * kLeftStep, &parts[p], sizeof(parts[p]));
     }
   }
-  store(rows.state.sum + r * kLanes, sum);
+  store(sum, sums[0] + sums[1]);
+}
+
+HEADROOM_INLINE void draw_factors(const AttendTask& task, std::int64_t row, const KeyBlock& block,
+                                  float* factors) {
+  const std::uint64_t index =
+      dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
+  task.dropout->factors(index, block.begin, block.count, factors);
+  for (std::int64_t k = block.count; k % kTileDepth != 0; ++k) factors[k] = 0;
 }
 
 template <Precision P>
 HEADROOM_INLINE void weigh_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
-                                const AttendMemory& memory) {
-  const std::int64_t cols = padded_cols(task);
-  float block_max[kTileBlock];
+                                const AttendMemory& memory, TileScale& to) {
+  mask_tile(task, tile.rows, block, memory);
+  raise_tile(task, tile.rows, block, memory, to);
   for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-    block_max[r] = mask_row(task, tile.rows, block, r, score_row(memory, r));
+    if (task.dropout == nullptr) {
+      weigh_row<P, false>(task, tile.rows, block, r, to, memory);
+    } else {
+      draw_factors(task, tile.rows.row + r, block, memory.factors);
+      weigh_row<P, true>(task, tile.rows, block, r, to, memory);
+    }
   }
-  raise_maximum(task.scale, tile.rows.rows, tile.rows.state, block_max, cols);
-  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-    weigh_row<P>(task, tile.rows, block, r, score_row(memory, r), memory);
-  }
+  const KeySteps keys = steps_of(block);
   for (std::int64_t r = tile.rows.rows; r < whole(tile.rows.rows, kTileSide); ++r) {
-    cut_row<P>(nullptr, 0, whole(block.count, kTileDepth) / kTileDepth, r, memory.weights);
+    cut_row<P>(nullptr, 0, (keys.end - keys.begin) / kTileDepth, r,
+               memory.weights + keys.begin / kTileDepth * Parts<P>::kCount * kLeftStep);
   }
 }
 
 /// Adds the weighted values of a block to the tile's output.
 template <Precision P, class Unit>
 HEADROOM_INLINE void add_tile_values(const AttendTask& task, const TileRows& tile,
-                                     const KeyBlock& block, const AttendMemory& memory) {
+                                     const KeyBlock& block, const TileScale& scale,
+                                     const AttendMemory& memory) {
+  constexpr int kCount = Parts<P>::kCount;
   const std::int64_t cols = padded_cols(task);
-  const std::int64_t step = block.first / kTileDepth;
+  const KeySteps keys = steps_of(block);
+  const std::int64_t step = keys.begin / kTileDepth;
   Operands of;
-  of.a = memory.weights + step * Parts<P>::kCount * kLeftStep;
+  of.a = memory.weights + step * kCount * kLeftStep;
   of.rows = tile.rows.rows;
-  of.steps = (block.count + kTileDepth - 1) / kTileDepth - step;
+  of.steps = keys.end / kTileDepth - step;
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
   for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-    of.b = memory.values + (c * kKeyBlock + step * kRightStep) * Parts<P>::kCount;
+    of.b = memory.values + (c * kKeyBlock + step * kRightStep) * kCount;
     Unit::template multiply<P>(of);
+    const std::int64_t width = cols - c < kTileBlock ? cols - c : kTileBlock;
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-      for (std::int64_t v = 0; v < kTileBlock && c + v < cols; v += kLanes) {
+      const Vec factor(scale.factor[r]);
+      for (std::int64_t v = 0; v < width; v += kLanes) {
         float* out = tile.rows.state.out + r * cols + c + v;
         const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
                             r % kTileSide * kTileSide + v % kTileSide;
-        store(out, load(out) + load(more));
+        store(out, multiply_add(load(out), factor, load(more)));
       }
     }
   }
@@ -161,8 +223,9 @@ HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMem
       const KeyBlock block = see_block(task, tile.rows, begin);
       if (block.first >= block.count) continue;
       score_tile<P, Unit>(task, tile, block, memory);
-      weigh_tile<P>(task, tile, block, memory);
-      add_tile_values<P, Unit>(task, tile, block, memory);
+      TileScale scale;
+      weigh_tile<P>(task, tile, block, memory, scale);
+      add_tile_values<P, Unit>(task, tile, block, scale, memory);
       if (bad) mark_rows(task, tile, block, memory.skip);
     }
   }
