@@ -51,6 +51,7 @@ class StreamingAttention {
   void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
   std::int64_t tile_height(std::int64_t rows) const;
+  std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(const AttendTask& task) const;
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
