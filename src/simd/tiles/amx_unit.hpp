@@ -68,8 +68,8 @@ struct AmxUnit {
 
   /// The products of a step from the I-th on. Neighbours in the order share a part, which stays in
   /// its tiles.
-  template <Precision P, bool kLower, int I>
-  HEADROOM_INLINE static void step(const std::uint16_t* a, const std::uint16_t* b) {
+  template <Precision P, bool kLower, int I, class Beside>
+  HEADROOM_INLINE static void step(const std::uint16_t* a, const std::uint16_t* b, Beside& beside) {
     if constexpr (I < Parts<P>::kProducts) {
       constexpr PartPair kPair = Parts<P>::kOrder[I];
       constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : Parts<P>::kOrder[I == 0 ? 0 : I - 1];
@@ -87,12 +87,13 @@ struct AmxUnit {
         multiply_tiles<2, 5, 6>();
         multiply_tiles<3, 5, 7>();
       }
-      step<P, kLower, I + 1>(a, b);
+      beside.next();
+      step<P, kLower, I + 1>(a, b, beside);
     }
   }
 
-  template <Precision P, bool kLower>
-  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of) {
+  template <Precision P, bool kLower, class Beside>
+  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of, Beside& beside) {
     zero_tile<0>();
     zero_tile<1>();
     if constexpr (kLower) {
@@ -102,7 +103,7 @@ struct AmxUnit {
     const std::uint16_t* a = of.a;
     const std::uint16_t* b = of.b;
     for (std::int64_t s = 0; s < of.steps; ++s) {
-      step<P, kLower, 0>(a, b);
+      step<P, kLower, 0>(a, b, beside);
       a += Parts<P>::kCount * kLeftStep;
       b += Parts<P>::kCount * kRightStep;
     }
@@ -114,12 +115,12 @@ struct AmxUnit {
     }
   }
 
-  template <Precision P>
-  HEADROOM_INLINE static void multiply(const Operands& of) {
+  template <Precision P, class Beside>
+  HEADROOM_INLINE static void multiply(const Operands& of, Beside& beside) {
     if (of.rows > kTileSide) {
-      multiply_tiles_of<P, true>(of);
+      multiply_tiles_of<P, true>(of, beside);
     } else {
-      multiply_tiles_of<P, false>(of);
+      multiply_tiles_of<P, false>(of, beside);
     }
   }
 };

@@ -20,8 +20,8 @@ struct AttendMemory {
   TileAttendScratch at;
   std::uint16_t* keys;
   std::uint16_t* values;
-  std::uint16_t* weights;  ///< left tiles, a step for 32 keys
-  float* scores;           ///< of 16 rows in chunks, then of the next 16
+  std::uint16_t* weights[2];  ///< left tiles, a step for 32 keys; of two tiles in turn, as scores
+  float* scores[2];           ///< of 16 rows in chunks, then of the next 16
   float* sums;
   float* factors;
   unsigned char* skip;
@@ -39,8 +39,10 @@ HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   };
   memory.keys = halves(memory.at.keys);
   memory.values = halves(memory.at.values);
-  memory.weights = halves(memory.at.weights);
-  memory.scores = task.scratch + memory.at.scores;
+  for (int i = 0; i < 2; ++i) {
+    memory.weights[i] = halves(memory.at.weights) + i * Parts<P>::kCount * kTileBlock * kKeyBlock;
+    memory.scores[i] = task.scratch + memory.at.scores + i * kTileBlock * kKeyBlock;
+  }
   memory.sums = task.scratch + memory.at.sums;
   memory.factors = task.scratch + memory.at.factors;
   memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);

@@ -143,8 +143,8 @@ struct EmulatedUnit {
   static constexpr std::int64_t kFewRows = 16;
   struct Session {};
 
-  template <Precision P>
-  static void multiply(const Operands& of) {
+  template <Precision P, class Beside>
+  static void multiply(const Operands& of, Beside&) {
     constexpr int kCount = Parts<P>::kCount;
     for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {

@@ -24,4 +24,9 @@ struct Operands {
   float* sums[2][2];  ///< tiles of 16 rows of 16, written
 };
 
+/// Work of vectors that a unit may do between its products; here none. What is left is done after.
+struct Nothing {
+  HEADROOM_INLINE void next() const {}
+};
+
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -215,7 +215,8 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
         of.a = memory.left + row / kTileBlock * stage.steps * kCount * kLeftStep;
         of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        Unit::template multiply<P>(of);
+        const Nothing nothing;
+        Unit::template multiply<P>(of, nothing);
         finish_block(task, run.panels, stage,
                      {memory.sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
                       run.bad[block] != 0},

@@ -55,8 +55,8 @@ struct TileAttendScratch {
   std::int64_t tile_floats = 0;   ///< queries, flags, state of a segment, state of all before it
   std::int64_t keys = 0;          ///< parts of a block of keys; the tiles lie before them
   std::int64_t values = 0;
-  std::int64_t weights = 0;  ///< parts of the attention weights of one tile
-  std::int64_t scores = 0;
+  std::int64_t weights = 0;  ///< parts of the attention weights of two tiles
+  std::int64_t scores = 0;   ///< of two tiles
   std::int64_t sums = 0;
   std::int64_t factors = 0;
   std::int64_t skip = 0;  ///< bytes: keys whose values parts cannot carry
@@ -78,8 +78,8 @@ struct TileAttendScratch {
   at.keys = tiles * at.tile_floats;
   at.values = at.keys + parts * kKeyBlock * depth / 2;
   at.weights = at.values + parts * kKeyBlock * depth / 2;
-  at.scores = at.weights + parts * kTileBlock * kKeyBlock / 2;
-  at.sums = at.scores + kTileBlock * kKeyBlock;
+  at.scores = at.weights + parts * kTileBlock * kKeyBlock;
+  at.sums = at.scores + 2 * kTileBlock * kKeyBlock;
   at.factors = at.sums + kTileBlock * kTileBlock;
   at.skip = at.factors + kKeyBlock;
   at.f32 = at.skip + kKeyBlock / 4;

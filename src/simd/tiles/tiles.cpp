@@ -46,7 +46,8 @@ double burst(std::int64_t iterations, float* sink) {
   of.steps = kSteps;
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
   [[maybe_unused]] const Unit::Session session;
-  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of);
+  const Nothing nothing;
+  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of, nothing);
   *sink = sums[0];
   return 2.0 * kTileBlock * kTileBlock * kSteps * kTileDepth * static_cast<double>(iterations);
 }
