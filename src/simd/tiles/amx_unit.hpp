@@ -87,6 +87,17 @@ struct AmxUnit {
         multiply_tiles<2, 5, 6>();
         multiply_tiles<3, 5, 7>();
       }
+      if constexpr (Beside::kAhead) {
+        // A share of the lines of the next step, which come from the L2.
+        constexpr int kLines = Parts<P>::kCount * static_cast<int>(kLeftStep) / 32;
+        constexpr int kFirst = kLines * I / Parts<P>::kProducts;
+        constexpr int kLast = kLines * (I + 1) / Parts<P>::kProducts;
+#pragma GCC unroll 64
+        for (int l = kFirst; l < kLast; ++l) {
+          __builtin_prefetch(a + kLines * 32 + l * 32, 0, 3);
+          __builtin_prefetch(b + kLines * 32 + l * 32, 0, 3);
+        }
+      }
       beside.next();
       step<P, kLower, I + 1>(a, b, beside);
     }

@@ -59,6 +59,7 @@ template <Precision P>
 class TileBlock {
  public:
   static constexpr std::int64_t kCount = Parts<P>::kCount;
+  static constexpr bool kAhead = false;  // slower here
 
   TileBlock() = default;
   HEADROOM_INLINE TileBlock(const AttendTask& task, const TileRows& of, const KeyBlock& against,

@@ -26,6 +26,7 @@ struct Operands {
 
 /// Work of vectors that a unit may do between its products; here none. What is left is done after.
 struct Nothing {
+  static constexpr bool kAhead = false;  ///< whether operands come from beyond the L1
   HEADROOM_INLINE void next() const {}
 };
 

@@ -195,6 +195,17 @@ HEADROOM_INLINE void finish_block(const TileProjectTask& task, const PanelRun& r
   }
 }
 
+/// Asks for the next block of weights between the products of this one.
+struct PanelAhead {
+  static constexpr bool kAhead = true;
+  const std::uint16_t* parts;
+  std::int64_t lines;  ///< a call
+  HEADROOM_INLINE void next() {
+    for (std::int64_t l = 0; l < lines; ++l) __builtin_prefetch(parts + l * 32, 0, 2);
+    parts += lines * 32;
+  }
+};
+
 template <Precision P, class Unit>
 HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage& stage,
                                    const ProjectMemory& memory) {
@@ -202,6 +213,8 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
   constexpr int kCount = Parts<P>::kCount;
   cut_task_rows<P>(task, stage, memory);
   const std::int64_t rows = whole(task.rows, kTileBlock);
+  const std::int64_t calls = Parts<P>::kProducts * rows / kTileBlock;
+  const std::int64_t lines = (kCount * kRightStep / 32 + calls - 1) / calls;
   std::int64_t index = 0;
   for (std::int64_t n = 0; n < task.run_count; ++n) {
     const TileRun& run = task.runs[n];
@@ -212,11 +225,11 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
              stage.begin / kTileDepth * kCount * kRightStep;
       of.steps = stage.steps;
       for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
+      PanelAhead ahead{of.b + cut_block_halves(P, task.depth), lines};
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
         of.a = memory.left + row / kTileBlock * stage.steps * kCount * kLeftStep;
         of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        const Nothing nothing;
-        Unit::template multiply<P>(of, nothing);
+        Unit::template multiply<P>(of, ahead);
         finish_block(task, run.panels, stage,
                      {memory.sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
                       run.bad[block] != 0},
