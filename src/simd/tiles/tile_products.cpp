@@ -11,15 +11,16 @@ namespace {
 // A whole depth of this size in one stage needs no partial sums; its rows still fit in an L2 of
 // 2 MiB (measured on Granite Rapids, as are the next).
 constexpr std::int64_t kWholeDepth = 1024;
-constexpr std::int64_t kTaskRows = 256;     // 512 are a fifth slower
-constexpr std::int64_t kStagedBlocks = 16;  // their partial sums lie in the L2 beside the rows
+constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
+// A task cuts its rows anew, which costs more than its partial sums outside of the L2.
+constexpr std::int64_t kStagedBlocks = 128;
 constexpr std::int64_t kWholeBlocks = 64;
 constexpr std::int64_t kTasksPerSlot = 2;
 
 std::int64_t longest_stage(Precision precision) {
   switch (part_count(precision)) {
     case 1:
-      return 1024;
+      return 2048;
     case 2:
       return 768;
     default:
