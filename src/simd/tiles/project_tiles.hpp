@@ -157,53 +157,106 @@ HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, cons
   }
 }
 
-/// Adds the sums of two by two tiles to what earlier stages left, and hands on or writes the rows.
-HEADROOM_INLINE void finish_block(const TileProjectTask& task, const PanelRun& run,
-                                  const TileStage& stage, const TileSums& of,
-                                  const ProjectMemory& memory) {
-  const std::int64_t column = of.block * kTileBlock;
-  const std::int64_t head = column / run.block_cols;
-  const std::int64_t inside = column - head * run.block_cols;
-  const bool together = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
-  const std::int64_t rows = task.rows - of.row < kTileBlock ? task.rows - of.row : kTileBlock;
-  float* y_row = run.y + (task.first_row + of.row) * run.y_stride;
-  float* to = y_row + head * run.block_stride + inside;
-  std::int64_t stride = run.y_stride;
-  alignas(64) float apart[kTileBlock];
-  if (!stage.last) {
-    to = of.partials;
-    stride = kTileBlock;
-  } else if (!together) {
-    to = apart;
-    stride = 0;
+/// What follows the products of two by two tiles, between those of the next ones: their sums are
+/// added to what earlier stages left, and handed on or written, and weights are asked for.
+///
+/// @tparam kRows whether rows are written between products, or all after them: with several
+/// products
+///         their checks cost more than they hide
+template <bool kRows>
+class BlockEnd {
+ public:
+  static constexpr bool kAhead = true;
+
+  /// @param calls of `next` for each block
+  /// @param lines to ask for in a call
+  HEADROOM_INLINE BlockEnd(const TileProjectTask& task, const TileStage& stage,
+                           const ProjectMemory& memory, std::int64_t calls, std::int64_t lines)
+      : task_(&task),
+        stage_(&stage),
+        memory_(&memory),
+        rows_a_call_((kTileBlock + calls - 1) / calls),
+        lines_(lines) {}
+
+  HEADROOM_INLINE void ask_from(const std::uint16_t* parts) { ask_ = parts; }
+
+  HEADROOM_INLINE void start(const PanelRun& run, const TileSums& of) {
+    run_ = &run;
+    of_ = of;
+    const std::int64_t column = of.block * kTileBlock;
+    const std::int64_t head = column / run.block_cols;
+    const std::int64_t inside = column - head * run.block_cols;
+    const std::int64_t rest = task_->rows - of.row;
+    rows_ = rest < kTileBlock ? rest : kTileBlock;
+    y_row_ = run.y + (task_->first_row + of.row) * run.y_stride;
+    together_ = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
+    to_ = stage_->last ? y_row_ + head * run.block_stride + inside : of.partials;
+    stride_ = stage_->last ? run.y_stride : kTileBlock;
+    row_ = 0;
+    doubtful_ = Bits{};
+    bad_ = of.bad_block;
   }
-  Bits doubtful{};
-  bool bad = of.bad_block;
-  for (std::int64_t r = 0; r < rows; ++r) {
+
+  HEADROOM_INLINE void next() {
+    for (std::int64_t l = 0; l < lines_; ++l) __builtin_prefetch(ask_ + l * 32, 0, 2);
+    ask_ += lines_ * 32;
+    if (!kRows || !together_) return;
+    for (std::int64_t i = 0; i < rows_a_call_ && row_ < rows_; ++i) write_row();
+  }
+
+  HEADROOM_INLINE void finish() {
+    if (together_) {
+      while (row_ < rows_) write_row();
+    } else {
+      while (row_ < rows_) scatter();
+    }
+    for (std::int64_t r = 0; r < rows_; ++r) bad_ = bad_ || memory_->bad_rows[of_.row + r] != 0;
+    if (stage_->last && (bad_ || any_lane(doubtful_))) [[unlikely]] {
+      finish_exactly(*task_, *run_, *stage_, of_, rows_, *memory_);
+    }
+    rows_ = 0;
+  }
+
+ private:
+  HEADROOM_INLINE void write_row() {
     Vec total[kBlockVectors];
-    total_row(run, stage, of, r, total);
+    total_row(*run_, *stage_, of_, row_, total);
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) {
-      doubtful |= doubtful_lanes(bits_of(total[v]));
-      store(to + r * stride + v * kLanes, total[v]);
+      doubtful_ |= doubtful_lanes(bits_of(total[v]));
+      store(to_ + row_ * stride_ + v * kLanes, total[v]);
     }
-    bad = bad || memory.bad_rows[of.row + r] != 0;
-    if (stage.last && !together) scatter_row(run, column, apart, y_row + r * run.y_stride);
+    ++row_;
   }
-  if (stage.last && (bad || any_lane(doubtful))) [[unlikely]] {
-    finish_exactly(task, run, stage, of, rows, memory);
-  }
-}
 
-/// Asks for the next block of weights between the products of this one.
-struct PanelAhead {
-  static constexpr bool kAhead = true;
-  const std::uint16_t* parts;
-  std::int64_t lines;  ///< a call
-  HEADROOM_INLINE void next() {
-    for (std::int64_t l = 0; l < lines; ++l) __builtin_prefetch(parts + l * 32, 0, 2);
-    parts += lines * 32;
+  void scatter() {
+    alignas(64) float apart[kTileBlock];
+    Vec total[kBlockVectors];
+    total_row(*run_, *stage_, of_, row_, total);
+    for (int v = 0; v < kBlockVectors; ++v) {
+      doubtful_ |= doubtful_lanes(bits_of(total[v]));
+      store((stage_->last ? apart : to_ + row_ * stride_) + v * kLanes, total[v]);
+    }
+    if (stage_->last) {
+      scatter_row(*run_, of_.block * kTileBlock, apart, y_row_ + row_ * run_->y_stride);
+    }
+    ++row_;
   }
+
+  const TileProjectTask* task_;
+  const TileStage* stage_;
+  const ProjectMemory* memory_;
+  const PanelRun* run_ = nullptr;
+  std::int64_t rows_a_call_;
+  std::int64_t lines_;
+  const std::uint16_t* ask_ = nullptr;
+  TileSums of_;
+  std::int64_t rows_ = 0, row_ = 0;
+  float* y_row_ = nullptr;
+  float* to_ = nullptr;
+  std::int64_t stride_ = 0;
+  bool together_ = false, bad_ = false;
+  Bits doubtful_{};
 };
 
 template <Precision P, class Unit>
@@ -211,32 +264,38 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
                                    const ProjectMemory& memory) {
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
   constexpr int kCount = Parts<P>::kCount;
+  constexpr std::int64_t kLines = kCount * kRightStep / 32;  // of a step
   cut_task_rows<P>(task, stage, memory);
   const std::int64_t rows = whole(task.rows, kTileBlock);
-  const std::int64_t calls = Parts<P>::kProducts * rows / kTileBlock;
-  const std::int64_t lines = (kCount * kRightStep / 32 + calls - 1) / calls;
+  const std::int64_t all_calls = Parts<P>::kProducts * rows / kTileBlock;
+  BlockEnd<Parts<P>::kProducts == 1> end(task, stage, memory, Parts<P>::kProducts * stage.steps,
+                                         (kLines + all_calls - 1) / all_calls);
   std::int64_t index = 0;
+  int turn = 0;
   for (std::int64_t n = 0; n < task.run_count; ++n) {
     const TileRun& run = task.runs[n];
-    const std::int64_t end = (run.panels.panel_end + kPanels - 1) / kPanels;
-    for (std::int64_t block = run.panels.panel_begin / kPanels; block < end; ++block, ++index) {
+    const std::int64_t blocks = (run.panels.panel_end + kPanels - 1) / kPanels;
+    for (std::int64_t block = run.panels.panel_begin / kPanels; block < blocks; ++block, ++index) {
       Operands of;
       of.b = run.parts + block * cut_block_halves(P, task.depth) +
              stage.begin / kTileDepth * kCount * kRightStep;
       of.steps = stage.steps;
-      for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
-      PanelAhead ahead{of.b + cut_block_halves(P, task.depth), lines};
+      end.ask_from(of.b + cut_block_halves(P, task.depth));
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
+        float* sums = memory.sums + turn * 4 * kSums;
+        turn = 1 - turn;
+        for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
         of.a = memory.left + row / kTileBlock * stage.steps * kCount * kLeftStep;
         of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        Unit::template multiply<P>(of, ahead);
-        finish_block(task, run.panels, stage,
-                     {memory.sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
-                      run.bad[block] != 0},
-                     memory);
+        Unit::template multiply<P>(of, end);
+        end.finish();
+        end.start(run.panels,
+                  {sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
+                   run.bad[block] != 0});
       }
     }
   }
+  end.finish();
 }
 
 template <Precision P, class Unit>

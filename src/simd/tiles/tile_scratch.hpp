@@ -26,7 +26,7 @@ namespace headroom::simd {
 
 /// Where the parts of a task's memory begin, in floats; the parts of the rows lie before them.
 struct TileProjectScratch {
-  std::int64_t sums = 0;      ///< of two by two tiles
+  std::int64_t sums = 0;      ///< of two by two tiles, and of the next ones
   std::int64_t partials = 0;  ///< between stages
   std::int64_t flags = 0;     ///< bytes: rows that f32 has to do
   std::int64_t f32 = 0;       ///< for the f32 kernels
@@ -40,7 +40,7 @@ struct TileProjectScratch {
   const std::int64_t padded = whole(rows, kTileBlock);
   TileProjectScratch at;
   at.sums = part_count(precision) * padded * stage_depth / 2;
-  at.partials = at.sums + kTileBlock * kTileBlock;
+  at.partials = at.sums + 2 * kTileBlock * kTileBlock;
   at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
   at.f32 = at.flags + whole(padded, 64) / 4;
   at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
