@@ -79,7 +79,7 @@ Prepared prepare(const Contestant& who, const Case& c) {
   const Shape shape = shape_of(c);
   if (const auto reason = backend_entry(who.backend).declines(shape)) return {{}, *reason};
   const auto problem = std::make_shared<Problem>();
-  problem->backend = backend_entry(who.backend).make({who.threads, who.isa, "", who.precision});
+  problem->backend = backend_entry(who.backend).make({who.threads, who.target, "", who.precision});
   const Matrix x = gaussian_input(shape, 1);
   const bool head_major = problem->backend->head_layout() == HeadLayout::head_major;
   problem->qkv = PlacedMatrix(in_layout(problem->backend->head_layout(), shape, x).view());
@@ -108,7 +108,7 @@ Row row_of(const Contestant& who, const Case& c) {
   Row row;
   row.name = fmt::format("attend/{}/T{}_D{}_H{}{}", who.id(), c.tokens, c.head_dim, c.heads,
                          c.causal ? "" : "_nomask");
-  row.isa = who.isa;
+  row.target = who.target;
   row.threads = who.threads;
   row.precision = who.precision;
   row.flops = shape_of(c).flops().attention;

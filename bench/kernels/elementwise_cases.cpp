@@ -80,7 +80,7 @@ Prepared prepare_softmax(Isa isa) {
 Row row_of(std::string name, Isa isa, std::int64_t values, std::function<Prepared()> prepare) {
   Row row;
   row.name = std::move(name);
-  row.isa = isa;
+  row.target = {isa};
   row.flops = 2.0 * static_cast<double>(values);
   row.prepare = std::move(prepare);
   return row;

@@ -84,7 +84,7 @@ Prepared prepare(const Contestant& who, const Product& p) {
   problem->x = PlacedMatrix(gaussian(p.rows, p.depth, 1).view());
   problem->w = gaussian(p.depth, p.cols, 2);
   problem->y = PlacedMatrix(p.rows, p.cols);
-  problem->backend = backend_entry(who.backend).make({who.threads, who.isa, "", who.precision});
+  problem->backend = backend_entry(who.backend).make({who.threads, who.target, "", who.precision});
   const ProjectionSpec spec{p.rows, {{{problem->w.view()}, {}, p.cols}}};
   // On huge pages, as in a layer.
   const ArenaScope arena(8 * (p.rows + p.depth) * (p.cols + p.depth));
@@ -103,7 +103,7 @@ Prepared prepare(const Contestant& who, const Product& p) {
 Row row_of(const Contestant& who, const Product& p) {
   Row row;
   row.name = fmt::format("project/{}/M{}_N{}_K{}", who.id(), p.rows, p.cols, p.depth);
-  row.isa = who.isa;
+  row.target = who.target;
   row.threads = who.threads;
   row.precision = who.precision;
   row.flops = 2.0 * static_cast<double>(p.rows * p.cols * p.depth);

@@ -36,11 +36,12 @@ machine::FmaMeter& meter_of(Isa isa, int threads) {
 using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
 
 // The meter of a precision's products; null if this level has none for it.
-machine::FmaMeter* product_meter(Isa isa, int threads, Precision precision) {
-  static std::map<std::tuple<Isa, int, Precision>, machine::FmaMeter> meters;
-  for (const auto& [known, burst] : simd::product_bursts(isa)) {
+machine::FmaMeter* product_meter(const Target& target, int threads, Precision precision) {
+  static std::map<std::tuple<Isa, Unit, int, Precision>, machine::FmaMeter> meters;
+  for (const auto& [known, burst] : simd::product_bursts(target)) {
     if (known != precision) continue;
-    return &meters.try_emplace({isa, threads, precision}, threads, burst).first->second;
+    return &meters.try_emplace({target.isa, target.unit, threads, precision}, threads, burst)
+                .first->second;
   }
   return nullptr;
 }
@@ -88,13 +89,13 @@ class Beside {
 
 std::function<double()> rate_of(MeterOf meter, const Row& row) {
   if (row.flops == 0) return {};
-  return [meter, &row] { return machine::best_of_bursts(meter(row.isa, row.threads)); };
+  return [meter, &row] { return machine::best_of_bursts(meter(row.target.isa, row.threads)); };
 }
 
 // What no product of this precision can pass: tiles, of floats or of parts.
 std::function<double()> tile_rate_of(const Row& row) {
   if (row.precision == Precision::f32) return rate_of(kTiles, row);
-  machine::FmaMeter* meter = product_meter(row.isa, row.threads, row.precision);
+  machine::FmaMeter* meter = product_meter(row.target, row.threads, row.precision);
   if (row.flops == 0 || meter == nullptr) return {};
   return [meter] { return machine::best_of_bursts(*meter); };
 }
@@ -105,10 +106,10 @@ std::function<double()> bandwidth_of(const Row& row) {
 }
 
 // Those that a backend computes as they are named.
-std::vector<Precision> precisions_of(const std::string& backend, Isa isa) {
+std::vector<Precision> precisions_of(const std::string& backend, const Target& target) {
   std::vector<Precision> found;
   for (const Precision precision : kAllPrecisions) {
-    if (arithmetic_of(backend, precision, Dtype::f32, isa).precision == precision) {
+    if (arithmetic_of(backend, precision, Dtype::f32, target).precision == precision) {
       found.push_back(precision);
     }
   }
@@ -119,15 +120,15 @@ std::vector<Precision> precisions_of(const std::string& backend, Isa isa) {
 // backend that fixes its level at first use in a process appears only with the highest, or with the
 // one that HEADROOM_ISA names.
 std::vector<Contestant> contestants() {
-  const Isa highest = select_isa(std::nullopt);
+  const Target best = select_target();
   std::vector<Contestant> all;
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
     const bool many = info.uses_isa && !backend_facts(info.name).one_isa_per_process;
-    for (const Isa isa : many ? available_isas() : std::vector<Isa>{highest}) {
+    for (const Target& target : many ? available_targets() : std::vector<Target>{best}) {
       for (const int threads : info.threaded ? thread_counts() : std::vector<int>{1}) {
-        for (const Precision precision : precisions_of(info.name, isa)) {
-          all.push_back({info.name, isa, threads, precision});
+        for (const Precision precision : precisions_of(info.name, target)) {
+          all.push_back({info.name, target, threads, precision});
         }
       }
     }
@@ -174,8 +175,7 @@ void run_row(benchmark::State& state, const Row& row) {
   }
 }
 
-void register_rate(const std::string& what, machine::FmaMeter& meter, Isa isa, int threads) {
-  const std::string name = fmt::format("{}/{}/t{}", what, to_string(isa), threads);
+void register_rate(const std::string& name, machine::FmaMeter& meter) {
   benchmark::RegisterBenchmark(name.c_str(),
                                [&meter](benchmark::State& state) {
                                  for (auto _ : state) meter.run();
@@ -190,9 +190,10 @@ void register_rate(const std::string& what, machine::FmaMeter& meter, Isa isa, i
 }  // namespace
 
 std::string Contestant::id() const {
-  const std::string by =
-      precision == Precision::f32 ? "" : fmt::format("{}/", to_string(precision));
-  return fmt::format("{}/{}/{}t{}", backend, to_string(isa), by, threads);
+  const std::string by = precision == Precision::f32
+                             ? ""
+                             : fmt::format("{}/{}/", to_string(target.unit), to_string(precision));
+  return fmt::format("{}/{}/{}t{}", backend, to_string(target.isa), by, threads);
 }
 
 std::vector<int> thread_counts() {
@@ -217,12 +218,14 @@ void add_row(Row row) {
 
 void register_limits() {
   for (const int threads : thread_counts()) {
-    for (const Isa isa : available_isas()) {
-      register_rate("fma_peak", kPeak(isa, threads), isa, threads);
-      register_rate("tile_peak", kTiles(isa, threads), isa, threads);
-      for (const auto& [precision, burst] : simd::product_bursts(isa)) {
-        register_rate(fmt::format("{}_peak", to_string(precision)),
-                      *product_meter(isa, threads, precision), isa, threads);
+    for (const Target& target : available_targets()) {
+      const std::string_view isa = to_string(target.isa);
+      register_rate(fmt::format("fma_peak/{}/t{}", isa, threads), kPeak(target.isa, threads));
+      register_rate(fmt::format("tile_peak/{}/t{}", isa, threads), kTiles(target.isa, threads));
+      for (const auto& [precision, burst] : simd::product_bursts(target)) {
+        register_rate(fmt::format("{}_peak/{}/{}/t{}", to_string(precision), isa,
+                                  to_string(target.unit), threads),
+                      *product_meter(target, threads, precision));
       }
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);

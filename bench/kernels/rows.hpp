@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 
 namespace headroom::bench {
 
-/// What computes a kernel: a backend, its level and its number of threads.
+/// What computes a kernel: a backend, its level and unit, and its number of threads.
 struct Contestant {
   std::string backend;
-  Isa isa = Isa::sse42;
+  Target target = {};
   int threads = 1;
   Precision precision = Precision::f32;
 
-  /// Such as `tbb/avx512/t2` or `tbb/avx512/bf16/t2`.
+  /// Such as `tbb/avx512/t2` or `tbb/avx512/amx/bf16/t2`.
   std::string id() const;
 };
 
@@ -34,7 +34,7 @@ struct Prepared {
 /// One line of output.
 struct Row {
   std::string name;
-  Isa isa = Isa::sse42;
+  Target target = {};
   int threads = 1;
   Precision precision = Precision::f32;
   double flops = 0;  ///< per run; gives `gflops`, `peak_share` and `tile_share`, unless 0

@@ -23,9 +23,9 @@ namespace {
 using namespace headroom;
 
 #ifdef HEADROOM_HAVE_SIMD
-machine::LimitKernels limit_kernels(Isa isa) {
-  const simd::KernelTable& kernels = simd::kernel_table(isa);
-  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain, simd::product_bursts(isa)};
+machine::LimitKernels limit_kernels(const Target& target) {
+  const simd::KernelTable& kernels = simd::kernel_table(target.isa);
+  return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain, simd::product_bursts(target)};
 }
 constexpr machine::LimitKernelsOf kLimits = limit_kernels;
 #else

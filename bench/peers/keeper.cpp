@@ -43,9 +43,9 @@ constexpr double kWorthwhile = 4;
 class Keeper {
  public:
   explicit Keeper(machine::LimitKernelsOf limits_of)
-      : isa_(select_isa(std::nullopt)),
+      : target_(select_target()),
         limits_of_(limits_of),
-        meters_(limits_of == nullptr ? machine::LimitKernels() : limits_of(isa_)) {}
+        meters_(limits_of == nullptr ? machine::LimitKernels() : limits_of(target_)) {}
 
   ordered_json problem(const JsonFields& request);
   ordered_json backends_for(const JsonFields& request) const;
@@ -58,7 +58,7 @@ class Keeper {
  private:
   void set_times(const JsonFields& request, record::CellResult& result) const;
 
-  Isa isa_;
+  Target target_;
   machine::LimitKernelsOf limits_of_;
   measure::ControlMeters meters_;
   std::unique_ptr<record::Journal> journal_;
@@ -93,14 +93,14 @@ Numbers numbers_of(const JsonFields& request) {
 }
 
 // What each available backend computes as it is asked to, by the names of cells.
-ordered_json computed_numbers(Isa isa) {
+ordered_json computed_numbers(const Target& target) {
   ordered_json all = ordered_json::object();
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
     ordered_json& names = all[info.name] = ordered_json::array();
     for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-        if (arithmetic_of(info.name, precision, dtype, isa).precision != precision) continue;
+        if (arithmetic_of(info.name, precision, dtype, target).precision != precision) continue;
         names.push_back(headroom::to_string(Numbers{precision, dtype}));
       }
     }
@@ -171,7 +171,7 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
     });
     if (worthwhile) names.push_back(name);
   }
-  return {{"backends", names}, {"numbers", computed_numbers(isa_)}};
+  return {{"backends", names}, {"numbers", computed_numbers(target_)}};
 }
 
 // Peers stand among the backends, so that a report names their versions and comparisons see when
@@ -204,14 +204,14 @@ ordered_json Keeper::begin(const JsonFields& request) {
   refuse_our_names(request);
   std::set<int> threads;
   for (const ordered_json& count : request.at("threads")) threads.insert(count.get<int>());
-  environment_ = record::describe_environment(isa_);
+  environment_ = record::describe_environment(target_);
   environment_["sweep"] = request.at("settings");
   environment_["peers"] = request.at("peers");
   add_peers(environment_["backends"], request.at("peers"));
   environment_["warnings"] =
       judge::cautions_before(machine::current_conditions(), record::is_release_build());
   journal_ = std::make_unique<record::Journal>(request.text("out"));
-  peaks_ = measure::measure_peaks(isa_, threads, limits_of_);
+  peaks_ = measure::measure_peaks(target_, threads, limits_of_);
   environment_["peaks"] = to_json(peaks_);
   journal_->write_environment(environment_);
   return {{"warnings", environment_["warnings"]}};
@@ -264,7 +264,7 @@ void Keeper::set_times(const JsonFields& request, record::CellResult& result) co
   result.time.samples = request.positives("seconds");
   if (request.has("control")) {
     record::Control& control = result.control.emplace();
-    control.isa = to_string(isa_);
+    control.isa = to_string(target_.isa);
     control.threads = result.threads;
     control.gflops = request.positives("control");
     if (request.has("clock_ghz")) control.clock_ghz = request.positives("clock_ghz");
@@ -292,6 +292,7 @@ ordered_json Keeper::result(const JsonFields& request) {
   cell.id = plan::cell_id(shape_, cell);
   result.shape = shape_;
   result.isa = request.text("isa");
+  result.unit = request.text("unit");
   result.error = worst(checks_[request.text("name")], expected_.size());
   result.checked_rows = static_cast<std::int64_t>(expected_.begin()->second.rows.size());
   result.costs = AttentionCosts{request.not_negative("setup_s"), request.whole("packed_bytes", 0),

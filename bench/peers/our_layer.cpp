@@ -52,6 +52,7 @@ ordered_json told_of(const Attention& layer, const std::string& backend) {
   const bool obeys = find_backend(backend).uses_isa;
   return {{"threads", layer.options().threads},
           {"isa", obeys ? to_string(select_isa(layer.options().isa)) : "baseline"},
+          {"unit", to_string(layer.choice().unit)},
           {"setup_s", costs.setup_seconds},
           {"packed_bytes", costs.packed_bytes},
           {"workspace_bytes", costs.workspace_bytes},

@@ -239,6 +239,7 @@ class ShapeRun:
             "formulation": cell.formulation,
             "threads": self.threads,
             "isa": variant.get("isa", "its own"),
+            "unit": variant.get("unit", "its own"),
             "name": cell.check_name(checked),
             "setup_s": variant.get("setup_s", 0),
             "packed_bytes": variant.get("packed_bytes", 0),

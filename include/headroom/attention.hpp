@@ -13,9 +13,9 @@
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
+#include "headroom/unit.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -41,6 +41,7 @@ struct AttentionOptions {
   /// backends.
   int threads = 0;
   std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
+  std::optional<Unit> unit = std::nullopt;  ///< force a unit for parts; see `select_unit`
   /// Name of a variant of the backend's kernels, which differ in speed and in no bit of the result.
   /// Empty: what the tuning file says, or else the backend's own choice. `headroom tune` measures
   /// them.
@@ -79,6 +80,7 @@ struct Choice {
   /// why.
   Precision precision = Precision::f32;
   std::string precision_reason = {};
+  Unit unit = Unit::none;  ///< who multiplies; `none` where that is f32 vectors
   /// Products of up to so many rows, and attention of sequences of up to so many rows of queries
   /// (each token counts once for every query head of a key head), are bound by reading weights and
   /// keys, and take other kernels, which are at least as exact. So the same token has the same bits
@@ -103,7 +105,7 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
 ///         or a variant of kernels that the backend does not have; Unavailable for a named backend
-///         or an instruction set that is not here, and if no backend of this program takes the
+///         or an instruction set or a unit that is not here, and if no backend of this program takes the
 ///         shape; Unsupported if the named backend declines the shape, the precision or the dtype.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 

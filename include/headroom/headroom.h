@@ -91,13 +91,15 @@ typedef struct headroom_options {
   size_t size;             /**< of this struct */
   const char* backend;     /**< such as "xsimd", the default, or "auto" */
   const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
-  const char* isa;         /**< "sse4.2", "avx2", "avx512", "amx", "neon", or NULL: the best here */
+  const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the best here */
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
   int32_t threads;         /**< 0, the default: every core this process may use */
   const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
                               "bf16x3" or "bf16" */
   const char* dtype;       /**< what x, y, weights and caches are stored as: "f32", the default, or
                               "bf16" */
+  const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or
+                              NULL: the fastest here */
 } headroom_options;
 
 /** A layer made ready to run. */

@@ -12,6 +12,7 @@
 #include "headroom/load_weights.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
+#include "headroom/unit.hpp"
 #include "headroom/version.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"

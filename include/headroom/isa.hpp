@@ -11,16 +11,16 @@
 
 namespace headroom {
 
-/// One binary contains every level of its processor family.
+/// What f32 code is compiled for. One binary contains every level of its processor family. What
+/// multiplies narrower numbers is a matter of its own, see `Unit`.
 enum class Isa {
   sse42,   ///< x86-64 with SSE4.2
   avx2,    ///< AVX2 and FMA
   avx512,  ///< AVX-512 F, BW, CD, DQ, VL
   neon,    ///< aarch64 Advanced SIMD
-  amx,     ///< AVX-512, and tiles of bfloat16 (AMX) for other precisions than f32
 };
 
-/// `"sse4.2"`, `"avx2"`, `"avx512"`, `"neon"` or `"amx"`.
+/// `"sse4.2"`, `"avx2"`, `"avx512"` or `"neon"`.
 HEADROOM_API std::string_view to_string(Isa isa);
 
 /// Inverse of `to_string`; empty for an unknown name.

@@ -41,6 +41,7 @@ class Options:
     formulation: Optional[str]
     threads: int
     isa: Optional[str]
+    unit: Optional[str]
     kernels: str
     precision: str
     dtype: str

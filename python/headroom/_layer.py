@@ -54,6 +54,7 @@ def options_of(
     formulation: Optional[str] = None,
     threads: int = 0,
     isa: Optional[str] = None,
+    unit: Optional[str] = None,
     kernels: str = "",
     precision: str = "f32",
     dtype: str = "f32",
@@ -63,7 +64,7 @@ def options_of(
     options = _core.Options()
     options.backend, options.formulation, options.threads = backend, formulation, threads
     options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
-    options.precision, options.dtype = precision, dtype
+    options.precision, options.dtype, options.unit = precision, dtype, unit
     return options
 
 
@@ -101,8 +102,9 @@ class Attention:
         backend: a name of ``backends()``, or ``"auto"``.
         formulation: ``"wrapper"``, ``"split"`` or ``"fused"``. Default: the backend's choice.
         threads: 0 for every core that this process may use.
-        isa: forces an instruction set: ``"sse4.2"``, ``"avx2"``, ``"avx512"``, ``"amx"`` or
-            ``"neon"``.
+        isa: forces an instruction set: ``"sse4.2"``, ``"avx2"``, ``"avx512"`` or ``"neon"``.
+        unit: forces who multiplies parts: ``"none"``, ``"avx512_bf16"``, ``"amx"`` or
+            ``"emulated"``.
         kernels: forces a variant of the backend's kernels.
         precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"bf16x3"``
             or ``"bf16"``. A backend may decline all but ``"f32"``.
@@ -143,6 +145,7 @@ class Attention:
         formulation: Optional[str] = None,
         threads: int = 0,
         isa: Optional[str] = None,
+        unit: Optional[str] = None,
         kernels: str = "",
         precision: str = "f32",
         dtype: str = "f32",
@@ -180,6 +183,7 @@ class Attention:
             formulation=formulation,
             threads=threads,
             isa=isa,
+            unit=unit,
             kernels=kernels,
             precision=precision,
             dtype=dtype,

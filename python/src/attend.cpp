@@ -57,7 +57,8 @@ Attend::Attend(const Shape& shape, const AttentionOptions& options) : shape_(sha
   const BackendEntry& entry = backend_entry(choice.backend);
   const int threads = entry.describe().threaded ? wanted_threads(options) : 1;
   backend_ = entry.make(
-      {threads, select_isa(options.isa), choice.kernels, choice.precision, options.dtype});
+      {threads, select_target(options.isa, options.unit), choice.kernels, choice.precision,
+       options.dtype});
   attend_ = backend_->make_attention(shape);
 }
 

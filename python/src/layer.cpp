@@ -105,6 +105,10 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   if (named.isa) {
     options.isa = parsed("isa", *named.isa, parse_isa(*named.isa), "sse4.2, avx2, avx512 and neon");
   }
+  if (named.unit) {
+    options.unit =
+        parsed("unit", *named.unit, parse_unit(*named.unit), "none, avx512_bf16, amx and emulated");
+  }
   options.on_warning = [&warnings](const std::string& warning) { warnings.push_back(warning); };
   return options;
 }

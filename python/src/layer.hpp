@@ -24,6 +24,7 @@ struct NamedOptions {
   std::optional<std::string> formulation;
   int threads = 0;
   std::optional<std::string> isa;
+  std::optional<std::string> unit;
   std::string kernels;
   std::string precision;
   std::string dtype;

@@ -100,6 +100,7 @@ nb::dict choice_of(const Layer& layer) {
   facts["threads"] = options.threads;
   facts["isa"] =
       options.isa ? nb::object(nb::cast(std::string(to_string(*options.isa)))) : nb::none();
+  facts["unit"] = std::string(to_string(choice.unit));
   return facts;
 }
 
@@ -121,6 +122,7 @@ void bind_layer(nb::module_& module) {
       .def_rw("formulation", &NamedOptions::formulation)
       .def_rw("threads", &NamedOptions::threads)
       .def_rw("isa", &NamedOptions::isa)
+      .def_rw("unit", &NamedOptions::unit)
       .def_rw("kernels", &NamedOptions::kernels)
       .def_rw("precision", &NamedOptions::precision)
       .def_rw("dtype", &NamedOptions::dtype)

@@ -24,19 +24,19 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
   tuning::Request request;
   request.shape = shape;
   request.threads = wanted_threads(options);
-  request.isa = to_string(select_isa(options.isa));
+  const Target target = select_target(options.isa, options.unit);
+  request.isa = to_string(target.isa);
   request.formulation = options.formulation;
   request.dtype = options.dtype;
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    const std::optional<Precision> precision =
-        arithmetic_of(info.name, options.precision, options.dtype, select_isa(options.isa))
-            .precision;
-    if (!precision) continue;
+    const Arithmetic does = arithmetic_of(info.name, options.precision, options.dtype, target);
+    if (!does.precision) continue;
     const BackendFacts& facts = backend_facts(info.name);
     request.usable.emplace(info.name,
                            tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
-                                          facts.threads_pay_from, *precision});
+                                          facts.threads_pay_from, *does.precision,
+                                          std::string(to_string(does.unit))});
   }
   return request;
 }
@@ -174,7 +174,8 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
 // What the backend makes of the precision and the dtype that are asked for.
 void choose_precision(const AttentionOptions& options, Choice& choice) {
   const Arithmetic does =
-      arithmetic_of(choice.backend, options.precision, options.dtype, select_isa(options.isa));
+      arithmetic_of(choice.backend, options.precision, options.dtype,
+                                        select_target(options.isa, options.unit));
   if (!does.precision) {
     throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
                                   choice.backend, to_string(options.precision),
@@ -182,13 +183,14 @@ void choose_precision(const AttentionOptions& options, Choice& choice) {
   }
   choice.precision = *does.precision;
   choice.precision_reason = does.reason;
+  choice.unit = does.unit;
 }
 
 // Checks all that the layer would check, so that a program can ask before it makes weights.
 Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningSource& source) {
   wanted_threads(options);
   const BackendEntry& entry = backend_entry(options.backend);
-  select_isa(options.isa);
+  select_target(options.isa, options.unit);
   if (const auto reason = entry.declines(shape)) {
     throw Unsupported(
         fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));

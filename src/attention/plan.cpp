@@ -29,7 +29,9 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
   resolved.formulation = choice.formulation;
   const int threads = wanted_threads(options);
   resolved.threads = backend.threaded ? threads : 1;
-  resolved.isa = select_isa(options.isa);
+  const Target target = select_target(options.isa, options.unit);
+  resolved.isa = target.isa;
+  resolved.unit = target.unit;
   return resolved;
 }
 
@@ -67,7 +69,11 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const ArenaScope arena(
       expected_bytes(shape, products_, entry.facts(), options.threads, options.dtype));
   backend_ =
-      entry.make({options.threads, *options.isa, choice.kernels, choice.precision, options.dtype});
+      entry.make({options.threads,
+                         {*options.isa, *options.unit},
+                         choice.kernels,
+                         choice.precision,
+                         options.dtype});
   const KernelChoice kernels = backend_->kernels();
   choice.kernels = kernels.name;
   choice.few_rows = kernels.few_rows;

@@ -13,9 +13,9 @@
 #include "core/head_view.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/shape.hpp"
+#include "headroom/unit.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom {
@@ -74,7 +74,7 @@ struct KernelChoice {
   std::int64_t few_rows = 0;  ///< as `Choice::few_rows`
 };
 
-/// A backend made ready for one thread count and instruction-set level.
+/// A backend made ready for one thread count, level and unit.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -91,18 +91,20 @@ class Backend {
 /// What a backend is given when it is made.
 struct BackendConfig {
   int threads = 1;
-  Isa isa = Isa::sse42;
+  Target target = {};
   std::string kernels = {};  ///< one of `BackendFacts::kernel_variants`; empty: its own choice
   Precision precision = Precision::f32;  ///< one that it computes, see `BackendFacts::computes`
   Dtype dtype = Dtype::f32;
 };
 
-/// What a backend makes of a precision and a dtype on a level.
+/// What a backend makes of a precision and a dtype on a target.
 struct Arithmetic {
   /// As asked for, or at least as exact where the one asked for would only be slower. Empty: the
   /// backend cannot do it.
   std::optional<Precision> precision = std::nullopt;
   std::string reason = {};  ///< why it is another, or none
+  /// Who multiplies. The unit of the target does only what it can, and nothing of f32.
+  Unit unit = Unit::none;
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures
@@ -123,7 +125,7 @@ struct BackendFacts {
   /// Names of the variants of its kernels on a level; null if it has none.
   std::vector<std::string> (*kernel_variants)(Isa isa) = nullptr;
   /// What it computes; null: f32 stored as f32, and nothing else.
-  Arithmetic (*computes)(Precision precision, Dtype dtype, Isa isa) = nullptr;
+  Arithmetic (*computes)(Precision precision, Dtype dtype, const Target& target) = nullptr;
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
@@ -134,7 +136,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 6;
+inline constexpr int kBackendInterface = 7;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {
@@ -168,9 +170,9 @@ HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
 /// The facts of a backend; the defaults for one that is not part of this program.
 HEADROOM_API const BackendFacts& backend_facts(std::string_view name) noexcept;
 
-/// What a backend makes of a precision and a dtype on a level.
+/// What a backend makes of a precision and a dtype on a target.
 HEADROOM_API Arithmetic arithmetic_of(std::string_view backend, Precision precision, Dtype dtype,
-                                      Isa isa);
+                                      const Target& target);
 
 /// The baseline of speed-ups: loops that follow the definition.
 HEADROOM_API std::string_view baseline_backend() noexcept;

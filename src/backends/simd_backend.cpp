@@ -96,13 +96,13 @@ class SimdAttention final : public HeadAttention {
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.isa), config.dtype,
-                 choose_tiles(config.isa, config.precision)},
+      : kernels_{kernel_table(config.target.isa), config.dtype,
+                 choose_tiles(config.target, config.precision)},
         executor_(std::move(executor)) {
-    variant_ = find_project_variant(config.isa, config.kernels);
+    variant_ = find_project_variant(config.target.isa, config.kernels);
     if (variant_ != nullptr) return;
-    const CoreFacts core = core_facts(config.isa);
-    variant_ = &first_choice(config.isa, core);
+    const CoreFacts core = core_facts(config.target.isa);
+    variant_ = &first_choice(config.target.isa, core);
     reason_ = to_text(core);
   }
 
@@ -131,13 +131,15 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
   return std::make_unique<SimdBackend>(config, std::move(executor));
 }
 
-Arithmetic computes(Precision precision, Dtype, Isa isa) {
-  if (precision == Precision::f32 || tile_precision(isa, precision) != nullptr) {
-    return {precision, ""};
-  }
+Arithmetic computes(Precision precision, Dtype, const Target& target) {
+  if (precision == Precision::f32) return {precision};
+  if (tile_precision(target, precision) != nullptr) return {precision, "", target.unit};
   return {Precision::f32,
-          fmt::format("{} has no unit for products of {}; f32 is more exact and no slower there",
-                      to_string(isa), to_string(precision))};
+          fmt::format("{} has no unit for products of {}{}; f32 is more exact and no slower there",
+                      to_string(target.isa), to_string(precision),
+                      target.unit == Unit::none
+                          ? ""
+                          : fmt::format(" ({} has none)", to_string(target.unit)))};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

@@ -96,7 +96,7 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
     if (!options.isa) {
       throw InvalidArgument(
           fmt::format("headroom_create: unknown instruction set '{}'; {}", given.isa,
-                      headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon", "amx"})));
+                      headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon"})));
     }
   }
   const auto unknown = [](const char* what, const char* name,
@@ -115,6 +115,10 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
     const auto dtype = headroom::parse_dtype(given.dtype);
     if (!dtype) throw unknown("dtype", given.dtype, {"f32", "bf16"});
     options.dtype = *dtype;
+  }
+  if (given.unit != nullptr) {
+    options.unit = headroom::parse_unit(given.unit);
+    if (!options.unit) throw unknown("unit", given.unit, headroom::unit_names());
   }
   if (given.tuning_file != nullptr) options.tuning_file = given.tuning_file;
   options.threads = given.threads;

@@ -60,12 +60,7 @@ void print_processor(const ordered_json& info) {
 void print_software(const ordered_json& info) {
   out().print("isa            {} (available: {})\n", info["isa"].get<std::string>(),
               fmt::join(info["available_isas"].get<std::vector<std::string>>(), ", "));
-  const ordered_json& tiles = info["tiles"];
-  out().print("tiles          {}\n",
-              !tiles["available"].get<bool>()
-                  ? fmt::format("not available: {}", tiles["reason"].get<std::string>())
-              : tiles["emulated"].get<bool>() ? tiles["reason"].get<std::string>()
-                                              : "products of bfloat16 (AMX)");
+  out().print("unit           {}\n", show::unit_words(info));
   const ordered_json& build = info["build"];
   out().print("headroom       {} ({}), {} build, {}, flags {}\n",
               info["headroom"].get<std::string>(), build["git_revision"].get<std::string>(),
@@ -132,10 +127,11 @@ void print_peaks(const record::Peaks& peaks) {
   out().print("measured\n");
   for (const auto& entry : peaks.fma_gflops) {
     const int threads = entry.first;
-    out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.isa), counted(threads, "thread"),
+    out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.target.isa), counted(threads, "thread"),
                 show::fma_peak_words(peaks, threads));
     for (const std::string& line : show::product_peak_lines(peaks, threads)) {
-      out().print("  products of parts from the L1, {}: {}\n", counted(threads, "thread"), line);
+      out().print("  products of parts from the L1 ({}), {}: {}\n", to_string(peaks.target.unit),
+                  counted(threads, "thread"), line);
     }
   }
   for (const auto& [threads, rate] : peaks.read_gbs) {
@@ -154,15 +150,19 @@ void print_ranks(const measure::Crew& crew, const record::Link& link) {
 }
 
 int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {
-  const Isa isa = select_isa();
-  ordered_json info = record::describe_environment(isa);
+  const Target target = select_target();
+  ordered_json info = record::describe_environment(target);
   info["tuning"] = tuning_json();
   record::Peaks peaks;
   if (options.measure) {
     const std::set<int> threads{1, allowed_cores()};
-    peaks = measure::measure_peaks(isa, threads, limits_of);
-    measure::measure_products(peaks, threads, {kAllPrecisions.begin(), kAllPrecisions.end()},
-                              limits_of);
+    peaks = measure::measure_peaks(target, threads, limits_of);
+    try {
+      measure::measure_products(peaks, threads, {kAllPrecisions.begin(), kAllPrecisions.end()},
+                                limits_of);
+    } catch (const Unavailable& error) {
+      complain("warning", error.what());
+    }
     if (crew != nullptr && crew->size() > 1) peaks.link = crew->measure_link();
     info["peaks"] = to_json(peaks);
   }

@@ -12,10 +12,10 @@
 namespace {
 
 #ifdef HEADROOM_HAVE_SIMD
-headroom::machine::LimitKernels limit_kernels(headroom::Isa isa) {
-  const headroom::simd::KernelTable& kernels = headroom::simd::kernel_table(isa);
+headroom::machine::LimitKernels limit_kernels(const headroom::Target& target) {
+  const headroom::simd::KernelTable& kernels = headroom::simd::kernel_table(target.isa);
   return {kernels.fma_chain, kernels.read_sum, kernels.tile_chain,
-          headroom::simd::product_bursts(isa)};
+          headroom::simd::product_bursts(target)};
 }
 constexpr headroom::machine::LimitKernelsOf kLimits = limit_kernels;
 #else

@@ -93,7 +93,7 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
       out().print("measured memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"),
                   read->second);
     }
-    out().print("measured FMA peak ({}), {}: {}\n", to_string(outcome.peaks.isa),
+    out().print("measured FMA peak ({}), {}: {}\n", to_string(outcome.peaks.target.isa),
                 counted(threads, "thread"), show::fma_peak_words(outcome.peaks, threads));
     for (const std::string& line : show::product_peak_lines(outcome.peaks, threads)) {
       out().print("measured products from the L1, {}: {}\n", counted(threads, "thread"), line);

@@ -49,6 +49,7 @@ std::string errors_beside_limits(const VerifyCheck& check) {
 void print(const VerifyCheck& check) {
   std::string line = fmt::format("{:<7} {}", verdict(check), check.id);
   if (!check.isa.empty()) line += " " + check.isa;
+  if (!check.unit.empty()) line += " " + check.unit;
   if (check.error) line += "  " + errors_beside_limits(check);
   if (!check.reason.empty()) line += "  (" + check.reason + ")";
   out().print("{}\n", line);
@@ -58,6 +59,7 @@ ordered_json to_json(const VerifyCheck& check) {
   ordered_json json{
       {"id", check.id},
       {"isa", check.isa.empty() ? ordered_json(nullptr) : ordered_json(check.isa)},
+      {"unit", check.unit.empty() ? ordered_json(nullptr) : ordered_json(check.unit)},
       {"data", check.data == Data::adversarial ? "adversarial" : "standard"},
       {"verdict", verdict(check)},
       {"reason", check.reason.empty() ? ordered_json(nullptr) : ordered_json(check.reason)}};

@@ -94,6 +94,10 @@ void warn(FolderComparison& comparison) {
     const bool differs = cell.difference && cell.base->isa != cell.next->isa;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->isa, cell.next->isa) : "";
   });
+  warn_of_cells(comparison, "were multiplied by a different unit", [](const ComparedCell& cell) {
+    const bool differs = cell.difference && cell.base->unit != cell.next->unit;
+    return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->unit, cell.next->unit) : "";
+  });
   warn_of_cells(comparison, "ran with a different number of threads", [](const ComparedCell& cell) {
     const bool differs = cell.difference && cell.base->threads != cell.next->threads;
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)

@@ -22,6 +22,7 @@ constexpr Field kCompared[] = {
     {"/processor/hardware_threads", "hardware threads"},
     {"/allowed_cores", "allowed cores"},
     {"/isa", "instruction set"},
+    {"/unit", "unit"},
     {"/headroom", "version of headroom"},
     {"/build/compiler", "compiler"},
     {"/build/build_type", "build type"},

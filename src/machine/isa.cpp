@@ -11,17 +11,15 @@
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
-#include "machine/tile_support.hpp"
 
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames{{
+constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames{{
     {Isa::sse42, "sse4.2"},
     {Isa::avx2, "avx2"},
     {Isa::avx512, "avx512"},
     {Isa::neon, "neon"},
-    {Isa::amx, "amx"},
 }};
 
 std::vector<std::string> names_of(const std::vector<Isa>& isas) {
@@ -73,9 +71,6 @@ std::vector<Isa> available_isas() {
 #elif defined(__aarch64__)
   isas.push_back(Isa::neon);  // part of the base architecture
 #endif
-  const TileSupport& tiles = tile_support();
-  const bool wide = !isas.empty() && isas.back() == Isa::avx512;
-  if (tiles.available && !isas.empty() && (wide || tiles.emulated)) isas.push_back(Isa::amx);
   return isas;
 }
 

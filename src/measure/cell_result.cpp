@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "core/call/demand.hpp"
 #include "headroom/backend.hpp"
 #include "judge/noise.hpp"
@@ -73,6 +74,13 @@ void take_worst_and_middle(CellResult& whole, const std::vector<CellResult>& par
 
 }  // namespace
 
+std::string unit_in_use(const plan::Cell& cell) {
+  const Target target = select_target(cell.isa, cell.unit);
+  const Arithmetic does =
+      arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype, target);
+  return std::string(headroom::to_string(does.unit));
+}
+
 CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
                         const plan::TimingPlan& timing, const plan::Estimator& estimator) {
   CellResult result;
@@ -80,6 +88,7 @@ CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
   result.shape = group.shape;
   result.threads = cell.threads;
   result.isa = isa_in_use(cell);
+  result.unit = unit_in_use(cell);
   result.cache = timing.cold ? plan::CacheState::cold : plan::CacheState::warm;
   result.estimate = estimator.estimate(group.shape, cell, timing);
   return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "plan/cell.hpp"
@@ -14,6 +15,9 @@ namespace headroom::measure {
 /// A result that holds only the cell and its estimate.
 record::CellResult blank_result(const plan::Group& group, const plan::Cell& cell,
                                 const plan::TimingPlan& timing, const plan::Estimator& estimator);
+
+/// The name of the unit that a cell's numbers need: `none` for f32, whatever the machine has.
+std::string unit_in_use(const plan::Cell& cell);
 
 /// What a finished cell says about those that come.
 void learn(plan::Estimator& estimator, const record::CellResult& result);

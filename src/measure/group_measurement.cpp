@@ -270,7 +270,7 @@ void GroupMeasurement::timed(Ready& ready) {
   const machine::TimedSamples& second = ready.second;
   result.time = record::summarise(first.seconds, {}, settings_.seed);
   if (!first.control.empty()) {
-    const std::string isa(headroom::to_string(settings_.peaks.isa));
+    const std::string isa(headroom::to_string(settings_.peaks.target.isa));
     result.control =
         record::Control{isa, result.threads, first.control, first.clock_ghz, first.tile};
   }

@@ -1,14 +1,18 @@
 #include "measure/roofs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
 
 #include "core/call/demand.hpp"
+#include "headroom/error.hpp"
 #include "machine/caches.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
+#include "machine/meters/unit_trial.hpp"
 #include "machine/processor.hpp"
 
 namespace headroom::measure {
@@ -23,13 +27,13 @@ void add_fma(record::Peaks& peaks, int threads, const machine::FmaPeak& fma) {
 
 }  // namespace
 
-record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
+record::Peaks measure_peaks(const Target& target, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of, const machine::Stopped& stopped) {
   const auto over = [&] { return stopped && stopped(); };
   record::Peaks peaks;
-  peaks.isa = isa;
+  peaks.target = target;
   if (limits_of == nullptr) return peaks;
-  const machine::LimitKernels kernels = limits_of(isa);
+  const machine::LimitKernels kernels = limits_of(target);
   const std::int64_t to_read =
       machine::uncached_buffer(machine::describe_processor(), machine::usable_memory() / 2).bytes;
   for (const int count : threads) {
@@ -73,11 +77,30 @@ int reading_threads(int ranks, int threads) {
   return static_cast<int>(std::min<std::int64_t>(all, allowed_cores()));
 }
 
+namespace {
+
+// No flag promises that an instruction does not end the process.
+void require_working(Unit unit) {
+  const std::string reason = machine::try_unit(unit);
+  if (reason.empty()) return;
+  throw Unavailable(
+      fmt::format("unit {} is announced by this processor, but {}; choose another with --unit or "
+                  "HEADROOM_UNIT, such as none",
+                  to_string(unit), reason));
+}
+
+}  // namespace
+
 void measure_products(record::Peaks& peaks, const std::set<int>& threads,
                       const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,
                       const machine::Stopped& stopped) {
   if (limits_of == nullptr) return;
-  for (const auto& [precision, kernel] : limits_of(peaks.isa).products) {
+  if (std::none_of(precisions.begin(), precisions.end(),
+                   [](Precision each) { return each != Precision::f32; })) {
+    return;
+  }
+  require_working(peaks.target.unit);
+  for (const auto& [precision, kernel] : limits_of(peaks.target).products) {
     if (!precisions.contains(precision)) continue;
     for (const int count : threads) {
       if (stopped && stopped()) return;
@@ -97,10 +120,10 @@ record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limi
       precisions.insert(cell.numbers.precision);
     }
   }
-  record::Peaks peaks = measure_peaks(plan.isa, threads, limits_of, stopped);
+  record::Peaks peaks = measure_peaks(plan.target, threads, limits_of, stopped);
   if (limits_of == nullptr) return peaks;
   measure_products(peaks, threads, precisions, limits_of, stopped);
-  const machine::ReadKernel read = limits_of(plan.isa).read;
+  const machine::ReadKernel read = limits_of(plan.target).read;
   // What would not fit is not measured; its cells are skipped as well.
   const std::int64_t most = machine::usable_memory() / 2;
   for (const auto& [count, bytes] : working_sets(plan)) {

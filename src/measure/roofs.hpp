@@ -13,11 +13,12 @@ namespace headroom::measure {
 /// FMA peak, its clock, whether it is sustained, the rate of register tiles, and read bandwidth for
 /// these numbers of threads.
 /// Empty without kernels; what was not measured before a stop is missing.
-record::Peaks measure_peaks(Isa isa, const std::set<int>& threads,
+record::Peaks measure_peaks(const Target& target, const std::set<int>& threads,
                             machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped = {});
 
-/// Adds the rates of products of these precisions, where the level has a unit for them.
+/// Adds the rates of products of these precisions, where the unit has them.
+/// @throws Unavailable if the unit that the facts promise does not compute, see `try_unit`.
 void measure_products(record::Peaks& peaks, const std::set<int>& threads,
                       const std::set<Precision>& precisions, machine::LimitKernelsOf limits_of,
                       const machine::Stopped& stopped = {});

@@ -123,7 +123,7 @@ void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record:
 }  // namespace
 
 ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings) const {
-  ordered_json environment = record::describe_environment(plan.isa);
+  ordered_json environment = record::describe_environment(plan.target);
   const plan::TimingPlan& timing = settings.timing;
   environment["sweep"] = {
       {"cells", plan.cell_count()},
@@ -157,7 +157,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
     plan::fit_budget(sweep.plan, sweep.settings.timing, *request.budget, plan::Estimator());
   }
   sweep.limits_of = request.limits_of;
-  if (sweep.limits_of != nullptr) sweep.settings.kernels = sweep.limits_of(sweep.plan.isa);
+  if (sweep.limits_of != nullptr) sweep.settings.kernels = sweep.limits_of(sweep.plan.target);
   return sweep;
 }
 

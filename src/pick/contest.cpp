@@ -135,7 +135,7 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
   measure::SweepSettings& settings = contest.settings;
   // If others take a core for a while, every threaded candidate looks slow. The control shows that.
   if (limits_of != nullptr) {
-    settings.kernels = limits_of(contest.plan.isa);
+    settings.kernels = limits_of(contest.plan.target);
     settings.timing.beside = plan::kControlSeconds;
   }
   settings.memory_limit = machine::usable_memory();
@@ -148,12 +148,12 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
 void run_contest(const Contest& contest, const std::filesystem::path& folder) {
   const plan::Plan& plan = contest.plan;
   record::Journal journal(folder);
-  nlohmann::ordered_json environment = record::describe_environment(plan.isa);
+  nlohmann::ordered_json environment = record::describe_environment(plan.target);
   const nlohmann::ordered_json weights = record::describe_weights(plan);
   if (!weights.is_null()) environment["sweep"]["weights"] = weights;
   journal.write_environment(environment);
   measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
-  measure::run_plan(plan, contest.settings, record::Peaks{plan.isa}, journal, progress);
+  measure::run_plan(plan, contest.settings, record::Peaks{plan.target}, journal, progress);
 }
 
 }  // namespace headroom::pick

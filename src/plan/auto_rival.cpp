@@ -21,6 +21,7 @@ Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   cell.chosen = choice.backend;
   cell.threads = options.threads;
   cell.isa = options.isa;
+  cell.unit = options.unit;
   cell.numbers = {options.precision, options.dtype};
   if (!choice.warning.empty()) cell.warnings.push_back(choice.warning);
   if (choice.backend.empty()) {
@@ -77,6 +78,7 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
       for (const std::optional<Formulation> formulation : wanted) {
         for (const Precision precision : axes.precisions) {
           AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
+          options.unit = axes.unit;
           options.precision = precision;
           options.dtype = axes.dtype;
           add(options, ranks);

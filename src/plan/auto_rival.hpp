@@ -20,6 +20,7 @@ struct RivalAxes {
   const std::vector<Precision>& precisions;
   Dtype dtype;
   std::optional<Isa> isa;
+  std::optional<Unit> unit;
 };
 
 /// Adds `auto` with the formulation that it chooses for the shape. If only some formulations are

@@ -68,7 +68,9 @@ void add_axes_options(CLI::App& app, Axes& axes) {
       "softmax, inputs and outputs stay f32");
   add("--dtype", axes.dtype,
       "what x, y, weights and cache are stored as: f32 (default), bf16 or all");
-  add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512, amx or neon");
+  add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512 or neon");
+  add("--unit", axes.unit,
+      "force who multiplies parts: none, avx512_bf16, amx or emulated (default: the fastest here)");
   app.add_flag("--no-causal", axes.no_causal, "every token attends to every token")->group("Axes");
   app.add_flag("--qkv-bias", axes.qkv_bias, "add a bias to the query, key and value projections")
       ->group("Axes");

@@ -15,7 +15,7 @@ namespace headroom::plan {
 struct Axes {
   std::optional<std::string> heads, tokens, batch, d_model, head_dim, d_in, threads;
   std::optional<std::string> kv_heads, window, past, lengths, rotary;
-  std::optional<std::string> ranks, backend, formulation, isa, dropout, model, preset;
+  std::optional<std::string> ranks, backend, formulation, isa, unit, dropout, model, preset;
   std::optional<std::string> precision, dtype;
   bool no_causal = false;
   bool qkv_bias = false;

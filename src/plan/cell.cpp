@@ -12,6 +12,7 @@ std::size_t Plan::cell_count() const {
 
 AttentionOptions Cell::options() const {
   AttentionOptions options{backend, formulation, threads, isa};
+  options.unit = unit;
   options.precision = numbers.precision;
   options.dtype = numbers.dtype;
   return options;

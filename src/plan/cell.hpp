@@ -9,8 +9,8 @@
 
 #include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/isa.hpp"
 #include "headroom/shape.hpp"
+#include "headroom/unit.hpp"
 
 namespace headroom::plan {
 
@@ -28,7 +28,8 @@ struct Cell {
   int threads = 1;                    ///< of each rank
   int ranks = 1;                      ///< processes that share the heads
   std::size_t order = 0;              ///< position among the rivals of its shape
-  std::optional<Isa> isa;             ///< only if forced
+  std::optional<Isa> isa;             ///< only if forced, as is the unit
+  std::optional<Unit> unit = std::nullopt;
   std::vector<std::string> warnings;  ///< recorded with the result
   std::string skip_reason;            ///< if set before the sweep, the cell is not run
   bool unsupported = false;           ///< that reason is what the backend cannot do
@@ -53,7 +54,7 @@ struct Plan {
   std::vector<Group> groups;
   std::vector<std::string> notes;     ///< such as duplicates that were dropped
   std::vector<std::string> warnings;  ///< such as more threads than cores
-  Isa isa = Isa::sse42;               ///< the level in use, for which peaks are measured
+  Target target = {};                 ///< what is in use, for which peaks are measured
 
   std::size_t cell_count() const;
 };

@@ -73,10 +73,24 @@ std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text) {
   const std::optional<Isa> isa = parse_isa(*text);
   if (!isa) {
     throw InvalidArgument(fmt::format("--isa: unknown instruction set '{}'; {}", *text,
-                                      suggest(*text, {"sse4.2", "avx2", "avx512", "neon", "amx"})));
+                                      suggest(*text, {"sse4.2", "avx2", "avx512", "neon"})));
   }
   select_isa(isa);
   return isa;
+}
+
+std::optional<Unit> parse_forced_unit(const std::optional<std::string>& text,
+                                      std::optional<Isa> isa) {
+  std::optional<Unit> unit;
+  if (text) {
+    unit = parse_unit(*text);
+    if (!unit) {
+      throw InvalidArgument(
+          fmt::format("--unit: unknown unit '{}'; {}", *text, suggest(*text, unit_names())));
+    }
+  }
+  select_target(isa, unit);  // also where HEADROOM_UNIT is invalid
+  return unit;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "headroom/formulation.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 
 namespace headroom::plan {
 
@@ -24,6 +25,9 @@ struct BackendChoice {
 std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text);
 std::vector<Formulation> parse_formulations(const std::optional<std::string>& text);
 std::optional<Isa> parse_forced_isa(const std::optional<std::string>& text);
+/// @throws Unavailable if code of the level in use has no such unit here.
+std::optional<Unit> parse_forced_unit(const std::optional<std::string>& text,
+                                      std::optional<Isa> isa);
 /// Without a text, f32 alone.
 std::vector<Precision> parse_precisions(const std::optional<std::string>& text);
 std::vector<Dtype> parse_dtypes(const std::optional<std::string>& text);

@@ -44,6 +44,7 @@ void add_rivals(std::vector<Cell>& cells, const RivalAxes& axes, const std::stri
       cell.threads = threads;
       cell.ranks = ranks;
       cell.isa = axes.isa;
+      cell.unit = axes.unit;
       cell.order = cells.size();
       if (threads > cores) {
         cell.warnings.push_back(fmt::format("{} threads share {} allowed cores", threads, cores));
@@ -153,7 +154,8 @@ void require_numbers(const Plan& plan) {
 
 void decline_numbers(Cell& cell) {
   const Arithmetic does =
-      arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype, select_isa(cell.isa));
+      arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
+                    select_target(cell.isa, cell.unit));
   if (does.precision == cell.numbers.precision) return;
   cell.unsupported = true;
   cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
@@ -175,7 +177,8 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
       [](const BackendChoice& b) { return b.name; }, "--backend", plan);
   const auto threads = once_each(parse_threads(axes.threads), self, "--threads", plan);
   const std::optional<Isa> isa = parse_forced_isa(axes.isa);
-  plan.isa = select_isa(isa);
+  const std::optional<Unit> unit = parse_forced_unit(axes.unit, isa);
+  plan.target = select_target(isa, unit);
   warn_of_threads(threads, plan);
   const auto ranks = once_each(parse_ranks(axes.ranks), self, "--ranks", plan);
   require_ranks(ranks, options.ranks_here);
@@ -187,7 +190,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   std::vector<std::vector<Cell>> cells;  // for each dtype
   std::size_t of_a_shape = 0;
   for (const Dtype dtype : dtypes) {
-    cells.push_back(rivals({formulations, ranks, threads, precisions, dtype, isa}, chosen));
+    cells.push_back(rivals({formulations, ranks, threads, precisions, dtype, isa, unit}, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
     of_a_shape += cells.back().size();
   }
@@ -200,7 +203,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       Group group{shape, cells[i], weights};
       if (with_auto) {
-        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa}, plan.warnings);
+        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa, unit}, plan.warnings);
       }
       warn_of_ranks(shape, group.cells);
       for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);

@@ -16,6 +16,7 @@ ordered_json to_json(const AttentionOptions& options) {
           {"formulation", static_cast<int>(options.formulation.value_or(Formulation::split))},
           {"threads", options.threads},
           {"isa", options.isa ? static_cast<int>(*options.isa) : -1},
+          {"unit", options.unit ? static_cast<int>(*options.unit) : -1},
           {"kernels", options.kernels},
           {"precision", static_cast<int>(options.precision)},
           {"dtype", static_cast<int>(options.dtype)}};
@@ -27,6 +28,7 @@ AttentionOptions options_from(const ordered_json& json) {
   options.formulation = static_cast<Formulation>(json.at("formulation").get<int>());
   options.threads = json.at("threads");
   if (const int isa = json.at("isa"); isa >= 0) options.isa = static_cast<Isa>(isa);
+  if (const int unit = json.at("unit"); unit >= 0) options.unit = static_cast<Unit>(unit);
   options.kernels = json.at("kernels");
   options.precision = static_cast<Precision>(json.at("precision").get<int>());
   options.dtype = static_cast<Dtype>(json.at("dtype").get<int>());

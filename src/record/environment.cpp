@@ -16,7 +16,6 @@
 #include "machine/meters/clock.hpp"
 #include "machine/meters/timing.hpp"
 #include "machine/processor.hpp"
-#include "machine/tile_support.hpp"
 #include "plan/user_weights.hpp"
 #include "program/json_text.hpp"
 #include "program/process_setup.hpp"
@@ -49,13 +48,6 @@ ordered_json isas_json() {
   ordered_json names = ordered_json::array();
   for (const Isa isa : available_isas()) names.push_back(headroom::to_string(isa));
   return names;
-}
-
-ordered_json tiles_json() {
-  const TileSupport& tiles = tile_support();
-  return {{"available", tiles.available},
-          {"emulated", tiles.emulated},
-          {"reason", tiles.reason.empty() ? ordered_json(nullptr) : ordered_json(tiles.reason)}};
 }
 
 ordered_json backends_json() {
@@ -121,21 +113,35 @@ std::string utc_now() {
   return {text, length};
 }
 
-ordered_json describe_environment(Isa isa) {
+ordered_json describe_target(const Target& target, const UnitFacts& facts) {
+  ordered_json units = ordered_json::array();
+  ordered_json missing = ordered_json::object();
+  for (const Unit unit : units_of(target.isa, facts)) units.push_back(headroom::to_string(unit));
+  for (const Unit unit : {Unit::avx512_bf16, Unit::amx}) {
+    const std::string reason = why_no_unit(unit, target.isa, facts);
+    if (!reason.empty()) missing[std::string(headroom::to_string(unit))] = reason;
+  }
+  return {{"isa", headroom::to_string(target.isa)},
+          {"available_isas", isas_json()},
+          {"unit", headroom::to_string(target.unit)},
+          {"available_units", units},
+          {"missing_units", missing}};
+}
+
+ordered_json describe_environment(const Target& target) {
   const machine::MemoryLimit memory = machine::memory_limit();
-  return {{"schema", "headroom.environment/1"},
+  ordered_json environment{{"schema", "headroom.environment/1"},
           {"headroom", HEADROOM_VERSION},
           {"time", utc_now()},
           {"processor", processor_json()},
           {"allowed_cores", allowed_cores()},
-          {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}},
-          {"isa", headroom::to_string(isa)},
-          {"available_isas", isas_json()},
-          {"tiles", tiles_json()},
-          {"backends", backends_json()},
-          {"libraries", {{"google_benchmark", machine::benchmark_library_version()}}},
-          {"build", build_json()},
-          {"conditions", conditions_json()}};
+          {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}}};
+  environment.update(describe_target(target, unit_facts()));
+  environment["backends"] = backends_json();
+  environment["libraries"] = {{"google_benchmark", machine::benchmark_library_version()}};
+  environment["build"] = build_json();
+  environment["conditions"] = conditions_json();
+  return environment;
 }
 
 ordered_json describe_weights(const plan::Plan& plan) {

@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "headroom/isa.hpp"
+#include "headroom/unit.hpp"
+#include "machine/unit_facts.hpp"
 #include "plan/cell.hpp"
 #include "record/peaks.hpp"
 
 namespace headroom::record {
 
 /// Everything except the peaks and the run's own settings.
-nlohmann::ordered_json describe_environment(Isa isa);
+nlohmann::ordered_json describe_environment(const Target& target);
+
+/// The level and the unit in use, those that are available, and why a unit is not.
+nlohmann::ordered_json describe_target(const Target& target, const UnitFacts& facts);
 
 /// The file of the weights, its layer and the fingerprint of the tensors that are read; null for
 /// drawn weights.

@@ -144,7 +144,8 @@ std::string Peaks::why_not_held(int threads) const {
 }
 
 ordered_json to_json(const Peaks& peaks) {
-  ordered_json json = {{"isa", headroom::to_string(peaks.isa)},
+  ordered_json json = {{"isa", headroom::to_string(peaks.target.isa)},
+                       {"unit", headroom::to_string(peaks.target.unit)},
                        {"fma_gflops_by_threads", by_threads(peaks.fma_gflops)},
                        {"tile_gflops_by_threads", by_threads(peaks.tile_gflops)},
                        {"read_gb_per_s_by_threads", by_threads(peaks.read_gbs)},
@@ -167,7 +168,13 @@ ordered_json to_json(const Peaks& peaks) {
 Peaks peaks_of(const ordered_json& environment) {
   Peaks peaks;
   const ordered_json& isa = value_at(environment, "/peaks/isa");
-  if (isa.is_string()) peaks.isa = parse_isa(isa.get<std::string>()).value_or(peaks.isa);
+  if (isa.is_string()) {
+    peaks.target.isa = parse_isa(isa.get<std::string>()).value_or(peaks.target.isa);
+  }
+  const ordered_json& unit = value_at(environment, "/peaks/unit");
+  if (unit.is_string()) {
+    peaks.target.unit = parse_unit(unit.get<std::string>()).value_or(peaks.target.unit);
+  }
   peaks.fma_gflops = values_at(environment, "/peaks/fma_gflops_by_threads");
   peaks.tile_gflops = values_at(environment, "/peaks/tile_gflops_by_threads");
   peaks.read_gbs = values_at(environment, "/peaks/read_gb_per_s_by_threads");

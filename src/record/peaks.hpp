@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 
 namespace headroom::record {
 
@@ -25,7 +25,7 @@ struct Link {
 /// Measured limits of the hardware, by number of threads. A missing entry means not measured; so
 /// does a rate of 0.
 struct Peaks {
-  Isa isa = Isa::sse42;
+  Target target = {};  ///< the unit is that of `product_gflops`
   std::map<int, double> fma_gflops = {};   ///< the best of some tenths of a second
   std::map<int, double> tile_gflops = {};  ///< of a register tile with its operands in the L1
   std::map<int, double> read_gbs = {};

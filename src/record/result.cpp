@@ -124,6 +124,7 @@ ordered_json to_json(const CellResult& result) {
   line["threads"] = result.threads;
   line["ranks"] = result.cell.ranks;
   line["isa"] = result.isa;
+  line["unit"] = result.unit;
   line["cache"] = to_string(result.cache);
   line["shape"] = to_json(result.shape);
   if (result.status == Status::ok) add_times(result, line);

@@ -61,6 +61,7 @@ struct CellResult {
   std::string reason;  ///< for every status but `ok`
   int threads = 1;     ///< of each rank
   std::string isa;
+  std::string unit = "none";  ///< who multiplied; nobody but f32 vectors where it is f32
   plan::CacheState cache = plan::CacheState::warm;
   plan::CellEstimate estimate;
   bool peer = false;  ///< of another library: never a baseline, never a winner, never to be linked

@@ -144,9 +144,9 @@ void read_identity(const JsonFields& line, CellResult& result) {
   cell.numbers.precision = read_precision(line);
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
-  // Lines from before there were ranks have none.
-  if (line.has("ranks")) cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
+  cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
   result.isa = line.text("isa");
+  result.unit = line.text("unit");
   if (line.has("cache")) {
     const std::optional<plan::CacheState> cache = plan::parse_cache_state(line.text("cache"));
     if (!cache) line.fail("cache", "warm or cold");

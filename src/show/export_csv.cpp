@@ -44,6 +44,7 @@ constexpr Column kColumns[] = {
     {"dtype", [](Result r) { return text(headroom::to_string(r.cell.numbers.dtype)); }},
     {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},
     {"isa", [](Result r) { return r.isa; }},
+    {"unit", [](Result r) { return r.unit; }},
     {"cache", [](Result r) { return text(to_string(r.cache)); }},
     {"batch", [](Result r) { return text(r.shape.batch); }},
     {"tokens", [](Result r) { return text(r.shape.tokens); }},

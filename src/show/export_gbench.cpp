@@ -24,6 +24,7 @@ ordered_json context_of(const record::ResultsFolder& folder) {
   if (load.is_number()) context["load_avg"].push_back(load);
   for (const auto& [key, place] : {std::pair{"processor", "/processor/name"},
                                    {"isa", "/isa"},
+                                   {"unit", "/unit"},
                                    {"git_revision", "/build/git_revision"}}) {
     const ordered_json value = value_at(environment, place);
     if (value.is_string()) context[key] = value;

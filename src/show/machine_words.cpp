@@ -67,6 +67,24 @@ std::string clock_words(const ordered_json& environment) {
   return why_not(environment, kClock);
 }
 
+std::string unit_words(const ordered_json& environment) {
+  std::vector<std::string> names;
+  const ordered_json& units = value_at(environment, "/available_units");
+  if (units.is_array()) {
+    for (const ordered_json& unit : units) {
+      if (unit.is_string()) names.push_back(unit.get<std::string>());
+    }
+  }
+  std::string words = fmt::format("{} (available: {})", text_at(environment, "/unit"),
+                                  fmt::join(names, ", "));
+  const ordered_json& missing = value_at(environment, "/missing_units");
+  if (!missing.is_object()) return words;
+  for (const auto& [unit, reason] : missing.items()) {
+    if (reason.is_string()) words += fmt::format("; no {}: {}", unit, reason.get<std::string>());
+  }
+  return words;
+}
+
 std::string last_level_words(const ordered_json& environment) {
   const ordered_json& total = value_at(environment, "/processor/last_level_total_bytes");
   if (!total.is_number_integer()) return "";

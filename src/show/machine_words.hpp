@@ -16,6 +16,9 @@ std::vector<std::string> condition_lines(const nlohmann::ordered_json& environme
 /// Such as `"3.40 GHz"`, or why there is none.
 std::string clock_words(const nlohmann::ordered_json& environment);
 
+/// The unit in use, those that are available, and why others are not.
+std::string unit_words(const nlohmann::ordered_json& environment);
+
 /// The caches next to memory, all together; empty in an old record.
 std::string last_level_words(const nlohmann::ordered_json& environment);
 

@@ -1,8 +1,6 @@
 #include "simd/kernel_table.hpp"
 
-#include <algorithm>
 #include <stdexcept>
-#include <vector>
 
 namespace headroom::simd {
 
@@ -22,14 +20,8 @@ extern const KernelTable kTable;
 }
 #endif
 
-Isa without_tiles(Isa isa) {
-  if (isa != Isa::amx) return isa;
-  const std::vector<Isa> here = available_isas();
-  return *std::find_if(here.rbegin(), here.rend(), [](Isa level) { return level != Isa::amx; });
-}
-
 const KernelTable& kernel_table(Isa isa) {
-  switch (without_tiles(isa)) {
+  switch (isa) {
 #if defined(__x86_64__)
     case Isa::sse42:
       return sse42::kTable;

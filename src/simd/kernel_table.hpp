@@ -147,7 +147,4 @@ struct KernelTable {
 /// @pre `isa` is among `available_isas()`.
 const KernelTable& kernel_table(Isa isa);
 
-/// The level whose vectors a level uses: itself, and below tiles the highest other one.
-Isa without_tiles(Isa isa);
-
 }  // namespace headroom::simd

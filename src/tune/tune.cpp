@@ -149,7 +149,7 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings) {
     tuned.threads = threads;
     tuned.backend = backend_for(threads, settings.isa);
     const KernelChoice own =
-        backend_entry(tuned.backend).make({threads, settings.isa, ""})->kernels();
+        backend_entry(tuned.backend).make({threads, {settings.isa}, ""})->kernels();
     tuned.own_choice = own.name;
     tuned.reason = own.reason;
     std::vector<std::string> variants{own.name};

@@ -27,14 +27,15 @@ struct Neighbour {
 
 bool same_candidate(const Candidate& a, const Candidate& b) {
   return a.backend == b.backend && a.formulation == b.formulation && a.threads == b.threads &&
-         a.numbers == b.numbers;
+         a.numbers == b.numbers && a.unit == b.unit;
 }
 
 bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
   const auto backend = request.usable.find(candidate.backend);
   return backend != request.usable.end() && backend->second.threads == candidate.threads &&
-         candidate.numbers == Numbers{backend->second.precision, request.dtype};
+         candidate.numbers == Numbers{backend->second.precision, request.dtype} &&
+         candidate.unit == backend->second.unit;
 }
 
 std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) {
@@ -147,7 +148,7 @@ std::string other_isa(const TuningFile& file, const Request& request) {
 std::string why_none(const std::vector<Candidate>& candidates, const Request& request) {
   if (candidates.empty()) {
     return "it has no time for a backend in this program that can run this layer with that many "
-           "threads, that precision and that dtype";
+           "threads, that precision and that dtype, by the same unit";
   }
   // A file with times of one thread cannot tell what several would gain.
   const bool threads_usable =

@@ -17,6 +17,7 @@ struct Usable {
   int preference = 0;                      ///< see `BackendFacts`
   std::optional<double> threads_pay_from;  ///< FLOPs; see `BackendFacts`
   Precision precision = Precision::f32;    ///< what it would compute the layer with
+  std::string unit = "none";               ///< and who would multiply
 };
 
 struct Request {

@@ -34,9 +34,9 @@ Candidate read_candidate(const JsonFields& fields) {
   candidate.formulation = *formulation;
   candidate.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
   candidate.isa = fields.text("isa");
+  candidate.unit = fields.text("unit");
   candidate.numbers.precision = read_precision(fields);
-  // Files from before there were several have none.
-  if (fields.has("dtype")) candidate.numbers.dtype = read_dtype(fields);
+  candidate.numbers.dtype = read_dtype(fields);
   candidate.seconds = fields.object("time_s").positive("median");
   return candidate;
 }

@@ -39,6 +39,7 @@ struct Candidate {
   std::string isa;     ///< level of the kernels, or `kOnlyIsa`
   double seconds = 0;  ///< median per forward pass
   Numbers numbers = {};
+  std::string unit = "none";  ///< who multiplied parts; nobody where it is f32
 };
 
 struct TunedShape {

@@ -18,9 +18,6 @@ Shape medium_shape() {
   return shape;
 }
 
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
-
 /// How often the same input is run on each number of threads; HEADROOM_TEST_REPEATS asks for more
 /// than the suite does.
 int repeats() {

@@ -43,9 +43,6 @@ namespace {
 
 constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
 
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
-
 Shape small_shape() {
   Shape shape = plain_shape(45, 40, 3, 20);
   shape.qkv_bias = true;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -14,9 +13,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
 
 /// Sums over this few tokens and columns round by less than this share of the largest value.
 double sum_slack(Precision precision) {

@@ -53,12 +53,63 @@ std::vector<NumbersCase> numbers_cases() {
     for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
         if (Numbers{precision, dtype} == Numbers{}) continue;
-        const Arithmetic does = arithmetic_of(who.backend, precision, dtype, select_isa(who.isa));
+        const Arithmetic does = arithmetic_of(who.backend, precision, dtype, select_target(who.isa));
         if (does.precision == precision) cases.push_back({who, {precision, dtype}});
       }
     }
   }
   return cases;
+}
+
+// The unit's name belongs to those who use it: results of f32 are the same whatever there is.
+TEST(LayerUnit, F32HasNone) {
+  for (const BackendInfo& info : backends()) {
+    if (!info.available) continue;
+    for (const Target& target : available_targets()) {
+      for (const Unit unit : available_units(target.isa)) {
+        const Arithmetic does =
+            arithmetic_of(info.name, Precision::f32, Dtype::f32, {target.isa, unit});
+        ASSERT_EQ(does.precision, Precision::f32) << info.name;
+        EXPECT_EQ(does.unit, Unit::none) << info.name << " on " << to_string(unit);
+      }
+    }
+  }
+}
+
+TEST(LayerUnit, OtherPrecisionsNameTheirs) {
+  const Isa isa = available_isas().back();
+  for (const char* name : {"xsimd", "tbb"}) {
+    for (const Unit unit : available_units(isa)) {
+      const Arithmetic does = arithmetic_of(name, Precision::bf16, Dtype::f32, {isa, unit});
+      EXPECT_EQ(does.precision, unit == Unit::none ? Precision::f32 : Precision::bf16);
+      EXPECT_EQ(does.unit, unit);
+    }
+  }
+}
+
+// Its products are its own: an emulator of tiles is none of its units, and takes none away.
+TEST(LayerUnit, AVendorLibraryKeepsTheUnitOfTheProcessor) {
+  const Isa isa = available_isas().back();
+  const Unit own = available_units(isa).back();
+  const auto does = [&](Unit unit) {
+    return arithmetic_of("onednn", Precision::bf16, Dtype::f32, {isa, unit});
+  };
+  EXPECT_FALSE(does(Unit::none).precision);
+  EXPECT_EQ(does(Unit::emulated).precision, does(own).precision);
+  EXPECT_EQ(does(Unit::emulated).unit, does(own).unit);
+}
+
+TEST(LayerUnit, AChoiceNamesIt) {
+  AttentionOptions options;
+  options.backend = "xsimd";
+  options.unit = Unit::emulated;
+  EXPECT_EQ(choose_backend(shape_of(40), options).unit, Unit::none);
+  options.precision = Precision::bf16x6;
+  EXPECT_EQ(choose_backend(shape_of(40), options).unit, Unit::emulated);
+  options.unit = Unit::none;
+  const Choice choice = choose_backend(shape_of(40), options);
+  EXPECT_EQ(choice.precision, Precision::f32);
+  EXPECT_EQ(choice.unit, Unit::none);
 }
 
 class LayerPrecision : public testing::TestWithParam<NumbersCase> {
@@ -217,7 +268,7 @@ std::optional<AttentionOptions> storing_bf16() {
     AttentionOptions options = who.options();
     options.dtype = Dtype::bf16;
     options.precision = Precision::bf16;
-    if (arithmetic_of(who.backend, options.precision, options.dtype, select_isa(who.isa))
+    if (arithmetic_of(who.backend, options.precision, options.dtype, select_target(who.isa))
             .precision) {
       return options;
     }

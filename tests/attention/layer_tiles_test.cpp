@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -16,9 +15,6 @@
 namespace headroom::test {
 namespace {
 
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
-
 constexpr Precision kByParts[] = {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
                                   Precision::bf16};
 
@@ -26,7 +22,7 @@ AttentionOptions by_tiles(Precision precision, int threads = 1) {
   AttentionOptions options;
   options.backend = threads == 1 ? "xsimd" : "tbb";
   options.threads = threads;
-  options.isa = Isa::amx;
+  options.unit = Unit::emulated;
   options.precision = precision;
   return options;
 }

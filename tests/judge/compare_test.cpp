@@ -202,11 +202,13 @@ TEST(CompareWarnings, NameCellsThatRanDifferently) {
   record::ResultsFolder next = sample_folder("next", {timed("naive", 1), timed("tbb", 1)});
   EXPECT_TRUE(compare_folders(base, next, {}).warnings.empty());
   next.results[0].isa = "avx512";
+  next.results[0].unit = "amx";
   next.results[1].threads = 4;
   next.results[1].time.samples = {1, 2, 3};
   const std::vector<std::string> warnings = compare_folders(base, next, {}).warnings;
-  EXPECT_EQ(warnings.size(), 3u);
+  EXPECT_EQ(warnings.size(), 4u);
   EXPECT_TRUE(says(warnings, "a different instruction set"));
+  EXPECT_TRUE(says(warnings, "none in BASE, amx in NEW"));
   EXPECT_TRUE(says(warnings, "avx2 in BASE, avx512 in NEW"));
   EXPECT_TRUE(says(warnings, "a different number of threads"));
   EXPECT_TRUE(says(warnings, "too few samples"));

@@ -26,7 +26,7 @@ float counted_read(const float*, std::int64_t) {
   return 0;
 }
 
-machine::LimitKernels counting_kernels(Isa) { return {nullptr, counted_read}; }
+machine::LimitKernels counting_kernels(const Target&) { return {nullptr, counted_read}; }
 
 SweepRequest cold_request() {
   SweepRequest request = test::small_request(counting_kernels);

@@ -44,8 +44,8 @@ float counted_read(const float*, std::int64_t) {
   return 0;
 }
 
-machine::LimitKernels plain_kernels(Isa) { return {slow_fma, counted_read}; }
-machine::LimitKernels interrupted_kernels(Isa) { return {interrupted_fma, counted_read}; }
+machine::LimitKernels plain_kernels(const Target&) { return {slow_fma, counted_read}; }
+machine::LimitKernels interrupted_kernels(const Target&) { return {interrupted_fma, counted_read}; }
 
 TEST(SweepEnvironment, HoldsTheOptionsThatChangeAResult) {
   SweepRequest request = small_request(plain_kernels);
@@ -107,7 +107,7 @@ TEST(SweepLines, JoinTheTilesOfAllProcessesIntoAShare) {
 
 TEST(Peaks, EndAsSoonAsTheyAreStopped) {
   reads = 0;
-  const record::Peaks peaks = measure_peaks(Isa::sse42, {1, 2}, plain_kernels, [] { return true; });
+  const record::Peaks peaks = measure_peaks({Isa::sse42}, {1, 2}, plain_kernels, [] { return true; });
   EXPECT_TRUE(peaks.fma_gflops.empty());
   EXPECT_TRUE(peaks.read_gbs.empty());
   EXPECT_EQ(reads, 0);

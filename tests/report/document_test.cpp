@@ -145,6 +145,8 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
   nlohmann::ordered_json environment;
   environment["isa"] = "avx2";
   environment["available_isas"] = {"sse4.2", "avx2", "avx512"};
+  environment["unit"] = "none";
+  environment["available_units"] = {"emulated", "none", "avx512_bf16"};
   environment["conditions"] = {
       {"openmp_wait_policy", "passive (set by headroom)"},
       {"variables", {{"OMP_PROC_BIND", "close one"}, {"OMP_WAIT_POLICY", "passive"}}}};
@@ -158,7 +160,7 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
       {"timeout_s", 1.5},
       {"memory_asked_bytes", 17179869184}};
   EXPECT_EQ(report::repeating_command(environment),
-            "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --cache cold "
+            "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --unit none --cache cold "
             "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 "
             "--timeout 1.5 "
             "--max-memory 17179869184 --shard 1/8");

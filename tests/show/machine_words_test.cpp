@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
+
+#include "record/environment.hpp"
 
 namespace headroom::show {
 namespace {
@@ -39,6 +42,37 @@ TEST(MachineWords, TheClockOrWhyThereIsNone) {
   EXPECT_EQ(clock_words(environment), "not known");
   environment["conditions"]["unavailable"]["clock_ghz"] = "not available: no such instruction";
   EXPECT_EQ(clock_words(environment), "not available: no such instruction");
+}
+
+// A processor with tiles that are announced, refused by the kernel, or hidden by the hypervisor.
+ordered_json described(const Target& target, const UnitFacts& facts) {
+  return record::describe_target(target, facts);
+}
+
+TEST(MachineWords, TilesAreAUnitAndNoLevel) {
+  UnitFacts facts{true, {true, true, 0x600e7, 1, 0}};
+  const ordered_json here = described({Isa::avx512, Unit::amx}, facts);
+  EXPECT_EQ(here["isa"], "avx512");
+  EXPECT_EQ(here["unit"], "amx");
+  EXPECT_EQ(here["missing_units"], ordered_json::object());
+  EXPECT_EQ(unit_words(here), "amx (available: emulated, none, avx512_bf16, amx)");
+  for (const ordered_json& level : here["available_isas"]) EXPECT_NE(level, "amx");
+}
+
+TEST(MachineWords, AUnitThatIsMissingSaysWhy) {
+  UnitFacts facts{true, {true, true, 0x600e7, 1, EPERM}};
+  ordered_json here = described({Isa::avx512, Unit::avx512_bf16}, facts);
+  EXPECT_EQ(unit_words(here),
+            "avx512_bf16 (available: emulated, none, avx512_bf16); no amx: the kernel does not let "
+            "this process use tiles (AMX): Operation not permitted");
+  facts.tiles.palettes = 0;
+  here = described({Isa::avx512, Unit::avx512_bf16}, facts);
+  EXPECT_NE(unit_words(here).find("no amx: the hypervisor hides"), std::string::npos);
+  here = described({Isa::avx2, Unit::none}, facts);
+  EXPECT_NE(unit_words(here).find("no avx512_bf16: code for it is of level avx512"),
+            std::string::npos);
+  EXPECT_EQ(unit_words(ordered_json::object()).find("unknown"), 0u)
+      << unit_words(ordered_json::object());
 }
 
 TEST(MachineWords, TheLastLevelIsThatOfAllCores) {

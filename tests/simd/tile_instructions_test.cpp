@@ -8,7 +8,7 @@
 
 #include "core/executor.hpp"
 #include "headroom/headroom.hpp"
-#include "machine/tile_support.hpp"
+#include "machine/unit_facts.hpp"
 #include "simd/attend.hpp"
 #include "simd/tiles/tile_products.hpp"
 #include "support/tile_processor.hpp"
@@ -45,7 +45,7 @@ class TileInstructions : public testing::TestWithParam<Precision> {
     if (std::find(here.begin(), here.end(), Isa::avx512) == here.end()) {
       GTEST_SKIP() << "this machine has no avx512, which the code for tiles needs";
     }
-    if (!tile_support().available || tile_support().emulated) processor_.emplace();
+    if (!why_no_unit(Unit::amx, Isa::avx512, unit_facts()).empty()) processor_.emplace();
   }
   void expect_used() const {
     if (!processor_) return;

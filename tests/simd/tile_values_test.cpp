@@ -18,9 +18,6 @@
 namespace headroom::simd {
 namespace {
 
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
-
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kLargestOfBf16 = 0x1.fep127F;
@@ -40,7 +37,7 @@ std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 class TileValues : public testing::TestWithParam<Precision> {
  protected:
   TileChoice tiles() const {
-    TileChoice choice = choose_tiles(Isa::amx, GetParam());
+    TileChoice choice = choose_tiles({kernels_.isa, Unit::emulated}, GetParam());
     choice.few_rows = 0;
     return choice;
   }
@@ -85,7 +82,7 @@ class TileValues : public testing::TestWithParam<Precision> {
   }
 
   const SerialExecutor executor_ = {};
-  const KernelTable& kernels_ = kernel_table(Isa::amx);
+  const KernelTable& kernels_ = kernel_table(available_isas().back());
 };
 
 TEST_P(TileValues, OfXSendTheirRowToF32) {

@@ -45,6 +45,7 @@ AttentionOptions LayerCase::options(int threads) const {
   options.formulation = formulation;
   options.threads = threads > 0 ? threads : (backend == "onednn" ? 1 : 2);
   options.isa = isa;
+  options.unit = unit;
   options.precision = precision;
   return options;
 }
@@ -52,6 +53,7 @@ AttentionOptions LayerCase::options(int threads) const {
 std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case) {
   out << layer_case.backend << '/' << to_string(layer_case.formulation);
   if (layer_case.isa) out << '/' << to_string(*layer_case.isa);
+  if (layer_case.unit) out << '/' << to_string(*layer_case.unit);
   if (layer_case.precision != Precision::f32) out << '/' << to_string(layer_case.precision);
   return out;
 }
@@ -71,12 +73,13 @@ std::vector<LayerCase> precision_cases() {
   std::vector<LayerCase> cases;
   for (const BackendInfo& backend : backends()) {
     if (!backend.available || !backend.uses_isa || backend.name == "onednn") continue;
-    for (const Isa isa : available_isas()) {
+    const Isa isa = available_isas().back();
+    for (const Unit unit : available_units(isa)) {
       for (const Precision precision : kAllPrecisions) {
         if (precision == Precision::f32) continue;
-        if (arithmetic_of(backend.name, precision, Dtype::f32, isa).precision != precision)
-          continue;
-        cases.push_back({backend.name, Formulation::split, isa, precision, ""});
+        const Arithmetic does = arithmetic_of(backend.name, precision, Dtype::f32, {isa, unit});
+        if (does.precision != precision) continue;
+        cases.push_back({backend.name, Formulation::split, isa, precision, "", unit});
       }
     }
   }
@@ -98,6 +101,7 @@ std::string case_name(const testing::TestParamInfo<LayerCase>& info) {
   std::string name = info.param.backend;
   name.append("_").append(to_string(info.param.formulation));
   if (info.param.isa) name.append("_").append(to_string(*info.param.isa));
+  if (info.param.unit) name.append("_").append(to_string(*info.param.unit));
   if (info.param.precision != Precision::f32) {
     name.append("_").append(to_string(info.param.precision));
   }

@@ -15,13 +15,14 @@
 
 namespace headroom::test {
 
-/// One backend x formulation x instruction-set level.
+/// One backend x formulation x instruction-set level, and for parts the unit.
 struct LayerCase {
   std::string backend;
   Formulation formulation = Formulation::split;
   std::optional<Isa> isa;  ///< empty for backends that have no level to choose
   Precision precision = Precision::f32;
   std::string skip_reason;  ///< why it cannot run here; empty if it can
+  std::optional<Unit> unit = std::nullopt;  ///< only of other precisions than f32
 
   /// @param threads 0: two, so that work is divided; but one for oneDNN, whose OpenMP threads spin
   ///        and slow down whatever else is tested at the same time.
@@ -36,8 +37,8 @@ std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case);
 /// All formulations of all backends at all levels, also those that have to be skipped here.
 std::vector<LayerCase> layer_cases();
 
-/// Every other precision than f32 that xsimd and tbb compute with on this machine, emulated tiles
-/// among them: for programs that set HEADROOM_TILES before anything asks for the levels.
+/// Every other precision than f32 that xsimd and tbb compute with on this machine, on every unit;
+/// the emulated one at the highest level.
 std::vector<LayerCase> precision_cases();
 
 /// The same with one formulation, for tests that run over the formulations themselves.

@@ -41,7 +41,7 @@ void OperationTest::SetUp() {
 }
 
 std::unique_ptr<Backend> OperationTest::make(int threads) const {
-  return backend_entry(GetParam().backend).make({threads, GetParam().isa});
+  return backend_entry(GetParam().backend).make({threads, {GetParam().isa}});
 }
 
 void fill_integers(std::span<float> values, std::uint32_t seed) {

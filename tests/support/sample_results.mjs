@@ -28,7 +28,8 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   const sorted = [...samples].sort((a, b) => a - b);
   const line = {
     schema: "headroom.cell/1", id: `${formulation}/${backend}/f32/t${threads}/B1_T${tokens}_D${width}_H${heads}`,
-    status: "ok", reason: null, formulation, backend, dtype: "f32", threads, isa: "avx2",
+    status: "ok", reason: null, formulation, backend, precision: "f32", dtype: "f32",
+    threads, ranks: 1, isa: "avx2", unit: "none",
     shape: { batch: 1, tokens, d_in: width, d_out: width, heads, head_dim, causal: true, qkv_bias: false,
       out_proj: true, d_proj: width, dropout: 0 },
     time_s: { median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0], samples },

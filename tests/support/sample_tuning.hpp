@@ -40,6 +40,9 @@ inline nlohmann::ordered_json tuning_json(const std::vector<tuning::TunedShape>&
                             {"formulation", to_string(one.formulation)},
                             {"threads", one.threads},
                             {"isa", one.isa},
+                            {"unit", one.unit},
+                            {"precision", to_string(one.numbers.precision)},
+                            {"dtype", to_string(one.numbers.dtype)},
                             {"time_s", {{"median", one.seconds}}}});
     }
     json["shapes"].push_back({{"shape", to_json(tuned.shape)}, {"candidates", candidates}});

@@ -55,7 +55,17 @@ TEST(PrecisionTuning, WithoutOneTheFileDoesNotApply) {
   EXPECT_NE(found.why_not.find("precision"), std::string::npos) << found.why_not;
 }
 
-TEST(PrecisionTuning, AFileKeepsThemAndAnOldOneIsOfF32) {
+TEST(PrecisionTuning, TimesOfAnotherUnitDoNotApply) {
+  const auto best_by = [](const std::string& unit) {
+    tuning::Request wanted = request({Precision::bf16x6});
+    wanted.usable["tbb"].unit = unit;
+    return predict(file(), wanted).best.has_value();
+  };
+  EXPECT_TRUE(best_by("none"));
+  EXPECT_FALSE(best_by("amx"));
+}
+
+TEST(PrecisionTuning, AFileKeepsThemAndTheUnit) {
   nlohmann::ordered_json json =
       test::tuning_json({{test::tuned_shape(64), {test::candidate("tbb", Formulation::split, 1)}}});
   const auto numbers = [&] {
@@ -63,9 +73,17 @@ TEST(PrecisionTuning, AFileKeepsThemAndAnOldOneIsOfF32) {
   };
   EXPECT_EQ(numbers(), Numbers{});
   nlohmann::ordered_json& candidate = json["shapes"][0]["candidates"][0];
+  candidate["unit"] = "amx";
+  EXPECT_EQ(tuning::parse_tuning("file", json.dump()).shapes.front().candidates.front().unit,
+            "amx");
   candidate["precision"] = "bf16x3";
   candidate["dtype"] = "bf16";
   EXPECT_EQ(numbers(), (Numbers{Precision::bf16x3, Dtype::bf16}));
+  for (const char* field : {"unit", "precision", "dtype"}) {
+    nlohmann::ordered_json lacking = json;
+    lacking["shapes"][0]["candidates"][0].erase(field);
+    EXPECT_THROW(tuning::parse_tuning("file", lacking.dump()), FileError) << field;
+  }
   candidate["precision"] = "bf17";
   EXPECT_THROW(numbers(), FileError);
 }

@@ -42,7 +42,7 @@ const headroom::BackendFacts& facts() {
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   return std::make_unique<headroom::autovec::TextbookBackend>(
-      kernels(config.isa), "loops:" + std::string(headroom::to_string(config.isa)));
+      kernels(config.target.isa), "loops:" + std::string(headroom::to_string(config.target.isa)));
 }
 
 }  // namespace

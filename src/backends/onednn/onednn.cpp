@@ -54,12 +54,17 @@ std::optional<std::string> declines(const headroom::Shape&) { return std::nullop
 // More parts than one would take as many products of this library, which are slower than one of
 // float32.
 headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dtype,
-                              headroom::Isa isa) {
+                              const headroom::Target& target) {
   using headroom::Precision;
   if (precision == Precision::bf16) {
-    const std::string reason = onednn::why_no_bf16(isa);
-    if (!reason.empty()) return {std::nullopt, reason};
-    return {Precision::bf16, ""};
+    const headroom::Unit unit = onednn::bf16_unit(target);
+    if (unit != headroom::Unit::none && unit != headroom::Unit::emulated) {
+      return {Precision::bf16, "", unit};
+    }
+    return {std::nullopt,
+            fmt::format("oneDNN multiplies bf16 with a unit beside avx512, and there is none with "
+                        "level {} here",
+                        headroom::to_string(target.isa))};
   }
   if (dtype == headroom::Dtype::bf16) {
     return {std::nullopt, "it stores bf16 only where it computes in bf16"};
@@ -95,7 +100,7 @@ const headroom::BackendFacts& facts() {
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   // First, because it also finds out whether there is memory for what follows.
   onednn::start_threads(config.threads);
-  onednn::limit_isa(config.isa);
+  onednn::limit_library(config.target);
   onednn::prepare_general_product();
   const bool rounds = config.precision == headroom::Precision::bf16;
   return std::make_unique<OnednnBackend>(config.threads,

@@ -16,19 +16,23 @@
 namespace headroom::onednn {
 namespace {
 
-dnnl::cpu_isa library_level(Isa isa) {
-  switch (isa) {
+dnnl::cpu_isa library_level(const Target& target) {
+  switch (target.isa) {
     case Isa::sse42:
       return dnnl::cpu_isa::sse41;
     case Isa::avx2:
       return dnnl::cpu_isa::avx2;
     case Isa::avx512:
-      return dnnl::cpu_isa::avx512_core_bf16;  // where the processor has it
+      return target.unit == Unit::none ? dnnl::cpu_isa::avx512_core
+                                       : dnnl::cpu_isa::avx512_core_bf16;
     case Isa::neon:
-    case Isa::amx:
-      break;  // the highest of its family, so no limit is needed
+      break;  // the only one of its family, so no limit is needed
   }
   return kNoIsaLimit;
+}
+
+std::string to_text(const Target& target) {
+  return fmt::format("{}, unit {}", to_string(target.isa), to_string(target.unit));
 }
 
 void require_memory(std::size_t bytes) {
@@ -56,37 +60,34 @@ constexpr std::size_t kOpenMpThreadBytes = std::size_t{10} << 20;
 
 }  // namespace
 
-void limit_isa(Isa isa) {
+void limit_library(const Target& wanted) {
   static std::mutex mutex;
-  static std::optional<Isa> in_force;
+  static std::optional<Target> in_force;
+  const Target target{wanted.isa, bf16_unit(wanted)};
   const std::lock_guard lock(mutex);
   if (!in_force) {
-    // The highest level stays unlimited: the library may know newer extensions than our levels.
-    const bool limited = isa != available_isas().back();
-    if (limited && dnnl::set_max_cpu_isa(library_level(isa)) != dnnl::status::success) {
+    // The highest stays unlimited: the library may know newer extensions than our levels.
+    const bool limited = target.isa != available_isas().back() ||
+                         target.unit != available_units(target.isa).back();
+    if (limited && dnnl::set_max_cpu_isa(library_level(target)) != dnnl::status::success) {
       throw Unavailable(fmt::format(
           "backend 'onednn' cannot be limited to '{}': oneDNN was used in this process before, or "
           "was built without that choice; force the level in a fresh process",
-          to_string(isa)));
+          to_text(target)));
     }
-    in_force = isa;
+    in_force = target;
   }
-  if (*in_force != isa) {
+  if (*in_force != target) {
     throw Unavailable(fmt::format(
         "backend 'onednn' cannot switch to '{}': oneDNN already runs with '{}' in this process and "
-        "takes one level only; force the level in a fresh process",
-        to_string(isa), to_string(*in_force)));
+        "takes one level and one unit only; force them in a fresh process",
+        to_text(target), to_text(*in_force)));
   }
 }
 
-std::string why_no_bf16(Isa isa) {
-  if (isa != Isa::avx512 && isa != Isa::amx) {
-    return fmt::format("oneDNN multiplies bf16 with avx512, and the level is {}", to_string(isa));
-  }
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bf16") != 0) return "";
-#endif
-  return "this processor has no products of bf16 (AVX512_BF16)";
+Unit bf16_unit(const Target& target) {
+  if (target.unit != Unit::emulated) return target.unit;
+  return available_units(target.isa).back();
 }
 
 void start_threads(int threads) {

@@ -18,19 +18,20 @@
 
 #include "backends/onednn/dnnl_compat.hpp"
 #include "core/aligned_buffer.hpp"
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 
 namespace headroom::onednn {
 
-/// Limits oneDNN to an instruction-set level, unless it is the machine's highest. The library
-/// accepts such a limit once per process, before its first use.
-/// @throws Unavailable if the library already runs with another level.
-void limit_isa(Isa isa);
+/// Limits oneDNN to a level and a unit, unless they are the machine's highest. The library accepts
+/// such a limit once per process, before its first use.
+/// @throws Unavailable if the library already runs with another limit.
+void limit_library(const Target& target);
 
-/// Why the library cannot multiply bfloat16 on a level of this machine; empty if it can. It has
-/// such products with AVX-512 alone, and without AVX512_BF16 they are slower than those of float32.
-std::string why_no_bf16(Isa isa);
+/// The unit that the library multiplies bfloat16 with on a target: that of the target, or where it
+/// is emulated, which the library is not, the processor's own. `none`: it has such products with
+/// AVX-512 alone, and without a unit they are slower than those of float32.
+Unit bf16_unit(const Target& target);
 
 /// What products read. They sum and write float32.
 enum class Operand { f32, bf16 };

@@ -3,7 +3,6 @@
 namespace headroom {
 
 Precision read_precision(const JsonFields& fields) {
-  if (!fields.has("precision")) return Precision::f32;
   const std::optional<Precision> precision = parse_precision(fields.text("precision"));
   if (!precision) fields.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
   return *precision;

@@ -7,8 +7,7 @@
 
 namespace headroom {
 
-/// f32 if there is none, as in files from before there were several.
-/// @throws FileError for another text than a precision's name
+/// @throws FileError if there is none, or it is no name of a precision
 HEADROOM_API Precision read_precision(const JsonFields& fields);
 
 /// @throws FileError if there is none, or it is no name of a dtype

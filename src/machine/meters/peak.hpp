@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 #include "machine/meters/clock.hpp"
 #include "machine/meters/team.hpp"
 
@@ -24,16 +24,15 @@ using FmaKernel = double (*)(std::int64_t iterations, float* sink);
 /// Sums an array as fast as it can be read.
 using ReadKernel = float (*)(const float* x, std::int64_t count);
 
-/// The kernels that measure the limits on one instruction-set level.
+/// The kernels that measure the limits of one level, and of the unit beside it.
 struct LimitKernels {
   FmaKernel fma = nullptr;
   ReadKernel read = nullptr;
   FmaKernel tile = nullptr;  ///< multiply-adds of a register tile with its operands in the L1
-  /// Products of bfloat16 parts with random operands in the L1, where the level has a unit for
-  /// them. A product counts once, however many products of parts it takes.
+  /// Products of bfloat16 parts with random operands in the L1, where the unit has them. A product counts once, however many products of parts it takes.
   std::vector<std::pair<Precision, FmaKernel>> products = {};
 };
-using LimitKernelsOf = LimitKernels (*)(Isa isa);
+using LimitKernelsOf = LimitKernels (*)(const Target& target);
 
 /// Seconds of one burst of multiply-adds: long compared with the barrier of its threads, and short
 /// enough to run right beside what it is compared with, because the clock of a shared machine

@@ -8,6 +8,7 @@
 #include "backends/backend.hpp"
 #include "core/environment_variable.hpp"
 #include "headroom/error.hpp"
+#include "measure/cell_result.hpp"
 #include "measure/check.hpp"
 #include "measure/verify/verify_process.hpp"
 #include "plan/admission.hpp"
@@ -202,6 +203,7 @@ std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
 
 std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
+  const std::optional<Unit> unit = plan::parse_forced_unit(axes.unit, forced);
   std::vector<Numbers> all_numbers;
   for (const Dtype dtype : plan::parse_dtypes(axes.dtype)) {
     for (const Precision precision : plan::parse_precisions(axes.precision)) {
@@ -210,23 +212,30 @@ std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   }
   std::vector<plan::Cell> rivals;
   for (const plan::BackendChoice& backend : plan::parse_backends(axes.backend)) {
-    std::vector<std::optional<Isa>> levels{forced};
+    struct Level {
+      std::optional<Isa> isa;
+      std::optional<Unit> unit;
+    };
+    std::vector<Level> levels{{forced, unit}};
     if (backend.uses_isa && !backend_facts(backend.name).one_isa_per_process &&
         !isa_is_forced(axes)) {
       levels.clear();
-      for (const Isa isa : available_isas()) levels.emplace_back(isa);
+      for (const Target& target : available_targets(unit)) {
+        levels.push_back({target.isa, target.unit});
+      }
     }
     for (const int threads :
          backend.threaded ? plan::parse_threads(axes.threads) : std::vector<int>{1}) {
       for (const Formulation formulation : plan::parse_formulations(axes.formulation)) {
-        for (const std::optional<Isa> isa : levels) {
+        for (const Level& level : levels) {
           for (const Numbers& numbers : all_numbers) {
             plan::Cell cell;
             cell.formulation = formulation;
             cell.backend = backend.name;
             cell.numbers = numbers;
             cell.threads = threads;
-            cell.isa = backend.uses_isa ? isa : std::nullopt;
+            cell.isa = backend.uses_isa ? level.isa : std::nullopt;
+            cell.unit = backend.uses_isa ? level.unit : std::nullopt;
             plan::decline_numbers(cell);
             rivals.push_back(cell);
           }
@@ -260,6 +269,8 @@ VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan
     const auto report = [&](std::size_t rival, VerifyCheck found) {
       found.id = plan::cell_id(each.shape, fed[rival]);
       found.isa = fed[rival].isa ? std::string(to_string(*fed[rival].isa)) : "";
+      const std::string multiplied = unit_in_use(fed[rival]);
+      found.unit = multiplied == "none" ? "" : multiplied;
       found.rows = each.shape.rows();
       count(found, counts);
       done(found);

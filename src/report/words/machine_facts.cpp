@@ -86,6 +86,8 @@ Table machine_facts(const record::ResultsFolder& folder) {
                   at("/memory/limited_by")));
   add(table, "instruction set",
       fmt::format("{} (available: {})", at("/isa"), at("/available_isas")));
+  add(table, "unit for parts",
+      fmt::format("{} (available: {})", at("/unit"), at("/available_units")));
   add(table, "measured peaks", peaks(environment));
   add(table, "clock before the first cell", show::clock_words(environment));
   add(table, "conditions", fmt::format("{}", fmt::join(show::condition_lines(environment), "; ")));

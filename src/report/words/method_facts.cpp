@@ -150,11 +150,11 @@ std::string variables_text(const ordered_json& environment) {
   return text.empty() ? "" : "env " + text;
 }
 
-// The instruction set, where it was not the widest: --isa or HEADROOM_ISA forced it.
-std::string lesser_isa(const ordered_json& environment) {
-  const ordered_json& all = value_at(environment, "/available_isas");
-  const std::string isa = text_at(environment, "/isa", "");
-  return all.is_array() && !all.empty() && all.back() != isa ? isa : "";
+// The level or the unit, where it was not the best: an option or a variable forced it.
+std::string lesser(const ordered_json& environment, const char* in_use, const char* available) {
+  const ordered_json& all = value_at(environment, available);
+  const std::string name = text_at(environment, in_use, "");
+  return all.is_array() && !all.empty() && all.back() != name ? name : "";
 }
 
 // In digits alone, as the command line takes them: no exponent, and all that a seed has.
@@ -238,8 +238,10 @@ std::string repeating_command(const ordered_json& environment) {
           fmt::format(" {} {}", shell_word("--" + axis), shell_word(value.get<std::string>()));
     }
   }
-  const std::string isa = lesser_isa(environment);
+  const std::string isa = lesser(environment, "/isa", "/available_isas");
   if (!isa.empty() && !axes.contains("isa")) command += " --isa " + shell_word(isa);
+  const std::string unit = lesser(environment, "/unit", "/available_units");
+  if (!unit.empty() && !axes.contains("unit")) command += " --unit " + shell_word(unit);
   // Defaults of a sweep are left out.
   const auto add = [&](const char* option, const char* place, const ordered_json& usual) {
     const ordered_json& value = value_at(environment, place);

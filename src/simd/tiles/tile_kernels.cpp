@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "core/element/layer_numbers.hpp"
-#include "core/environment_variable.hpp"
 
 namespace headroom::simd {
 
@@ -34,18 +33,8 @@ struct Emulation {
   void (*product)(float* c, const std::uint16_t* a, const std::uint16_t* b);
 };
 
-bool has_avx512_bf16() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
-// By the widest vectors, because it is slow.
-Emulation emulation() {
-  switch (without_tiles(Isa::amx)) {
+Emulation emulation(Isa isa) {
+  switch (isa) {
 #if defined(__x86_64__)
     case Isa::sse42:
       return {&sse42::kTiles, sse42::emulate};
@@ -62,21 +51,27 @@ Emulation emulation() {
   }
 }
 
-bool is_emulated() { return environment("HEADROOM_TILES") == "emulated"; }
-
-const TileKernels* tiles_of(Isa isa) {
-  if (isa == Isa::amx && is_emulated()) return emulation().tiles;
+const TileKernels* tiles_of(const Target& target) {
+  switch (target.unit) {
+    case Unit::none:
+      return nullptr;
+    case Unit::emulated:
+      return emulation(target.isa).tiles;
 #if defined(__x86_64__)
-  if (isa == Isa::amx) return &amx::kTiles;
-  if (isa == Isa::avx512 && has_avx512_bf16()) return &avx512bf16::kTiles;
+    case Unit::avx512_bf16:
+      return &avx512bf16::kTiles;
+    case Unit::amx:
+      return &amx::kTiles;
 #endif
-  return nullptr;
+    default:
+      throw std::logic_error("tile_kernels: no kernels of this unit in this build");
+  }
 }
 
 }  // namespace
 
-const TilePrecision* tile_precision(Isa isa, Precision precision) {
-  const TileKernels* tiles = tiles_of(isa);
+const TilePrecision* tile_precision(const Target& target, Precision precision) {
+  const TileKernels* tiles = tiles_of(target);
   if (tiles == nullptr) return nullptr;
   const TilePrecision* found = nullptr;
   switch (precision) {
@@ -98,22 +93,24 @@ const TilePrecision* tile_precision(Isa isa, Precision precision) {
   return found->project != nullptr ? found : nullptr;
 }
 
-const TileKernels* tile_unit(Isa isa, Precision precision) {
-  return tile_precision(isa, precision) == nullptr ? nullptr : tiles_of(isa);
+const TileKernels* tile_unit(const Target& target, Precision precision) {
+  return tile_precision(target, precision) == nullptr ? nullptr : tiles_of(target);
 }
 
-std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(Isa isa) {
+std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(
+    const Target& target) {
   std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> bursts;
-  if (isa == Isa::amx && is_emulated()) return bursts;
+  if (target.unit == Unit::emulated) return bursts;
   for (const Precision precision : kAllPrecisions) {
-    const TilePrecision* tiles = tile_precision(isa, precision);
+    const TilePrecision* tiles = tile_precision(target, precision);
     if (tiles != nullptr) bursts.emplace_back(precision, tiles->burst);
   }
   return bursts;
 }
 
 void emulate_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {
-  emulation().product(c, a, b);
+  // By the widest vectors, because it is slow.
+  emulation(available_isas().back()).product(c, a, b);
 }
 
 }  // namespace headroom::simd

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
 #include "simd/kernel_table.hpp"
 
 namespace headroom::simd {
@@ -77,17 +77,16 @@ struct TileKernels {
   TilePrecision bf16x9, bf16x6, bf16x3, bf16;
 };
 
-/// The kernels of a level for a precision; null where the level has none and f32 is no slower.
-/// @pre `isa` is among `available_isas()`.
-const TilePrecision* tile_precision(Isa isa, Precision precision);
+/// The kernels of a unit for a precision; null where it has none and f32 is no slower.
+/// @pre the target is one of this machine, see `select_target`.
+const TilePrecision* tile_precision(const Target& target, Precision precision);
 
 /// The unit that they are of; null as above.
-const TileKernels* tile_unit(Isa isa, Precision precision);
+const TileKernels* tile_unit(const Target& target, Precision precision);
 
-/// The bursts of every precision that a unit of this processor has on a level. An emulated unit has
-/// no rate.
+/// The bursts of every precision that a unit has. An emulated unit has no rate.
 std::vector<std::pair<Precision, double (*)(std::int64_t iterations, float* sink)>> product_bursts(
-    Isa isa);
+    const Target& target);
 
 /// c += a b as the instruction TDPBF16PS has it, bit for bit, on any processor.
 /// @param c 16 x 16 floats; @param a 16 rows of 32; @param b 16 rows of 16 pairs

@@ -42,10 +42,10 @@ double expected_seconds(std::int64_t rows, double floats) {
 
 }  // namespace
 
-TileChoice choose_tiles(Isa isa, Precision precision) {
-  const TileKernels* unit = tile_unit(isa, precision);
+TileChoice choose_tiles(const Target& target, Precision precision) {
+  const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
-  return {tile_precision(isa, precision), precision, unit->few_rows, unit->unit};
+  return {tile_precision(target, precision), precision, unit->few_rows, unit->unit};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,

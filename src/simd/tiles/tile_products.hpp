@@ -25,8 +25,8 @@ struct TileChoice {
   bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
 };
 
-/// What a level has for a precision.
-TileChoice choose_tiles(Isa isa, Precision precision);
+/// What a unit has for a precision.
+TileChoice choose_tiles(const Target& target, Precision precision);
 
 /// Products `Y = X W (+ b)` of one X of many rows. An element's bits depend on
 /// its row and its block of 32 columns alone, not on the cut into tasks.
