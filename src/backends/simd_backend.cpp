@@ -74,7 +74,7 @@ class SimdAttention final : public HeadAttention {
   SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                 const Shape& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.errands),
+        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.prefetches),
         costs_{0, attention_.workspace_bytes(),
                kernels.provenance(shape.tokens * shape.heads / shape.key_heads())} {}
 
@@ -134,12 +134,12 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
 Arithmetic computes(Precision precision, Dtype, const Target& target) {
   if (precision == Precision::f32) return {precision};
   if (tile_precision(target, precision) != nullptr) return {precision, "", target.unit};
-  return {Precision::f32,
-          fmt::format("{} has no unit for products of {}{}; f32 is more exact and no slower there",
-                      to_string(target.isa), to_string(precision),
-                      target.unit == Unit::none
-                          ? ""
-                          : fmt::format(" ({} has none)", to_string(target.unit)))};
+  return {
+      Precision::f32,
+      fmt::format(
+          "{} has no unit for products of {}{}; f32 is more exact and no slower there",
+          to_string(target.isa), to_string(precision),
+          target.unit == Unit::none ? "" : fmt::format(" ({} has none)", to_string(target.unit)))};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

@@ -35,11 +35,11 @@ struct StreamingAttention::Run {
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
                                        Dtype dtype, const Shape& shape, const Executor& executor,
-                                       bool errands)
+                                       bool prefetches)
     : kernels_(&kernels),
       tiles_(tiles_of),
       dtype_(dtype),
-      errands_(errands),
+      prefetches_(prefetches),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -194,7 +194,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.causal = shape_.causal;
   task.window = shape_.window;
-  task.errands = errands_;
+  task.prefetches = prefetches_;
   task.scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;

@@ -30,9 +30,9 @@ class StreamingAttention {
   /// @param tiles for sequences of many rows of queries, if there are any
   /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
-  /// @param errands see ProjectVariant
+  /// @param prefetches see ProjectVariant
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
-                     const Shape& shape, const Executor& executor, bool errands = false);
+                     const Shape& shape, const Executor& executor, bool prefetches = false);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -61,7 +61,7 @@ class StreamingAttention {
   const KernelTable* kernels_;
   TileChoice tiles_;
   Dtype dtype_;
-  bool errands_;
+  bool prefetches_;
   Shape shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

@@ -7,10 +7,10 @@ namespace headroom::simd {
 namespace {
 
 constexpr std::array<ProjectVariant, 4> kVariants{{
-    {"far", Ask::far, false, false, 12, 2},
-    {"far-fine", Ask::far, false, false, 12, 8},
-    {"near", Ask::near, true, true, 12, 2},
-    {"near-large", Ask::near, true, true, 24, 2},
+    {"far", Prefetch::far, false, false, 12, 2},
+    {"far-fine", Prefetch::far, false, false, 12, 8},
+    {"near", Prefetch::near, true, true, 12, 2},
+    {"near-large", Prefetch::near, true, true, 24, 2},
 }};
 
 const ProjectVariant& named(std::string_view name) {
@@ -30,12 +30,11 @@ const ProjectVariant* find_project_variant(Isa isa, std::string_view name) {
 }
 
 // Two wide multiply-adds a cycle leave no slots for prefetches of what lies in the L2 already. With
-// AVX2 both ways were equally fast on a core with two. `near-large` was ahead only while tiles waited
-// for x and y; now `near` is 0.5 to 4 % faster on a core with an L2 of 2 MiB.
+// AVX2 both ways were equally fast on a core with two. `near-large` was ahead only while tiles
+// waited for x and y; now `near` is 0.5 to 4 % faster on a core with an L2 of 2 MiB.
 const ProjectVariant& first_choice(Isa isa, const CoreFacts& core) {
   constexpr double kTwo = 1.5;
-  const bool avx512 = isa == Isa::avx512 || isa == Isa::amx;  // floats have the same kernels
-  return named(avx512 && core.multiply_adds_per_cycle >= kTwo ? "near" : "far");
+  return named(isa == Isa::avx512 && core.multiply_adds_per_cycle >= kTwo ? "near" : "far");
 }
 
 }  // namespace headroom::simd

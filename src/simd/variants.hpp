@@ -10,8 +10,8 @@
 
 namespace headroom::simd {
 
-/// How far ahead a tile asks for its panel.
-enum class Ask : std::uint8_t {
+/// How far ahead a tile prefetches its panel.
+enum class Prefetch : std::uint8_t {
   nothing,
   near,  ///< 16 steps, into the L1: for panels that lie in the L2
   far,   ///< 64 steps, into the L2: for panels from beyond it, because hardware prefetchers stop at
@@ -20,10 +20,11 @@ enum class Ask : std::uint8_t {
 
 struct ProjectVariant {
   std::string_view name;
-  Ask next = Ask::far;      ///< of the row tiles after the first that passes over a panel
-  bool pack_late = false;   ///< rows are packed right before their tile's first use, not all first
-  bool errands = false;     ///< a tile asks for its rows of y, and for the next one's of x and sums;
-                            ///< in attention for its output, and for the next one's queries
+  Prefetch next = Prefetch::far;  ///< of the row tiles after the first that passes over a panel
+  bool pack_late = false;  ///< rows are packed right before their tile's first use, not all first
+  /// Whether a tile prefetches its rows of y, and the next one's of x and sums; in attention its
+  /// output, and the next one's queries.
+  bool prefetches = false;
   int tiles_per_task = 12;  ///< 12 x 14 rows x 768 floats are 504 KiB of packed rows in the L2
   int tasks_per_slot = 8;   ///< on several slots; more balance better, fewer pack x less often
 };

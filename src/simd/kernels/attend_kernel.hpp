@@ -142,25 +142,25 @@ HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
   }
 }
 
-/// What a tile asks for over a block of keys: at its last one where its output goes, before that
+/// What a tile prefetches over a block of keys: at its last one where its output goes, before that
 /// the queries of the next tile, if those are still to be packed.
 /// @param next null if there is none
-HEADROOM_INLINE AskedRows asked_by(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                   const Tile* next) {
-  AskedRows asked;
-  if (!task.errands || task.group != 1) return asked;
-  asked.width = task.head_dim;
+HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
+                                      const KeyBlock& block, const Tile* next) {
+  PrefetchRows prefetch;
+  if (!task.prefetches || task.group != 1) return prefetch;
+  prefetch.width = task.head_dim;
   if (block.count < kKeyBlock || block.begin + kKeyBlock >= task.key_count) {
-    asked.next = task.out + tile.row * task.out_stride;
-    asked.stride = task.out_stride;
-    asked.rows = tile.rows;
-    asked.to_write = true;
+    prefetch.next = task.out + tile.row * task.out_stride;
+    prefetch.stride = task.out_stride;
+    prefetch.rows = tile.rows;
+    prefetch.to_write = true;
   } else if (next != nullptr) {
-    asked.next = task.q + next->row * task.q_stride;
-    asked.stride = task.q_stride;
-    asked.rows = next->rows;
+    prefetch.next = task.q + next->row * task.q_stride;
+    prefetch.stride = task.q_stride;
+    prefetch.rows = next->rows;
   }
-  return asked;
+  return prefetch;
 }
 
 /// All tiles of the task process a block of keys before the next block, so that all but the first
@@ -177,11 +177,11 @@ HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& me
       if (pack) pack_queries(task, tiles[i]);
       const KeyBlock block = see_block(task, tiles[i], begin);
       if (block.first >= block.count) continue;
-      const AskedRows asked =
+      const PrefetchRows prefetch =
           asked_by(task, tiles[i], block, pack && i + 1 < count ? tiles + i + 1 : nullptr);
       with_rows(
           tiles[i].rows, [&]<int MR>() __attribute__((always_inline)) {
-            attend_block<B, MR>(task, tiles[i], block, memory.scores, memory.factors, asked);
+            attend_block<B, MR>(task, tiles[i], block, memory.scores, memory.factors, prefetch);
           });
     }
   }

@@ -5,14 +5,15 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Memory that a tile asks for while it is multiplied, a few lines per chunk of the depth, so that
-/// nobody waits for it later. All at once it would take every place for misses that the core has.
-struct Errands {
+/// Memory that a tile prefetches while it is multiplied, a few lines per chunk of the depth, so
+/// that nobody waits for it later. All at once it would take every place for misses that the core
+/// has.
+struct TilePrefetches {
   const float* x = nullptr;  ///< some of the next tile's rows, which are packed next
   std::int64_t x_stride = 0;
   std::int64_t x_rows = 0;
-  const float* sums = nullptr;  ///< of the next tile, or null
-  const char* panel = nullptr;  ///< a share of a panel of the next group
+  const float* sums = nullptr;   ///< of the next tile, or null
+  const char* panel = nullptr;   ///< a share of a panel of the next group
   std::int64_t panel_lines = 0;  ///< per chunk
   bool y = false;                ///< where the tile is stored
 };
@@ -31,7 +32,7 @@ struct TileCall {
   bool first, last;     ///< stage of the depth
   std::int64_t row;     ///< first row in y
   std::int64_t column;  ///< first column in the whole matrix
-  Errands errands;
+  TilePrefetches prefetches;
 };
 
 /// Low tiles are few, and take several panels at a time: they know one way only.
@@ -98,32 +99,32 @@ HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* parti
   }
 }
 
-/// The errands of one tile, from chunk to chunk.
+/// The prefetches of one tile, from chunk to chunk.
 template <int MR, int NV>
-class TileErrand {
+class TilePrefetcher {
  public:
-  HEADROOM_INLINE TileErrand(const Errands& errands, const Destination<NV>& to,
-                             std::int64_t y_stride)
-      : errands_(errands),
-        sums_(errands.sums != nullptr ? MR * NV * kLanes : 0),
+  HEADROOM_INLINE TilePrefetcher(const TilePrefetches& prefetches, const Destination<NV>& to,
+                                 std::int64_t y_stride)
+      : prefetches_(prefetches),
+        sums_(prefetches.sums != nullptr ? MR * NV * kLanes : 0),
         y_(to.y[0]),
         y_stride_(y_stride),
-        y_rows_(errands.y && to.whole ? MR : 0) {}
+        y_rows_(prefetches.y && to.whole ? MR : 0) {}
 
   HEADROOM_INLINE void operator()(std::int64_t left) {
-    const float* x = errands_.x;
-    for (std::int64_t r = 0; r < errands_.x_rows; ++r) {
+    const float* x = prefetches_.x;
+    for (std::int64_t r = 0; r < prefetches_.x_rows; ++r) {
       __builtin_prefetch(x, 0, 2);
-      x += errands_.x_stride;
+      x += prefetches_.x_stride;
     }
-    errands_.x += kChunk;
-    for (std::int64_t i = 0; i < errands_.panel_lines; ++i) {
-      __builtin_prefetch(errands_.panel, 0, 2);
-      errands_.panel += kLine;
+    prefetches_.x += kChunk;
+    for (std::int64_t i = 0; i < prefetches_.panel_lines; ++i) {
+      __builtin_prefetch(prefetches_.panel, 0, 2);
+      prefetches_.panel += kLine;
     }
     if (sums_ > 0) {
-      __builtin_prefetch(errands_.sums, 0, 2);
-      errands_.sums += kChunk;
+      __builtin_prefetch(prefetches_.sums, 0, 2);
+      prefetches_.sums += kChunk;
       sums_ -= kChunk;
     }
     // Last, as otherwise the operands that stream through the L1 would push them out again.
@@ -137,14 +138,14 @@ class TileErrand {
 
  private:
   static constexpr std::int64_t kMargin = 4;  ///< chunks, 900 cycles of a full AVX-512 tile
-  Errands errands_;
+  TilePrefetches prefetches_;
   std::int64_t sums_;
   float* y_;
   std::int64_t y_stride_;
   std::int64_t y_rows_;
 };
 
-template <int MR, int NV, Ask kAsk, bool kRuns, class B>
+template <int MR, int NV, Prefetch kPrefetch, bool kWanted, class B>
 HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
@@ -159,20 +160,20 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
     }
   }
   constexpr std::int64_t kRow = kVectorsPerPanel<NV> * kLanes;
-  constexpr bool kErrands = NV <= 2 && kRuns;
+  constexpr bool kPrefetches = NV <= 2 && kWanted;
   Destination<NV> to;
-  if constexpr (kErrands) {
+  if constexpr (kPrefetches) {
     to.whole = false;
     if (call.last) to = find_destination<NV>(run, call);
-    accumulate<MR, NV, kAsk>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
-                             TileErrand<MR, NV>(call.errands, to, run.y_stride));
+    accumulate<MR, NV, kPrefetch>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
+                                  TilePrefetcher<MR, NV>(call.prefetches, to, run.y_stride));
   } else {
     // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
-    accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
-                                                      call.depth, kRow);
+    accumulate<MR, NV, NV <= 2 ? kPrefetch : Prefetch::none>(acc, call.a, call.b, call.panel_stride,
+                                                             call.depth, kRow);
   }
   if (call.last) {
-    if constexpr (!kErrands) to = find_destination<NV>(run, call);
+    if constexpr (!kPrefetches) to = find_destination<NV>(run, call);
     if (to.whole) {
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
@@ -195,11 +196,11 @@ struct Stage {
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
-/// @tparam kErrands whether they run any
-template <class B, int MR, Ask kAsk, bool kErrands>
+/// @tparam kPrefetches whether they run any
+template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
                                           std::int64_t row, std::int64_t panel, float* partial,
-                                          const Errands& errands) {
+                                          const TilePrefetches& prefetches) {
   const std::int64_t column = panel * kPanel;
   const bool narrow = run.cols - column <= kLanes;
   const std::int64_t width = narrow ? kLanes : kPanel;
@@ -214,10 +215,10 @@ template <class B, int MR, Ask kAsk, bool kErrands>
       stage.last,
       row,
       column,
-      errands};
+      prefetches};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
-    run_tile<MR, 1, kAsk, kErrands>(run, call);
+    run_tile<MR, 1, kPrefetch, kPrefetches>(run, call);
     return 1;
   }
   if constexpr (kWide > 2) {
@@ -226,22 +227,22 @@ template <class B, int MR, Ask kAsk, bool kErrands>
       return panel + panels <= run.panel_end && run.cols > column + panels * kPanel - kLanes;
     };
     if (fits(kWide / 2)) {
-      run_tile<MR, kWide, kAsk, kErrands>(run, call);
+      run_tile<MR, kWide, kPrefetch, kPrefetches>(run, call);
       return kWide / 2;
     }
     if constexpr (kWide > 4) {
       if (fits(2)) {
-        run_tile<MR, 4, kAsk, kErrands>(run, call);
+        run_tile<MR, 4, kPrefetch, kPrefetches>(run, call);
         return 2;
       }
     }
   }
-  run_tile<MR, 2, kAsk, kErrands>(run, call);
+  run_tile<MR, 2, kPrefetch, kPrefetches>(run, call);
   return 1;
 }
 
-/// The errands of a row tile over a group of panels, which share the next tile's rows.
-struct GroupErrands {
+/// The prefetches of a row tile over a group of panels, which share the next tile's rows.
+struct GroupPrefetches {
   const float* x = nullptr;  ///< first row of the next tile
   std::int64_t x_stride = 0;
   std::int64_t x_rows = 0;
@@ -253,8 +254,8 @@ struct GroupErrands {
   std::int64_t panel_count = 0;
   bool y = false;
 
-  HEADROOM_INLINE Errands of_panel(std::int64_t i) const {
-    Errands one;
+  HEADROOM_INLINE TilePrefetches of_panel(std::int64_t i) const {
+    TilePrefetches one;
     const std::int64_t first = i * rows_per_panel;
     const std::int64_t rest = x_rows - first;
     one.x_rows = rest < 0 ? 0 : rest < rows_per_panel ? rest : rows_per_panel;
@@ -271,30 +272,31 @@ struct GroupErrands {
 };
 
 /// All panels of a group, which is less than a run.
-template <class B, int MR, Ask kAsk, bool kErrands>
+template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial, const GroupErrands& errands) {
+                               std::int64_t row, float* partial,
+                               const GroupPrefetches& prefetches) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
     const std::int64_t i = p - group.panel_begin;
-    p += run_panels<B, MR, kAsk, kErrands>(group, stage, a, row, p,
-                                           partial + i * kTileRows * kPanel,
-                                           kErrands ? errands.of_panel(i) : Errands());
+    p += run_panels<B, MR, kPrefetch, kPrefetches>(
+        group, stage, a, row, p, partial + i * kTileRows * kPanel,
+        kPrefetches ? prefetches.of_panel(i) : TilePrefetches());
   }
 }
 
 template <class B, int MR>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial, const GroupErrands& errands,
-                               Ask ask) {
+                               std::int64_t row, float* partial, const GroupPrefetches& prefetches,
+                               Prefetch prefetch) {
   if constexpr (kHigh<MR>) {
-    if (ask == Ask::near) {
-      return run_group<B, MR, Ask::near, true>(group, stage, a, row, partial, errands);
+    if (prefetch == Prefetch::near) {
+      return run_group<B, MR, Prefetch::near, true>(group, stage, a, row, partial, prefetches);
     }
-    if (errands.y || errands.panel_count > 0) {
-      return run_group<B, MR, Ask::far, true>(group, stage, a, row, partial, errands);
+    if (prefetches.y || prefetches.panel_count > 0) {
+      return run_group<B, MR, Prefetch::far, true>(group, stage, a, row, partial, prefetches);
     }
   }
-  run_group<B, MR, Ask::far, false>(group, stage, a, row, partial, errands);
+  run_group<B, MR, Prefetch::far, false>(group, stage, a, row, partial, prefetches);
 }
 
 /// The panels that follow a group's, at their stage of the depth.
@@ -306,7 +308,7 @@ struct NextPanels {
 };
 
 /// A group of panels of one run, for all tiles of the task.
-/// @param next asked for while this group is multiplied
+/// @param next prefetched while this group is multiplied
 /// @param expected whether this group was
 template <class B>
 HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
@@ -329,33 +331,33 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
     if (first_group && task.pack_late) pack(t);
-    const Ask ask = t == task.tile_begin && !expected ? Ask::far : task.ask;
+    const Prefetch prefetch = t == task.tile_begin && !expected ? Prefetch::far : task.prefetch;
     const float* tile = packed + (row - first_row) * padded;
     float* partial = partials + (t - task.tile_begin) * tile_partials;
-    GroupErrands errands;
-    errands.y = task.errands;
+    GroupPrefetches prefetches;
+    prefetches.y = task.prefetches;
     if (next.count > 0) {
       const std::int64_t tiles = task.tile_end - task.tile_begin;
       const std::int64_t lines = next.stage_bytes / kLine;
       const std::int64_t chunks = padded / kChunk;
-      errands.panels = next.first + lines * (t - task.tile_begin) / tiles * kLine;
-      errands.panel_bytes = next.bytes;
-      errands.panel_lines = (lines / tiles + chunks) / chunks;
-      errands.panel_count = next.count;
+      prefetches.panels = next.first + lines * (t - task.tile_begin) / tiles * kLine;
+      prefetches.panel_bytes = next.bytes;
+      prefetches.panel_lines = (lines / tiles + chunks) / chunks;
+      prefetches.panel_count = next.count;
     }
-    if (task.errands && t + 1 < task.tile_end) {
-      if (!stage.first) errands.sums = partial + tile_partials;
+    if (task.prefetches && t + 1 < task.tile_end) {
+      if (!stage.first) prefetches.sums = partial + tile_partials;
       if (first_group && task.pack_late) {
         const std::int64_t panels = group.panel_end - group.panel_begin;
-        errands.x = task.x + (row + rows) * task.x_stride + stage.begin;
-        errands.x_stride = task.x_stride;
-        errands.x_rows = tile_begin(task.rows, task.tiles, t + 2) - (row + rows);
-        errands.rows_per_panel = (errands.x_rows + panels - 1) / panels;
+        prefetches.x = task.x + (row + rows) * task.x_stride + stage.begin;
+        prefetches.x_stride = task.x_stride;
+        prefetches.x_rows = tile_begin(task.rows, task.tiles, t + 2) - (row + rows);
+        prefetches.rows_per_panel = (prefetches.x_rows + panels - 1) / panels;
       }
     }
     with_rows(
         rows, [&]<int MR>() __attribute__((always_inline)) {
-          run_group<B, MR>(group, stage, tile, row, partial, errands, ask);
+          run_group<B, MR>(group, stage, tile, row, partial, prefetches, prefetch);
         });
   }
 }
@@ -370,8 +372,8 @@ HEADROOM_INLINE NextPanels panels_from(const PanelRun& run, std::int64_t begin,
                                        const Stage& stage) {
   constexpr std::int64_t kBytes = kPanel * static_cast<std::int64_t>(sizeof(B));
   NextPanels next;
-  next.first = static_cast<const char*>(run.panels) +
-               (begin * stage.whole_depth + stage.begin) * kBytes;
+  next.first =
+      static_cast<const char*>(run.panels) + (begin * stage.whole_depth + stage.begin) * kBytes;
   next.bytes = stage.whole_depth * kBytes;
   next.stage_bytes = stage.depth * kBytes;
   next.count = group_end(run, begin) - begin;
@@ -395,7 +397,7 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
     for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
       group.panel_end = group_end(task.runs[r], group.panel_begin);
       NextPanels next;
-      if (task.ask_for_panels) {
+      if (task.prefetch_panels) {
         if (group.panel_end < task.runs[r].panel_end) {
           next = panels_from<B>(task.runs[r], group.panel_end, stage);
         } else if (r + 1 < task.run_count) {
@@ -404,7 +406,7 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
           next = panels_from<B>(task.runs[0], task.runs[0].panel_begin, next_stage);
         }
       }
-      const bool expected = task.ask_for_panels && !(stage.first && first_group);
+      const bool expected = task.prefetch_panels && !(stage.first && first_group);
       project_group<B>(task, stage, group, packed, partials, panels, first_group, next, expected);
       partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
       first_group = false;

@@ -158,7 +158,7 @@ HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, cons
 }
 
 /// What follows the products of two by two tiles, between those of the next ones: their sums are
-/// added to what earlier stages left, and handed on or written, and weights are asked for.
+/// added to what earlier stages left, and handed on or written, and weights are prefetched.
 ///
 /// @tparam kRows whether rows are written between products, or all after them: with several
 /// products
@@ -169,7 +169,7 @@ class BlockEnd {
   static constexpr bool kAhead = true;
 
   /// @param calls of `next` for each block
-  /// @param lines to ask for in a call
+  /// @param lines to prefetch in a call
   HEADROOM_INLINE BlockEnd(const TileProjectTask& task, const TileStage& stage,
                            const ProjectMemory& memory, std::int64_t calls, std::int64_t lines)
       : task_(&task),
