@@ -132,7 +132,7 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
   // Loops of their own, see NoPrefetcher.
   if constexpr (!kStreams<MR>) {
     while (prefetch.rows > 0 && k + kLanes < block.count) score(RowPrefetcher(prefetch));
-  } else if (asks_for_pieces(task)) {
+  } else if (prefetches_pieces(task)) {
     while (k + kLanes < block.count) {
       score(piece_prefetch<B>(task, block, false, k / kStreamDepth));
     }

@@ -140,7 +140,7 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
   if constexpr (kStreams<MR>) {
-    if (asks_for_pieces(task)) {
+    if (prefetches_pieces(task)) {
       stream_values<MR, kPanel == kStreamDepth>(task, tile, block, weights, values, cols);
     } else {
       stream_values<MR, false>(task, tile, block, weights, values, cols);
