@@ -23,9 +23,9 @@ struct Kernels {
   Dtype dtype;
   TileChoice tiles;
 
-  /// Who computes calls of so many rows, such as "simd:avx512" or "simd:amx:bf16x6".
-  std::string provenance(std::int64_t rows) const {
-    if (!tiles.takes(rows)) return "simd:" + std::string(to_string(f32.isa));
+  /// Who computes, such as "simd:avx512" or "simd:amx:bf16x6".
+  std::string provenance(bool by_unit) const {
+    if (!by_unit) return "simd:" + std::string(to_string(f32.isa));
     return fmt::format("simd:{}:{}", tiles.unit, to_string(tiles.precision));
   }
 };
@@ -37,7 +37,7 @@ class SimdProjection final : public Projection {
       : executor_(&executor),
         products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
         costs_{products_.packed_bytes(), products_.workspace_bytes(),
-               kernels.provenance(spec.rows)} {
+               kernels.provenance(kernels.tiles.takes(spec.rows))} {
     if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
     costs_.packed_bytes += tiles_->packed_bytes();
@@ -76,7 +76,8 @@ class SimdAttention final : public HeadAttention {
       : executor_(&executor),
         attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.prefetches),
         costs_{0, attention_.workspace_bytes(),
-               kernels.provenance(shape.tokens * shape.heads / shape.key_heads())} {}
+               kernels.provenance(
+                   kernels.tiles.attends(shape.tokens * shape.heads / shape.key_heads()))} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {

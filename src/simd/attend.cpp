@@ -72,7 +72,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
-  if (const std::int64_t rows = shape.tokens * group_; tiles_.takes(rows)) {
+  if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
     const TileAttendScratch at =
         tile_attend_scratch(tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
                             std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
@@ -103,15 +103,15 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
 }
 
 std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
-  return tiles_.takes(rows) ? kTileBlock : kernels_->tile_rows;
+  return tiles_.attends(rows) ? kTileBlock : kernels_->tile_rows;
 }
 
 std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
-  return tiles_.takes(rows) ? kTilesPerCut : kTilesPerTask;
+  return tiles_.attends(rows) ? kTilesPerCut : kTilesPerTask;
 }
 
 void StreamingAttention::attend(const AttendTask& task) const {
-  if (tiles_.takes(task.rows)) {
+  if (tiles_.attends(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
   } else {
     kernels_->stored(dtype_).attend(task);

@@ -120,19 +120,28 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ByParts,
                                   std::to_string(std::get<1>(param.param));
                          });
 
+// Fewer products of parts pay from fewer rows on.
+std::int64_t border_of(Precision precision) {
+  return precision == Precision::bf16     ? 3
+         : precision == Precision::bf16x3 ? 11
+         : precision == Precision::bf16x6 ? 20
+                                          : 31;
+}
+
 class EveryPrecision : public testing::TestWithParam<Precision> {};
 
 TEST_P(EveryPrecision, SaysWhatItComputesAndWhereItsBorderIs) {
   const Layer layer = gaussian_layer(plain_shape(40, 32, 2, 16));
   const Attention attention(layer.shape, layer.weights, by_tiles(GetParam()));
   EXPECT_EQ(attention.choice().precision, GetParam());
-  EXPECT_EQ(attention.choice().few_rows, 16);
+  EXPECT_EQ(attention.choice().few_rows, border_of(GetParam()));
   EXPECT_EQ(attention.costs().project_provenance,
             "simd:emulated:" + std::string(to_string(GetParam())));
 }
 
 TEST_P(EveryPrecision, TakesTheKernelsOfF32ForFewRows) {
-  const Layer layer = gaussian_layer(plain_shape(16, 64, 2, 16));
+  const std::int64_t few = border_of(GetParam());
+  const Layer layer = gaussian_layer(plain_shape(few, 64, 2, 16));
   AttentionOptions options = by_tiles(GetParam());
   const Attention attention(layer.shape, layer.weights, options);
   EXPECT_EQ(attention.costs().project_provenance.find("emulated"), std::string::npos);

@@ -42,7 +42,10 @@ HEADROOM_INLINE void multiply_tiles() {
 
 struct AmxUnit {
   static constexpr const char* kName = "amx";
-  static constexpr std::int64_t kFewRows = 16;
+  template <Precision P>
+  static constexpr std::int64_t few_rows() {
+    return few_rows_of_tiles(P);
+  }
 
   /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
   /// power, and time at every switch of threads.

@@ -140,7 +140,10 @@ HEADROOM_INLINE void emulated_product(float* c, const std::uint16_t* a, std::int
 /// The unit of levels without tiles: for tests.
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
-  static constexpr std::int64_t kFewRows = 16;
+  template <Precision P>
+  static constexpr std::int64_t few_rows() {
+    return few_rows_of_tiles(P);
+  }
   struct Session {};
 
   template <Precision P, class Beside>

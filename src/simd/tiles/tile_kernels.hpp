@@ -67,13 +67,13 @@ struct TilePrecision {
   /// Tile products of random data from the L1, for the roof. Returns the FLOPs done, of which a
   /// product of float32 counts once however many products of parts it takes.
   double (*burst)(std::int64_t iterations, float* sink) = nullptr;
+  /// Products of at most so many rows are left to f32: they are bound by reading weights, of which
+  /// parts are more bytes, or fill too little of a tile.
+  std::int64_t few_rows = 0;
 };
 
 struct TileKernels {
   const char* unit;  ///< such as "amx"
-  /// Products of at most so many rows are left to f32: they are bound by reading weights, or by
-  /// cutting them.
-  std::int64_t few_rows;
   TilePrecision bf16x9, bf16x6, bf16x3, bf16;
 };
 

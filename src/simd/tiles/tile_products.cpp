@@ -45,7 +45,8 @@ double expected_seconds(std::int64_t rows, double floats) {
 TileChoice choose_tiles(const Target& target, Precision precision) {
   const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
-  return {tile_precision(target, precision), precision, unit->few_rows, unit->unit};
+  const TilePrecision* kernels = tile_precision(target, precision);
+  return {kernels, precision, kernels->few_rows, unit->unit};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,

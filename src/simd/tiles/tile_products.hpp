@@ -19,10 +19,12 @@ namespace headroom::simd {
 struct TileChoice {
   const TilePrecision* kernels = nullptr;  ///< null: there are none, f32 does it all
   Precision precision = Precision::f32;
-  std::int64_t few_rows = 0;  ///< of the unit
+  std::int64_t few_rows = 0;  ///< of the kernels
   const char* unit = "";      ///< its name
 
   bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
+  /// Attention of fewer rows than half a block of tiles streams keys, which threads share.
+  bool attends(std::int64_t rows) const { return takes(rows) && rows > kTileSide; }
 };
 
 /// What a unit has for a precision.

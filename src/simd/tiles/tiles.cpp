@@ -54,17 +54,17 @@ double burst(std::int64_t iterations, float* sink) {
 
 template <Precision P>
 constexpr TilePrecision precision() {
-  return {cut_weights<P>, project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>};
+  return {cut_weights<P>, project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>,
+          Unit::template few_rows<P>()};
 }
 
 }  // namespace
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, Unit::kFewRows, {}, {}, {}, precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, {}, {}, {}, precision<Precision::bf16>()};
 #else
 const TileKernels kTiles{Unit::kName,
-                         Unit::kFewRows,
                          precision<Precision::bf16x9>(),
                          precision<Precision::bf16x6>(),
                          precision<Precision::bf16x3>(),
