@@ -158,7 +158,7 @@ TEST_P(EveryPrecision, HasTheSameBitsAmongCallsOfManyRows) {
   KeyValueCache cache(attention, 1, 300);
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
-  for (const std::int64_t count : {17, 100, 33, 150}) {
+  for (const std::int64_t count : {33, 100, 34, 133}) {
     attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
     first += count;
   }
