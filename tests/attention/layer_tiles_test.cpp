@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "headroom/error.hpp"
@@ -203,6 +204,47 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForValuesThatPartsCannotCarry) {
       }
     }
   }
+}
+
+// The scores of such queries and keys are ordinary numbers, but parts cannot carry the queries.
+TEST_P(EveryPrecision, TakesTheKernelsOfF32ForQueriesThatPartsCannotCarry) {
+  Shape shape = plain_shape(300, 48, 4, 16);
+  shape.kv_heads = 2;
+  shape.causal = true;
+  Layer layer = gaussian_layer(shape);
+  for (float& each : layer.weights.query.values) each *= 0x1p-120F;
+  for (float& each : layer.weights.key.values) each *= 0x1p120F;
+  const Matrix y = forward(layer, by_tiles(GetParam()));
+  EXPECT_LT(nrmse_of(layer, y), limit_of(GetParam()));
+  EXPECT_LT(most_of(layer, y), 10 * limit_of(GetParam()));
+}
+
+// Which rows those are depends on queries and positions, and on nothing else.
+TEST_P(EveryPrecision, HasTheSameBitsHoweverSuchQueriesAndKeysAreReached) {
+  Shape shape = plain_shape(300, 48, 4, 16);
+  shape.kv_heads = 2;
+  Layer layer = gaussian_layer(shape);
+  // Of one head each, in some rows: only these columns of x reach it.
+  for (const auto& [weights, head] :
+       {std::pair{&layer.weights.query, 3}, {&layer.weights.key, 1}}) {
+    for (std::int64_t i = 0; i < 48; ++i) {
+      if (i != 5) std::fill_n(weights->view().row(i) + 16 * head, 16, 0.0F);
+    }
+  }
+  for (const std::int64_t row : {40, 41, 270}) layer.x.view().row(row)[5] = 0x1p-110F;
+  const Matrix whole = forward(layer, by_tiles(GetParam()));
+  for (const int threads : {2, 3, 8}) {
+    EXPECT_TRUE(same_bits(forward(layer, by_tiles(GetParam(), threads)), whole)) << threads;
+  }
+  Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
+  KeyValueCache cache(attention, 1, 300);
+  Matrix y(300, layer.shape.output_width());
+  std::int64_t first = 0;
+  for (const std::int64_t count : {17, 100, 33, 150}) {
+    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
+    first += count;
+  }
+  EXPECT_TRUE(same_bits(y, whole));
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, EveryPrecision, testing::ValuesIn(kByParts),

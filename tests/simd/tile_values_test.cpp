@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -26,11 +27,18 @@ constexpr float kLargestOfBf16 = 0x1.fep127F;
 /// largest bfloat16; truncated parts carry it.
 std::vector<float> impossible(Precision precision) {
   std::vector<float> values{kInf, -kInf, kNan, 0x1.fp-105F, -0x1p-105F, 0x1p-149F};
+  // Rounded as numbers are, these would be zeros.
+  for (const std::uint32_t nan : {0x7fff8000U, 0x7fffffffU, 0xffff8000U, 0xffffffffU}) {
+    values.push_back(__builtin_bit_cast(float, nan));
+  }
   if (precision == Precision::bf16x3 || precision == Precision::bf16) {
     values.insert(values.end(), {std::numeric_limits<float>::max(), -0x1.ffp127F});
   }
   return values;
 }
+
+/// In queries, keys and values one range is for every precision.
+std::vector<float> impossible_in_attention() { return impossible(Precision::bf16); }
 
 std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 
@@ -59,19 +67,36 @@ class TileValues : public testing::TestWithParam<Precision> {
     return y;
   }
 
+  /// Of one key head, and as many query heads as q is wider than k.
   Matrix attention(const TileChoice& choice, Matrix q, Matrix k, Matrix v) const {
     Shape shape;
     shape.tokens = q.rows;
     shape.d_in = shape.d_out = q.cols;
-    const auto head_of = [&](Matrix& matrix) {
-      return BlockedView{matrix.view().data, matrix.rows, matrix.cols, 1, matrix.cols, 0};
+    shape.heads = q.cols / k.cols;
+    shape.kv_heads = 1;
+    const auto heads_of = [&](Matrix& matrix) {
+      return BlockedView{matrix.view().data,   matrix.rows, matrix.cols,
+                         matrix.cols / k.cols, k.cols,      k.cols};
     };
     Matrix y(q.rows, q.cols);
     StreamingAttention attend(kernels_, choice, Dtype::f32, shape, executor_);
     const std::vector<Sequence> sequences = sequences_of(shape);
-    attend.run(executor_, {head_of(q), head_of(k), head_of(v), head_of(y), sequences, nullptr},
+    attend.run(executor_, {heads_of(q), heads_of(k), heads_of(v), heads_of(y), sequences, nullptr},
                nullptr);
     return y;
+  }
+
+  /// Bits of `exact` where that is asked for, else of `before`.
+  static void expect_exact(const Matrix& found, const Matrix& exact, const Matrix& before,
+                           const std::function<bool(std::int64_t, std::int64_t)>& is_exact,
+                           float value) {
+    for (std::int64_t r = 0; r < found.rows; ++r) {
+      for (std::int64_t c = 0; c < found.cols; ++c) {
+        const Matrix& wanted = is_exact(r, c) ? exact : before;
+        ASSERT_EQ(bits(found.view().row(r)[c]), bits(wanted.view().row(r)[c]))
+            << std::hex << bits(value) << std::dec << ", seen at " << r << ", " << c;
+      }
+    }
   }
 
   static Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
@@ -134,39 +159,53 @@ TEST_P(TileValues, OfWeightsSendTheirColumnsToF32) {
   }
 }
 
-TEST_P(TileValues, OfKeysAndValuesReachTheRowsThatSeeThem) {
-  const Matrix q = gaussian(70, 24, 1);
+TEST_P(TileValues, OfQueriesReachTheRowsOfTheirHead) {
+  Matrix q = gaussian(70, 3 * 24, 1);
   const Matrix k = gaussian(70, 24, 2);
   const Matrix v = gaussian(70, 24, 3);
   const Matrix before = attention(tiles(), q, k, v);
-  for (const float value : {kInf, -kInf, kNan, std::numeric_limits<float>::max(), 0x1p-105F}) {
-    Matrix changed = v;
-    changed.view().row(41)[7] = value;
-    const Matrix found = attention(tiles(), q, k, changed);
-    const Matrix exact = attention({}, q, k, changed);
-    for (std::int64_t r = 0; r < 70; ++r) {
-      const Matrix& wanted = r < 41 ? before : exact;
-      for (std::int64_t c = 0; c < 24; ++c) {
-        ASSERT_EQ(bits(found.view().row(r)[c]), bits(wanted.view().row(r)[c]))
-            << value << " in a value, seen at " << r << ", " << c;
+  for (const float value : impossible_in_attention()) {
+    for (const std::int64_t column : {0, 24 + 17, 71}) {
+      const float kept = q.view().row(41)[column];
+      q.view().row(41)[column] = value;
+      const auto is_exact = [&](std::int64_t r, std::int64_t c) {
+        return r == 41 && c / 24 == column / 24;
+      };
+      expect_exact(attention(tiles(), q, k, v), attention({}, q, k, v), before, is_exact, value);
+      q.view().row(41)[column] = kept;
+    }
+  }
+}
+
+TEST_P(TileValues, OfKeysAndValuesReachTheRowsThatSeeThem) {
+  const Matrix q = gaussian(300, 2 * 24, 1);
+  Matrix k = gaussian(300, 24, 2);
+  Matrix v = gaussian(300, 24, 3);
+  const Matrix before = attention(tiles(), q, k, v);
+  for (const float value : impossible_in_attention()) {
+    for (Matrix* const changed : {&k, &v}) {
+      for (const std::int64_t row : {41, 270}) {  // of several blocks of keys
+        const float kept = changed->view().row(row)[23];
+        changed->view().row(row)[23] = value;
+        const auto sees_it = [&](std::int64_t r, std::int64_t) { return r >= row; };
+        expect_exact(attention(tiles(), q, k, v), attention({}, q, k, v), before, sees_it, value);
+        changed->view().row(row)[23] = kept;
       }
     }
   }
-  for (const float value : {kInf, kNan}) {
-    Matrix changed = k;
-    changed.view().row(41)[7] = value;
-    const Matrix found = attention(tiles(), q, changed, v);
-    const Matrix exact = attention({}, q, changed, v);
-    for (std::int64_t r = 0; r < 41; ++r) {
-      for (std::int64_t c = 0; c < 24; ++c) {
-        ASSERT_EQ(bits(found.view().row(r)[c]), bits(before.view().row(r)[c])) << value;
-      }
-    }
-    for (std::int64_t r = 41; r < 70; ++r) {
-      for (std::int64_t c = 0; c < 24; ++c) {
-        ASSERT_EQ(std::isnan(found.view().row(r)[c]), std::isnan(exact.view().row(r)[c])) << value;
-      }
-    }
+}
+
+// Their products are ordinary numbers, and so are those of f32.
+TEST_P(TileValues, SmallQueriesAndLargeKeysAreMultipliedExactly) {
+  for (const float scale : {0x1p-120F, 0x1p120F}) {
+    Matrix q = gaussian(70, 24, 1);
+    Matrix k = gaussian(70, 24, 2);
+    const Matrix v = gaussian(70, 24, 3);
+    for (float& each : q.values) each *= scale;
+    for (float& each : k.values) each /= scale;
+    const Matrix exact = attention({}, q, k, v);
+    expect_exact(
+        attention(tiles(), q, k, v), exact, exact, [](auto, auto) { return true; }, scale);
   }
 }
 

@@ -24,7 +24,7 @@ struct AttendMemory {
   float* scores[2];           ///< of 16 rows in chunks, then of the next 16
   float* sums;
   float* factors;
-  unsigned char* skip;
+  unsigned char* skip;  ///< keys whose numbers parts cannot carry
   float* f32;
 };
 
@@ -73,25 +73,28 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   return tile;
 }
 
+/// Rows whose queries parts cannot carry are marked.
 template <Precision P>
 HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
   for (std::int64_t r = 0; r < kTileBlock; ++r) {
-    tile.bad[r] = 0;
     const std::int64_t row = tile.rows.row + r;
     const float* from = nullptr;
     if (r < tile.rows.rows) {
       from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
     }
-    cut_row<P>(from, task.head_dim, steps, r, tile.queries);
+    tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r, tile.queries).has_bad();
   }
 }
 
-/// The keys of a block, 32 after the other; each as deep as a head.
+/// The keys of a block, 32 after the other; each as deep as a head. Those that parts cannot carry
+/// are marked; so may be what lies beyond the block among its 32s.
+/// @return whether any is marked
 template <Precision P, class B>
-HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
+HEADROOM_INLINE bool cut_keys(const AttendTask& task, const KeyBlock& block,
                               const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  bool any_bad = false;
   for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
     Columns<B> columns[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
@@ -101,10 +104,16 @@ HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
           static_cast<const B*>(task.keys) + key / kPanel * kPanel * task.head_dim + key % kPanel,
           kPanel};
     }
-    Sizes sizes;
+    Sizes sizes[kBlockVectors];
     cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr,
                    memory.keys + k * depth * Parts<P>::kCount, sizes);
+    for (int v = 0; v < kBlockVectors; ++v) {
+      const Bits bad = sizes[v].bad_lanes();
+      any_bad = any_bad || any_lane(bad);
+      for (int i = 0; i < kLanes; ++i) memory.skip[k + v * kLanes + i] = bad[i] != 0;
+    }
   }
+  return any_bad;
 }
 
 /// Whether parts cannot carry a key's values.
@@ -130,7 +139,7 @@ HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& bloc
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   const std::int64_t cols = padded_cols(task);
   const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
-  Sizes sizes;
+  Sizes sizes[kBlockVectors];
   for (std::int64_t c = 0; c < cols; c += kTileBlock) {
     Columns<B> columns[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
@@ -139,20 +148,26 @@ HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& bloc
     cut_columns<P>(columns, block.count, steps, skip,
                    memory.values + c * kKeyBlock * Parts<P>::kCount, sizes);
   }
-  return sizes.has_bad();
+  bool bad = false;
+  for (const Sizes& each : sizes) bad = bad || each.has_bad();
+  return bad;
 }
 
-/// The same. Bad ones count as zeros here, and rows that see them are marked.
-/// @return whether there are bad ones
+/// The same. Those of a bad key and bad ones count as zeros here, and rows that see them are
+/// marked.
+/// @param bad_keys whether there is a bad key
+/// @return whether there are any
 template <Precision P, class B>
-HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
+HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block, bool bad_keys,
                                 const AttendMemory& memory) {
   // A vector beyond the head's columns may hold anything; it only makes a look at each key due.
-  if (block.first == 0 && !cut_values_but<P, B>(task, block, nullptr, memory)) return false;
+  if (block.first == 0 && !bad_keys && !cut_values_but<P, B>(task, block, nullptr, memory))
+    return false;
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   bool any_bad = false;
   for (std::int64_t k = 0; k < block.count; ++k) {
-    memory.skip[k] = k < block.first || has_bad_values(task, values + k * task.value_stride);
+    memory.skip[k] = k < block.first || memory.skip[k] != 0 ||
+                     has_bad_values(task, values + k * task.value_stride);
     any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
   }
   cut_values_but<P, B>(task, block, memory.skip, memory);

@@ -326,8 +326,8 @@ HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMem
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const KeyBlock seen = task_block(task, begin);
     if (seen.first >= seen.count) continue;
-    cut_keys<P, B>(task, seen, memory);
-    const bool bad = cut_values<P, B>(task, seen, memory);
+    const bool bad_keys = cut_keys<P, B>(task, seen, memory);
+    const bool bad = cut_values<P, B>(task, seen, bad_keys, memory);
     attend_tile_block<P, Unit>(task, memory, begin, bad);
   }
 }

@@ -9,12 +9,12 @@ inline constexpr int kBlockVectors = static_cast<int>(kTileBlock) / kLanes;
 
 /// Row `r` of 32 becomes a row of the left tiles of `steps` tile products. What is missing is zero.
 /// @param x null: zeros
-/// @return the least magnitude seen
+/// @return what magnitudes were seen
 template <Precision P>
-HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t steps, std::int64_t r,
-                             std::uint16_t* out) {
+HEADROOM_INLINE Sizes cut_row(const float* x, std::int64_t depth, std::int64_t steps,
+                              std::int64_t r, std::uint16_t* out) {
   constexpr int kCount = Parts<P>::kCount;
-  Bits least = Bits{} - 1U;
+  Sizes sizes;
   out += r * kTileDepth;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2 * kLanes) {
     Vec first(0.0F);
@@ -28,7 +28,8 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
       first = load(rest);
       second = load(rest + kLanes);
     }
-    least = least_of(least_of(least, bits_of(first)), bits_of(second));
+    sizes.see(bits_of(first));
+    sizes.see(bits_of(second));
     TwoHalves parts[kCount];
     cut_neighbours<P>(first, second, parts);
     std::uint16_t* to = out + k / kTileDepth * kCount * kLeftStep + k % kTileDepth;
@@ -37,7 +38,7 @@ HEADROOM_INLINE Bits cut_row(const float* x, std::int64_t depth, std::int64_t st
       __builtin_memcpy(to + p * kLeftStep, &parts[p], sizeof(parts[p]));
     }
   }
-  return least;
+  return sizes;
 }
 
 /// A vector's columns of a right operand; null: zeros.
@@ -50,11 +51,11 @@ struct Columns {
 /// 32 columns become right tiles: pairs of neighbours along the depth lie side by side, one row of
 /// 32 pairs after the other, `depth` filled up with zeros to whole tile products.
 /// @param skip of each row of the depth whether it counts as zeros; null: none does
-/// @param sizes what magnitudes were seen
+/// @param sizes what magnitudes were seen in each vector of columns
 template <Precision P, class B>
 HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
                                  std::int64_t steps, const unsigned char* skip, std::uint16_t* out,
-                                 Sizes& sizes) {
+                                 Sizes (&sizes)[kBlockVectors]) {
   constexpr int kCount = Parts<P>::kCount;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2) {
     const bool even = k < depth && (skip == nullptr || skip[k] == 0);
@@ -66,8 +67,8 @@ HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std
       const bool here = from.first != nullptr;
       const Vec upper = even && here ? load(from.first + k * from.stride) : Vec(0.0F);
       const Vec lower = odd && here ? load(from.first + (k + 1) * from.stride) : Vec(0.0F);
-      sizes.see(bits_of(upper));
-      sizes.see(bits_of(lower));
+      sizes[v].see(bits_of(upper));
+      sizes[v].see(bits_of(lower));
       TwoHalves parts[kCount];
       cut_pairs<P>(upper, lower, parts);
 #pragma GCC unroll 3

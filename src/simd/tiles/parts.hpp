@@ -51,8 +51,8 @@ struct Parts<Precision::bf16> {
 };
 
 /// Up to how many rows f32 is as fast as tiles, which work on 32 rows whatever is in them. Measured
-/// on Granite Rapids, 768 wide and deep: 4 rows of one product 1.7 times f32; three between 8 and 16
-/// rows; six between 16 and 24. Nine are reckoned from six.
+/// on Granite Rapids, 768 wide and deep: 4 rows of one product 1.7 times f32; three between 8 and
+/// 16 rows; six between 16 and 24. Nine are reckoned from six.
 constexpr std::int64_t few_rows_of_tiles(Precision precision) {
   switch (precision) {
     case Precision::bf16:
@@ -77,10 +77,17 @@ HEADROOM_INLINE TwoHalves upper_halves(const Bits& first, const Bits& second,
                                  __builtin_bit_cast(TwoHalves, second), (2 * I + 1)...);
 }
 
+/// Each lane rounded to nearest even, as far as its upper half goes. A NaN stays one: to round up a
+/// payload of ones would carry into the sign, and leave a zero.
+HEADROOM_INLINE Bits rounded_to_upper(const Bits& bits) {
+  const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  return (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded;
+}
+
 /// The upper halves of the next part of each lane, in place.
 template <Precision P>
-HEADROOM_INLINE Bits next_part(Bits bits) {
-  return (Parts<P>::kTruncate ? bits : bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+HEADROOM_INLINE Bits next_part(const Bits& bits) {
+  return (Parts<P>::kTruncate ? bits : rounded_to_upper(bits)) & 0xffff0000U;
 }
 
 #if defined(__AVX512BF16__)
@@ -167,7 +174,7 @@ HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
 
 HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
 
-/// The magnitudes that were seen.
+/// The magnitudes that were seen in each lane.
 struct Sizes {
   Bits least = Bits{} - 1U;
   Bits most = {};
@@ -177,12 +184,12 @@ struct Sizes {
     least = size - 1U < least ? size - 1U : least;
     most = size > most ? size : most;
   }
-  /// Whether parts cannot carry one of them.
-  HEADROOM_INLINE bool has_bad() const {
-    // Above, rounding to bf16 is infinite.
-    constexpr std::uint32_t kMost = 0x7f7f8000U;
-    return any_lane(most >= kMost) || has_small(least);
+  /// Ones in the lanes that saw a value which parts cannot carry.
+  HEADROOM_INLINE Bits bad_lanes() const {
+    constexpr std::uint32_t kMost = 0x7f7f8000U;  // from here on rounding to bf16 is infinite
+    return static_cast<Bits>(most >= kMost) | static_cast<Bits>(least < kLeastMagnitude - 1U);
   }
+  HEADROOM_INLINE bool has_bad() const { return any_lane(bad_lanes()); }
 };
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -21,10 +21,12 @@ HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
     const std::int64_t width = task.cols - panel <= kLanes ? kLanes : kPanel;
     columns[v] = {static_cast<const B*>(task.panels) + panel * task.depth + (at - panel), width};
   }
-  Sizes sizes;
+  Sizes sizes[kBlockVectors];
   cut_columns<P>(columns, task.depth, whole(task.depth, kTileDepth) / kTileDepth, nullptr,
                  task.parts + block * cut_block_halves(P, task.depth), sizes);
-  return has_small(sizes.least);
+  bool small = false;
+  for (const Sizes& each : sizes) small = small || has_small(each.least);
+  return small;
 }
 
 template <Precision P>
@@ -72,7 +74,8 @@ HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage&
   for (std::int64_t r = 0; r < whole(task.rows, kTileBlock); ++r) {
     std::uint16_t* out = memory.left + r / kTileBlock * stage.steps * Parts<P>::kCount * kLeftStep;
     const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
-    const bool small = has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out));
+    const bool small =
+        has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
     memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
   }
 }

@@ -59,7 +59,7 @@ struct TileAttendScratch {
   std::int64_t scores = 0;   ///< of two tiles
   std::int64_t sums = 0;
   std::int64_t factors = 0;
-  std::int64_t skip = 0;  ///< bytes: keys whose values parts cannot carry
+  std::int64_t skip = 0;  ///< bytes: keys whose numbers parts cannot carry
   std::int64_t f32 = 0;
   std::int64_t floats = 0;
 };

@@ -64,10 +64,8 @@ extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
 const TileKernels kTiles{Unit::kName, {}, {}, {}, precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{Unit::kName,
-                         precision<Precision::bf16x9>(),
-                         precision<Precision::bf16x6>(),
-                         precision<Precision::bf16x3>(),
+const TileKernels kTiles{Unit::kName, precision<Precision::bf16x9>(),
+                         precision<Precision::bf16x6>(), precision<Precision::bf16x3>(),
                          precision<Precision::bf16>()};
 #endif
 
