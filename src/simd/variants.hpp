@@ -12,7 +12,7 @@ namespace headroom::simd {
 
 /// How far ahead a tile prefetches its panel.
 enum class Prefetch : std::uint8_t {
-  nothing,
+  none,
   near,  ///< 16 steps, into the L1: for panels that lie in the L2
   far,   ///< 64 steps, into the L2: for panels from beyond it, because hardware prefetchers stop at
          ///< the end of each page
