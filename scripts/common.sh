@@ -12,6 +12,18 @@ fail() {
   exit 1
 }
 
+# wants_help <arguments...>: whether one of them asks for help.
+wants_help() {
+  local argument
+  for argument in "$@"; do
+    [[ "$argument" == --help || "$argument" == -h ]] && return 0
+  done
+  return 1
+}
+
+# The comment at the top of the script that runs is its help.
+print_help() { sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"; }
+
 # preset_folder <preset>: where CMakePresets.json has it built.
 preset_folder() { if [[ "$1" == release ]]; then echo build; else echo "build-$1"; fi; }
 

@@ -66,12 +66,11 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
   return *this;
 }
 
-Communicator Communicator::on_this_machine(int most) const {
+Communicator Communicator::on_this_machine() const {
   MPI_Comm own = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &own),
             "MPI_Comm_split_type");
-  Communicator machine(own);
-  return most > 0 ? machine.of_colour(machine.rank() / most) : std::move(machine);
+  return Communicator(own);
 }
 
 Communicator Communicator::of_colour(int colour) const {

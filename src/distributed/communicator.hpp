@@ -19,8 +19,7 @@ class Communicator {
   Communicator& operator=(Communicator&& other) noexcept;
 
   /// The ranks that share this machine's memory, in the same order.
-  /// @param most as if only so many shared it; 0: as they are
-  Communicator on_this_machine(int most) const;
+  Communicator on_this_machine() const;
 
   /// The ranks of one colour, in the same order.
   Communicator of_colour(int colour) const;

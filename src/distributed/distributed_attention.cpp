@@ -6,8 +6,15 @@ namespace headroom {
 
 DistributedAttention::DistributedAttention(MPI_Comm communicator, const Shape& shape,
                                            const SplitWeights& own, const AttentionOptions& options,
-                                           const DistributedOptions& distributed)
-    : plan_(std::make_unique<Plan>(communicator, shape, own, options, distributed)) {}
+                                           const DistributedOptions& how) {
+  using distributed::Communicator;
+  Communicator all = Communicator::copy_of(communicator);
+  const MPI_Comm handle = all.get();
+  distributed::agree(handle, distributed::said_by(all.rank(), [&] {
+                       plan_ = std::make_unique<Plan>(all, shape, options);
+                     }));
+  plan_->make(own, how);
+}
 DistributedAttention::~DistributedAttention() = default;
 DistributedAttention::DistributedAttention(DistributedAttention&&) noexcept = default;
 DistributedAttention& DistributedAttention::operator=(DistributedAttention&&) noexcept = default;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "headroom/distributed.hpp"
@@ -30,13 +31,14 @@ void relax() {
 #endif
 }
 
-// Cores that the machine's ranks may use together, so that each of them may wait without rest only
-// where no other rank needs its core.
-int cores_of(const Communicator& machine) {
+}  // namespace
+
+int shared_cores(const Communicator& machine) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // More processors than the set has room for are enough.
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return machine.size();
+  // More processors than the set has room for are enough. The others wait for this rank all the
+  // same.
+  if (sched_getaffinity(0, sizeof set, &set) != 0) std::memset(&set, 0xff, sizeof set);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &set, sizeof set, MPI_BYTE, MPI_BOR, machine.get()),
             "MPI_Allreduce");
   const int cores = CPU_COUNT(&set);
@@ -44,17 +46,15 @@ int cores_of(const Communicator& machine) {
   return quota > 0 && quota < cores ? static_cast<int>(quota) : cores;
 }
 
-}  // namespace
-
-Meeting::Meeting(const Communicator& machine, std::vector<Place*> places, std::vector<int> numbers,
+// A rank waits without rest only where no other needs its core.
+Meeting::Meeting(int rank, int cores, std::vector<Place*> places, std::vector<int> numbers,
                  double patience)
     : places_(std::move(places)),
       numbers_(std::move(numbers)),
-      rank_(machine.rank()),
-      spins_(machine.size() > cores_of(machine) ? 0 : kSpins),
+      rank_(rank),
+      spins_(ranks() > cores ? 0 : kSpins),
       patience_(patience) {
   own().process = this_process();
-  check_mpi(MPI_Barrier(machine.get()), "MPI_Barrier");
 }
 
 void Meeting::meet() {

@@ -24,15 +24,21 @@ struct alignas(64) Place {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+/// Collective: cores that a machine's ranks may use together.
+int shared_cores(const Communicator& machine);
+
 /// Spins, then yields, then sleeps, and looks now and then whether those still live that are
 /// missing.
 ///
 /// By hand, because MPI_Barrier waits for ever for a rank that has ended.
 class Meeting {
  public:
-  /// Collective. @param places one for each rank of the machine, filled with zeros; @param numbers
-  ///        what the ranks are called in messages; @param patience as `DistributedOptions`
-  Meeting(const Communicator& machine, std::vector<Place*> places, std::vector<int> numbers,
+  /// Of this rank alone; all have to be made before any meets.
+  /// @param rank on the machine; @param cores `shared_cores`; @param places one for each rank of
+  /// the
+  ///        machine, filled with zeros; @param numbers what the ranks are called in messages;
+  ///        @param patience as `DistributedOptions`
+  Meeting(int rank, int cores, std::vector<Place*> places, std::vector<int> numbers,
           double patience);
 
   /// @throws RankLost, and at every later call again.

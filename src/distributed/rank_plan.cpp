@@ -38,24 +38,37 @@ std::uint64_t fingerprint_of(const Shape& shape, const AttentionOptions& options
 
 }  // namespace
 
-DistributedAttention::Plan::Plan(MPI_Comm communicator, const Shape& whole, const SplitWeights& own,
-                                 const AttentionOptions& wanted,
-                                 const DistributedOptions& distributed)
+// What is last takes the communicator, so that it is lost with nothing.
+DistributedAttention::Plan::Plan(distributed::Communicator& communicator, const Shape& whole,
+                                 const AttentionOptions& wanted)
     : shape(whole),
       id(next_id()),
-      all(distributed::Communicator::copy_of(communicator)),
       options(wanted),
+      all(std::move(communicator)),
       sum_(0),
-      room_(0) {
-  const int rank = all.rank();
-  agree(all.get(), said_by(rank, [&] { shape.validate(); }));
-  if (!same_everywhere(all.get(), fingerprint_of(shape, options))) {
+      room_(0) {}
+
+template <class Part>
+void DistributedAttention::Plan::together(const Part& part) const {
+  agree(all.get(), said_by(all.rank(), part));
+}
+
+void DistributedAttention::Plan::make(const SplitWeights& own,
+                                      const DistributedOptions& distributed) {
+  std::uint64_t print = 0;
+  together([&] {
+    shape.validate();
+    print = fingerprint_of(shape, options);
+  });
+  if (!same_everywhere(all.get(), print)) {
     throw InvalidArgument(
         "distributed: the ranks ask for different layers; shape, precision and dtype have to be "
         "the same on all of them");
   }
-  agree(all.get(), said_by(rank, [&] { make_own(own, wanted); }));
-  agree(all.get(), said_by(rank, [&] { make_shared(distributed); }));
+  together([&] { make_own(own); });
+  make_machine(distributed);
+  make_shared(distributed);
+  make_sum_of_machines();
   add_up_costs();
 }
 
@@ -67,9 +80,10 @@ DistributedAttention::Plan::~Plan() {
   if (between_) between_->abandon();
 }
 
-void DistributedAttention::Plan::make_own(const SplitWeights& own, AttentionOptions wanted) {
+void DistributedAttention::Plan::make_own(const SplitWeights& own) {
   share = share_of(shape, all.size(), all.rank());
   if (share.heads == 0) return;
+  AttentionOptions wanted = options;
   wanted.heads_of = {share.first_head, shape.heads};
   own_.emplace(share_shape(shape, share), own, wanted);
   options = own_->options();
@@ -77,38 +91,60 @@ void DistributedAttention::Plan::make_own(const SplitWeights& own, AttentionOpti
   costs = own_->costs();
 }
 
+void DistributedAttention::Plan::make_machine(const DistributedOptions& distributed) {
+  together([&] { machine_ = all.on_this_machine(); });
+  if (const int most = distributed.ranks_per_machine; most > 0) {
+    together([&] { machine_ = machine_->of_colour(machine_->rank() / most); });
+  }
+  together([&] { between_ = all.of_colour(machine_->rank() == 0 ? 0 : 1); });
+  // Each machine has a rank that is the first one there.
+  machines = machine_->rank() == 0 ? between_->size() : 0;
+  together([&] {
+    check_mpi(MPI_Bcast(&machines, 1, MPI_INT, 0, machine_->get()), "MPI_Bcast");
+    heard_.resize(static_cast<std::size_t>(machines));
+  });
+}
+
 // Each rank's part: its place, two partial results, because a rank may be one call ahead, and its
 // share of the sum.
 void DistributedAttention::Plan::make_shared(const DistributedOptions& distributed) {
-  machine_ = all.on_this_machine(distributed.ranks_per_machine);
-  between_ = all.of_colour(machine_->rank() == 0 ? 0 : 1);
   room_ = shape.rows() * shape.output_width();
   constexpr std::int64_t kLine = distributed::SharedParts::kAlignment / sizeof(float);
   room_ = (room_ + kLine - 1) / kLine * kLine;
   const std::int64_t bytes =
       (place_floats() + 3 * room_) * static_cast<std::int64_t>(sizeof(float));
-  parts_ = std::make_unique<distributed::SharedParts>(*machine_, bytes);
-  std::vector<Place*> places;
-  std::vector<int> numbers(static_cast<std::size_t>(machine_->size()));
-  const int rank = all.rank();
-  check_mpi(MPI_Allgather(&rank, 1, MPI_INT, numbers.data(), 1, MPI_INT, machine_->get()),
-            "MPI_Allgather");
-  for (int i = 0; i < machine_->size(); ++i) {
-    places.push_back(reinterpret_cast<Place*>(parts_->part(i)));
-    shares_.push_back(share_of(shape, all.size(), numbers[static_cast<std::size_t>(i)]));
-  }
-  meeting_ = std::make_unique<distributed::Meeting>(*machine_, std::move(places),
-                                                    std::move(numbers), distributed.patience);
-  // Each machine has a rank that is the first one there.
-  machines = machine_->rank() == 0 ? between_->size() : 0;
-  check_mpi(MPI_Bcast(&machines, 1, MPI_INT, 0, machine_->get()), "MPI_Bcast");
-  if (machines > 1 && machine_->rank() == 0) {
-    machine_sum_ = std::make_unique<distributed::MachineSum>(*between_, room_);
-  }
-  heard_.resize(static_cast<std::size_t>(machines));
-  sum_ = distributed::RowSum(shape.output_width());
-  sum_.reserve(shares_.size());
-  costs.workspace_bytes += bytes + (machine_sum_ ? room_ : 0) * 4;
+  std::vector<int> numbers;
+  together([&] {
+    parts_ = std::make_unique<distributed::SharedParts>(*machine_, bytes);
+    numbers.resize(static_cast<std::size_t>(machine_->size()));
+  });
+  together([&] { parts_->allocate(); });
+  int cores = 0;
+  together([&] { cores = distributed::shared_cores(*machine_); });
+  together([&] {
+    const int rank = all.rank();
+    check_mpi(MPI_Allgather(&rank, 1, MPI_INT, numbers.data(), 1, MPI_INT, machine_->get()),
+              "MPI_Allgather");
+    std::vector<Place*> places;
+    for (int i = 0; i < machine_->size(); ++i) {
+      places.push_back(reinterpret_cast<Place*>(parts_->part(i)));
+      shares_.push_back(share_of(shape, all.size(), numbers[static_cast<std::size_t>(i)]));
+    }
+    meeting_ = std::make_unique<distributed::Meeting>(machine_->rank(), cores, std::move(places),
+                                                      std::move(numbers), distributed.patience);
+  });
+  costs.workspace_bytes += bytes;
+}
+
+void DistributedAttention::Plan::make_sum_of_machines() {
+  together([&] {
+    if (machines > 1 && machine_->rank() == 0) {
+      machine_sum_ = std::make_unique<distributed::MachineSum>(*between_, room_);
+    }
+    sum_ = distributed::RowSum(shape.output_width());
+    sum_.reserve(shares_.size());
+  });
+  costs.workspace_bytes += (machine_sum_ ? room_ : 0) * 4;
 }
 
 void DistributedAttention::Plan::add_up_costs() {
@@ -144,23 +180,27 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
   for (const std::int64_t number : {x.rows, call.padded_tokens, call.memory.rows}) {
     print.add(bytes_of(number));
   }
-  for (const std::int64_t length : call.lengths) print.add(bytes_of(length));
-  for (const std::int64_t length : call.memory_lengths) print.add(bytes_of(length));
-  if (cache != nullptr) {
-    for (const std::int64_t length : cache->state_->lengths) print.add(bytes_of(length));
-  }
+  // With its count, so that no list can pass for another.
+  const auto add = [&](std::span<const std::int64_t> lengths) {
+    print.add(bytes_of(static_cast<std::int64_t>(lengths.size())));
+    for (const std::int64_t length : lengths) print.add(bytes_of(length));
+  };
+  add(call.lengths);
+  add(call.memory_lengths);
+  if (cache != nullptr) add(cache->state_->lengths);
   return print.value();
 }
 
 std::unique_ptr<DistributedCache::State> DistributedAttention::Plan::make_cache(
     std::int64_t sequences, std::int64_t capacity) {
-  auto state = std::make_unique<DistributedCache::State>();
-  state->layer = id;
-  state->capacity = capacity;
-  agree(all.get(), said_by(all.rank(), [&] {
-          if (own_) state->own.emplace(*own_, sequences, capacity);
-          state->lengths.resize(static_cast<std::size_t>(sequences));
-        }));
+  std::unique_ptr<DistributedCache::State> state;
+  together([&] {
+    state = std::make_unique<DistributedCache::State>();
+    state->layer = id;
+    state->capacity = capacity;
+    if (own_) state->own.emplace(*own_, sequences, capacity);
+    state->lengths.resize(static_cast<std::size_t>(sequences));
+  });
   return state;
 }
 

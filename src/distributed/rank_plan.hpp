@@ -32,11 +32,14 @@ struct DistributedCache::State {
 
 class DistributedAttention::Plan {
  public:
-  Plan(MPI_Comm communicator, const Shape& whole, const SplitWeights& own,
-       const AttentionOptions& wanted, const DistributedOptions& distributed);
+  /// Of this rank alone. @param communicator is taken over, unless this throws
+  Plan(distributed::Communicator& communicator, const Shape& whole, const AttentionOptions& wanted);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
+
+  /// Collective, once.
+  void make(const SplitWeights& own, const DistributedOptions& distributed);
 
   void forward(ConstMatrixView x, MatrixView y, const Call& call, DistributedCache* cache);
   void append(ConstMatrixView x, const Call& call, DistributedCache& cache);
@@ -46,9 +49,9 @@ class DistributedAttention::Plan {
 
   const Shape shape;
   std::uint64_t id;
-  distributed::Communicator all;
   HeadShare share;
   AttentionOptions options;
+  distributed::Communicator all;
   Choice choice;
   AttentionCosts costs;
   int machines = 1;
@@ -62,8 +65,14 @@ class DistributedAttention::Plan {
     std::uint64_t call = 0;
   };
 
-  void make_own(const SplitWeights& own, AttentionOptions wanted);
+  void make_own(const SplitWeights& own);
+  // Collective: what one rank's part throws, all throw. A part has one call that waits for others,
+  // and has it first, so that no rank waits for one that has thrown.
+  template <class Part>
+  void together(const Part& part) const;
+  void make_machine(const DistributedOptions& distributed);
   void make_shared(const DistributedOptions& distributed);
+  void make_sum_of_machines();
   void add_up_costs();
   std::int64_t place_floats() const;
   float* partial(int machine_rank) const;

@@ -64,20 +64,24 @@ SplitWeights scatter_weights(MPI_Comm communicator, const Shape& shape, const Sp
                        }
                        own = share_weights(shape, *all, share);
                      }));
-  if (ranks.rank() > 0) {
-    for_each_piece(own, [&](float* data, int count) {
-      check_mpi(MPI_Recv(data, count, MPI_FLOAT, 0, kTag, ranks.get(), MPI_STATUS_IGNORE),
-                "MPI_Recv");
-    });
-    return own;
-  }
   for (int rank = 1; rank < ranks.size(); ++rank) {
     const HeadShare other = share_of(shape, ranks.size(), rank);
     if (other.heads == 0) continue;
-    const SplitWeights weights = share_weights(shape, *all, other);
-    for_each_piece(weights, [&](const float* data, int count) {
-      check_mpi(MPI_Send(data, count, MPI_FLOAT, rank, kTag, ranks.get()), "MPI_Send");
-    });
+    SplitWeights weights;
+    // Nobody waits for what rank 0 has no memory to cut out.
+    distributed::agree(ranks.get(), distributed::said_by(ranks.rank(), [&] {
+                         if (ranks.rank() == 0) weights = share_weights(shape, *all, other);
+                       }));
+    if (ranks.rank() == 0) {
+      for_each_piece(weights, [&](const float* data, int count) {
+        check_mpi(MPI_Send(data, count, MPI_FLOAT, rank, kTag, ranks.get()), "MPI_Send");
+      });
+    } else if (ranks.rank() == rank) {
+      for_each_piece(own, [&](float* data, int count) {
+        check_mpi(MPI_Recv(data, count, MPI_FLOAT, 0, kTag, ranks.get(), MPI_STATUS_IGNORE),
+                  "MPI_Recv");
+      });
+    }
   }
   return own;
 }

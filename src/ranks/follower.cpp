@@ -10,6 +10,7 @@
 #include "ranks/link_meter.hpp"
 #include "ranks/order.hpp"
 #include "ranks/rank_layer.hpp"
+#include "ranks/stop_word.hpp"
 
 namespace headroom::ranks {
 namespace {
@@ -17,12 +18,14 @@ namespace {
 using distributed::check_mpi;
 
 // Not MPI_Recv alone, which would keep a core busy while the leader measures something else.
-Order wait_for_order() {
+Order wait_for_order(StopWord& stop) {
   constexpr useconds_t kSleep = 200;
   MPI_Status status;
   for (int there = 0; there == 0;) {
     check_mpi(MPI_Iprobe(0, kOrderTag, MPI_COMM_WORLD, &there, &status), "MPI_Iprobe");
-    if (there == 0) usleep(kSleep);
+    if (there != 0) break;
+    stop.say();
+    usleep(kSleep);
   }
   int size = 0;
   check_mpi(MPI_Get_count(&status, MPI_CHAR, &size), "MPI_Get_count");
@@ -44,9 +47,10 @@ void pass(RankLayer& layer, const Order& order) {
 }  // namespace
 
 void follow(Session& session) {
+  StopWord stop;
   std::map<std::int64_t, std::unique_ptr<RankLayer>> layers;
   for (;;) {
-    const Order order = wait_for_order();
+    const Order order = wait_for_order(stop);
     try {
       switch (order.kind) {
         case Order::Kind::make:
@@ -63,6 +67,7 @@ void follow(Session& session) {
           measure_link(session.first(session.size()));
           break;
         case Order::Kind::end:
+          stop.end();
           return;
       }
     } catch (const RankLost&) {

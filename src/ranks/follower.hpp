@@ -5,7 +5,7 @@
 
 namespace headroom::ranks {
 
-/// Does what the leader says, until it says that this is all.
+/// Does what the leader says, until it says that this is all. A signal to stop goes to the leader.
 /// @throws RankLost
 void follow(Session& session);
 

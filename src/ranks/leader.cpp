@@ -35,8 +35,9 @@ Choice choose(const Shape& shape, int ranks, AttentionOptions& options) {
 
 class LeadingLayer final : public measure::CellLayer {
  public:
-  LeadingLayer(Session& session, Order make, const measure::Problem& problem)
+  LeadingLayer(Session& session, StopWords& stops, Order make, const measure::Problem& problem)
       : session_(session),
+        stops_(stops),
         make_(std::move(make)),
         choice_(choose(make_.shape, make_.ranks, make_.options)) {
     tell(make_.ranks, make_);
@@ -80,6 +81,7 @@ class LeadingLayer final : public measure::CellLayer {
 
   // Everybody is awake and about to begin when it returns.
   void announce(std::int64_t passes, bool compare) {
+    stops_.hear();
     Order pass = order(Order::Kind::pass);
     pass.passes = passes;
     pass.compare = compare;
@@ -118,6 +120,7 @@ class LeadingLayer final : public measure::CellLayer {
   }
 
   Session& session_;
+  StopWords& stops_;
   Order make_;
   Choice choice_;
   AttentionOptions options_;
@@ -130,7 +133,9 @@ class LeadingLayer final : public measure::CellLayer {
 
 Leader::~Leader() {
   try {
-    if (!session_.lost()) tell(session_.size(), Order{});
+    if (session_.lost()) return;
+    tell(session_.size(), Order{});
+    stops_.hear_all(session_.size() - 1);
   } catch (const std::exception&) {
     session_.lose();
   }
@@ -139,6 +144,7 @@ Leader::~Leader() {
 std::unique_ptr<measure::CellLayer> Leader::make_layer(const measure::Problem& problem,
                                                        const AttentionOptions& options, int ranks,
                                                        std::int64_t fill_tokens) {
+  stops_.hear();
   Order make;
   make.kind = Order::Kind::make;
   make.layer = ++layers_;
@@ -147,10 +153,11 @@ std::unique_ptr<measure::CellLayer> Leader::make_layer(const measure::Problem& p
   make.ranks = ranks;
   make.fill_tokens = fill_tokens;
   make.patience = patience_;
-  return std::make_unique<LeadingLayer>(session_, std::move(make), problem);
+  return std::make_unique<LeadingLayer>(session_, stops_, std::move(make), problem);
 }
 
 record::Link Leader::measure_link() {
+  stops_.hear();
   Order order;
   order.kind = Order::Kind::measure_link;
   tell(session_.size(), order);

@@ -8,10 +8,12 @@
 #include "measure/crew/crew.hpp"
 #include "ranks/order.hpp"
 #include "ranks/session.hpp"
+#include "ranks/stop_word.hpp"
 
 namespace headroom::ranks {
 
-/// Tells the others what to do. A rank that was lost is a ResourceError, which ends every command.
+/// Tells the others what to do, and is told when one of them has to stop. A rank that was lost is a
+/// ResourceError, which ends every command.
 class Leader final : public measure::Crew {
  public:
   explicit Leader(Session& session) : session_(session) {}
@@ -29,6 +31,7 @@ class Leader final : public measure::Crew {
 
  private:
   Session& session_;
+  StopWords stops_;
   std::int64_t layers_ = 0;
   double patience_ = 0;
 };

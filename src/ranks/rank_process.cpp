@@ -63,9 +63,6 @@ int work(int pipe, const Lead& lead) {
     prctl(PR_SET_NAME, fmt::format("headroom-r{}", rank).c_str());
     tell_parent(pipe, session);
     if (rank > 0) {
-      // The leader decides what a signal means.
-      std::signal(SIGINT, SIG_IGN);
-      std::signal(SIGTERM, SIG_IGN);
       try {
         follow(session);
       } catch (...) {

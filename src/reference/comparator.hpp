@@ -10,7 +10,7 @@
 
 namespace headroom::reference {
 
-/// Which limit of numerics.md applies.
+/// Which limit of docs/numerics.md applies.
 enum class Data {
   standard,     ///< Gaussian inputs: norm-wise limits
   adversarial,  ///< large logits or cancelling values: a limit per element

@@ -12,7 +12,7 @@
 // |q|.|k_j|)
 //                              <= u c1 L_j,   c1 = 4 + sqrt(2 d_in + head_dim),
 //    with L_j = scale (Qa.|k_j| + |q|.Ka_j) / 2, which is at most the L = scale max (Qa.Ka) of
-//    numerics.md; 4 for the scale and what it is folded into. The distance to the row's maximum is
+//    docs/numerics.md; 4 for the scale and what it is folded into. The distance to the row's maximum is
 //    rounded, made the exponent's argument and reduced, which adds 3 u |s_j - max s|. So
 //    exp(s_j) is off by a factor within exp(+-t_j), t_j = u (c1 L_j + 3 |s_j - max s|).
 //    A rotary position turns pairs of values, q1' = c q1 - s q2, with c and s rounded once, two
@@ -38,7 +38,7 @@
 //    2 because sums begin with b_o, beside which small terms vanish one after the other.
 //
 // All of it but |b_o| passes through |W_o|, so it is collected as one weight per Va_j. As long
-// as the t_j are small, the bound is at most that of numerics.md,
+// as the t_j are small, the bound is at most that of docs/numerics.md,
 // eps (P Va (c0 + c1 L) + c2 P Va) |W_o| + 2^-125 sum(Va) |W_o|; that one lets even a result of
 // zeros pass where inputs are 30-fold and wide, because Qa.Ka is some hundred times |q.k| there.
 //

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,9 +15,6 @@
 
 namespace headroom::test {
 namespace {
-
-// Before anything asks for the levels of this machine.
-[[maybe_unused]] const int kEmulated = setenv("HEADROOM_TILES", "emulated", 1);
 
 /// Signalling and quiet, of both signs. Rounded to bfloat16 as a number is, the first becomes an
 /// infinity, and those from 0x7fff8000 on a zero. Memory full of ones is the last.
@@ -30,8 +26,7 @@ std::vector<LayerCase> every_case() {
   for (const LayerCase& each : precision_cases()) cases.push_back(each);
   for (const BackendInfo& backend : backends()) {
     if (!backend.available || backend.name != "onednn") continue;
-    const auto found =
-        arithmetic_of(backend.name, Precision::bf16, Dtype::f32, available_isas().back());
+    const auto found = arithmetic_of(backend.name, Precision::bf16, Dtype::f32, select_target());
     cases.push_back({backend.name, Formulation::split, std::nullopt, Precision::bf16,
                      found.precision == Precision::bf16 ? "" : found.reason});
   }
@@ -89,9 +84,9 @@ TEST_P(LayerNans, OfAnyPayloadReachWhatTheyReachInFloat32) {
 
 TEST_P(LayerNans, StayWhatTheyAreWhereNumbersAreStoredAsBf16) {
   AttentionOptions options = GetParam().options();
-  const Isa isa = options.isa.value_or(available_isas().back());
   options.dtype = Dtype::bf16;
-  const auto found = arithmetic_of(options.backend, options.precision, options.dtype, isa);
+  const auto found = arithmetic_of(options.backend, options.precision, options.dtype,
+                                   select_target(options.isa, options.unit));
   if (found.precision != options.precision) GTEST_SKIP() << found.reason;
   expect_nans_of_float32(options);
 }

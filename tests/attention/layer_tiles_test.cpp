@@ -45,7 +45,7 @@ double most_of(const Layer& layer, const Matrix& y) {
   return reference::compare(oracle(layer), y.view(), reference::Data::standard).max_over_rms;
 }
 
-// What Gaussian data show, with a factor of two or so to spare (numerics.md has the limits).
+// What Gaussian data show, with a factor of two or so to spare (docs/numerics.md has the limits).
 double limit_of(Precision precision) {
   switch (precision) {
     case Precision::bf16:

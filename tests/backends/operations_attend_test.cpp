@@ -105,7 +105,7 @@ TEST_P(OperationAttend, RepeatsToTheBit) {
   }
 }
 
-// numerics.md: oneDNN promises its bits from run to run only.
+// docs/numerics.md: oneDNN promises its bits from run to run only.
 TEST_P(OperationAttend, GivesTheSameForEveryThreadCount) {
   const AttendProblem values = make_problem(attention_shape(130, 40, 3, 2));
   run(values);

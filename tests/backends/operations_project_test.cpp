@@ -293,7 +293,7 @@ TEST_P(OperationProject, NamesItsCostsAndWhoComputes) {
 INSTANTIATE_TEST_SUITE_P(Backends, OperationProject, testing::ValuesIn(operation_cases()),
                          operation_case_name);
 
-// numerics.md: `naive` gives the same bits for wrapper and split.
+// docs/numerics.md: `naive` gives the same bits for wrapper and split.
 TEST(NaiveProject, ColumnsDoNotDependOnTheirNeighbours) {
   const auto backend = backend_entry("naive").make({});
   const Problem problem{29, 385, 59, 3};

@@ -110,7 +110,7 @@ TEST_F(CliPick, SaysWhatIsWrong) {
 TEST_F(CliPick, MeasuresWhatItHasNoResultsOf) {
   const Outcome outcome =
       run("TMPDIR=$PWD $headroom pick --tokens 4 --d-model 16 --heads 2 --backend naive,xsimd "
-          "--formulation split --budget 2s --emit json");
+          "--formulation split --precision f32 --budget 2s --emit json");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
   write("tuning.json", outcome.output);
   const tuning::TuningFile file = tuning::read_tuning(path_ / "tuning.json");

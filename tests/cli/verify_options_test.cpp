@@ -51,7 +51,7 @@ TEST_P(CliVerifyOptions, PassesEveryBackend) {
 }
 
 // Dropout leaves a few rows with large weights and many with none, so that one row's rounding is
-// large beside the mean of all: numerics.md holds it to the element bound.
+// large beside the mean of all: docs/numerics.md holds it to the element bound.
 TEST_F(Cli, VerifyHoldsDropoutToTheElementBound) {
   expect("$headroom verify --dropout 0.999 --seed 3 --formulation split", 0,
          {" 0 failed", "worst element"});

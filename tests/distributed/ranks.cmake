@@ -27,6 +27,8 @@ function(headroom_add_rank_tests)
 endfunction()
 
 headroom_add_rank_tests(ranks_layer ranks_faults RANKS 1 2 3 4 8)
+# Every allocation in turn, so that more ranks than cores take minutes.
+headroom_add_rank_tests(ranks_memory RANKS 2 3)
 
 # The program itself.
 if(TARGET headroom AND HEADROOM_BUILD_BENCHMARKS)

@@ -24,9 +24,17 @@ class RanksCli : public Cli {
 
   // Kills a rank of three while they compute.
   Outcome run_and_kill(int rank, const std::string& before = "true") {
+    return run_until(rank, "256,257,258,259", "sleep 2; kill -KILL $victim", before);
+  }
+
+  // Three ranks compute, until something happens to one of them.
+  Outcome run_until(int rank, const std::string& tokens, const std::string& what,
+                    const std::string& before = "true") {
     return run(before + "; rm -rf results\n" + mpirun(3) +
                "\"$headroom\" sweep --ranks 3 --backend naive --formulation split --heads 12 "
-               "--head-dim 64 --tokens 256,257,258,259 --threads 1 --out results & mpi=$!\n"
+               "--head-dim 64 --tokens " +
+               tokens +
+               " --threads 1 --out results & mpi=$!\n"
                "for ((i = 0; i < 300; i++)); do\n"
                "  for launched in $(pgrep -P $mpi -x headroom); do\n"
                "    victim=$(pgrep -P $launched -x headroom-r" +
@@ -34,8 +42,9 @@ class RanksCli : public Cli {
                ") && break 2\n"
                "  done\n"
                "  sleep 0.1\n"
-               "done\n"
-               "sleep 2; kill -KILL $victim; wait $mpi");
+               "done\n" +
+               what +
+               "; wait $mpi");
   }
 
   static std::string sweep(const std::string& options, const std::string& axes = "--tokens 5",
@@ -97,6 +106,23 @@ TEST_F(RanksCli, AKilledRankIsNamed) {
               std::string::npos)
         << outcome.errors;
     EXPECT_NE(outcome.errors.find("SIGKILL"), std::string::npos) << outcome.errors;
+  }
+}
+
+// Whichever it is; of one, the process that mpirun started is told and not the rank itself.
+TEST_F(RanksCli, ARankThatIsToldToStopEndsAllAndFinishedCellsAreKept) {
+  for (const auto& [rank, whom] :
+       std::map<int, std::string>{{0, "$victim"}, {1, "$victim"}, {2, "$launched"}}) {
+    const Outcome outcome =
+        run_until(rank, "16-60+1",
+                  "for ((i = 0; i < 600; i++)); do [ -s results/results.jsonl ] && break; "
+                  "sleep 0.1; done; kill -TERM " +
+                      whom);
+    EXPECT_EQ(outcome.code, 143) << rank << outcome.errors;
+    const std::size_t finished = results().size();
+    EXPECT_GE(finished, 1u) << outcome.errors;
+    EXPECT_LT(finished, 45u);
+    EXPECT_EQ(outcome.errors.find("SIGTERM"), std::string::npos) << outcome.errors;
   }
 }
 

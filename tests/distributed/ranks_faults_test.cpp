@@ -76,6 +76,26 @@ TEST_P(RanksFaults, DifferentCallsAreRefused) {
   EXPECT_NO_THROW(attention.forward(layer.x.view(), whole.view()));
 }
 
+// Of two sequences and two memories, one rank is told the lengths of these, the others of those.
+TEST_P(RanksFaults, LengthsAndMemoryLengthsAreNotTakenForEachOther) {
+  if (world_size() == 1) GTEST_SKIP() << "takes two ranks";
+  Shape shape = plain_shape(4, 16, 4, 8);
+  shape.batch = 2;
+  shape.causal = false;
+  shape.d_memory = 12;
+  shape.memory_tokens = 4;
+  const Layer layer = gaussian_layer(shape);
+  DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), {}, how());
+  const Matrix memory(6, 12);
+  const Lengths lengths{2, 4};
+  Call call;
+  call.memory = memory.view();
+  (world_rank() == 0 ? call.lengths : call.memory_lengths) = lengths;
+  Matrix y(6, shape.output_width());
+  expect_refusal<InvalidArgument>(
+      [&] { attention.forward(layer.x.view().slice(0, 6), y.view(), call); }, "same call", "");
+}
+
 TEST_P(RanksFaults, AFullCacheIsRefusedByAll) {
   const Layer layer = gaussian_layer(small_shape());
   DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());

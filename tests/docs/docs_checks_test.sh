@@ -76,6 +76,15 @@ fresh_tree
 page docs/lost.md <<<'# Lost'
 answer=$(run links)
 grep -qF "no page leads to docs/lost.md" <<<"$answer" || fails "a page without links to it: $answer"
+# A page that a comment names.
+fresh_tree
+mkdir -p "$tree/src"
+printf '%s\n' '// As docs/sweep.md says; see report.md.' >"$tree/src/good.cpp"
+answer=$(run links) || fails "a comment that names a page: $answer"
+printf '%s\n' '// As sweep.md says.' >"$tree/src/bad.cpp"
+answer=$(run links)
+grep -qF "src/bad.cpp:1: sweep.md is named" <<<"$answer" || fails "a comment that names no page: $answer"
+cases=$((cases + 1))
 
 clean commands
 found commands "ended with 2 instead of 0" $'\'\'\'\nbuild/headroom sweep --no-such-option\n\'\'\''

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # docs_test.sh links <source>
 #   Every link of README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ leads to a file of the
-#   repository and, with an anchor, to a heading. Nothing is fetched.
+#   repository and, with an anchor, to a heading. Nothing is fetched. Every page that the sources
+#   name is there, by its path from the root.
 # docs_test.sh commands <source> <work folder> <build folder> <programs...>
 #   Every command of README.md and docs/ ends with the exit code that it should. The commands of a
 #   page run in their order in one folder, which has build/ and what the page names of reports/ and
@@ -48,6 +49,24 @@ check_link() {
   linked[$path]=1
 }
 
+# The pages that comments and messages name, as <file>:<line>:<page>. report.md is what the program
+# writes; the tests of this script make up pages of their own.
+cited_pages() {
+  repository_files | grep -E '\.(cpp|hpp|h|c|py|sh|cmake|in|awk|mjs|js)$|CMakeLists\.txt$|^scripts/' |
+    grep -v '^tests/docs/' |
+    (cd "$source" && xargs -r -d '\n' grep -nHoE '(\$root/)?[A-Za-z0-9_./-]+\.md\b' -- 2>/dev/null) |
+    sed 's#:\$root/#:#' |
+    grep -vE '(^|[/:])report\.md$'
+}
+
+check_citations() {
+  local file line page
+  while IFS=: read -r file line page; do
+    [[ -n "${exists[${page#/}]-}" ]] ||
+      finding "$file:$line: $page is named, which is no path of a page in the repository"
+  done < <(cited_pages)
+}
+
 check_links() {
   local -A exists=() linked=()
   local file page line target count=0
@@ -66,6 +85,7 @@ check_links() {
       count=$((count + 1))
     done < <(markdown links "$page")
   done
+  check_citations
   for page in "${pages[@]}"; do
     [[ "$page" == README.md || -n "${linked[$page]-}" ]] || finding "no page leads to $page"
   done

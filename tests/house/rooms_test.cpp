@@ -1,4 +1,4 @@
-// Checks src/ against the table of rooms in CONTRIBUTING.md and the rules below it.
+// Checks the sources against the two tables of CONTRIBUTING.md and the rules below them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ bool is_source(const fs::path& path) {
   return path.extension() == ".cpp" || path.extension() == ".hpp";
 }
 
-// Sources below src/, by their paths from there.
-std::map<std::string, std::string> sources() {
+// Sources below a folder, by their paths from there.
+std::map<std::string, std::string> sources(const fs::path& folder = "src") {
   std::map<std::string, std::string> all;
-  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src")) {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
     if (!entry.is_regular_file() || !is_source(entry.path())) continue;
-    all.emplace(fs::relative(entry.path(), kRoot / "src").generic_string(), read(entry.path()));
+    all.emplace(fs::relative(entry.path(), kRoot / folder).generic_string(), read(entry.path()));
   }
   return all;
 }
@@ -53,16 +53,16 @@ std::vector<std::string> includes(const std::string& text) {
 
 std::string room_of(const std::string& path) { return path.substr(0, path.find('/')); }
 
-// The rooms of the table, each with those that it may see: rows such as
-// | `plan` | what is measured | `core` `machine` |
-std::map<std::string, std::set<std::string>> rooms() {
-  static const std::regex kRow(R"(^\| `(\w+)` \|[^|]*\|([^|]*)\|$)");
+using Graph = std::map<std::string, std::set<std::string>>;
+
+// What the rows of a table name in their first cell, each with the names of its last.
+Graph table_of(const std::regex& row_of_it) {
   static const std::regex kName("`(\\w+)`");
-  std::map<std::string, std::set<std::string>> all;
+  Graph all;
   std::istringstream lines(read(kRoot / "CONTRIBUTING.md"));
   for (std::string line; std::getline(lines, line);) {
     std::smatch row;
-    if (!std::regex_match(line, row, kRow)) continue;
+    if (!std::regex_match(line, row, row_of_it)) continue;
     std::set<std::string>& seen = all[row[1]];
     const std::string names = row[2];
     for (std::sregex_iterator i(names.begin(), names.end(), kName), end; i != end; ++i) {
@@ -72,7 +72,13 @@ std::map<std::string, std::set<std::string>> rooms() {
   return all;
 }
 
-using Graph = std::map<std::string, std::set<std::string>>;
+// The rooms, each with those that it may see: rows such as
+// | `plan` | what is measured | `core` `machine` |
+Graph rooms() { return table_of(std::regex(R"(^\| `(\w+)` \|[^|]*\|([^|]*)\|$)")); }
+
+// Folders beside src/, each with the rooms that it may see: rows such as
+// | `bench/` | `core` `machine` |
+Graph folders_beside() { return table_of(std::regex(R"(^\| `([\w/]+)/` \|([^|]*)\|$)")); }
 
 // A circle of a graph as text, or nothing.
 std::string circle_of(const Graph& graph) {
@@ -116,6 +122,26 @@ TEST(House, ARoomSeesOnlyWhatTheTableAllows) {
       if (seen == room || seen == "headroom") continue;
       EXPECT_TRUE(table.contains(room) && table.at(room).contains(seen))
           << "src/" << path << " includes " << include << "; " << room << " may not see " << seen;
+    }
+  }
+}
+
+// Below tests/ a folder that stands in no row has the name of what it tests, and sees all.
+TEST(House, FoldersBesideSrcSeeOnlyWhatTheirTableAllows) {
+  const auto table = folders_beside();
+  const auto all_rooms = rooms();
+  EXPECT_TRUE(table.contains("python/src"));
+  EXPECT_TRUE(table.contains("bench"));
+  for (const auto& [folder, seen] : table) {
+    ASSERT_TRUE(fs::is_directory(kRoot / folder)) << folder;
+    for (const std::string& room : seen) EXPECT_TRUE(all_rooms.contains(room)) << room;
+    for (const auto& [path, text] : sources(folder)) {
+      for (const std::string& include : includes(text)) {
+        const std::string room = room_of(include);
+        if (!all_rooms.contains(room)) continue;  // the public door, or a header of the folder
+        EXPECT_TRUE(seen.contains(room))
+            << folder << '/' << path << " includes " << include << "; its row has no " << room;
+      }
     }
   }
 }
@@ -178,10 +204,14 @@ TEST(House, HasNoTwoFilesOfOneName) {
 }
 
 TEST(House, CommandsNeitherMeasureNorRecord) {
-  const std::set<std::string> forbidden{"measure/check.hpp",     "measure/group_measurement.hpp",
-                                        "measure/isolation.hpp", "measure/runner.hpp",
-                                        "measure/worker.hpp",    "record/continuation.hpp",
-                                        "record/journal.hpp",    "record/run_record.hpp"};
+  const std::set<std::string> forbidden{
+      "measure/check.hpp",       "measure/group_measurement.hpp",
+      "measure/runner.hpp",      "measure/workers/isolation.hpp",
+      "record/continuation.hpp", "record/journal.hpp",
+      "record/run_record.hpp",   "measure/workers/worker_process.hpp"};
+  for (const std::string& header : forbidden) {
+    EXPECT_TRUE(fs::exists(kRoot / "src" / header)) << header << " is forbidden, but not there";
+  }
   for (const auto& [path, text] : sources()) {
     if (!path.starts_with("cli/")) continue;
     for (const std::string& include : includes(text)) {
@@ -207,7 +237,8 @@ TEST(House, OnlyItsOwnFolderAndTheListsNameABackend) {
   ASSERT_TRUE(std::regex_search(cmake, list, std::regex("HEADROOM_KNOWN_BACKENDS ([a-z0-9 ]+)")));
   std::istringstream names(list[1]);
   for (std::string name; names >> name;) {
-    for (const char* folder : {"src", "include", "bench", "cmake", "reports/page/scripts"}) {
+    for (const char* folder :
+         {"src", "include", "bench", "cmake", "python/src", "reports/page/scripts"}) {
       for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
         if (!entry.is_regular_file()) continue;
         const std::string path = fs::relative(entry.path(), kRoot).generic_string();

@@ -201,7 +201,7 @@ class Protocol(unittest.TestCase):
             sizes = {"batch": 1, "tokens": 2, "width": 4, "heads": 2}
             keeper.ask("problem", folder=folder, inputs=2, seed=1, **sizes)
             keeper.ask("begin", out=out, threads=[], settings={}, peers={})
-            fields = {"backend": "liar", "formulation": "split", "threads": 1, "isa": "any"}
+            fields = {"backend": "liar", "formulation": "split", "threads": 1, "isa": "any", "unit": "any"}
             costs = {"setup_s": 0, "packed_bytes": 0, "workspace_bytes": 0}
             words = {"name": "liar/split", "project": "", "attend": ""}
             told = keeper.ask("result", seconds=[1e-9] * 9, **fields, **costs, **words)

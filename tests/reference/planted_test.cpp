@@ -125,7 +125,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return to_string(info.param.values) + info.param.name;
 }
 
-// What numerics.md wants of every honest result: a factor of 2 to spare.
+// What docs/numerics.md wants of every honest result: a factor of 2 to spare.
 TEST_P(Planted, FloatIsWithinTheElementBound) {
   const Layer layer = layer_of(GetParam());
   const Comparison result =

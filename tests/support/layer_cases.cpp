@@ -55,6 +55,7 @@ std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case) {
   if (layer_case.isa) out << '/' << to_string(*layer_case.isa);
   if (layer_case.unit) out << '/' << to_string(*layer_case.unit);
   if (layer_case.precision != Precision::f32) out << '/' << to_string(layer_case.precision);
+  if (!layer_case.skip_reason.empty()) out << " (skipped: " << layer_case.skip_reason << ")";
   return out;
 }
 

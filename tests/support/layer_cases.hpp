@@ -67,7 +67,7 @@ bool same_bits(const Matrix& a, const Matrix& b);
 ConstMatrixView rows(const Matrix& matrix, std::int64_t first, std::int64_t count);
 
 /// Two results of equal value that were rounded differently: each is allowed the limits of
-/// numerics.md for standard data against the truth, so their distance is held to the same.
+/// docs/numerics.md for standard data against the truth, so their distance is held to the same.
 testing::AssertionResult agree(ConstMatrixView a, ConstMatrixView b,
                                Precision precision = Precision::f32);
 testing::AssertionResult agree(const Matrix& a, const Matrix& b,

@@ -20,7 +20,7 @@ struct Layer {
   reference::Inputs inputs() const { return {x.view(), past.view(), memory.view()}; }
 };
 
-/// Gaussian weights and input: the standard data of numerics.md.
+/// Gaussian weights and input: the standard data of docs/numerics.md.
 inline Layer gaussian_layer(const Shape& shape, std::uint64_t seed = 7) {
   return {shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1),
           gaussian_past(shape, seed + 1), gaussian_memory(shape, seed + 1)};

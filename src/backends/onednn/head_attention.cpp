@@ -185,6 +185,10 @@ OnednnAttention::Member OnednnAttention::member_of(const AttendCall& call, const
 }
 
 void OnednnAttention::run(const AttendCall& call) {
+  with_live_threads(threads_, [&] { attend(call); });
+}
+
+void OnednnAttention::attend(const AttendCall& call) {
   auto* store = static_cast<OnednnStore*>(call.store);
   const Space space = store == nullptr ? Space{heads_, space_, rotary_, nullptr}
                                        : Space{store->heads, store->space, store->rotary, store};

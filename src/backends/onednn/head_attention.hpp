@@ -57,6 +57,7 @@ class OnednnAttention final : public HeadAttention {
     OnednnStore* store;
   };
 
+  void attend(const AttendCall& call);
   void plan(const AttendCall& call, const Space& space);
   void plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
                       const Space& space);

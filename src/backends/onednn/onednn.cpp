@@ -20,13 +20,21 @@ class OnednnBackend final : public headroom::Backend {
   headroom::HeadLayout head_layout() const override { return headroom::HeadLayout::token_major; }
   std::unique_ptr<headroom::Projection> make_projection(
       const headroom::ProjectionSpec& spec) override {
-    return onednn::with_bad_alloc([&] {
-      return std::make_unique<onednn::OnednnProjection>(threads_, operand_, scratch_, spec);
+    std::unique_ptr<headroom::Projection> made;
+    onednn::with_live_threads(threads_, [&] {
+      made = onednn::with_bad_alloc([&] {
+        return std::make_unique<onednn::OnednnProjection>(threads_, operand_, scratch_, spec);
+      });
     });
+    return made;
   }
   std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Shape& shape) override {
-    return onednn::with_bad_alloc(
-        [&] { return std::make_unique<onednn::OnednnAttention>(threads_, operand_, shape); });
+    std::unique_ptr<headroom::HeadAttention> made;
+    onednn::with_live_threads(threads_, [&] {
+      made = onednn::with_bad_alloc(
+          [&] { return std::make_unique<onednn::OnednnAttention>(threads_, operand_, shape); });
+    });
+    return made;
   }
 
  private:
@@ -98,11 +106,14 @@ const headroom::BackendFacts& facts() {
 }
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
-  // First, because it also finds out whether there is memory for what follows.
-  onednn::start_threads(config.threads);
-  onednn::limit_library(config.target);
-  onednn::prepare_general_product();
   const bool rounds = config.precision == headroom::Precision::bf16;
+  onednn::with_live_threads(config.threads, [&] {
+    // First, because it also finds out whether there is memory for what follows.
+    onednn::start_threads(config.threads);
+    onednn::limit_library(config.target);
+    if (rounds) onednn::refuse_tile_fault();
+    onednn::prepare_general_product();
+  });
   return std::make_unique<OnednnBackend>(config.threads,
                                          rounds ? onednn::Operand::bf16 : onednn::Operand::f32);
 }

@@ -198,8 +198,10 @@ const void* OnednnProjection::take(ConstMatrixView x) {
 
 void OnednnProjection::run(ConstMatrixView x, std::span<const BlockedView> y) {
   if (x.rows == 0) return;
-  const void* input = take(x);
-  for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(input, x.rows, y[i]);
+  with_live_threads(threads_, [&] {
+    const void* input = take(x);
+    for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(input, x.rows, y[i]);
+  });
 }
 
 OperationCosts OnednnProjection::costs() const { return costs_of(products_); }

@@ -9,7 +9,9 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <vector>
 
+#include "backends/onednn/tile_fault.hpp"
 #include "core/thread_probe.hpp"
 #include "headroom/error.hpp"
 
@@ -66,9 +68,12 @@ void limit_library(const Target& wanted) {
   const Target target{wanted.isa, bf16_unit(wanted)};
   const std::lock_guard lock(mutex);
   if (!in_force) {
-    // The highest stays unlimited: the library may know newer extensions than our levels.
-    const bool limited = target.isa != available_isas().back() ||
-                         target.unit != available_units(target.isa).back();
+    // The highest stays unlimited: the library may know newer extensions than our levels. All but
+    // what may end the process: if that cannot be ruled out, `refuse_tile_fault` speaks up.
+    const Unit best = bf16_unit({target.isa, available_units(target.isa).back()});
+    const bool limited = target.isa != available_isas().back() || target.unit != best;
+    const dnnl::cpu_isa most = most_instructions(library_version());
+    if (!limited && most != kNoIsaLimit) static_cast<void>(dnnl::set_max_cpu_isa(most));
     if (limited && dnnl::set_max_cpu_isa(library_level(target)) != dnnl::status::success) {
       throw Unavailable(fmt::format(
           "backend 'onednn' cannot be limited to '{}': oneDNN was used in this process before, or "
@@ -85,13 +90,22 @@ void limit_library(const Target& wanted) {
   }
 }
 
+void refuse_tile_fault() {
+#if defined(__x86_64__)
+  const std::string fault = tile_fault_of(library_version(), dnnl::get_effective_cpu_isa());
+  if (!fault.empty()) throw Unavailable(fault);
+#endif
+}
+
 Unit bf16_unit(const Target& target) {
-  if (target.unit != Unit::emulated) return target.unit;
-  return available_units(target.isa).back();
+  const std::vector<Unit> here = available_units(target.isa);
+  const Unit wanted = target.unit == Unit::emulated ? here.back() : target.unit;
+  return unit_without_fault(wanted, here, library_version());
 }
 
 void start_threads(int threads) {
 #ifdef HEADROOM_ONEDNN_OPENMP
+  enter_openmp();
   thread_local int most = 0;  // OpenMP keeps separate threads per calling thread
   if (threads <= most) return;
   require_memory(kOpenMpBytes + static_cast<std::size_t>(threads - 1) * kOpenMpThreadBytes);

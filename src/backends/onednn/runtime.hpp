@@ -17,6 +17,7 @@
 #endif
 
 #include "backends/onednn/dnnl_compat.hpp"
+#include "backends/onednn/fork.hpp"
 #include "core/aligned_buffer.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/unit.hpp"
@@ -29,9 +30,15 @@ namespace headroom::onednn {
 void limit_library(const Target& target);
 
 /// The unit that the library multiplies bfloat16 with on a target: that of the target, or where it
-/// is emulated, which the library is not, the processor's own. `none`: it has such products with
-/// AVX-512 alone, and without a unit they are slower than those of float32.
+/// is emulated, which the library is not, the processor's own; and not tiles where its version must
+/// not, see tile_fault.hpp. `none`: it has such products with AVX-512 alone, and without a unit
+/// they are slower than those of float32.
 Unit bf16_unit(const Target& target);
+
+/// Where the library multiplies bfloat16 by tiles all the same.
+/// @pre `limit_library` was called.
+/// @throws Unavailable
+void refuse_tile_fault();
 
 /// What products read. They sum and write float32.
 enum class Operand { f32, bf16 };
@@ -123,6 +130,7 @@ class ThreadCount {
  public:
 #ifdef HEADROOM_ONEDNN_OPENMP
   explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
+    enter_openmp();
     omp_set_num_threads(threads);
   }
   ~ThreadCount() { omp_set_num_threads(before_); }
@@ -142,6 +150,20 @@ class ThreadCount {
 /// the process if the system refuses a thread, so this is checked first.
 /// @throws ResourceError if it refuses.
 void start_threads(int threads);
+
+/// Runs `work`, which enters OpenMP. Only in a process that forked off after its thread had used
+/// OpenMP does that take a new thread and a new pool at every call.
+template <class Work>
+void with_live_threads(int threads, const Work& work) {
+  if (!has_lost_threads()) {
+    work();
+    return;
+  }
+  on_new_thread([&] {
+    start_threads(threads);
+    work();
+  });
+}
 
 /// The number of threads that pays off for this work, of those allowed. OpenMP's threads sleep
 /// between two regions, as they must beside other rivals. Waking and joining them takes about 45

@@ -1,0 +1,123 @@
+// Tasks of one call share nothing that any of them writes. The thread sanitizer does not see the
+// locks of oneTBB, so here the same kernels run as tasks on threads of our own.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "backends/simd_backend.hpp"
+#include "support/call_shapes.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom {
+namespace {
+
+/// A thread per slot, and tasks dealt out in turn, so that neighbours are always in two threads.
+class DealtTasks final : public Executor {
+ public:
+  explicit DealtTasks(int slots) : slots_(slots) {}
+  int slots() const override { return slots_; }
+  using Executor::run;
+  void run(std::int64_t count, TaskRef task, double) const override {
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(slots_));
+    for (int slot = 0; slot < slots_; ++slot) {
+      threads.emplace_back([=, this] {
+        for (std::int64_t i = slot; i < count; i += slots_) task(i, slot);
+      });
+    }
+  }
+
+ private:
+  int slots_;
+};
+
+constexpr const char* kSerial = "xsimd";
+
+BackendInfo describe() {
+  BackendInfo info = backend_entry(kSerial).describe();
+  info.name = "dealt";
+  info.threaded = true;
+  return info;
+}
+
+const BackendFacts& facts() { return backend_entry(kSerial).facts(); }
+
+std::optional<std::string> declines(const Shape& shape) {
+  return backend_entry(kSerial).declines(shape);
+}
+
+std::unique_ptr<Backend> make(const BackendConfig& config) {
+  return simd::make_simd_backend(config, std::make_unique<DealtTasks>(config.threads));
+}
+
+}  // namespace
+}  // namespace headroom
+
+HEADROOM_DEFINE_BACKEND(dealt) = {headroom::describe, headroom::facts, headroom::declines,
+                                  headroom::make};
+
+namespace headroom::test {
+namespace {
+
+std::vector<LayerCase> dealt(std::vector<LayerCase> cases) {
+  std::erase_if(cases, [](const LayerCase& one) { return one.backend != "dealt"; });
+  return cases;
+}
+
+std::vector<Shape> shapes() {
+  Shape plain = plain_shape(130, 96, 6, 24);
+  plain.qkv_bias = true;
+  plain.d_proj = 80;
+  Shape grouped = plain_shape(70, 33, 8, 21);
+  grouped.kv_heads = 1;
+  // Fewer heads than slots, and several segments of keys.
+  Shape shared = plain_shape(1100, 24, 1, 16);
+  return {plain, grouped, shared, with_everything()};
+}
+
+class LayerRaces : public LayerTest {};
+
+TEST_P(LayerRaces, AWholePassHasTheBitsOfOneThread) {
+  LayerCase alone = GetParam();
+  alone.backend = kSerial;
+  for (const Shape& shape : shapes()) {
+    const Layer layer = gaussian_layer(shape);
+    EXPECT_TRUE(same_bits(run(GetParam(), layer, 3), run(alone, layer, 1))) << shape.id();
+  }
+}
+
+// A prompt, and then single tokens, which several tasks read and one has appended.
+TEST_P(LayerRaces, StepsHaveTheBitsOfOneThread) {
+  LayerCase alone = GetParam();
+  alone.backend = kSerial;
+  for (Shape shape : shapes()) {
+    shape.batch = 1;
+    const Layer layer = gaussian_layer(shape);
+    const auto walk = [&](const LayerCase& who, int threads) {
+      Attention attention(layer.shape, layer.weights, who.options(threads));
+      KeyValueCache cache(attention, 1, shape.tokens);
+      Matrix y(shape.rows(), shape.output_width());
+      for (std::int64_t done = 0; done < shape.tokens;) {
+        const std::int64_t count = done == 0 ? shape.tokens - 5 : 1;
+        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), cache);
+        done += count;
+      }
+      return y;
+    };
+    EXPECT_TRUE(same_bits(walk(GetParam(), 3), walk(alone, 1))) << shape.id();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerRaces, testing::ValuesIn(dealt(layer_cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Precisions, LayerRaces, testing::ValuesIn(dealt(precision_cases())),
+                         case_name);
+
+}  // namespace
+}  // namespace headroom::test
