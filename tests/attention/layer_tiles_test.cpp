@@ -240,7 +240,7 @@ TEST_P(EveryPrecision, HasTheSameBitsHoweverSuchQueriesAndKeysAreReached) {
   KeyValueCache cache(attention, 1, 300);
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
-  for (const std::int64_t count : {17, 100, 33, 150}) {
+  for (const std::int64_t count : {33, 100, 34, 133}) {
     attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
     first += count;
   }
@@ -367,7 +367,7 @@ TEST(Precision, IsBetterThanF32WithSixProducts) {
 
 TEST(Precision, IsComputedAsF32WhereThereAreNoTiles) {
   AttentionOptions options = by_tiles(Precision::bf16x6);
-  options.isa = available_isas().front();
+  options.unit = Unit::none;
   const Choice choice = choose_backend(plain_shape(40, 32, 2, 16), options);
   EXPECT_EQ(choice.precision, Precision::f32);
   EXPECT_NE(choice.precision_reason.find("bf16x6"), std::string::npos) << choice.precision_reason;
