@@ -81,10 +81,10 @@ struct Choice {
   Precision precision = Precision::f32;
   std::string precision_reason = {};
   Unit unit = Unit::none;  ///< who multiplies; `none` where that is f32 vectors
-  /// Products of up to so many rows, and attention of sequences of up to so many rows of queries
-  /// (each token counts once for every query head of a key head), are bound by reading weights and
-  /// keys, and take other kernels, which are at least as exact. So the same token has the same bits
-  /// among calls of few rows, and among calls of many. 0: there is no such border.
+  /// Products of up to so many rows are bound by reading weights and take other kernels, which are at
+  /// least as exact. So does attention of sequences of up to so many rows of queries, or of up to 16
+  /// if that is more (each token counts once for every query head of a key head). So the same token
+  /// has the same bits among calls of few rows, and among calls of many. 0: there is no such border.
   std::int64_t few_rows = 0;
 };
 

@@ -23,9 +23,9 @@ struct Kernels {
   Dtype dtype;
   TileChoice tiles;
 
-  /// Who computes calls of so many rows, such as "simd:avx512" or "simd:amx:bf16x6".
-  std::string provenance(std::int64_t rows) const {
-    if (!tiles.takes(rows)) return "simd:" + std::string(to_string(f32.isa));
+  /// Who computes, such as "simd:avx512" or "simd:amx:bf16x6".
+  std::string provenance(bool by_unit) const {
+    if (!by_unit) return "simd:" + std::string(to_string(f32.isa));
     return fmt::format("simd:{}:{}", tiles.unit, to_string(tiles.precision));
   }
 };
@@ -37,9 +37,10 @@ class SimdProjection final : public Projection {
       : executor_(&executor),
         products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
         costs_{products_.packed_bytes(), products_.workspace_bytes(),
-               kernels.provenance(spec.rows)} {
+               kernels.provenance(kernels.tiles.takes(spec.rows))} {
     if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
+    costs_.packed_bytes += tiles_->packed_bytes();
     costs_.workspace_bytes += tiles_->workspace_bytes();
   }
 
@@ -70,11 +71,13 @@ class SimdProjection final : public Projection {
 
 class SimdAttention final : public HeadAttention {
  public:
-  SimdAttention(const Kernels& kernels, const Executor& executor, const Shape& shape)
+  SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
+                const Shape& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor),
+        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.prefetches),
         costs_{0, attention_.workspace_bytes(),
-               kernels.provenance(shape.tokens * shape.heads / shape.key_heads())} {}
+               kernels.provenance(
+                   kernels.tiles.attends(shape.tokens * shape.heads / shape.key_heads()))} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -109,7 +112,7 @@ class SimdBackend final : public Backend {
     return std::make_unique<SimdProjection>(kernels_, *variant_, *executor_, spec);
   }
   std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
-    return std::make_unique<SimdAttention>(kernels_, *executor_, shape);
+    return std::make_unique<SimdAttention>(kernels_, *variant_, *executor_, shape);
   }
   KernelChoice kernels() const override {
     return {std::string(variant_->name), reason_, kernels_.tiles.few_rows};
@@ -132,12 +135,12 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
 Arithmetic computes(Precision precision, Dtype, const Target& target) {
   if (precision == Precision::f32) return {precision};
   if (tile_precision(target, precision) != nullptr) return {precision, "", target.unit};
-  return {Precision::f32,
-          fmt::format("{} has no unit for products of {}{}; f32 is more exact and no slower there",
-                      to_string(target.isa), to_string(precision),
-                      target.unit == Unit::none
-                          ? ""
-                          : fmt::format(" ({} has none)", to_string(target.unit)))};
+  return {
+      Precision::f32,
+      fmt::format(
+          "{} has no unit for products of {}{}; f32 is more exact and no slower there",
+          to_string(target.isa), to_string(precision),
+          target.unit == Unit::none ? "" : fmt::format(" ({} has none)", to_string(target.unit)))};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

@@ -18,6 +18,10 @@ constexpr std::int64_t kManyHeads = 8;
 // Packing keys costs about this share of the attention of short sequences.
 constexpr double kPackShare = 0.1;
 
+// The same for tiles of 32 rows, which share keys and values that are cut for them: 8 cut them too
+// often, and of 32 the states leave the L2 where heads are wide.
+constexpr std::int64_t kTilesPerCut = 16;
+
 }  // namespace
 
 // One call, with what all its tasks need.
@@ -30,10 +34,12 @@ struct StreamingAttention::Run {
 };
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
-                                       Dtype dtype, const Shape& shape, const Executor& executor)
+                                       Dtype dtype, const Shape& shape, const Executor& executor,
+                                       bool prefetches)
     : kernels_(&kernels),
       tiles_(tiles_of),
       dtype_(dtype),
+      prefetches_(prefetches),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
@@ -66,10 +72,10 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
-  if (const std::int64_t rows = shape.tokens * group_; tiles_.takes(rows)) {
-    const TileAttendScratch at = tile_attend_scratch(
-        tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
-        std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerTask));
+  if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
+    const TileAttendScratch at =
+        tile_attend_scratch(tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
+                            std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
@@ -97,11 +103,15 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
 }
 
 std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {
-  return tiles_.takes(rows) ? kTileBlock : kernels_->tile_rows;
+  return tiles_.attends(rows) ? kTileBlock : kernels_->tile_rows;
+}
+
+std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
+  return tiles_.attends(rows) ? kTilesPerCut : kTilesPerTask;
 }
 
 void StreamingAttention::attend(const AttendTask& task) const {
-  if (tiles_.takes(task.rows)) {
+  if (tiles_.attends(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
   } else {
     kernels_->stored(dtype_).attend(task);
@@ -184,6 +194,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.causal = shape_.causal;
   task.window = shape_.window;
+  task.prefetches = prefetches_;
   task.scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
@@ -194,11 +205,10 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
 
 namespace {
 
-std::int64_t tasks_of_head(const AttendTask& task) { return divide_up(task.tiles, kTilesPerTask); }
-
+// @param most tiles of a task
 // @return whether there is such a part
-bool take_part(AttendTask& task, std::int64_t part) {
-  const std::int64_t parts = tasks_of_head(task);
+bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
+  const std::int64_t parts = divide_up(task.tiles, most);
   if (part >= parts) return false;
   const std::int64_t tiles = divide_up(task.tiles, parts);
   task.tile_begin = std::min(part * tiles, task.tiles);
@@ -214,7 +224,8 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
     const PackedHeads::Head keys = place(run, pair, slot);
     append(run, pair, keys);
     AttendTask task = task_of(run, pair, keys, slot);
-    for (std::int64_t part = 0; take_part(task, part); ++part) attend(task);
+    const std::int64_t most = tiles_per_task(task.rows);
+    for (std::int64_t part = 0; take_part(task, most, part); ++part) attend(task);
   };
   executor.run(run.pairs, head, run.seconds);
 }
@@ -230,7 +241,7 @@ void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
     const std::int64_t pair = index / parts;
     AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
     // Later rows see more keys. The largest tasks come first, to balance the load at the end.
-    if (take_part(task, parts - 1 - index % parts)) attend(task);
+    if (take_part(task, tiles_per_task(task.rows), parts - 1 - index % parts)) attend(task);
   };
   executor.run(run.pairs * parts, part, run.seconds);
 }

@@ -30,8 +30,9 @@ class StreamingAttention {
   /// @param tiles for sequences of many rows of queries, if there are any
   /// @param dtype what keys and values are stored as
   /// @param shape the layer, and the largest call
+  /// @param prefetches see ProjectVariant
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
-                     const Shape& shape, const Executor& executor);
+                     const Shape& shape, const Executor& executor, bool prefetches = false);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -50,6 +51,7 @@ class StreamingAttention {
   void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
   std::int64_t tile_height(std::int64_t rows) const;
+  std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(const AttendTask& task) const;
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
@@ -59,6 +61,7 @@ class StreamingAttention {
   const KernelTable* kernels_;
   TileChoice tiles_;
   Dtype dtype_;
+  bool prefetches_;
   Shape shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

@@ -60,10 +60,11 @@ struct ProjectTask {
   std::int64_t stage_depth = 0;               ///< depth per stage, in whole chunks
   const PanelRun* runs = nullptr;
   std::int64_t run_count = 0;
-  Ask ask = Ask::far;  ///< see ProjectVariant, as are the next two
+  Prefetch prefetch = Prefetch::far;  ///< see ProjectVariant, as are the next two
   bool pack_late = false;
-  bool ask_for_y = false;
-  float* scratch = nullptr;  ///< `project_scratch_floats`, for the panels of all runs together
+  bool prefetches = false;
+  bool prefetch_panels = false;  ///< while the ones before them are multiplied
+  float* scratch = nullptr;      ///< `project_scratch_floats`, for the panels of all runs together
 };
 
 /// Keys whose weights and values are summed from nothing; then segments are merged in order. Cut by
@@ -92,6 +93,7 @@ struct AttendTask {
   bool causal = true;
   std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
   float scale = 1;                          ///< `log2(e) / sqrt(head_dim)`
+  bool prefetches = false;                  ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
   float* scratch = nullptr;       ///< `attend_scratch_floats`

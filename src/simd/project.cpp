@@ -19,6 +19,14 @@ constexpr std::int64_t kColsPerTask = 1024;
 // stages whose panel would stay in the L1 were slower (reports/speed-journal.md).
 constexpr std::int64_t kStageDepth = 768;
 
+// So few tiles find x and y in the caches; prefetches cost products of 16 and 32 rows 1 to 3 %.
+constexpr std::int64_t kFewTiles = 4;
+
+// Panels of so many bytes of weights come from far, and one tile in a dozen, or in two, waits for
+// them. Those of smaller matrices are better left to that tile: prefetched early, they push rows
+// and panels out of the L2.
+constexpr double kFarWeights = 16e6;
+
 // The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
 // only add cost.
 std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
@@ -130,9 +138,11 @@ void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
   common.tiles = cut.tiles;
   common.depth = weights_.front().depth();
   common.stage_depth = cut.stage_depth;
-  common.ask = variant_.next;
+  common.prefetch = variant_.next;
   common.pack_late = variant_.pack_late;
-  common.ask_for_y = variant_.ask_for_y;
+  common.prefetches = variant_.prefetches && cut.tiles > kFewTiles;
+  common.prefetch_panels =
+      variant_.prefetches && cut.tiles > 1 && weight_floats_ * sizeof(float) >= kFarWeights;
   // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;

@@ -10,9 +10,9 @@
 
 namespace headroom::simd {
 
-/// How far ahead a tile asks for its panel.
-enum class Ask : std::uint8_t {
-  nothing,
+/// How far ahead a tile prefetches its panel.
+enum class Prefetch : std::uint8_t {
+  none,
   near,  ///< 16 steps, into the L1: for panels that lie in the L2
   far,   ///< 64 steps, into the L2: for panels from beyond it, because hardware prefetchers stop at
          ///< the end of each page
@@ -20,9 +20,11 @@ enum class Ask : std::uint8_t {
 
 struct ProjectVariant {
   std::string_view name;
-  Ask next = Ask::far;      ///< of the row tiles after the first that passes over a panel
-  bool pack_late = false;   ///< rows are packed right before their tile's first use, not all first
-  bool ask_for_y = false;   ///< write prefetch of a tile's rows of y, before its last stage
+  Prefetch next = Prefetch::far;  ///< of the row tiles after the first that passes over a panel
+  bool pack_late = false;  ///< rows are packed right before their tile's first use, not all first
+  /// Whether a tile prefetches its rows of y, and the next one's of x and sums; in attention its
+  /// output, and the next one's queries.
+  bool prefetches = false;
   int tiles_per_task = 12;  ///< 12 x 14 rows x 768 floats are 504 KiB of packed rows in the L2
   int tasks_per_slot = 8;   ///< on several slots; more balance better, fewer pack x less often
 };

@@ -95,6 +95,59 @@ TEST_F(LayerKernels, AllGiveTheSameBits) {
   }
 }
 
+// What a variant prefetches is another path through the kernels: weights of many megabytes, rows of
+// many tiles, and steps after a past, which stream keys and values.
+TEST_F(LayerKernels, PrefetchesChangeNoBit) {
+  Shape wide = tuned_shape(72, 2048, 16);
+  wide.d_in = 1040;
+  Shape grouped = tuned_shape(300, 256, 8);
+  grouped.kv_heads = 2;
+  for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+    for (const Shape& shape : {wide, grouped}) {
+      const Layer layer = gaussian_layer(shape);
+      for (const Variants& variants : all_variants()) {
+        Matrix first;
+        for (const std::string& name : variants.names) {
+          AttentionOptions options = options_of(variants, name);
+          options.dtype = dtype;
+          Attention attention(shape, layer.weights, options);
+          Matrix y(shape.rows(), shape.output_width());
+          attention.forward(layer.x.view(), y.view());
+          if (first.values.empty()) first = y;
+          EXPECT_EQ(y.values, first.values) << variants.backend << ' ' << name << ' ' << shape.id();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LayerKernels, StepsHaveTheSameBitsWithEveryVariant) {
+  Shape shape = tuned_shape(600, 256, 4);
+  shape.kv_heads = 2;
+  const Layer layer = gaussian_layer(shape);
+  for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+    for (const Variants& variants : all_variants()) {
+      Matrix first;
+      for (const std::string& name : variants.names) {
+        AttentionOptions options = options_of(variants, name);
+        options.dtype = dtype;
+        Attention attention(shape, layer.weights, options);
+        KeyValueCache cache(attention, 1, shape.tokens);
+        Matrix y(shape.rows(), shape.output_width());
+        Call call;
+        call.cache = &cache;
+        const std::int64_t past = shape.tokens - 3;
+        attention.forward(rows(layer.x, 0, past), y.view().slice(0, past), call);
+        for (std::int64_t t = past; t < shape.tokens; ++t) {
+          attention.forward(rows(layer.x, t, 1), y.view().slice(t, 1), call);
+        }
+        if (first.values.empty()) first = y;
+        EXPECT_EQ(y.values, first.values) << variants.backend << ' ' << name;
+      }
+    }
+  }
+}
+
 TEST_F(LayerKernels, WithoutAWordTheBackendChooses) {
   for (const Variants& variants : all_variants()) {
     const Attention attention(layer_.shape, layer_.weights, options_of(variants, ""));

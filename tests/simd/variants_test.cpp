@@ -27,7 +27,7 @@ TEST(Variants, TheFirstChoiceGoesByTheCore) {
   };
   EXPECT_EQ(name(Isa::avx512, 1.0, 1024 * kKiB), "far");
   EXPECT_EQ(name(Isa::avx512, 1.9, 1024 * kKiB), "near");
-  EXPECT_EQ(name(Isa::avx512, 1.9, 2048 * kKiB), "near-large");
+  EXPECT_EQ(name(Isa::avx512, 1.9, 2048 * kKiB), "near");
   EXPECT_EQ(name(Isa::avx512, 0, 2048 * kKiB), "far");
   EXPECT_EQ(name(Isa::avx2, 2.0, 2048 * kKiB), "far");
 }

@@ -69,10 +69,10 @@ HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
 
 template <class B, int MR>
 [[gnu::noinline]] void attend_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                    float* scores, float* factors) {
+                                    float* scores, float* factors, const PrefetchRows& prefetch) {
   const std::int64_t cols = padded_cols(task);
   float block_max[MR];
-  score_block<B, MR>(task, tile, block, scores, block_max);
+  score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
   add_values<MR, B>(task, tile, block, scores, cols);

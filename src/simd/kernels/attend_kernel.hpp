@@ -142,20 +142,46 @@ HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
   }
 }
 
+/// What a tile prefetches over a block of keys: at its last one where its output goes, before that
+/// the queries of the next tile, if those are still to be packed.
+/// @param next null if there is none
+HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
+                                      const KeyBlock& block, const Tile* next) {
+  PrefetchRows prefetch;
+  if (!task.prefetches || task.group != 1) return prefetch;
+  prefetch.width = task.head_dim;
+  if (block.count < kKeyBlock || block.begin + kKeyBlock >= task.key_count) {
+    prefetch.next = task.out + tile.row * task.out_stride;
+    prefetch.stride = task.out_stride;
+    prefetch.rows = tile.rows;
+    prefetch.to_write = true;
+  } else if (next != nullptr) {
+    prefetch.next = task.q + next->row * task.q_stride;
+    prefetch.stride = task.q_stride;
+    prefetch.rows = next->rows;
+  }
+  return prefetch;
+}
+
 /// All tiles of the task process a block of keys before the next block, so that all but the first
 /// tile read its keys and values from the L2.
+/// @param first of the task's segments, in whose first block queries are packed
 template <class B>
 HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& memory,
-                                    const Tile* tiles, std::int64_t segment) {
+                                    const Tile* tiles, std::int64_t segment, bool first) {
   const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
+    const bool pack = first && begin == segment * kSegment;
     for (std::int64_t i = 0; i < count; ++i) {
+      if (pack) pack_queries(task, tiles[i]);
       const KeyBlock block = see_block(task, tiles[i], begin);
       if (block.first >= block.count) continue;
+      const PrefetchRows prefetch =
+          asked_by(task, tiles[i], block, pack && i + 1 < count ? tiles + i + 1 : nullptr);
       with_rows(
           tiles[i].rows, [&]<int MR>() __attribute__((always_inline)) {
-            attend_block<B, MR>(task, tiles[i], block, memory.scores, memory.factors);
+            attend_block<B, MR>(task, tiles[i], block, memory.scores, memory.factors, prefetch);
           });
     }
   }
@@ -180,11 +206,10 @@ void attend(const AttendTask& task) {
   Tile tiles[kTilesPerTask];
   for (std::int64_t i = 0; i < count; ++i) {
     tiles[i] = start_tile(task, memory, task.tile_begin + i);
-    pack_queries(task, tiles[i]);
   }
   for (std::int64_t s = segments.begin; s < segments.end; ++s) {
     for (std::int64_t i = 0; i < count; ++i) clear_state(task, tiles[i]);
-    attend_segment<B>(task, memory, tiles, s);
+    attend_segment<B>(task, memory, tiles, s, s == segments.begin);
     if (single) break;
     for (std::int64_t i = 0; i < count; ++i) {
       merge_segment(task, tiles[i], state_of_all(task, memory, i), s);

@@ -41,16 +41,17 @@ template <int MR, int NV>
 
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
-template <class B, int MR, int NV>
+template <class B, int MR, int NV, class Prefetcher = NoPrefetcher>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR]) {
+                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
+                                Prefetcher prefetcher = {}) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
-  accumulate<MR, NV, Ask::nothing>(acc, tile.queries, keys, 0, task.head_dim, kPanel);
+  accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, 0, task.head_dim, kPanel, prefetcher);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
   if (!all_seen<NV>(block, k)) [[unlikely]] {
@@ -82,8 +83,8 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
       for (int i = 0; i < ROWS * kWide; ++i) {
         acc.v[i / kWide][i % kWide] = d == 0 ? Vec(0.0F) : load(partial + i * kLanes);
       }
-      accumulate<ROWS, kWide, Ask::nothing, MR>(acc, tile.queries + d * MR + FIRST * kChunk,
-                                                panels + d * kPanel, panel_stride, depth, kPanel);
+      accumulate<ROWS, kWide, Prefetch::none, MR>(acc, tile.queries + d * MR + FIRST * kChunk,
+                                                  panels + d * kPanel, panel_stride, depth, kPanel);
 #pragma GCC unroll 16
       for (int i = 0; i < ROWS * kWide; ++i) {
         store(partial + i * kLanes, acc.v[i / kWide][i % kWide]);
@@ -107,9 +108,10 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 }
 
 /// Scores of the tile against the panels of the block. Rows' maxima over the block go to `max`.
+/// @param prefetch what is prefetched meanwhile
 template <class B, int MR>
 HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 float* scores, float* max) {
+                                 float* scores, float* max, PrefetchRows prefetch) {
   Vec row_max[MR];
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
@@ -121,10 +123,21 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
     }
   }
   const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
-  for (; k + kLanes < block.count; k += kPanel) {
-    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
+  const auto score = [&](auto prefetcher) __attribute__((always_inline)) {
+    score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max,
+                         prefetcher);
+    k += kPanel;
     keys += kPanel * task.head_dim;
+  };
+  // Loops of their own, see NoPrefetcher.
+  if constexpr (!kStreams<MR>) {
+    while (prefetch.rows > 0 && k + kLanes < block.count) score(RowPrefetcher(prefetch));
+  } else if (prefetches_pieces(task)) {
+    while (k + kLanes < block.count) {
+      score(piece_prefetch<B>(task, block, false, k / kStreamDepth));
+    }
   }
+  while (k + kLanes < block.count) score(NoPrefetcher());
   if (k < block.count) {
     score_keys<B, MR, 1>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max);
   }

@@ -23,6 +23,38 @@ struct Tile {
   TileState state;
 };
 
+/// Rows that a tile prefetches while it is multiplied, one per chunk of the depth, so that nobody
+/// waits for them later: all at once would take every place for misses that the core has.
+struct PrefetchRows {
+  const float* next = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  bool to_write = false;
+};
+
+/// The prefetcher of one panel of keys; the next panel goes on with the rows that are left.
+class RowPrefetcher {
+ public:
+  HEADROOM_INLINE explicit RowPrefetcher(PrefetchRows& prefetch) : rows_(&prefetch) {}
+
+  HEADROOM_INLINE void operator()(std::int64_t) const {
+    if (rows_->rows <= 0) return;
+    for (std::int64_t c = 0; c < rows_->width; c += kChunk) {
+      if (rows_->to_write) {
+        __builtin_prefetch(rows_->next + c, 1, 3);
+      } else {
+        __builtin_prefetch(rows_->next + c, 0, 2);
+      }
+    }
+    rows_->next += rows_->stride;
+    --rows_->rows;
+  }
+
+ private:
+  PrefetchRows* rows_;
+};
+
 /// Whose row it is: rows are the query heads of a group, token by token.
 struct RowPlace {
   std::int64_t token, head;
@@ -95,6 +127,58 @@ inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 /// as 2 and 2).
 template <int NV>
 inline constexpr int kStreamRows = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
+
+/// Asks for neighbouring lines, some per chunk of the depth.
+struct LinePrefetcher {
+  const char* next = nullptr;
+  std::int64_t per_chunk = 0;  ///< of a panel of keys
+
+  /// The share of columns of a piece of values, which has two chunks.
+  HEADROOM_INLINE LinePrefetcher share(std::int64_t column, std::int64_t width) const {
+    const std::int64_t of_chunk = per_chunk * width / kStreamDepth;
+    return {next + per_chunk * column / kChunk * kLine, of_chunk};
+  }
+
+  HEADROOM_INLINE void operator()(std::int64_t) {
+    for (std::int64_t i = 0; i < per_chunk; ++i) {
+      __builtin_prefetch(next, 0, 2);
+      next += kLine;
+    }
+  }
+
+  static constexpr std::int64_t kLine = 64;  ///< bytes
+};
+
+/// A stream reads the keys of a block in pieces and then its values in as many; in memory both
+/// follow each other from block to block. On a core with two multiply-adds a cycle its
+/// multiply-adds and its misses did not overlap, unless each piece prefetches the one that is read
+/// two pieces later, be it of the keys or of the values.
+template <class B>
+HEADROOM_INLINE LinePrefetcher piece_prefetch(const AttendTask& task, const KeyBlock& block,
+                                              bool values, std::int64_t piece) {
+  constexpr std::int64_t kAhead = 2;
+  constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
+  LinePrefetcher prefetch;
+  if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) {
+    return prefetch;
+  }
+  const std::int64_t later = piece + kAhead;
+  const bool same = later < kPieces;
+  const std::int64_t key = block.begin + (same || !values ? 0 : kKeyBlock) +
+                           (same ? later : later - kPieces) * kStreamDepth;
+  if (key >= task.key_count) return prefetch;
+  const B* from = values == same ? static_cast<const B*>(task.values) + key * task.value_stride
+                                 : static_cast<const B*>(task.keys) + key * task.head_dim;
+  prefetch.next = reinterpret_cast<const char*>(from);
+  prefetch.per_chunk =
+      kStreamDepth * kChunk * static_cast<std::int64_t>(sizeof(B)) / LinePrefetcher::kLine;
+  return prefetch;
+}
+
+/// Whether the streams of a task prefetch their pieces; a panel of keys must be one.
+HEADROOM_INLINE bool prefetches_pieces(const AttendTask& task) {
+  return kPanel == kStreamDepth && task.prefetches;
+}
 
 /// Calls `f.template operator()<ROWS, FIRST>()` for groups of rows that are streamed together.
 template <int MR, int NV, int FIRST = 0, class F>

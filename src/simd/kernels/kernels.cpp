@@ -71,7 +71,7 @@ double tile_chain(std::int64_t iterations, float* sink) {
 #pragma GCC unroll 16
   for (int r = 0; r < kTileRows; ++r) acc.v[r][0] = acc.v[r][1] = Vec(0.0F);
   for (std::int64_t n = 0; n < iterations; ++n) {
-    accumulate<kTileRows, 2, Ask::nothing>(acc, rows, panel, kPanel * kDepth, kDepth);
+    accumulate<kTileRows, 2, Prefetch::none>(acc, rows, panel, kPanel * kDepth, kDepth);
   }
   Vec total(0.0F);
 #pragma GCC unroll 16

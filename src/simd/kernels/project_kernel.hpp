@@ -5,6 +5,21 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
+/// Memory that a tile prefetches while it is multiplied, a few lines per chunk of the depth, so
+/// that nobody waits for it later. All at once it would take every place for misses that the core
+/// has.
+struct TilePrefetches {
+  const float* x = nullptr;  ///< some of the next tile's rows, which are packed next
+  std::int64_t x_stride = 0;
+  std::int64_t x_rows = 0;
+  const float* sums = nullptr;   ///< of the next tile, or null
+  const char* panel = nullptr;   ///< a share of a panel of the next group
+  std::int64_t panel_lines = 0;  ///< per chunk
+  bool y = false;                ///< where the tile is stored
+};
+
+inline constexpr std::int64_t kLine = 64;  ///< bytes of a cache line
+
 /// Where one tile starts, continues and ends.
 template <class B>
 struct TileCall {
@@ -17,7 +32,12 @@ struct TileCall {
   bool first, last;     ///< stage of the depth
   std::int64_t row;     ///< first row in y
   std::int64_t column;  ///< first column in the whole matrix
+  TilePrefetches prefetches;
 };
+
+/// Low tiles are few, and take several panels at a time: they know one way only.
+template <int MR>
+inline constexpr bool kHigh = MR > kTileRows / 2;
 
 /// Where the vectors of a tile go.
 template <int NV>
@@ -79,7 +99,53 @@ HEADROOM_INLINE void store_partial(const Accumulators<MR, NV>& acc, float* parti
   }
 }
 
-template <int MR, int NV, Ask kAsk, class B>
+/// The prefetches of one tile, from chunk to chunk.
+template <int MR, int NV>
+class TilePrefetcher {
+ public:
+  HEADROOM_INLINE TilePrefetcher(const TilePrefetches& prefetches, const Destination<NV>& to,
+                                 std::int64_t y_stride)
+      : prefetches_(prefetches),
+        sums_(prefetches.sums != nullptr ? MR * NV * kLanes : 0),
+        y_(to.y[0]),
+        y_stride_(y_stride),
+        y_rows_(prefetches.y && to.whole ? MR : 0) {}
+
+  HEADROOM_INLINE void operator()(std::int64_t left) {
+    const float* x = prefetches_.x;
+    for (std::int64_t r = 0; r < prefetches_.x_rows; ++r) {
+      __builtin_prefetch(x, 0, 2);
+      x += prefetches_.x_stride;
+    }
+    prefetches_.x += kChunk;
+    for (std::int64_t i = 0; i < prefetches_.panel_lines; ++i) {
+      __builtin_prefetch(prefetches_.panel, 0, 2);
+      prefetches_.panel += kLine;
+    }
+    if (sums_ > 0) {
+      __builtin_prefetch(prefetches_.sums, 0, 2);
+      prefetches_.sums += kChunk;
+      sums_ -= kChunk;
+    }
+    // Last, as otherwise the operands that stream through the L1 would push them out again.
+    if (y_rows_ > 0 && left <= (MR + kMargin) * kChunk) {
+      __builtin_prefetch(y_, 1, 3);
+      if constexpr (NV > 1) __builtin_prefetch(y_ + kLanes, 1, 3);
+      y_ += y_stride_;
+      --y_rows_;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kMargin = 4;  ///< chunks, 900 cycles of a full AVX-512 tile
+  TilePrefetches prefetches_;
+  std::int64_t sums_;
+  float* y_;
+  std::int64_t y_stride_;
+  std::int64_t y_rows_;
+};
+
+template <int MR, int NV, Prefetch kPrefetch, bool kWanted, class B>
 HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
@@ -93,11 +159,21 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
       for (int r = 0; r < MR; ++r) acc.v[r][v] = load(call.partial + (r * NV + v) * kLanes);
     }
   }
-  // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
-  accumulate<MR, NV, NV <= 2 ? kAsk : Ask::nothing>(acc, call.a, call.b, call.panel_stride,
-                                                    call.depth);
+  constexpr std::int64_t kRow = kVectorsPerPanel<NV> * kLanes;
+  constexpr bool kPrefetches = NV <= 2 && kWanted;
+  Destination<NV> to;
+  if constexpr (kPrefetches) {
+    to.whole = false;
+    if (call.last) to = find_destination<NV>(run, call);
+    accumulate<MR, NV, kPrefetch>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
+                                  TilePrefetcher<MR, NV>(call.prefetches, to, run.y_stride));
+  } else {
+    // A wide tile has few multiply-adds per load, so prefetch instructions would slow it down.
+    accumulate<MR, NV, NV <= 2 ? kPrefetch : Prefetch::none>(acc, call.a, call.b, call.panel_stride,
+                                                             call.depth, kRow);
+  }
   if (call.last) {
-    const Destination<NV> to = find_destination<NV>(run, call);
+    if constexpr (!kPrefetches) to = find_destination<NV>(run, call);
     if (to.whole) {
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
@@ -120,9 +196,11 @@ struct Stage {
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
-template <class B, int MR, Ask kAsk>
+/// @tparam kPrefetches whether they run any
+template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
-                                          std::int64_t row, std::int64_t panel, float* partial) {
+                                          std::int64_t row, std::int64_t panel, float* partial,
+                                          const TilePrefetches& prefetches) {
   const std::int64_t column = panel * kPanel;
   const bool narrow = run.cols - column <= kLanes;
   const std::int64_t width = narrow ? kLanes : kPanel;
@@ -136,10 +214,11 @@ template <class B, int MR, Ask kAsk>
       stage.first,
       stage.last,
       row,
-      column};
+      column,
+      prefetches};
   constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
-    run_tile<MR, 1, kAsk>(run, call);
+    run_tile<MR, 1, kPrefetch, kPrefetches>(run, call);
     return 1;
   }
   if constexpr (kWide > 2) {
@@ -148,62 +227,97 @@ template <class B, int MR, Ask kAsk>
       return panel + panels <= run.panel_end && run.cols > column + panels * kPanel - kLanes;
     };
     if (fits(kWide / 2)) {
-      run_tile<MR, kWide, kAsk>(run, call);
+      run_tile<MR, kWide, kPrefetch, kPrefetches>(run, call);
       return kWide / 2;
     }
     if constexpr (kWide > 4) {
       if (fits(2)) {
-        run_tile<MR, 4, kAsk>(run, call);
+        run_tile<MR, 4, kPrefetch, kPrefetches>(run, call);
         return 2;
       }
     }
   }
-  run_tile<MR, 2, kAsk>(run, call);
+  run_tile<MR, 2, kPrefetch, kPrefetches>(run, call);
   return 1;
 }
 
+/// The prefetches of a row tile over a group of panels, which share the next tile's rows.
+struct GroupPrefetches {
+  const float* x = nullptr;  ///< first row of the next tile
+  std::int64_t x_stride = 0;
+  std::int64_t x_rows = 0;
+  std::int64_t rows_per_panel = 0;
+  const float* sums = nullptr;   ///< of the next tile and the group's first panel, or null
+  const char* panels = nullptr;  ///< this tile's share of the next group's first panel
+  std::int64_t panel_bytes = 0;  ///< from one panel to the next
+  std::int64_t panel_lines = 0;  ///< per chunk
+  std::int64_t panel_count = 0;
+  bool y = false;
+
+  HEADROOM_INLINE TilePrefetches of_panel(std::int64_t i) const {
+    TilePrefetches one;
+    const std::int64_t first = i * rows_per_panel;
+    const std::int64_t rest = x_rows - first;
+    one.x_rows = rest < 0 ? 0 : rest < rows_per_panel ? rest : rows_per_panel;
+    if (one.x_rows > 0) one.x = x + first * x_stride;
+    one.x_stride = x_stride;
+    if (sums != nullptr) one.sums = sums + i * kTileRows * kPanel;
+    if (i < panel_count) {
+      one.panel = panels + i * panel_bytes;
+      one.panel_lines = panel_lines;
+    }
+    one.y = y;
+    return one;
+  }
+};
+
 /// All panels of a group, which is less than a run.
-template <class B, int MR, Ask kAsk>
+template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial) {
+                               std::int64_t row, float* partial,
+                               const GroupPrefetches& prefetches) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
-    p += run_panels<B, MR, kAsk>(group, stage, a, row, p,
-                                 partial + (p - group.panel_begin) * kTileRows * kPanel);
+    const std::int64_t i = p - group.panel_begin;
+    p += run_panels<B, MR, kPrefetch, kPrefetches>(
+        group, stage, a, row, p, partial + i * kTileRows * kPanel,
+        kPrefetches ? prefetches.of_panel(i) : TilePrefetches());
   }
 }
 
-/// Low tiles are few, and take several panels at a time: they know one way only.
 template <class B, int MR>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
-                               std::int64_t row, float* partial, Ask ask) {
-  if constexpr (MR > kTileRows / 2) {
-    if (ask == Ask::near) return run_group<B, MR, Ask::near>(group, stage, a, row, partial);
+                               std::int64_t row, float* partial, const GroupPrefetches& prefetches,
+                               Prefetch prefetch) {
+  if constexpr (kHigh<MR>) {
+    if (prefetch == Prefetch::near) {
+      return run_group<B, MR, Prefetch::near, true>(group, stage, a, row, partial, prefetches);
+    }
+    if (prefetches.y || prefetches.panel_count > 0) {
+      return run_group<B, MR, Prefetch::far, true>(group, stage, a, row, partial, prefetches);
+    }
   }
-  run_group<B, MR, Ask::far>(group, stage, a, row, partial);
+  run_group<B, MR, Prefetch::far, false>(group, stage, a, row, partial, prefetches);
 }
 
-/// The first head of the group that it reaches into is enough: the rest follows it or is a new
-/// head.
-HEADROOM_INLINE void ask_for_y(const PanelRun& group, std::int64_t row, std::int64_t rows) {
-  const std::int64_t column = group.panel_begin * kPanel;
-  const std::int64_t block = column / group.block_cols;
-  const std::int64_t inside = column - block * group.block_cols;
-  const std::int64_t rest = group.block_cols - inside;
-  const std::int64_t wanted = (group.panel_end - group.panel_begin) * kPanel;
-  const std::int64_t width = wanted < rest ? wanted : rest;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* to = group.y + (row + r) * group.y_stride + block * group.block_stride + inside;
-    for (std::int64_t c = 0; c < width; c += kChunk) __builtin_prefetch(to + c, 1, 3);
-  }
-}
+/// The panels that follow a group's, at their stage of the depth.
+struct NextPanels {
+  const char* first = nullptr;
+  std::int64_t bytes = 0;        ///< from one panel to the next
+  std::int64_t stage_bytes = 0;  ///< of one panel
+  std::int64_t count = 0;        ///< 0: none
+};
 
 /// A group of panels of one run, for all tiles of the task.
+/// @param next prefetched while this group is multiplied
+/// @param expected whether this group was
 template <class B>
 HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
                                    const PanelRun& group, float* packed, float* partials,
-                                   std::int64_t partial_panels, bool first_group) {
+                                   std::int64_t partial_panels, bool first_group,
+                                   const NextPanels& next, bool expected) {
   const std::int64_t first_row = tile_begin(task.rows, task.tiles, task.tile_begin);
   const std::int64_t padded = (stage.depth + kChunk - 1) / kChunk * kChunk;
+  const std::int64_t tile_partials = partial_panels * kTileRows * kPanel;
   const auto pack = [&](std::int64_t t) __attribute__((always_inline)) {
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride,
@@ -217,20 +331,59 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
     const std::int64_t rows = tile_begin(task.rows, task.tiles, t + 1) - row;
     if (first_group && task.pack_late) pack(t);
-    if (stage.last && task.ask_for_y) ask_for_y(group, row, rows);
-    const Ask ask = t == task.tile_begin ? Ask::far : task.ask;
+    const Prefetch prefetch = t == task.tile_begin && !expected ? Prefetch::far : task.prefetch;
     const float* tile = packed + (row - first_row) * padded;
-    float* partial = partials + (t - task.tile_begin) * partial_panels * kTileRows * kPanel;
+    float* partial = partials + (t - task.tile_begin) * tile_partials;
+    GroupPrefetches prefetches;
+    prefetches.y = task.prefetches;
+    if (next.count > 0) {
+      const std::int64_t tiles = task.tile_end - task.tile_begin;
+      const std::int64_t lines = next.stage_bytes / kLine;
+      const std::int64_t chunks = padded / kChunk;
+      prefetches.panels = next.first + lines * (t - task.tile_begin) / tiles * kLine;
+      prefetches.panel_bytes = next.bytes;
+      prefetches.panel_lines = (lines / tiles + chunks) / chunks;
+      prefetches.panel_count = next.count;
+    }
+    if (task.prefetches && t + 1 < task.tile_end) {
+      if (!stage.first) prefetches.sums = partial + tile_partials;
+      if (first_group && task.pack_late) {
+        const std::int64_t panels = group.panel_end - group.panel_begin;
+        prefetches.x = task.x + (row + rows) * task.x_stride + stage.begin;
+        prefetches.x_stride = task.x_stride;
+        prefetches.x_rows = tile_begin(task.rows, task.tiles, t + 2) - (row + rows);
+        prefetches.rows_per_panel = (prefetches.x_rows + panels - 1) / panels;
+      }
+    }
     with_rows(
         rows, [&]<int MR>() __attribute__((always_inline)) {
-          run_group<B, MR>(group, stage, tile, row, partial, ask);
+          run_group<B, MR>(group, stage, tile, row, partial, prefetches, prefetch);
         });
   }
 }
 
+HEADROOM_INLINE std::int64_t group_end(const PanelRun& run, std::int64_t begin) {
+  const std::int64_t end = begin + kMostTilePanels;
+  return end < run.panel_end ? end : run.panel_end;
+}
+
 template <class B>
-HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, float* packed,
-                                   float* partials) {
+HEADROOM_INLINE NextPanels panels_from(const PanelRun& run, std::int64_t begin,
+                                       const Stage& stage) {
+  constexpr std::int64_t kBytes = kPanel * static_cast<std::int64_t>(sizeof(B));
+  NextPanels next;
+  next.first =
+      static_cast<const char*>(run.panels) + (begin * stage.whole_depth + stage.begin) * kBytes;
+  next.bytes = stage.whole_depth * kBytes;
+  next.stage_bytes = stage.depth * kBytes;
+  next.count = group_end(run, begin) - begin;
+  if (run.cols < (begin + next.count) * kPanel) --next.count;  // a narrow one
+  return next;
+}
+
+template <class B>
+HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
+                                   const Stage& next_stage, float* packed, float* partials) {
   std::int64_t panels = 0;
   for (std::int64_t r = 0; r < task.run_count; ++r) {
     panels += task.runs[r].panel_end - task.runs[r].panel_begin;
@@ -242,13 +395,29 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage, 
   for (std::int64_t r = 0; r < task.run_count; ++r) {
     PanelRun group = task.runs[r];
     for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
-      const std::int64_t end = group.panel_begin + kMostTilePanels;
-      group.panel_end = end < task.runs[r].panel_end ? end : task.runs[r].panel_end;
-      project_group<B>(task, stage, group, packed, partials, panels, first_group);
+      group.panel_end = group_end(task.runs[r], group.panel_begin);
+      NextPanels next;
+      if (task.prefetch_panels) {
+        if (group.panel_end < task.runs[r].panel_end) {
+          next = panels_from<B>(task.runs[r], group.panel_end, stage);
+        } else if (r + 1 < task.run_count) {
+          next = panels_from<B>(task.runs[r + 1], task.runs[r + 1].panel_begin, stage);
+        } else if (!stage.last) {
+          next = panels_from<B>(task.runs[0], task.runs[0].panel_begin, next_stage);
+        }
+      }
+      const bool expected = task.prefetch_panels && !(stage.first && first_group);
+      project_group<B>(task, stage, group, packed, partials, panels, first_group, next, expected);
       partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
       first_group = false;
     }
   }
+}
+
+HEADROOM_INLINE Stage stage_at(const ProjectTask& task, std::int64_t k) {
+  const std::int64_t rest = task.depth - k;
+  const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
+  return {task.depth, k, depth, k == 0, k + depth == task.depth};
 }
 
 template <class B>
@@ -258,9 +427,7 @@ void project(const ProjectTask& task) {
   float* packed = task.scratch;
   float* partials = packed + rows * task.stage_depth;
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
-    const std::int64_t rest = task.depth - k;
-    const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-    project_stage<B>(task, {task.depth, k, depth, k == 0, k + depth == task.depth}, packed,
+    project_stage<B>(task, stage_at(task, k), stage_at(task, k + task.stage_depth), packed,
                      partials);
   }
 }

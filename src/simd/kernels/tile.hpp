@@ -28,26 +28,26 @@ inline constexpr int kWideVectors = MR * 8 <= 2 * kTileRows   ? 2 * kMostTilePan
                                                               : 2;
 
 /// Asks for what is ahead of the present row of b. 64 steps are 8 KiB of a full AVX-512 panel.
-template <int NV, Ask kAsk, class B>
-HEADROOM_INLINE void ask_ahead(const B* b, std::int64_t panel_stride) {
+template <int NV, Prefetch kPrefetch, class B>
+HEADROOM_INLINE void prefetch_ahead(const B* b, std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
     const B* here = b + (v / kPer) * panel_stride + (v % kPer) * kLanes;
-    if constexpr (kAsk == Ask::far) {
+    if constexpr (kPrefetch == Prefetch::far) {
       __builtin_prefetch(here + 64 * kPer * kLanes, 0, 2);
-    } else if constexpr (kAsk == Ask::near) {
+    } else if constexpr (kPrefetch == Prefetch::near) {
       __builtin_prefetch(here + 16 * kPer * kLanes, 0, 3);
     }
   }
 }
 
-template <int MR, int NV, Ask kAsk, class B>
+template <int MR, int NV, Prefetch kPrefetch, class B>
 HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const B* b,
                                 std::int64_t panel_stride) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   Vec bv[NV];
-  ask_ahead<NV, kAsk>(b, panel_stride);
+  prefetch_ahead<NV, kPrefetch>(b, panel_stride);
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) bv[v] = load(b + (v / kPer) * panel_stride + (v % kPer) * kLanes);
 #pragma GCC unroll 16
@@ -58,26 +58,35 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
   }
 }
 
+/// What a tile does beside its multiply-adds: nothing. Other prefetches are compiled apart from it,
+/// as even one that is never run cost a product 2 to 5 %.
+struct NoPrefetcher {
+  HEADROOM_INLINE void operator()(std::int64_t) const {}
+};
+
 /// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds. Its bits
 /// depend neither on its tile nor on where the depth is cut into stages.
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
+/// @param prefetcher called before each chunk of the depth, with what is left of it
 /// @tparam AR rows of a chunk, of which these are MR neighbours
 /// @tparam B what b is stored as: float or Half
-template <int MR, int NV, Ask kAsk, int AR = MR, class B>
+template <int MR, int NV, Prefetch kPrefetch, int AR = MR, class B, class Prefetcher = NoPrefetcher>
 HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const B* b,
                                 std::int64_t panel_stride, std::int64_t depth,
-                                std::int64_t row = kVectorsPerPanel<NV> * kLanes) {
+                                std::int64_t row = kVectorsPerPanel<NV> * kLanes,
+                                Prefetcher prefetcher = {}) {
   for (; depth >= kChunk; depth -= kChunk) {
+    prefetcher(depth);
 #pragma GCC unroll 4
     for (int k = 0; k < kChunk; ++k)
-      depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
+      depth_step<MR, NV, kPrefetch>(acc, a + k, b + k * row, panel_stride);
     a += AR * kChunk;
     b += kChunk * row;
   }
   for (std::int64_t k = 0; k < depth; ++k)
-    depth_step<MR, NV, kAsk>(acc, a + k, b + k * row, panel_stride);
+    depth_step<MR, NV, kPrefetch>(acc, a + k, b + k * row, panel_stride);
 }
 
 /// Prefetch distance of packing, in floats of a row.

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <utility>
 #include <xsimd/xsimd.hpp>
+#if defined(HEADROOM_ISA_AVX512)
+#include <immintrin.h>
+#endif
 
 #include "simd/kernel_table.hpp"
 
@@ -67,6 +70,10 @@ HEADROOM_INLINE void store_upper(Half* p, const Bits& bits) {
 /// Whether a comparison holds in any lane.
 template <class Mask>
 HEADROOM_INLINE bool any_lane(const Mask& mask) {
+#if defined(HEADROOM_ISA_AVX512)
+  const auto lanes = __builtin_bit_cast(__m512i, mask);
+  return _mm512_test_epi32_mask(lanes, lanes) != 0;
+#endif
   bool any = false;
   for (int i = 0; i < kLanes; ++i) any = any || mask[i] != 0;
   return any;
@@ -74,9 +81,15 @@ HEADROOM_INLINE bool any_lane(const Mask& mask) {
 
 /// The bits of bfloat16 numbers, which widen to floats exactly.
 HEADROOM_INLINE Vec load(const Half* p) {
+#if defined(HEADROOM_ISA_AVX512)
+  // Of the conversion below gcc 12 makes five instructions here, three of them shuffles.
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return vec_of(__builtin_bit_cast(Bits, _mm512_cvtepu16_epi32(halves)) << 16);
+#else
   Halves halves;
   __builtin_memcpy(&halves, p, sizeof(halves));
   return vec_of(__builtin_convertvector(halves, Bits) << 16);
+#endif
 }
 
 /// Rounds to nearest even; a NaN stays one.

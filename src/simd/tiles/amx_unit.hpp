@@ -40,14 +40,12 @@ HEADROOM_INLINE void multiply_tiles() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
 }
 
-HEADROOM_INLINE void prefetch_tile(const std::uint16_t* from, std::int64_t row) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kTileSide; ++i) __builtin_prefetch(from + i * row, 0, 3);
-}
-
 struct AmxUnit {
   static constexpr const char* kName = "amx";
-  static constexpr std::int64_t kFewRows = 16;
+  template <Precision P>
+  static constexpr std::int64_t few_rows() {
+    return few_rows_of_tiles(P);
+  }
 
   /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
   /// power, and time at every switch of threads.
@@ -71,56 +69,57 @@ struct AmxUnit {
     TileConfiguration found_;
   };
 
-  template <Precision P, bool kLower, int I>
-  HEADROOM_INLINE static void step(const Operands& of, const std::uint16_t* const* a,
-                                   const std::uint16_t* const* b) {
+  /// The products of a step from the I-th on. Neighbours in the order share a part, which stays in
+  /// its tiles.
+  template <Precision P, bool kLower, int I, class Beside>
+  HEADROOM_INLINE static void step(const std::uint16_t* a, const std::uint16_t* b, Beside& beside) {
     if constexpr (I < Parts<P>::kProducts) {
       constexpr PartPair kPair = Parts<P>::kOrder[I];
       constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : Parts<P>::kOrder[I == 0 ? 0 : I - 1];
-      if constexpr (kPair.a != kBefore.a) {
-        load_tile<4>(a[kPair.a], 2 * kTileDepth);
-        prefetch_tile(a[kPair.a] + of.a_step, kTileDepth);
-        if constexpr (kLower) {
-          load_tile<5>(a[kPair.a] + of.a_lower, 2 * kTileDepth);
-          prefetch_tile(a[kPair.a] + of.a_lower + of.a_step, kTileDepth);
-        }
-      }
-      if constexpr (kPair.b != kBefore.b) {
-        load_tile<6>(b[kPair.b], 2 * kRightRow);
-        load_tile<7>(b[kPair.b] + kTileDepth, 2 * kRightRow);
-        prefetch_tile(b[kPair.b] + kRightStep, kRightRow);
-        prefetch_tile(b[kPair.b] + kRightStep + kTileDepth, kRightRow);
-      }
+      constexpr bool kNewA = kPair.a != kBefore.a;
+      constexpr bool kNewB = kPair.b != kBefore.b;
+      const std::uint16_t* left = a + kPair.a * kLeftStep;
+      const std::uint16_t* right = b + kPair.b * kRightStep;
+      if constexpr (kNewA) load_tile<4>(left, 2 * kTileDepth);
+      if constexpr (kNewB) load_tile<6>(right, 2 * kRightRow);
       multiply_tiles<0, 4, 6>();
+      if constexpr (kNewB) load_tile<7>(right + kTileDepth, 2 * kRightRow);
       multiply_tiles<1, 4, 7>();
       if constexpr (kLower) {
+        if constexpr (kNewA) load_tile<5>(left + kLeftTile, 2 * kTileDepth);
         multiply_tiles<2, 5, 6>();
         multiply_tiles<3, 5, 7>();
       }
-      step<P, kLower, I + 1>(of, a, b);
+      if constexpr (Beside::kAhead) {
+        // A share of the lines of the next step, which come from the L2.
+        constexpr int kLines = Parts<P>::kCount * static_cast<int>(kLeftStep) / 32;
+        constexpr int kFirst = kLines * I / Parts<P>::kProducts;
+        constexpr int kLast = kLines * (I + 1) / Parts<P>::kProducts;
+#pragma GCC unroll 64
+        for (int l = kFirst; l < kLast; ++l) {
+          __builtin_prefetch(a + kLines * 32 + l * 32, 0, 3);
+          __builtin_prefetch(b + kLines * 32 + l * 32, 0, 3);
+        }
+      }
+      beside.next();
+      step<P, kLower, I + 1>(a, b, beside);
     }
   }
 
-  template <Precision P, bool kLower>
-  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of) {
+  template <Precision P, bool kLower, class Beside>
+  HEADROOM_INLINE static void multiply_tiles_of(const Operands& of, Beside& beside) {
     zero_tile<0>();
     zero_tile<1>();
     if constexpr (kLower) {
       zero_tile<2>();
       zero_tile<3>();
     }
-    const std::uint16_t* a[kMostParts];
-    const std::uint16_t* b[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      a[p] = of.a[p];
-      b[p] = of.b[p];
-    }
+    const std::uint16_t* a = of.a;
+    const std::uint16_t* b = of.b;
     for (std::int64_t s = 0; s < of.steps; ++s) {
-      step<P, kLower, 0>(of, a, b);
-      for (int p = 0; p < Parts<P>::kCount; ++p) {
-        a[p] += of.a_step;
-        b[p] += kRightStep;
-      }
+      step<P, kLower, 0>(a, b, beside);
+      a += Parts<P>::kCount * kLeftStep;
+      b += Parts<P>::kCount * kRightStep;
     }
     store_tile<0>(of.sums[0][0]);
     store_tile<1>(of.sums[0][1]);
@@ -130,12 +129,12 @@ struct AmxUnit {
     }
   }
 
-  template <Precision P>
-  HEADROOM_INLINE static void multiply(const Operands& of) {
+  template <Precision P, class Beside>
+  HEADROOM_INLINE static void multiply(const Operands& of, Beside& beside) {
     if (of.rows > kTileSide) {
-      multiply_tiles_of<P, true>(of);
+      multiply_tiles_of<P, true>(of, beside);
     } else {
-      multiply_tiles_of<P, false>(of);
+      multiply_tiles_of<P, false>(of, beside);
     }
   }
 };

@@ -10,18 +10,18 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 /// One attention tile and what belongs to it.
 struct TileRows {
-  Tile rows;                           ///< its state is that of the present segment
-  std::uint16_t* queries[kMostParts];  ///< two left tiles of the head's depth
-  unsigned char* bad;                  ///< rows that f32 has to do
-  TileState all;                       ///< over all segments so far
+  Tile rows;                         ///< its state is that of the present segment
+  std::uint16_t* queries = nullptr;  ///< two left tiles of the head's depth
+  unsigned char* bad;                ///< rows that f32 has to do
+  TileState all;                     ///< over all segments so far
 };
 
 struct AttendMemory {
   TileAttendScratch at;
-  std::uint16_t* keys[kMostParts];
-  std::uint16_t* values[kMostParts];
-  std::uint16_t* weights[kMostParts];  ///< two left tiles after another for each step of keys
-  float* scores;                       ///< of 16 rows in chunks, then of the next 16
+  std::uint16_t* keys;
+  std::uint16_t* values;
+  std::uint16_t* weights[2];  ///< left tiles, a step for 32 keys; of two tiles in turn, as scores
+  float* scores[2];           ///< of 16 rows in chunks, then of the next 16
   float* sums;
   float* factors;
   unsigned char* skip;  ///< keys whose numbers parts cannot carry
@@ -34,16 +34,15 @@ HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   AttendMemory memory;
   memory.at = tile_attend_scratch(P, whole_task.f32->tile_rows, kLanes, task.head_dim,
                                   task.tile_end - task.tile_begin);
-  const std::int64_t depth = whole(task.head_dim, kTileDepth);
-  for (int p = 0; p < Parts<P>::kCount; ++p) {
-    const auto part = [&](std::int64_t begin, std::int64_t each) __attribute__((always_inline)) {
-      return reinterpret_cast<std::uint16_t*>(task.scratch + begin) + p * each;
-    };
-    memory.keys[p] = part(memory.at.keys, kKeyBlock * depth);
-    memory.values[p] = part(memory.at.values, kKeyBlock * depth);
-    memory.weights[p] = part(memory.at.weights, kTileBlock * kKeyBlock);
+  const auto halves = [&](std::int64_t begin) __attribute__((always_inline)) {
+    return reinterpret_cast<std::uint16_t*>(task.scratch + begin);
+  };
+  memory.keys = halves(memory.at.keys);
+  memory.values = halves(memory.at.values);
+  for (int i = 0; i < 2; ++i) {
+    memory.weights[i] = halves(memory.at.weights) + i * Parts<P>::kCount * kTileBlock * kKeyBlock;
+    memory.scores[i] = task.scratch + memory.at.scores + i * kTileBlock * kKeyBlock;
   }
-  memory.scores = task.scratch + memory.at.scores;
   memory.sums = task.scratch + memory.at.sums;
   memory.factors = task.scratch + memory.at.factors;
   memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);
@@ -59,17 +58,13 @@ HEADROOM_INLINE TileState tile_state(const AttendTask& task, float* memory) {
   return state;
 }
 
-template <Precision P>
 HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& memory,
                                  std::int64_t t) {
   float* begin = task.scratch + (t - task.tile_begin) * memory.at.tile_floats;
   TileRows tile;
   tile.rows.row = tile_begin(task.rows, task.tiles, t);
   tile.rows.rows = tile_begin(task.rows, task.tiles, t + 1) - tile.rows.row;
-  for (int p = 0; p < Parts<P>::kCount; ++p) {
-    tile.queries[p] =
-        reinterpret_cast<std::uint16_t*>(begin) + p * kTileBlock * whole(task.head_dim, kTileDepth);
-  }
+  tile.queries = reinterpret_cast<std::uint16_t*>(begin);
   float* flags = begin + memory.at.query_floats;
   tile.bad = reinterpret_cast<unsigned char*>(flags);
   float* states = flags + kTileBlock / 2;
@@ -82,28 +77,24 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
 template <Precision P>
 HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
-  for (std::int64_t first = 0; first < kTileBlock; first += kTileSide) {
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      out[p] = tile.queries[p] + first * steps * kTileDepth;
+  for (std::int64_t r = 0; r < kTileBlock; ++r) {
+    const std::int64_t row = tile.rows.row + r;
+    const float* from = nullptr;
+    if (r < tile.rows.rows) {
+      from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
     }
-    for (std::int64_t r = first; r < first + kTileSide; ++r) {
-      const std::int64_t row = tile.rows.row + r;
-      const float* from = nullptr;
-      if (r < tile.rows.rows) {
-        from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
-      }
-      tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r - first, out).has_bad();
-    }
+    tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r, tile.queries).has_bad();
   }
 }
 
 /// The keys of a block, 32 after the other; each as deep as a head. Those that parts cannot carry
 /// are marked; so may be what lies beyond the block among its 32s.
+/// @return whether any is marked
 template <Precision P, class B>
-HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
+HEADROOM_INLINE bool cut_keys(const AttendTask& task, const KeyBlock& block,
                               const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
+  bool any_bad = false;
   for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
     Columns<B> columns[kBlockVectors];
     for (int v = 0; v < kBlockVectors; ++v) {
@@ -113,15 +104,16 @@ HEADROOM_INLINE void cut_keys(const AttendTask& task, const KeyBlock& block,
           static_cast<const B*>(task.keys) + key / kPanel * kPanel * task.head_dim + key % kPanel,
           kPanel};
     }
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.keys[p] + k * depth;
     Sizes sizes[kBlockVectors];
-    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr, out, sizes);
+    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr,
+                   memory.keys + k * depth * Parts<P>::kCount, sizes);
     for (int v = 0; v < kBlockVectors; ++v) {
       const Bits bad = sizes[v].bad_lanes();
+      any_bad = any_bad || any_lane(bad);
       for (int i = 0; i < kLanes; ++i) memory.skip[k + v * kLanes + i] = bad[i] != 0;
     }
   }
+  return any_bad;
 }
 
 /// Whether parts cannot carry a key's values.
@@ -138,31 +130,47 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
   return sizes.has_bad();
 }
 
-/// The values of a block, 32 columns after the other; each as deep as the block. Those of a bad key
-/// and bad ones count as zeros here, and rows that see them are marked.
-/// @return whether there are any
+/// The values of a block, 32 columns after the other; each as deep as the block.
+/// @param skip keys that count as zeros
+/// @return whether parts cannot carry one of the others
 template <Precision P, class B>
-HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block,
-                                const AttendMemory& memory) {
+HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& block,
+                                    const unsigned char* skip, const AttendMemory& memory) {
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   const std::int64_t cols = padded_cols(task);
+  const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
+  Sizes sizes[kBlockVectors];
+  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
+    Columns<B> columns[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
+    }
+    cut_columns<P>(columns, block.count, steps, skip,
+                   memory.values + c * kKeyBlock * Parts<P>::kCount, sizes);
+  }
+  bool bad = false;
+  for (const Sizes& each : sizes) bad = bad || each.has_bad();
+  return bad;
+}
+
+/// The same. Those of a bad key and bad ones count as zeros here, and rows that see them are
+/// marked.
+/// @param bad_keys whether there is a bad key
+/// @return whether there are any
+template <Precision P, class B>
+HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block, bool bad_keys,
+                                const AttendMemory& memory) {
+  // A vector beyond the head's columns may hold anything; it only makes a look at each key due.
+  if (block.first == 0 && !bad_keys && !cut_values_but<P, B>(task, block, nullptr, memory))
+    return false;
+  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   bool any_bad = false;
   for (std::int64_t k = 0; k < block.count; ++k) {
     memory.skip[k] = k < block.first || memory.skip[k] != 0 ||
                      has_bad_values(task, values + k * task.value_stride);
     any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
   }
-  const std::int64_t steps = (block.count + kTileDepth - 1) / kTileDepth;
-  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-    Columns<B> columns[kBlockVectors];
-    for (int v = 0; v < kBlockVectors; ++v) {
-      if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
-    }
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) out[p] = memory.values[p] + c * kKeyBlock;
-    Sizes sizes[kBlockVectors];
-    cut_columns<P>(columns, block.count, steps, memory.skip, out, sizes);
-  }
+  cut_values_but<P, B>(task, block, memory.skip, memory);
   return any_bad;
 }
 

@@ -6,140 +6,260 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-HEADROOM_INLINE float* score_row(const AttendMemory& memory, std::int64_t r) {
-  return memory.scores + r / kTileSide * kTileSide * kKeyBlock + r % kTileSide * kChunk;
+/// The keys of a block that a tile's products take: whole 32s.
+struct KeySteps {
+  std::int64_t begin, end;
+};
+HEADROOM_INLINE KeySteps steps_of(const KeyBlock& block) {
+  return {block.first / kTileDepth * kTileDepth, whole(block.count, kTileDepth)};
 }
 
-/// Scores of the tile; what lies outside the block's 32s is not written.
-template <Precision P, class Unit>
-HEADROOM_INLINE void score_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
-                                const AttendMemory& memory) {
-  const std::int64_t depth = whole(task.head_dim, kTileDepth);
-  Operands of;
-  of.steps = depth / kTileDepth;
-  of.a_lower = of.steps * kLeftTile;
-  of.rows = tile.rows.rows;
-  for (std::int64_t k = block.first / kTileBlock * kTileBlock; k < block.count; k += kTileBlock) {
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      of.a[p] = tile.queries[p];
-      of.b[p] = memory.keys[p] + k * depth;
-    }
-    for (int i = 0; i < 4; ++i) {
-      of.sums[i / 2][i % 2] =
-          memory.scores + i / 2 * kTileSide * kKeyBlock + (k / kTileSide + i % 2) * kSums;
-    }
-    Unit::template multiply<P>(of);
-  }
+HEADROOM_INLINE float* score_row(float* scores, std::int64_t r) {
+  return scores + r / kTileSide * kTileSide * kKeyBlock + r % kTileSide * kTileSide;
+}
+/// Where in its row the score of key `k` is kept.
+HEADROOM_INLINE std::int64_t score_of(std::int64_t k) {
+  return k / kTileSide * kSums + k % kTileSide;
 }
 
-/// Masks a row's scores in place. @return their maximum
-HEADROOM_INLINE float mask_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
-                               std::int64_t r, float* scores) {
-  Vec row_max(kMinusInfinity);
-  const KeyRange seen = seen_keys(task, rows.row + r);
-  for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
-    float* at = scores + score_at<static_cast<int>(kTileSide)>(k, 0);
-    Vec found = load(at);
-    if (!all_seen<1>(block, k)) {
+/// As exact as the weights are kept.
+template <Precision P>
+HEADROOM_INLINE Vec exp2_for(const Vec& x) {
+  return exp2_of_degree < P == Precision::bf16 ? 3 : P == Precision::bf16x3 ? 5 : 6 > (x);
+}
+
+/// What rows must not see becomes -inf, in those vectors of keys that some row does not see.
+HEADROOM_INLINE void mask_tile(const AttendTask& task, const Tile& rows, const KeyBlock& block,
+                               float* scores) {
+  const KeySteps keys = steps_of(block);
+  if (block.common_begin <= keys.begin && block.common_end >= keys.end) return;
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    const KeyRange seen = seen_keys(task, rows.row + r);
+    float* row = score_row(scores, r);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
+      if (all_seen<1>(block, k)) continue;
+      float* at = row + score_of(k);
       const std::int64_t lane = block.begin + k;
-      found = only_between(found, seen.begin - lane, seen.end - lane);
-      store(at, found);
+      store(at, only_between(load(at), seen.begin - lane, seen.end - lane));
     }
-    row_max = max_or_second(row_max, found);
   }
-  return max_lanes(row_max);
 }
 
-/// A row's scores become weights, are added to its sum, and are cut into parts.
+HEADROOM_INLINE void draw_factors(const AttendTask& task, std::int64_t row, const KeyBlock& block,
+                                  float* factors) {
+  const std::uint64_t index =
+      dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
+  task.dropout->factors(index, block.begin, block.count, factors);
+  for (std::int64_t k = block.count; k % kTileDepth != 0; ++k) factors[k] = 0;
+}
+
+/// A tile against a block of keys: its scores become weights, in pieces that run between the tile
+/// products of its neighbours, since those leave the vector units idle.
 template <Precision P>
-HEADROOM_INLINE void weigh_row(const AttendTask& task, const Tile& rows, const KeyBlock& block,
-                               std::int64_t r, float* scores, const AttendMemory& memory) {
-  const Vec scale(task.scale);
-  // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
-  const float max = rows.state.max[r] == kMinusInfinity ? 0.0F : rows.state.max[r];
-  const Vec shift(-max * task.scale);
-  Vec sum = load(rows.state.sum + r * kLanes);
-  if (task.dropout != nullptr) {
-    const std::int64_t row = rows.row + r;
-    const std::uint64_t index =
-        dropout_row(task.dropout_head + row % task.group, task.position + row / task.group);
-    task.dropout->factors(index, block.begin, block.count, memory.factors);
-    for (std::int64_t k = block.count; k % kLanes != 0; ++k) memory.factors[k] = 0;
-  }
-  const std::int64_t first = block.first / kLanes * kLanes;
-  for (std::int64_t k = block.first / kTileDepth * kTileDepth; k < whole(block.count, kTileDepth);
-       k += kLanes) {
-    Vec weight(0.0F);
-    if (k >= first && k < block.count) {
-      weight = exp2(
-          multiply_add(load(scores + score_at<static_cast<int>(kTileSide)>(k, 0)), scale, shift));
-      sum += weight;
-      if (task.dropout != nullptr) weight = weight * load(memory.factors + k);
-    }
-    Bits parts[Parts<P>::kCount];
-    cut_vector<P>(weight, parts);
-    const std::int64_t at = k / kTileDepth * 2 * kLeftTile + r / kTileSide * kLeftTile +
-                            r % kTileSide * kTileDepth + k % kTileDepth;
-#pragma GCC unroll 3
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      store_upper(memory.weights[p] + at, parts[p]);
-    }
-  }
-  store(rows.state.sum + r * kLanes, sum);
-}
+class TileBlock {
+ public:
+  static constexpr std::int64_t kCount = Parts<P>::kCount;
+  static constexpr bool kAhead = false;  // slower here
 
-template <Precision P>
-HEADROOM_INLINE void weigh_tile(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
-                                const AttendMemory& memory) {
-  const std::int64_t cols = padded_cols(task);
-  float block_max[kTileBlock];
-  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-    block_max[r] = mask_row(task, tile.rows, block, r, score_row(memory, r));
-  }
-  raise_maximum(task.scale, tile.rows.rows, tile.rows.state, block_max, cols);
-  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-    weigh_row<P>(task, tile.rows, block, r, score_row(memory, r), memory);
-  }
-  for (std::int64_t r = tile.rows.rows; r < whole(tile.rows.rows, kTileSide); ++r) {
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      out[p] = memory.weights[p] + r / kTileSide * kLeftTile;
-    }
-    for (std::int64_t k = 0; k < whole(block.count, kTileDepth); k += kTileDepth) {
-      cut_row<P>(nullptr, 0, 1, r % kTileSide, out);
-      for (int p = 0; p < Parts<P>::kCount; ++p) out[p] += 2 * kLeftTile;
-    }
-  }
-}
+  TileBlock() = default;
+  HEADROOM_INLINE TileBlock(const AttendTask& task, const TileRows& of, const KeyBlock& against,
+                            const AttendMemory& memory, int turn)
+      : tile(of),
+        block(against),
+        keys(steps_of(against)),
+        task_(&task),
+        factors_(memory.factors),
+        scores_(memory.scores[turn]),
+        weights_(memory.weights[turn]) {}
 
-/// Adds the weighted values of a block to the tile's output.
-template <Precision P, class Unit>
-HEADROOM_INLINE void add_tile_values(const AttendTask& task, const TileRows& tile,
-                                     const KeyBlock& block, const AttendMemory& memory) {
-  const std::int64_t cols = padded_cols(task);
-  const std::int64_t step = block.first / kTileDepth;
-  Operands of;
-  of.a_lower = kLeftTile;
-  of.a_step = 2 * kLeftTile;
-  of.rows = tile.rows.rows;
-  of.steps = (block.count + kTileDepth - 1) / kTileDepth - step;
-  for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
-  for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      of.a[p] = memory.weights[p] + step * of.a_step;
-      of.b[p] = memory.values[p] + c * kKeyBlock + step * kRightStep;
+  TileRows tile;
+  KeyBlock block;
+  KeySteps keys;
+
+  /// Of so many products that `next` is called between.
+  HEADROOM_INLINE void start(std::int64_t calls) {
+    calls_ = calls;
+    pieces_ =
+        kMaxima + kTileBlock * ((keys.end + kPieceKeys - 1) / kPieceKeys - keys.begin / kPieceKeys);
+    piece_ = due_ = 0;
+    row_ = 0;
+    key_ = keys.begin;
+  }
+  HEADROOM_INLINE void next() {
+    due_ += pieces_;
+    while (due_ >= calls_) {
+      due_ -= calls_;
+      do_piece();
     }
-    Unit::template multiply<P>(of);
-    for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-      for (std::int64_t v = 0; v < kTileBlock && c + v < cols; v += kLanes) {
-        float* out = tile.rows.state.out + r * cols + c + v;
-        const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
-                            r % kTileSide * kTileSide + v % kTileSide;
-        store(out, load(out) + load(more));
+  }
+  HEADROOM_INLINE void finish() {
+    while (piece_ < kMaxima || row_ < kTileBlock) do_piece();
+  }
+
+  template <class Unit, class Beside>
+  HEADROOM_INLINE void score(const AttendMemory& memory, Beside& beside) {
+    const std::int64_t depth = whole(task_->head_dim, kTileDepth);
+    Operands of;
+    of.a = tile.queries;
+    of.steps = depth / kTileDepth;
+    of.rows = tile.rows.rows;
+    for (std::int64_t k = keys.begin; k < keys.end; k += kTileBlock) {
+      of.b = memory.keys + k * depth * kCount;
+      for (int i = 0; i < 4; ++i) {
+        of.sums[i / 2][i % 2] =
+            scores_ + i / 2 * kTileSide * kKeyBlock + (k / kTileSide + i % 2) * kSums;
+      }
+      Unit::template multiply<P>(of, beside);
+    }
+  }
+  HEADROOM_INLINE std::int64_t score_calls() const {
+    return (keys.end - keys.begin) / kTileBlock *
+           (whole(task_->head_dim, kTileDepth) / kTileDepth) * Parts<P>::kProducts;
+  }
+
+  /// Adds the weighted values to the tile's output.
+  template <class Unit, class Beside>
+  HEADROOM_INLINE void add_values(const AttendMemory& memory, Beside& beside) {
+    const std::int64_t cols = padded_cols(*task_);
+    const std::int64_t step = keys.begin / kTileDepth;
+    Operands of;
+    of.a = weights_ + step * kCount * kLeftStep;
+    of.rows = tile.rows.rows;
+    of.steps = keys.end / kTileDepth - step;
+    for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
+    for (std::int64_t c = 0; c < cols; c += kTileBlock) {
+      of.b = memory.values + (c * kKeyBlock + step * kRightStep) * kCount;
+      Unit::template multiply<P>(of, beside);
+      const std::int64_t width = cols - c < kTileBlock ? cols - c : kTileBlock;
+      for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+        const Vec factor(factor_[r]);
+        for (std::int64_t v = 0; v < width; v += kLanes) {
+          float* out = tile.rows.state.out + r * cols + c + v;
+          const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
+                              r % kTileSide * kTileSide + v % kTileSide;
+          store(out, multiply_add(load(out), factor, load(more)));
+        }
       }
     }
   }
-}
+  HEADROOM_INLINE std::int64_t value_calls() const {
+    return (keys.end - keys.begin) / kTileDepth *
+           (whole(padded_cols(*task_), kTileBlock) / kTileBlock) * Parts<P>::kProducts;
+  }
+
+ private:
+  static constexpr std::int64_t kGroup = 4;  // rows of a piece of maxima: independent chains
+  static constexpr std::int64_t kMaxima = kTileBlock / kGroup;
+  // Keys of a row: the more products lie between, the finer the pieces that fit (measured).
+  static constexpr std::int64_t kPieceKeys = P == Precision::bf16     ? 256
+                                             : P == Precision::bf16x3 ? 128
+                                                                      : 32;
+
+  [[gnu::noinline]] void do_piece() {
+    if (piece_ < kMaxima) {
+      find_maxima(piece_ * kGroup);
+      if (++piece_ == kMaxima) raise();
+      return;
+    }
+    if (row_ >= kTileBlock) return;
+    const std::int64_t whole_end = (key_ / kPieceKeys + 1) * kPieceKeys;
+    const std::int64_t end = whole_end < keys.end ? whole_end : keys.end;
+    if (row_ >= tile.rows.rows) {
+      clear(end);
+    } else if (task_->dropout == nullptr) {
+      weigh<false>(end);
+    } else {
+      if (key_ == keys.begin) draw_factors(*task_, tile.rows.row + row_, block, factors_);
+      weigh<true>(end);
+    }
+    key_ = end;
+    if (key_ < keys.end) return;
+    key_ = keys.begin;
+    ++row_;
+  }
+
+  HEADROOM_INLINE void find_maxima(std::int64_t r) {
+    if (r == 0) mask_tile(*task_, tile.rows, block, scores_);
+    Vec most[kGroup];
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) most[i] = Vec(kMinusInfinity);
+    const float* scores = score_row(scores_, r);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
+      const float* at = scores + score_of(k);
+#pragma GCC unroll 4
+      for (int i = 0; i < kGroup; ++i) {
+        most[i] = max_or_second(most[i], load(at + i * kTileSide));
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) most_[r + i] = max_lanes(most[i]);
+  }
+
+  /// Merges the maxima of the block into the running ones.
+  HEADROOM_INLINE void raise() {
+    const TileState& state = tile.rows.state;
+    const Vec scale(task_->scale);
+    const Vec none(kMinusInfinity);
+    for (std::int64_t r = 0; r < tile.rows.rows; r += kLanes) {
+      const Vec before = load(state.max + r);
+      const Vec here = max_or_second(load(most_ + r), before);
+      const Vec factor = exp2((before - here) * scale);
+      store(factor_ + r, xsimd::select(here > before, factor, Vec(1.0F)));
+      // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
+      store(shift_ + r, xsimd::select(here == none, Vec(0.0F), Vec(0.0F) - here * scale));
+      store(state.max + r, here);
+    }
+    for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+      float* sum = state.sum + r * kLanes;
+      store(sum, load(sum) * Vec(factor_[r]));
+    }
+  }
+
+  /// Some scores of a row become weights, are added to its sum, and are cut into parts.
+  template <bool kDropout>
+  HEADROOM_INLINE void weigh(std::int64_t end) {
+    const float* scores = score_row(scores_, row_);
+    std::uint16_t* out = weights_ + row_ * kTileDepth;
+    const Vec scale(task_->scale);
+    const Vec shift(shift_[row_]);
+    float* sum = tile.rows.state.sum + row_ * kLanes;
+    Vec sums[2] = {load(sum), Vec(0.0F)};
+    for (std::int64_t k = key_; k < end; k += 2 * kLanes) {
+      Vec weights[2];
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const std::int64_t key = k + i * kLanes;
+        weights[i] = exp2_for<P>(multiply_add(load(scores + score_of(key)), scale, shift));
+        sums[i] += weights[i];
+        if (kDropout) weights[i] = weights[i] * load(factors_ + key);
+      }
+      TwoHalves parts[kCount];
+      cut_neighbours<P>(weights[0], weights[1], parts);
+      std::uint16_t* at = out + k / kTileDepth * kCount * kLeftStep + k % kTileDepth;
+#pragma GCC unroll 3
+      for (int p = 0; p < kCount; ++p) {
+        __builtin_memcpy(at + p * kLeftStep, &parts[p], sizeof(parts[p]));
+      }
+    }
+    store(sum, sums[0] + sums[1]);
+  }
+
+  HEADROOM_INLINE void clear(std::int64_t end) {
+    cut_row<P>(nullptr, 0, (end - key_) / kTileDepth, row_,
+               weights_ + key_ / kTileDepth * kCount * kLeftStep);
+  }
+
+  const AttendTask* task_ = nullptr;
+  float* factors_ = nullptr;
+  float* scores_ = nullptr;
+  std::uint16_t* weights_ = nullptr;
+  std::int64_t calls_ = 1, due_ = 0;
+  std::int64_t piece_ = 0, pieces_ = 0;
+  std::int64_t row_ = 0, key_ = 0;
+  alignas(64) float most_[kTileBlock];
+  alignas(64) float shift_[kTileBlock];   ///< -maximum * scale
+  alignas(64) float factor_[kTileBlock];  ///< of what was summed before
+};
 
 HEADROOM_INLINE void mark_rows(const AttendTask& task, const TileRows& tile, const KeyBlock& block,
                                const unsigned char* skip) {
@@ -158,6 +278,47 @@ HEADROOM_INLINE KeyBlock task_block(const AttendTask& task, std::int64_t begin) 
   return see_block(task, rows, begin);
 }
 
+/// All tiles against a block of keys. While the scores of one become weights, the next one's
+/// scores and the last one's values are multiplied.
+template <Precision P, class Unit>
+HEADROOM_INLINE void attend_tile_block(const AttendTask& task, const AttendMemory& memory,
+                                       std::int64_t begin, bool bad) {
+  TileBlock<P> tiles[2];
+  Nothing nothing;
+  std::int64_t count = 0;
+  for (std::int64_t t = task.tile_begin; t <= task.tile_end; ++t) {
+    const int turn = static_cast<int>(count % 2);
+    TileBlock<P>& here = tiles[turn];
+    TileBlock<P>& before = tiles[1 - turn];
+    const bool last = t == task.tile_end;
+    if (last) {
+      if (count == 0) return;
+      // `here` is two tiles back, or none.
+      before.start(count > 1 ? here.value_calls() : 1);
+      if (count > 1) here.template add_values<Unit>(memory, before);
+      before.finish();
+      before.template add_values<Unit>(memory, nothing);
+      return;
+    }
+    const TileRows tile = tile_of(task, memory, t);
+    const KeyBlock block = see_block(task, tile.rows, begin);
+    if (block.first >= block.count) continue;
+    if (bad) mark_rows(task, tile, block, memory.skip);
+    const TileBlock<P> next(task, tile, block, memory, turn);
+    if (count == 0) {
+      here = next;
+      here.template score<Unit>(memory, nothing);
+    } else {
+      before.start((count > 1 ? here.value_calls() : 0) + next.score_calls());
+      if (count > 1) here.template add_values<Unit>(memory, before);
+      here = next;
+      here.template score<Unit>(memory, before);
+      before.finish();
+    }
+    ++count;
+  }
+}
+
 template <Precision P, class Unit, class B>
 HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMemory& memory,
                                          std::int64_t segment) {
@@ -165,17 +326,9 @@ HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMem
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const KeyBlock seen = task_block(task, begin);
     if (seen.first >= seen.count) continue;
-    cut_keys<P, B>(task, seen, memory);
-    const bool bad = cut_values<P, B>(task, seen, memory);
-    for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      const TileRows tile = tile_of<P>(task, memory, t);
-      const KeyBlock block = see_block(task, tile.rows, begin);
-      if (block.first >= block.count) continue;
-      score_tile<P, Unit>(task, tile, block, memory);
-      weigh_tile<P>(task, tile, block, memory);
-      add_tile_values<P, Unit>(task, tile, block, memory);
-      if (bad) mark_rows(task, tile, block, memory.skip);
-    }
+    const bool bad_keys = cut_keys<P, B>(task, seen, memory);
+    const bool bad = cut_values<P, B>(task, seen, bad_keys, memory);
+    attend_tile_block<P, Unit>(task, memory, begin, bad);
   }
 }
 
@@ -212,7 +365,7 @@ void attend_tiles(const TileAttendTask& whole_task) {
   const bool single = segments.end - segments.begin == 1;
   const auto for_tiles = [&](auto&& work) __attribute__((always_inline)) {
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-      work(tile_of<P>(task, memory, t));
+      work(tile_of(task, memory, t));
     }
   };
   for_tiles([&](const TileRows& tile) { cut_queries<P>(task, tile); });

@@ -1,39 +1,41 @@
 // Cutting float32 operands into bfloat16 parts, in the order in which tiles are read.
 #pragma once
 
-#include "simd/tiles/parts.hpp"
+#include "simd/tiles/operands.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 inline constexpr int kBlockVectors = static_cast<int>(kTileBlock) / kLanes;
 
-/// One row becomes row `r` of the left tiles of `steps` tile products, one after the other, each 16
-/// rows of 32 values. What is missing is zero.
+/// Row `r` of 32 becomes a row of the left tiles of `steps` tile products. What is missing is zero.
 /// @param x null: zeros
-/// @param out one for each part
 /// @return what magnitudes were seen
 template <Precision P>
 HEADROOM_INLINE Sizes cut_row(const float* x, std::int64_t depth, std::int64_t steps,
-                              std::int64_t r, std::uint16_t* const* out) {
+                              std::int64_t r, std::uint16_t* out) {
   constexpr int kCount = Parts<P>::kCount;
   Sizes sizes;
-  for (std::int64_t k = 0; k < steps * kTileDepth; k += kLanes) {
-    Vec v(0.0F);
-    if (x != nullptr && k + kLanes <= depth) {
-      v = load(x + k);
+  out += r * kTileDepth;
+  for (std::int64_t k = 0; k < steps * kTileDepth; k += 2 * kLanes) {
+    Vec first(0.0F);
+    Vec second(0.0F);
+    if (x != nullptr && k + 2 * kLanes <= depth) {
+      first = load(x + k);
+      second = load(x + k + kLanes);
     } else if (x != nullptr && k < depth) {
-      alignas(64) float rest[kLanes] = {};
+      alignas(64) float rest[2 * kLanes] = {};
       for (std::int64_t i = 0; i < depth - k; ++i) rest[i] = x[k + i];
-      v = load(rest);
+      first = load(rest);
+      second = load(rest + kLanes);
     }
-    sizes.see(bits_of(v));
-    Bits parts[kCount];
-    cut_vector<P>(v, parts);
-    const std::int64_t at =
-        k / kTileDepth * kTileSide * kTileDepth + r * kTileDepth + k % kTileDepth;
+    sizes.see(bits_of(first));
+    sizes.see(bits_of(second));
+    TwoHalves parts[kCount];
+    cut_neighbours<P>(first, second, parts);
+    std::uint16_t* to = out + k / kTileDepth * kCount * kLeftStep + k % kTileDepth;
 #pragma GCC unroll 3
     for (int p = 0; p < kCount; ++p) {
-      store_upper(out[p] + at, parts[p]);
+      __builtin_memcpy(to + p * kLeftStep, &parts[p], sizeof(parts[p]));
     }
   }
   return sizes;
@@ -52,12 +54,13 @@ struct Columns {
 /// @param sizes what magnitudes were seen in each vector of columns
 template <Precision P, class B>
 HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
-                                 std::int64_t steps, const unsigned char* skip,
-                                 std::uint16_t* const* out, Sizes (&sizes)[kBlockVectors]) {
+                                 std::int64_t steps, const unsigned char* skip, std::uint16_t* out,
+                                 Sizes (&sizes)[kBlockVectors]) {
   constexpr int kCount = Parts<P>::kCount;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2) {
     const bool even = k < depth && (skip == nullptr || skip[k] == 0);
     const bool odd = k + 1 < depth && (skip == nullptr || skip[k + 1] == 0);
+    std::uint16_t* to = out + k / kTileDepth * kCount * kRightStep + k % kTileDepth * kTileBlock;
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) {
       const Columns<B>& from = columns[v];
@@ -66,14 +69,11 @@ HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std
       const Vec lower = odd && here ? load(from.first + (k + 1) * from.stride) : Vec(0.0F);
       sizes[v].see(bits_of(upper));
       sizes[v].see(bits_of(lower));
-      Bits first[kCount];
-      Bits second[kCount];
-      cut_vector<P>(upper, first);
-      cut_vector<P>(lower, second);
+      TwoHalves parts[kCount];
+      cut_pairs<P>(upper, lower, parts);
 #pragma GCC unroll 3
       for (int p = 0; p < kCount; ++p) {
-        const Bits pairs = (first[p] >> 16) | second[p];
-        __builtin_memcpy(out[p] + k * kTileBlock + 2 * v * kLanes, &pairs, sizeof(pairs));
+        __builtin_memcpy(to + p * kRightStep + 2 * v * kLanes, &parts[p], sizeof(parts[p]));
       }
     }
   }

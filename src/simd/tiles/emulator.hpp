@@ -140,19 +140,24 @@ HEADROOM_INLINE void emulated_product(float* c, const std::uint16_t* a, std::int
 /// The unit of levels without tiles: for tests.
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
-  static constexpr std::int64_t kFewRows = 16;
+  template <Precision P>
+  static constexpr std::int64_t few_rows() {
+    return few_rows_of_tiles(P);
+  }
   struct Session {};
 
-  template <Precision P>
-  static void multiply(const Operands& of) {
+  template <Precision P, class Beside>
+  static void multiply(const Operands& of, Beside&) {
+    constexpr int kCount = Parts<P>::kCount;
     for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {
         float* sums = of.sums[i][j];
         for (std::int64_t n = 0; n < kSums; ++n) sums[n] = 0;
         for (std::int64_t s = 0; s < of.steps; ++s) {
+          const std::uint16_t* a = of.a + s * kCount * kLeftStep + i * kLeftTile;
+          const std::uint16_t* b = of.b + s * kCount * kRightStep + j * kTileDepth;
           for (const PartPair pair : Parts<P>::kOrder) {
-            emulated_product(sums, of.a[pair.a] + i * of.a_lower + s * of.a_step, kRightRow,
-                             of.b[pair.b] + s * kRightStep + j * kTileDepth);
+            emulated_product(sums, a + pair.a * kLeftStep, kRightRow, b + pair.b * kRightStep);
           }
         }
       }

@@ -7,19 +7,27 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 inline constexpr int kMostParts = 3;
 inline constexpr std::int64_t kLeftTile = kTileSide * kTileDepth;
+/// Of one part: two left tiles, the upper one first.
+inline constexpr std::int64_t kLeftStep = 2 * kLeftTile;
 inline constexpr std::int64_t kRightRow = 2 * kTileBlock;  ///< of pairs, in values
+/// Of one part: two right tiles, side by side.
 inline constexpr std::int64_t kRightStep = kTileDepth / 2 * kRightRow;
 inline constexpr std::int64_t kSums = kTileSide * kTileSide;
 
+/// Steps follow each other, and in each step the parts: one stream for a, one for b.
 struct Operands {
-  const std::uint16_t* a[kMostParts];  ///< of each part, see cut_rows: the upper left tile
-  std::int64_t a_lower = 0;            ///< from it to the tile of the next 16 rows
-  std::int64_t a_step = kLeftTile;     ///< from it to the tile of the next step
-  const std::uint16_t* b[kMostParts];  ///< of each part, see cut_columns
+  const std::uint16_t* a = nullptr;  ///< see cut_row
+  const std::uint16_t* b = nullptr;  ///< see cut_columns
   std::int64_t steps = 0;
   std::int64_t rows =
       kTileBlock;     ///< that anybody reads: of 16 or fewer the lower tiles are left out
   float* sums[2][2];  ///< tiles of 16 rows of 16, written
+};
+
+/// Work of vectors that a unit may do between its products; here none. What is left is done after.
+struct Nothing {
+  static constexpr bool kAhead = false;  ///< whether operands come from beyond the L1
+  HEADROOM_INLINE void next() const {}
 };
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -1,43 +1,61 @@
 // Rows of x times panels of weights, by tile products of their parts.
 //
-// Weights stay in f32, in the panels that few rows read anyway: cutting a panel as it is used costs
-// a tenth of the six products of 256 rows, and reads 4 bytes a weight where three parts are 6.
+// Weights are cut when the layer is made: to cut a panel as it is used took as long as half of the
+// one product of 128 rows of bf16, and a fifth of their six. What few rows read stays beside them.
 #pragma once
 
 #include "simd/tiles/cut.hpp"
-#include "simd/tiles/operands.hpp"
 #include "simd/tiles/tile_scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// The scratch memory of a task, laid out.
+/// Cuts a block of 32 columns. @return whether parts cannot carry one of its weights
+template <Precision P, class B>
+HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
+  const std::int64_t column = block * kTileBlock;
+  Columns<B> columns[kBlockVectors];
+  for (int v = 0; v < kBlockVectors; ++v) {
+    const std::int64_t at = column + v * kLanes;
+    if (at >= task.cols) continue;
+    const std::int64_t panel = at / kPanel * kPanel;
+    const std::int64_t width = task.cols - panel <= kLanes ? kLanes : kPanel;
+    columns[v] = {static_cast<const B*>(task.panels) + panel * task.depth + (at - panel), width};
+  }
+  Sizes sizes[kBlockVectors];
+  cut_columns<P>(columns, task.depth, whole(task.depth, kTileDepth) / kTileDepth, nullptr,
+                 task.parts + block * cut_block_halves(P, task.depth), sizes);
+  bool small = false;
+  for (const Sizes& each : sizes) small = small || has_small(each.least);
+  return small;
+}
+
 template <Precision P>
+void cut_weights(const TileCutTask& task) {
+  for (std::int64_t block = task.block_begin; block < task.block_end; ++block) {
+    task.bad[block] = task.dtype == Dtype::f32 ? cut_block<P, float>(task, block)
+                                               : cut_block<P, Half>(task, block);
+  }
+}
+
+/// The scratch memory of a task, laid out.
 struct ProjectMemory {
-  std::uint16_t* left[kMostParts];
-  std::uint16_t* right[kMostParts];
+  std::uint16_t* left;
   float* sums;
   float* partials;
   unsigned char* bad_rows;
-  unsigned char* bad_blocks;
   float* f32;
 };
 
 template <Precision P>
-HEADROOM_INLINE ProjectMemory<P> memory_of(const TileProjectTask& task, std::int64_t blocks) {
+HEADROOM_INLINE ProjectMemory memory_of(const TileProjectTask& task, std::int64_t blocks) {
   const TileProjectScratch at =
       tile_project_scratch(P, task.rows, task.stage_depth, task.stage_depth < task.depth, blocks,
                            task.depth, task.f32->tile_rows, task.f32->lanes);
-  ProjectMemory<P> memory;
-  auto* left = reinterpret_cast<std::uint16_t*>(task.scratch);
-  auto* right = reinterpret_cast<std::uint16_t*>(task.scratch + at.right);
-  for (int p = 0; p < Parts<P>::kCount; ++p) {
-    memory.left[p] = left + p * whole(task.rows, kTileBlock) * task.stage_depth;
-    memory.right[p] = right + p * task.stage_depth * kTileBlock;
-  }
+  ProjectMemory memory;
+  memory.left = reinterpret_cast<std::uint16_t*>(task.scratch);
   memory.sums = task.scratch + at.sums;
   memory.partials = task.scratch + at.partials;
   memory.bad_rows = reinterpret_cast<unsigned char*>(task.scratch + at.flags);
-  memory.bad_blocks = memory.bad_rows + whole(task.rows, kTileBlock);
   memory.f32 = task.scratch + at.f32;
   return memory;
 }
@@ -52,50 +70,23 @@ struct TileStage {
 
 template <Precision P>
 HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage& stage,
-                                   const ProjectMemory<P>& memory) {
-  for (std::int64_t row = 0; row < whole(task.rows, kTileSide); row += kTileSide) {
-    std::uint16_t* out[kMostParts];
-    for (int p = 0; p < Parts<P>::kCount; ++p) {
-      out[p] = memory.left[p] + row * stage.steps * kTileDepth;
-    }
-    for (std::int64_t r = row; r < row + kTileSide; ++r) {
-      const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
-      const bool small = has_small(cut_row<P>(from, stage.depth, stage.steps, r - row, out).least);
-      memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
-    }
+                                   const ProjectMemory& memory) {
+  for (std::int64_t r = 0; r < whole(task.rows, kTileBlock); ++r) {
+    std::uint16_t* out = memory.left + r / kTileBlock * stage.steps * Parts<P>::kCount * kLeftStep;
+    const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
+    const bool small =
+        has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
+    memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
   }
 }
 
-/// Cuts a stage of 32 columns from `column` on. @return whether parts cannot carry one of them
-template <Precision P, class B>
-HEADROOM_INLINE bool cut_panel(const TileProjectTask& task, const PanelRun& run,
-                               const TileStage& stage, std::int64_t column,
-                               const ProjectMemory<P>& memory) {
-  Columns<B> columns[kBlockVectors];
-  for (int v = 0; v < kBlockVectors; ++v) {
-    const std::int64_t at = column + v * kLanes;
-    if (at >= run.cols) continue;
-    const std::int64_t panel = at / kPanel * kPanel;
-    const std::int64_t width = run.cols - panel <= kLanes ? kLanes : kPanel;
-    columns[v] = {
-        static_cast<const B*>(run.panels) + panel * task.depth + stage.begin * width + (at - panel),
-        width};
-  }
-  Sizes sizes[kBlockVectors];
-  cut_columns<P>(columns, stage.depth, stage.steps, nullptr, memory.right, sizes);
-  bool small = false;
-  for (const Sizes& each : sizes) small = small || has_small(each.least);
-  return small;
-}
-
-/// Whether a result may be wrong because parts overflowed or vanished: infinities, NaN, and what is
-/// so small that its smaller products were taken for zero.
-HEADROOM_INLINE bool is_doubtful(const Bits& bits) {
+/// Lanes that may be wrong because parts overflowed or vanished: infinities, NaN, and what is so
+/// small that its smaller products were taken for zero.
+HEADROOM_INLINE Bits doubtful_lanes(const Bits& bits) {
   constexpr std::uint32_t kLeast = (127U - 100U) << 23;
   const Bits size = bits & kMagnitude;
-  const Bits doubtful = static_cast<Bits>((size - kLeast) >= (kInfinityBits - kLeast)) &
-                        static_cast<Bits>(size != 0U);
-  return any_lane(doubtful);
+  return static_cast<Bits>((size - kLeast) >= (kInfinityBits - kLeast)) &
+         static_cast<Bits>(size != 0U);
 }
 
 /// Some rows over the panels of a block, by the f32 kernels.
@@ -129,80 +120,185 @@ HEADROOM_INLINE void scatter_row(const PanelRun& run, std::int64_t column, const
   }
 }
 
-/// Adds the sums of two by two tiles to what earlier stages left, and hands on or writes the rows.
-template <Precision P>
-HEADROOM_INLINE void finish_block(const TileProjectTask& task, const PanelRun& run,
-                                  const TileStage& stage, std::int64_t block, std::int64_t row,
-                                  float* partials, bool bad_block, const ProjectMemory<P>& memory) {
-  const std::int64_t column = block * kTileBlock;
-  const std::int64_t head = column / run.block_cols;
-  const std::int64_t inside = column - head * run.block_cols;
-  const bool together = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
-  const std::int64_t rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    float* y_row = run.y + (task.first_row + row + r) * run.y_stride;
-    float* y = y_row + head * run.block_stride + inside;
-    Vec total[kBlockVectors];
-    bool doubtful = false;
+/// Two by two tiles of sums and where they belong.
+struct TileSums {
+  const float* sums = nullptr;
+  std::int64_t block = 0, row = 0;
+  float* partials = nullptr;
+  bool bad_block = false;
+};
+
+/// A row's sums, and what earlier stages left or the bias.
+HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, const TileSums& of,
+                               std::int64_t r, Vec (&total)[kBlockVectors]) {
+  const std::int64_t column = of.block * kTileBlock;
+  const float* before = stage.first ? (run.bias == nullptr ? nullptr : run.bias + column)
+                                    : of.partials + r * kTileBlock;
 #pragma GCC unroll 8
-    for (int v = 0; v < kBlockVectors; ++v) {
-      const int column_tile = v * kLanes / static_cast<int>(kTileSide);
-      const float* sums = memory.sums + (r / kTileSide * 2 + column_tile) * kSums +
-                          r % kTileSide * kTileSide + v * kLanes % kTileSide;
-      const float* before = stage.first ? (run.bias == nullptr ? nullptr : run.bias + column)
-                                        : partials + r * kTileBlock;
-      total[v] = load(sums);
-      if (before != nullptr && (!stage.first || column + v * kLanes < run.cols)) {
-        total[v] += load(before + v * kLanes);
-      }
-      if (stage.last) doubtful = doubtful || is_doubtful(bits_of(total[v]));
-    }
-    float* to = stage.last && together ? y : partials + r * kTileBlock;
-    alignas(64) float apart[kTileBlock];
-    if (stage.last && !together) to = apart;
-#pragma GCC unroll 8
-    for (int v = 0; v < kBlockVectors; ++v) store(to + v * kLanes, total[v]);
-    if (!stage.last) continue;
-    if (!together) scatter_row(run, column, apart, y_row);
-    if (doubtful || bad_block || memory.bad_rows[row + r] != 0) {
-      project_exactly(task, run, block, row + r, memory.f32);
+  for (int v = 0; v < kBlockVectors; ++v) {
+    const int column_tile = v * kLanes / static_cast<int>(kTileSide);
+    total[v] = load(of.sums + (r / kTileSide * 2 + column_tile) * kSums +
+                    r % kTileSide * kTileSide + v * kLanes % kTileSide);
+    if (before != nullptr && (!stage.first || column + v * kLanes < run.cols)) {
+      total[v] += load(before + v * kLanes);
     }
   }
 }
 
+/// The rows of a block that f32 has to do.
+[[gnu::noinline]] inline void finish_exactly(const TileProjectTask& task, const PanelRun& run,
+                                             const TileStage& stage, const TileSums& of,
+                                             std::int64_t rows, const ProjectMemory& memory) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    Vec total[kBlockVectors];
+    total_row(run, stage, of, r, total);
+    Bits doubtful{};
+    for (const Vec& v : total) doubtful |= doubtful_lanes(bits_of(v));
+    if (any_lane(doubtful) || of.bad_block || memory.bad_rows[of.row + r] != 0) {
+      project_exactly(task, run, of.block, of.row + r, memory.f32);
+    }
+  }
+}
+
+/// What follows the products of two by two tiles, between those of the next ones: their sums are
+/// added to what earlier stages left, and handed on or written, and weights are prefetched.
+///
+/// @tparam kRows whether rows are written between products, or all after them: with several
+/// products
+///         their checks cost more than they hide
+template <bool kRows>
+class BlockEnd {
+ public:
+  static constexpr bool kAhead = true;
+
+  /// @param calls of `next` for each block
+  /// @param lines to prefetch in a call
+  HEADROOM_INLINE BlockEnd(const TileProjectTask& task, const TileStage& stage,
+                           const ProjectMemory& memory, std::int64_t calls, std::int64_t lines)
+      : task_(&task),
+        stage_(&stage),
+        memory_(&memory),
+        rows_a_call_((kTileBlock + calls - 1) / calls),
+        lines_(lines) {}
+
+  HEADROOM_INLINE void ask_from(const std::uint16_t* parts) { ask_ = parts; }
+
+  HEADROOM_INLINE void start(const PanelRun& run, const TileSums& of) {
+    run_ = &run;
+    of_ = of;
+    const std::int64_t column = of.block * kTileBlock;
+    const std::int64_t head = column / run.block_cols;
+    const std::int64_t inside = column - head * run.block_cols;
+    const std::int64_t rest = task_->rows - of.row;
+    rows_ = rest < kTileBlock ? rest : kTileBlock;
+    y_row_ = run.y + (task_->first_row + of.row) * run.y_stride;
+    together_ = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
+    to_ = stage_->last ? y_row_ + head * run.block_stride + inside : of.partials;
+    stride_ = stage_->last ? run.y_stride : kTileBlock;
+    row_ = 0;
+    doubtful_ = Bits{};
+    bad_ = of.bad_block;
+  }
+
+  HEADROOM_INLINE void next() {
+    for (std::int64_t l = 0; l < lines_; ++l) __builtin_prefetch(ask_ + l * 32, 0, 2);
+    ask_ += lines_ * 32;
+    if (!kRows || !together_) return;
+    for (std::int64_t i = 0; i < rows_a_call_ && row_ < rows_; ++i) write_row();
+  }
+
+  HEADROOM_INLINE void finish() {
+    if (together_) {
+      while (row_ < rows_) write_row();
+    } else {
+      while (row_ < rows_) scatter();
+    }
+    for (std::int64_t r = 0; r < rows_; ++r) bad_ = bad_ || memory_->bad_rows[of_.row + r] != 0;
+    if (stage_->last && (bad_ || any_lane(doubtful_))) [[unlikely]] {
+      finish_exactly(*task_, *run_, *stage_, of_, rows_, *memory_);
+    }
+    rows_ = 0;
+  }
+
+ private:
+  HEADROOM_INLINE void write_row() {
+    Vec total[kBlockVectors];
+    total_row(*run_, *stage_, of_, row_, total);
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlockVectors; ++v) {
+      doubtful_ |= doubtful_lanes(bits_of(total[v]));
+      store(to_ + row_ * stride_ + v * kLanes, total[v]);
+    }
+    ++row_;
+  }
+
+  void scatter() {
+    alignas(64) float apart[kTileBlock];
+    Vec total[kBlockVectors];
+    total_row(*run_, *stage_, of_, row_, total);
+    for (int v = 0; v < kBlockVectors; ++v) {
+      doubtful_ |= doubtful_lanes(bits_of(total[v]));
+      store((stage_->last ? apart : to_ + row_ * stride_) + v * kLanes, total[v]);
+    }
+    if (stage_->last) {
+      scatter_row(*run_, of_.block * kTileBlock, apart, y_row_ + row_ * run_->y_stride);
+    }
+    ++row_;
+  }
+
+  const TileProjectTask* task_;
+  const TileStage* stage_;
+  const ProjectMemory* memory_;
+  const PanelRun* run_ = nullptr;
+  std::int64_t rows_a_call_;
+  std::int64_t lines_;
+  const std::uint16_t* ask_ = nullptr;
+  TileSums of_;
+  std::int64_t rows_ = 0, row_ = 0;
+  float* y_row_ = nullptr;
+  float* to_ = nullptr;
+  std::int64_t stride_ = 0;
+  bool together_ = false, bad_ = false;
+  Bits doubtful_{};
+};
+
 template <Precision P, class Unit>
 HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage& stage,
-                                   const ProjectMemory<P>& memory) {
+                                   const ProjectMemory& memory) {
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
+  constexpr int kCount = Parts<P>::kCount;
+  constexpr std::int64_t kLines = kCount * kRightStep / 32;  // of a step
   cut_task_rows<P>(task, stage, memory);
   const std::int64_t rows = whole(task.rows, kTileBlock);
+  const std::int64_t all_calls = Parts<P>::kProducts * rows / kTileBlock;
+  BlockEnd<Parts<P>::kProducts == 1> end(task, stage, memory, Parts<P>::kProducts * stage.steps,
+                                         (kLines + all_calls - 1) / all_calls);
   std::int64_t index = 0;
+  int turn = 0;
   for (std::int64_t n = 0; n < task.run_count; ++n) {
-    const PanelRun& run = task.runs[n];
-    const std::int64_t end = (run.panel_end + kPanels - 1) / kPanels;
-    for (std::int64_t block = run.panel_begin / kPanels; block < end; ++block, ++index) {
-      const std::int64_t column = block * kTileBlock;
-      const bool bad = task.dtype == Dtype::f32
-                           ? cut_panel<P, float>(task, run, stage, column, memory)
-                           : cut_panel<P, Half>(task, run, stage, column, memory);
-      memory.bad_blocks[index] = (!stage.first && memory.bad_blocks[index] != 0) || bad;
+    const TileRun& run = task.runs[n];
+    const std::int64_t blocks = (run.panels.panel_end + kPanels - 1) / kPanels;
+    for (std::int64_t block = run.panels.panel_begin / kPanels; block < blocks; ++block, ++index) {
+      Operands of;
+      of.b = run.parts + block * cut_block_halves(P, task.depth) +
+             stage.begin / kTileDepth * kCount * kRightStep;
+      of.steps = stage.steps;
+      end.ask_from(of.b + cut_block_halves(P, task.depth));
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
-        Operands of;
-        for (int p = 0; p < Parts<P>::kCount; ++p) {
-          of.a[p] = memory.left[p] + row * stage.steps * kTileDepth;
-          of.b[p] = memory.right[p];
-        }
-        of.a_lower = stage.steps * kLeftTile;
-        of.steps = stage.steps;
+        float* sums = memory.sums + turn * 4 * kSums;
+        turn = 1 - turn;
+        for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
+        of.a = memory.left + row / kTileBlock * stage.steps * kCount * kLeftStep;
         of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
-        Unit::template multiply<P>(of);
-        finish_block<P>(task, run, stage, block, row,
-                        memory.partials + (index * rows + row) * kTileBlock,
-                        memory.bad_blocks[index] != 0, memory);
+        Unit::template multiply<P>(of, end);
+        end.finish();
+        end.start(run.panels,
+                  {sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
+                   run.bad[block] != 0});
       }
     }
   }
+  end.finish();
 }
 
 template <Precision P, class Unit>
@@ -210,9 +306,10 @@ void project_tiles(const TileProjectTask& task) {
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
   std::int64_t blocks = 0;
   for (std::int64_t n = 0; n < task.run_count; ++n) {
-    blocks += (task.runs[n].panel_end + kPanels - 1) / kPanels - task.runs[n].panel_begin / kPanels;
+    const PanelRun& run = task.runs[n].panels;
+    blocks += (run.panel_end + kPanels - 1) / kPanels - run.panel_begin / kPanels;
   }
-  const ProjectMemory<P> memory = memory_of<P>(task, blocks);
+  const ProjectMemory memory = memory_of<P>(task, blocks);
   [[maybe_unused]] const typename Unit::Session session;
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
     const std::int64_t rest = task.depth - k;

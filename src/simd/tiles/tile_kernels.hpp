@@ -18,6 +18,25 @@ inline constexpr std::int64_t kTileSide = 16;
 inline constexpr std::int64_t kTileDepth = 32;
 /// Rows, and columns, of the two by two tiles that are summed together.
 inline constexpr std::int64_t kTileBlock = 2 * kTileSide;
+
+/// Blocks of 32 columns of a packed matrix, to be cut into parts.
+struct TileCutTask {
+  const void* panels = nullptr;  ///< the whole packed matrix, see packed_matrix.hpp
+  Dtype dtype = Dtype::f32;      ///< of the panels
+  std::int64_t cols = 0;         ///< of the whole matrix
+  std::int64_t depth = 0;
+  std::int64_t block_begin = 0, block_end = 0;
+  Half* parts = nullptr;         ///< of block 0, `cut_block_halves` each
+  unsigned char* bad = nullptr;  ///< of block 0: whether parts cannot carry a weight
+};
+
+/// A run of weight panels that are cut.
+struct TileRun {
+  PanelRun panels;
+  const Half* parts = nullptr;  ///< as `TileCutTask` made them
+  const unsigned char* bad = nullptr;
+};
+
 /// Some rows of x times runs of weight panels.
 struct TileProjectTask {
   const float* x = nullptr;  ///< the task's first row
@@ -25,8 +44,8 @@ struct TileProjectTask {
   std::int64_t first_row = 0;  ///< of the task in y
   std::int64_t rows = 0;
   std::int64_t depth = 0;
-  std::int64_t stage_depth = 0;    ///< a multiple of `kTileDepth`
-  const PanelRun* runs = nullptr;  ///< each begins at a multiple of `kTileBlock` columns
+  std::int64_t stage_depth = 0;   ///< a multiple of `kTileDepth`
+  const TileRun* runs = nullptr;  ///< each begins at a multiple of `kTileBlock` columns
   std::int64_t run_count = 0;
   float* scratch = nullptr;          ///< `tile_project_scratch`
   const KernelTable* f32 = nullptr;  ///< for values that parts cannot carry
@@ -42,18 +61,19 @@ struct TileAttendTask {
 
 /// One precision on one unit.
 struct TilePrecision {
+  void (*cut)(const TileCutTask& task) = nullptr;
   void (*project)(const TileProjectTask& task) = nullptr;
   void (*attend)(const TileAttendTask& task) = nullptr;
   /// Tile products of random data from the L1, for the roof. Returns the FLOPs done, of which a
   /// product of float32 counts once however many products of parts it takes.
   double (*burst)(std::int64_t iterations, float* sink) = nullptr;
+  /// Products of at most so many rows are left to f32: they are bound by reading weights, of which
+  /// parts are more bytes, or fill too little of a tile.
+  std::int64_t few_rows = 0;
 };
 
 struct TileKernels {
   const char* unit;  ///< such as "amx"
-  /// Products of at most so many rows are left to f32: they are bound by reading weights, or by
-  /// cutting them.
-  std::int64_t few_rows;
   TilePrecision bf16x9, bf16x6, bf16x3, bf16;
 };
 

@@ -11,15 +11,16 @@ namespace {
 // A whole depth of this size in one stage needs no partial sums; its rows still fit in an L2 of
 // 2 MiB (measured on Granite Rapids, as are the next).
 constexpr std::int64_t kWholeDepth = 1024;
-constexpr std::int64_t kTaskRows = 256;     // 512 are a fifth slower
-constexpr std::int64_t kStagedBlocks = 16;  // their partial sums lie in the L2 beside the rows
+constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
+// A task cuts its rows anew, which costs more than its partial sums outside of the L2.
+constexpr std::int64_t kStagedBlocks = 128;
 constexpr std::int64_t kWholeBlocks = 64;
 constexpr std::int64_t kTasksPerSlot = 2;
 
 std::int64_t longest_stage(Precision precision) {
   switch (part_count(precision)) {
     case 1:
-      return 1024;
+      return 2048;
     case 2:
       return 768;
     default:
@@ -44,7 +45,8 @@ double expected_seconds(std::int64_t rows, double floats) {
 TileChoice choose_tiles(const Target& target, Precision precision) {
   const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
-  return {tile_precision(target, precision), precision, unit->few_rows, unit->unit};
+  const TilePrecision* kernels = tile_precision(target, precision);
+  return {kernels, precision, kernels->few_rows, unit->unit};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
@@ -67,6 +69,36 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
   const int slots = executor.slots_for(expected_seconds(most_rows, weight_floats_));
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
+  cut_weights(executor);
+}
+
+// By the tasks of the executor, so that pages lie near the cores that read them.
+void TileProducts::cut_weights(const Executor& executor) {
+  for (const PackedMatrix& matrix : weights_) {
+    const std::int64_t blocks = divide_up(matrix.cols(), kTileBlock);
+    parts_.emplace_back(blocks * cut_block_halves(choice_.precision, depth_) / 2);
+    bad_.emplace_back(static_cast<std::size_t>(blocks));
+    TileCutTask all;
+    all.panels = matrix.data();
+    all.dtype = matrix.dtype();
+    all.cols = matrix.cols();
+    all.depth = depth_;
+    all.parts = reinterpret_cast<Half*>(parts_.back().data());
+    all.bad = bad_.back().data();
+    auto task = [&](std::int64_t block, int) {
+      TileCutTask part = all;
+      part.block_begin = block;
+      part.block_end = block + 1;
+      choice_.kernels->cut(part);
+    };
+    executor.run(blocks, task);
+  }
+}
+
+std::int64_t TileProducts::packed_bytes() const {
+  std::int64_t bytes = 0;
+  for (const AlignedBuffer& parts : parts_) bytes += parts.bytes();
+  return bytes;
 }
 
 TileProducts::Cut TileProducts::cut(std::int64_t rows, int slots) const {
@@ -83,7 +115,7 @@ TileProducts::Cut TileProducts::cut(std::int64_t rows, int slots) const {
 
 // The parts of all matrices that blocks of columns belong to.
 std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
-                                        std::span<const BlockedView> y, PanelRun* runs) const {
+                                        std::span<const BlockedView> y, TileRun* runs) const {
   const std::int64_t panels = kTileBlock / (2 * f32_->lanes);
   std::int64_t count = 0;
   for (std::size_t m = 0; m < weights_.size(); ++m) {
@@ -91,7 +123,8 @@ std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
     const std::int64_t last = std::min(end, starts_[m + 1]) - starts_[m];
     if (first >= last) continue;
     const PackedMatrix& matrix = weights_[m];
-    runs[count++] = run_of(matrix, first * panels, std::min(last * panels, matrix.panels()), y[m]);
+    runs[count++] = {run_of(matrix, first * panels, std::min(last * panels, matrix.panels()), y[m]),
+                     reinterpret_cast<const Half*>(parts_[m].data()), bad_[m].data()};
   }
   return count;
 }
@@ -112,7 +145,7 @@ void TileProducts::run(const Executor& executor, ConstMatrixView x,
     part.x_stride = x.row_stride;
     part.depth = depth_;
     part.stage_depth = stage_depth_;
-    PanelRun* runs = runs_.data() + static_cast<std::size_t>(slot) * weights_.size();
+    TileRun* runs = runs_.data() + static_cast<std::size_t>(slot) * weights_.size();
     part.runs = runs;
     part.run_count =
         collect_runs(tile_begin(starts_.back(), cut.column_tasks, column_task),

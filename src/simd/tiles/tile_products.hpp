@@ -19,10 +19,12 @@ namespace headroom::simd {
 struct TileChoice {
   const TilePrecision* kernels = nullptr;  ///< null: there are none, f32 does it all
   Precision precision = Precision::f32;
-  std::int64_t few_rows = 0;  ///< of the unit
+  std::int64_t few_rows = 0;  ///< of the kernels
   const char* unit = "";      ///< its name
 
   bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
+  /// Attention of fewer rows than half a block of tiles streams keys, which threads share.
+  bool attends(std::int64_t rows) const { return takes(rows) && rows > kTileSide; }
 };
 
 /// What a unit has for a precision.
@@ -32,7 +34,7 @@ TileChoice choose_tiles(const Target& target, Precision precision);
 /// its row and its block of 32 columns alone, not on the cut into tasks.
 class TileProducts {
  public:
-  /// @param weights of the f32 kernels, whose panels are cut as they are used; must outlive this
+  /// @param weights of the f32 kernels, whose panels are cut here; must outlive this
   TileProducts(const TileChoice& choice, const KernelTable& f32,
                std::span<const PackedMatrix> weights, std::int64_t most_rows,
                const Executor& executor);
@@ -41,6 +43,7 @@ class TileProducts {
   void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
 
   bool takes(std::int64_t rows) const { return choice_.takes(rows); }
+  std::int64_t packed_bytes() const;
   std::int64_t workspace_bytes() const { return scratch_.bytes(); }
 
  private:
@@ -51,11 +54,14 @@ class TileProducts {
   };
   Cut cut(std::int64_t rows, int slots) const;
   std::int64_t collect_runs(std::int64_t begin, std::int64_t end, std::span<const BlockedView> y,
-                            PanelRun* runs) const;
+                            TileRun* runs) const;
+  void cut_weights(const Executor& executor);
 
   TileChoice choice_;
   const KernelTable* f32_;
   std::span<const PackedMatrix> weights_;
+  std::vector<AlignedBuffer> parts_;             ///< of each matrix
+  std::vector<std::vector<unsigned char>> bad_;  ///< blocks of each
   std::vector<std::int64_t> starts_;  ///< first block of each matrix, counted over all; and the end
   std::int64_t depth_ = 0;
   std::int64_t stage_depth_ = 0;
@@ -63,7 +69,7 @@ class TileProducts {
   double weight_floats_ = 0;
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
-  std::vector<PanelRun> runs_;  ///< room for every matrix, for each slot
+  std::vector<TileRun> runs_;  ///< room for every matrix, for each slot
 };
 
 }  // namespace headroom::simd

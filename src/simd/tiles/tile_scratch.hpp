@@ -18,12 +18,17 @@ namespace headroom::simd {
   return (count + step - 1) / step * step;
 }
 
-/// Where the parts of a task's memory begin, in floats.
+/// Halves of 32 columns of weights, cut: all parts of all steps of the depth.
+[[gnu::always_inline]] constexpr std::int64_t cut_block_halves(Precision precision,
+                                                               std::int64_t depth) {
+  return part_count(precision) * whole(depth, kTileDepth) * kTileBlock;
+}
+
+/// Where the parts of a task's memory begin, in floats; the parts of the rows lie before them.
 struct TileProjectScratch {
-  std::int64_t right = 0;     ///< parts of one panel's stage; those of the rows lie before it
-  std::int64_t sums = 0;      ///< of two by two tiles
+  std::int64_t sums = 0;      ///< of two by two tiles, and of the next ones
   std::int64_t partials = 0;  ///< between stages
-  std::int64_t flags = 0;     ///< bytes: rows, then panels that f32 has to do
+  std::int64_t flags = 0;     ///< bytes: rows that f32 has to do
   std::int64_t f32 = 0;       ///< for the f32 kernels
   std::int64_t floats = 0;    ///< in all
 };
@@ -33,13 +38,11 @@ struct TileProjectScratch {
     Precision precision, std::int64_t rows, std::int64_t stage_depth, bool staged,
     std::int64_t blocks, std::int64_t depth, std::int64_t tile_rows, std::int64_t lanes) {
   const std::int64_t padded = whole(rows, kTileBlock);
-  const std::int64_t parts = part_count(precision);
   TileProjectScratch at;
-  at.right = parts * padded * stage_depth / 2;
-  at.sums = at.right + parts * stage_depth * kTileBlock / 2;
-  at.partials = at.sums + kTileBlock * kTileBlock;
+  at.sums = part_count(precision) * padded * stage_depth / 2;
+  at.partials = at.sums + 2 * kTileBlock * kTileBlock;
   at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
-  at.f32 = at.flags + whole(padded + blocks, 64) / 4;
+  at.f32 = at.flags + whole(padded, 64) / 4;
   at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
                                               kTileBlock / (2 * lanes));
   return at;
@@ -52,8 +55,8 @@ struct TileAttendScratch {
   std::int64_t tile_floats = 0;   ///< queries, flags, state of a segment, state of all before it
   std::int64_t keys = 0;          ///< parts of a block of keys; the tiles lie before them
   std::int64_t values = 0;
-  std::int64_t weights = 0;  ///< parts of the attention weights of one tile
-  std::int64_t scores = 0;
+  std::int64_t weights = 0;  ///< parts of the attention weights of two tiles
+  std::int64_t scores = 0;   ///< of two tiles
   std::int64_t sums = 0;
   std::int64_t factors = 0;
   std::int64_t skip = 0;  ///< bytes: keys whose numbers parts cannot carry
@@ -75,8 +78,8 @@ struct TileAttendScratch {
   at.keys = tiles * at.tile_floats;
   at.values = at.keys + parts * kKeyBlock * depth / 2;
   at.weights = at.values + parts * kKeyBlock * depth / 2;
-  at.scores = at.weights + parts * kTileBlock * kKeyBlock / 2;
-  at.sums = at.scores + kTileBlock * kKeyBlock;
+  at.scores = at.weights + parts * kTileBlock * kKeyBlock;
+  at.sums = at.scores + 2 * kTileBlock * kKeyBlock;
   at.factors = at.sums + kTileBlock * kTileBlock;
   at.skip = at.factors + kKeyBlock;
   at.f32 = at.skip + kKeyBlock / 4;

@@ -35,41 +35,37 @@ template <Precision P>
 double burst(std::int64_t iterations, float* sink) {
   constexpr std::int64_t kSteps = 2;  // with three parts 24 KiB, half of an L1 with tiles
   constexpr int kCount = Parts<P>::kCount;
-  alignas(64) std::uint16_t left[kCount][2 * kSteps * kLeftTile];
-  alignas(64) std::uint16_t right[kCount][kSteps * kRightStep];
+  alignas(64) std::uint16_t left[kCount * kSteps * kLeftStep];
+  alignas(64) std::uint16_t right[kCount * kSteps * kRightStep];
   alignas(64) float sums[4 * kSums];
+  fill_tiles(left, kCount * kSteps * kLeftStep);
+  fill_tiles(right, kCount * kSteps * kRightStep);
   Operands of;
-  for (int p = 0; p < kCount; ++p) {
-    fill_tiles(left[p], 2 * kSteps * kLeftTile);
-    fill_tiles(right[p], kSteps * kRightStep);
-    of.a[p] = left[p];
-    of.b[p] = right[p];
-  }
-  of.a_lower = kSteps * kLeftTile;
+  of.a = left;
+  of.b = right;
   of.steps = kSteps;
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
   [[maybe_unused]] const Unit::Session session;
-  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of);
+  const Nothing nothing;
+  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of, nothing);
   *sink = sums[0];
   return 2.0 * kTileBlock * kTileBlock * kSteps * kTileDepth * static_cast<double>(iterations);
 }
 
 template <Precision P>
 constexpr TilePrecision precision() {
-  return {project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>};
+  return {cut_weights<P>, project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>,
+          Unit::template few_rows<P>()};
 }
 
 }  // namespace
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, Unit::kFewRows, {}, {}, {}, precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, {}, {}, {}, precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{Unit::kName,
-                         Unit::kFewRows,
-                         precision<Precision::bf16x9>(),
-                         precision<Precision::bf16x6>(),
-                         precision<Precision::bf16x3>(),
+const TileKernels kTiles{Unit::kName, precision<Precision::bf16x9>(),
+                         precision<Precision::bf16x6>(), precision<Precision::bf16x3>(),
                          precision<Precision::bf16>()};
 #endif
 
