@@ -1,5 +1,8 @@
 """Models of transformers with the attention of headroom."""
 
+import subprocess
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -66,3 +69,24 @@ def test_compiles(models):
     torch._dynamo.reset()
     compiled = torch.compile(ours, backend="aot_eager")
     assert (compiled(tokens).logits - theirs(tokens).logits).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])
+@pytest.mark.parametrize("use", ["pass", "ours(torch.zeros(1, 5, dtype=torch.long))"])
+def test_a_program_ends_in_silence(use, end):
+    program = f"""
+import torch, transformers
+from headroom.torch import register_transformers
+
+config = transformers.LlamaConfig(
+    vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+    num_attention_heads=8, max_position_embeddings=64,
+)
+ours = transformers.LlamaForCausalLM(config).eval()
+ours.set_attn_implementation(register_transformers())
+with torch.inference_mode():
+    {use}
+{end}
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0 if end == "pass" else 3, "")

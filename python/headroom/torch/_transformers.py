@@ -1,5 +1,6 @@
 """An attention implementation for the models of ``transformers``."""
 
+import atexit
 import math
 import threading
 from typing import Any, Dict, Optional, Tuple
@@ -10,10 +11,8 @@ from torch import Tensor
 from .. import _core
 from .._layer import options_of
 from . import _operator
+from ._models import additive_mask, check_models, own_way, refuse_config
 from ._packed import say_once
-
-# Arguments that change what attention computes; the layer knows none of them.
-_OTHER_ATTENTION = ("position_bias", "cache", "softcap", "s_aux", "head_mask")
 
 
 class Kernels:
@@ -48,6 +47,8 @@ class Kernels:
 
 
 _kernels: Dict[str, Kernels] = {}
+# transformers keeps what is registered longer than the interpreter keeps the extension module.
+atexit.register(_kernels.clear)
 
 
 def _strided(tensor: Tensor) -> Tensor:
@@ -73,7 +74,6 @@ def _why_not(
     mask: Optional[Tensor],
     scaling: Optional[float],
     causal: bool,
-    others: Dict[str, Any],
 ) -> Optional[str]:
     tensors = (query, key, value)
     if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
@@ -88,16 +88,16 @@ def _why_not(
         return "scores are scaled otherwise than by 1 / sqrt(head_dim)"
     if key.shape != value.shape or 0 in query.shape or 0 in key.shape:
         return "heads of keys and values differ, or nothing came"
-    given = [name for name in _OTHER_ATTENTION if others.get(name) is not None]
-    return f"the model asks for {given[0]}" if given else None
+    return None
 
 
 def register_transformers(name: str = "headroom", **options: Any) -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
     It computes causal prefill, decoding with a cache, and attention without a mask, of float32
-    models on the CPU. Everything else goes to ``"sdpa"``, and a ``FallbackWarning`` says why once.
-    The products of the layer stay those of the model.
+    models on the CPU. Masks, scales, gradients and dropout go to ``"sdpa"``; a model that adds to
+    its attention, such as sinks or a bias of positions, computes it by its own eager function. A
+    ``FallbackWarning`` says why once. The products of the layer stay those of the model.
 
     Args:
         name: of the implementation
@@ -108,6 +108,10 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
 
     Raises:
         ImportError: ``transformers`` is not installed, or older than 4.53.
+
+    A model is refused with a ValueError, when it is loaded or first called, if it would lose a
+    part of its attention: if it computes attention without asking for an implementation, or hands
+    over an argument that is not known here.
     """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -124,9 +128,16 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
         is_causal: Optional[bool] = None,
         **others: Any,
     ) -> Any:
-        causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-        causal = bool(causal) and query.shape[2] > 1
-        reason = _why_not(query, key, value, attention_mask, scaling, causal, others)
+        decoder = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+        causal = decoder and query.shape[2] > 1
+        own = own_way(module, others)
+        if own is not None:
+            say_once(f"{type(module).__name__} asks for {own[0]}; its own function takes the call")
+            mask = additive_mask(attention_mask, query, key.shape[2], decoder)
+            if scaling is not None:
+                others["scaling"] = scaling
+            return own[1](module, query, key, value, mask, dropout=dropout, **others)
+        reason = _why_not(query, key, value, attention_mask, scaling, causal)
         if dropout > 0:
             reason = "attention weights are dropped"
         if reason is not None:
@@ -147,7 +158,13 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             return _operator.attend_operator(name, *rows, causal), None
         return attend(name, rows[0], rows[1], rows[2], causal), None
 
+    def mask(*sizes: Any, **arguments: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            refuse_config(arguments.get("config"), name)
+        return sdpa_mask(*sizes, **arguments)
+
     _kernels[name] = Kernels(options)
     AttentionInterface.register(name, forward)
-    AttentionMaskInterface.register(name, sdpa_mask)
+    AttentionMaskInterface.register(name, mask)
+    check_models(name)
     return name
