@@ -33,7 +33,7 @@ class OnednnAfterFork : public testing::TestWithParam<int> {
   }
 
   /// Work enough for two threads, in products and in attention.
-  const Layer layer_ = gaussian_layer(plain_shape(128, 256, 4, 64));
+  const Layer layer_ = gaussian_layer(plain_shape(256, 256, 4, 64));
 };
 
 TEST_P(OnednnAfterFork, ALayerOfTheParentGivesTheSame) {
@@ -68,16 +68,17 @@ TEST_P(OnednnAfterFork, ALayerCanBeMadeInTheChild) {
 TEST_P(OnednnAfterFork, ACacheOfTheParentGoesOn) {
   Attention attention(layer_.shape, layer_.weights, options());
   Attention other(layer_.shape, layer_.weights, options());
-  KeyValueCache cache(attention, 1, 128);
-  KeyValueCache other_cache(other, 1, 128);
-  Matrix y(128, layer_.shape.output_width());
+  KeyValueCache cache(attention, 1, 256);
+  KeyValueCache other_cache(other, 1, 256);
+  Matrix y(256, layer_.shape.output_width());
   Matrix expected = y;
-  for (const std::int64_t first : {0, 64}) {
-    other.forward(layer_.x.view().slice(first, 64), expected.view().slice(first, 64), other_cache);
+  for (const std::int64_t first : {0, 128}) {
+    other.forward(layer_.x.view().slice(first, 128), expected.view().slice(first, 128),
+                  other_cache);
   }
-  attention.forward(layer_.x.view().slice(0, 64), y.view().slice(0, 64), cache);
+  attention.forward(layer_.x.view().slice(0, 128), y.view().slice(0, 128), cache);
   const auto go_on = [&] {
-    attention.forward(layer_.x.view().slice(64, 64), y.view().slice(64, 64), cache);
+    attention.forward(layer_.x.view().slice(128, 128), y.view().slice(128, 128), cache);
     return std::string(same_bits(y, expected) ? "same" : "other");
   };
   EXPECT_EQ(in_child(go_on), "same");
