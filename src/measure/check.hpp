@@ -18,8 +18,8 @@ namespace headroom::measure {
 /// Draws weights and input from the seed and computes the expected result of as many rows as
 /// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
 /// scaled so that logits reach about 100, where a softmax that is careless with its maximum
-/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data and for
-/// every shape with dropout.
+/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data and
+/// for every shape with dropout.
 /// @param weights in place of drawn ones; their limit is the element bound too, because trained
 ///        weights may be of any size. May be null.
 /// @param rivals what the layers compute with, all of one dtype: weights and inputs are rounded to

@@ -12,8 +12,8 @@
 // |q|.|k_j|)
 //                              <= u c1 L_j,   c1 = 4 + sqrt(2 d_in + head_dim),
 //    with L_j = scale (Qa.|k_j| + |q|.Ka_j) / 2, which is at most the L = scale max (Qa.Ka) of
-//    docs/numerics.md; 4 for the scale and what it is folded into. The distance to the row's maximum is
-//    rounded, made the exponent's argument and reduced, which adds 3 u |s_j - max s|. So
+//    docs/numerics.md; 4 for the scale and what it is folded into. The distance to the row's
+//    maximum is rounded, made the exponent's argument and reduced, which adds 3 u |s_j - max s|. So
 //    exp(s_j) is off by a factor within exp(+-t_j), t_j = u (c1 L_j + 3 |s_j - max s|).
 //    A rotary position turns pairs of values, q1' = c q1 - s q2, with c and s rounded once, two
 //    products and a difference. With Qa1' = |c| Qa1 + |s| Qa2 and root of squares as above,

@@ -52,8 +52,8 @@ void for_each_part(const Layer& layer, const Place& place, const Visit& visit) {
   }
 }
 
-// Without k there is no L_j of element_bound.hpp, but the scale Qa.Ka_j of docs/numerics.md, which is
-// not less: |x_j|.(|W_k| Qa) + Qa.|b_k|.
+// Without k there is no L_j of element_bound.hpp, but the scale Qa.Ka_j of docs/numerics.md, which
+// is not less: |x_j|.(|W_k| Qa) + Qa.|b_k|.
 WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t head,
                           const Direction& direction) {
   const std::int64_t width = layer.shape.key_input();

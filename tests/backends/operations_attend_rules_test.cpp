@@ -1,4 +1,5 @@
-// The rules of softmax, masks and dropout of docs/numerics.md, checked for `attend` of every backend.
+// The rules of softmax, masks and dropout of docs/numerics.md, checked for `attend` of every
+// backend.
 #include <gtest/gtest.h>
 
 #include <algorithm>

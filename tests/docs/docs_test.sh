@@ -51,6 +51,7 @@ check_link() {
 
 # The pages that comments and messages name, as <file>:<line>:<page>. report.md is what the program
 # writes; the tests of this script make up pages of their own.
+# shellcheck disable=SC2016 # $root as it stands there
 cited_pages() {
   repository_files | grep -E '\.(cpp|hpp|h|c|py|sh|cmake|in|awk|mjs|js)$|CMakeLists\.txt$|^scripts/' |
     grep -v '^tests/docs/' |

@@ -66,10 +66,10 @@ ExpectedRow expected_row(const AttendProblem& problem, std::int64_t sequence, st
   return row;
 }
 
-/// How many units of `eps P |V|` a result may be off. The element bound of docs/numerics.md is for a
-/// whole layer, whose q, k and v carry errors; for `attend` alone: a score is off by about `eps L`,
-/// and so is its weight, in the numerator and in the sum; `exp`, the division and the product with
-/// V round a few times more.
+/// How many units of `eps P |V|` a result may be off. The element bound of docs/numerics.md is for
+/// a whole layer, whose q, k and v carry errors; for `attend` alone: a score is off by about `eps
+/// L`, and so is its weight, in the numerator and in the sum; `exp`, the division and the product
+/// with V round a few times more.
 double allowed_units(double logit) { return 8.0 + 2.0 * logit; }
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST(Npy, OtherTypesAreRefused) {
     expect_refused(header(descr, "False", "(1,)") + std::string(8, '\0'),
                    "allowed are '<f4' and '<f8'; write it again with numpy.save");
   }
-  expect_refused(header(std::string(1000, '\t'), "False", "(1,)"), R"('\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t...')");
+  expect_refused(header(std::string(1000, '\t'), "False", "(1,)"),
+                 R"('\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t...')");
   expect_refused(with_dictionary("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}"),
                  "an array of objects or of records is no matrix");
 }
