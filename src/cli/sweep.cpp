@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/computed.hpp"
 #include "cli/output.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
@@ -106,12 +107,15 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
       folder);
 }
 
-int exit_code_of(const measure::SweepOutcome& outcome) {
+int exit_code_of(const measure::SweepOutcome& outcome, bool shard) {
   if (stop_signal() != 0) return kSignalBase + stop_signal();
+  Computed computed;
   for (const auto& result : outcome.results) {
     if (record::is_broken(result.status)) return kCheckFailed;
+    computed.add(result.status, result.shape.rows(), result.cell.id, result.reason);
   }
-  return kDone;
+  // Other shards may have what this one lacks.
+  return shard ? kDone : computed.exit_code();
 }
 
 void print_plan(const measure::PreparedSweep& sweep) {
@@ -135,7 +139,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure:
       measure::run_sweep(sweep, {options.out_folder, options.resume, warn, note});
   print_summary(outcome, options.out_folder);
   for (const std::string& caution : outcome.cautions) warn(caution);
-  return exit_code_of(outcome);
+  return exit_code_of(outcome, options.shard.has_value());
 }
 
 }  // namespace
