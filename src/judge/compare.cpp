@@ -8,6 +8,7 @@
 
 #include "headroom/error.hpp"
 #include "judge/core_rate.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/environment_differences.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
@@ -99,8 +100,8 @@ void warn(FolderComparison& comparison) {
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
                    : "";
   });
-  const record::Peaks base_roofs = record::peaks_of(base);
-  const record::Peaks next_roofs = record::peaks_of(next);
+  const record::Peaks base_roofs = roofs_of(*comparison.base);
+  const record::Peaks next_roofs = roofs_of(*comparison.next);
   warn_of_cells(comparison, "had fewer cores than threads", [&](const ComparedCell& cell) {
     if (!cell.difference) return std::string();
     const auto then = too_few_cores(*cell.base, base_roofs);
