@@ -127,6 +127,9 @@ struct BackendFacts {
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
+  /// Nobody would link it: it is there for others to be compared with.
+  bool only_compared = false;
+
   // What linking it costs. Packages are Debian's.
   std::string library = {};                      ///< prefix of its shared library's name, if any
   std::vector<std::string> build_packages = {};  ///< needed to build
@@ -134,7 +137,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 6;
+inline constexpr int kBackendInterface = 7;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
+#include "plan/choices.hpp"
 #include "plan/expand.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -27,7 +28,7 @@ struct SweepOptions {
   plan::Axes axes;
   std::string out_folder = "headroom-results";
   std::optional<std::string> max_memory, budget, repetitions, processes, min_time, seed, shard,
-      timeout;
+      timeout, only;
   std::string cache = "warm";
   bool dry_run = false;
   bool resume = false;
@@ -77,6 +78,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   // Nothing is measured, so nothing needs to be started.
   request.ranks_here = options.dry_run ? plan::kMaxRanks : crew != nullptr ? crew->size() : 1;
   request.crew = crew;
+  if (options.only) request.only = plan::split_names("--only", *options.only);
   if (options.shard) request.shard = plan::parse_shard("--shard", *options.shard);
   return request;
 }
@@ -155,6 +157,8 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
                     "that are ok, unsupported, skipped or failed are not");
   command->add_option("--shard", options->shard,
                       "measure part I of N, such as 1/8; headroom merge joins the parts");
+  command->add_option("--only", options->only,
+                      "measure only these cells of the axes, by their ids, separated by commas");
   command->add_flag("--dry-run", options->dry_run,
                     "print the cells with their memory and estimated time, and measure nothing");
   command->add_option("--budget", options->budget,
