@@ -95,8 +95,8 @@ def options() -> argparse.Namespace:
         parser.error(f"--samples: {given.samples} is below {LEAST_SAMPLES}")
     if not all(1 <= count <= cores for count in given.threads):
         parser.error(f"--threads: from 1 to {cores}, the cores that this process may use")
-    if not (given.min_time > 0 and 1 <= given.inputs <= 64 and given.seed >= 0):
-        parser.error("--min-time is above 0, --inputs from 1 to 64, and --seed at least 0")
+    if not (0 < given.min_time < float("inf") and 1 <= given.inputs <= 64 and given.seed >= 0):
+        parser.error("--min-time is finite and above 0, --inputs from 1 to 64, --seed at least 0")
     return given
 
 

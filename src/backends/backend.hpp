@@ -129,6 +129,9 @@ struct BackendFacts {
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
+  /// Nobody would link it: it is there for others to be compared with.
+  bool only_compared = false;
+
   // What linking it costs. Packages are Debian's.
   std::string library = {};                      ///< prefix of its shared library's name, if any
   std::vector<std::string> build_packages = {};  ///< needed to build

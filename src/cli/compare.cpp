@@ -1,14 +1,20 @@
 #include "judge/compare.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/results.hpp"
+#include "core/nearest.hpp"
+#include "headroom/error.hpp"
+#include "measure/again/measure_again.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
+#include "program/signals.hpp"
 #include "show/comparison_table.hpp"
 
 namespace headroom::cli {
@@ -17,27 +23,80 @@ namespace {
 struct CompareOptions {
   std::string base, next;
   std::string threshold = "3%";
+  std::string gate = "linkable";
+  std::optional<std::string> base_program, next_program;
   bool fail_on_regression = false;
   bool json = false;
 };
 
+judge::Gate parse_gate(const std::string& text) {
+  if (text == "linkable") return judge::Gate::linkable;
+  if (text == "all") return judge::Gate::all;
+  throw InvalidArgument(
+      fmt::format("--gate: unknown gate '{}'; {}", text, suggest(text, {"linkable", "all"})));
+}
+
+void check_programs(const CompareOptions& options) {
+  if (!options.base_program && !options.next_program) return;
+  if (!options.base_program || !options.next_program) {
+    throw InvalidArgument(
+        "--base-program and --new-program: one alone shows no difference; give both");
+  }
+  if (!options.fail_on_regression) {
+    throw InvalidArgument(
+        "--base-program and --new-program measure again what is about to fail a gate; add "
+        "--fail-on-regression");
+  }
+}
+
+// One noisy minute must not fail a gate.
+void measure_again(const CompareOptions& options, const judge::CompareSettings& settings,
+                   judge::FolderComparison& comparison) {
+  const std::vector<std::string> ids = comparison.to_measure_again();
+  if (ids.empty()) return;
+  if (!options.base_program) {
+    complain("note",
+             "with --base-program and --new-program, what is about to fail the gate is "
+             "measured again first");
+    return;
+  }
+  complain("note", fmt::format("{} about to fail the gate", counted(ids.size(), "cell")));
+  install_signal_handlers();
+  const measure::SecondRun second = measure::measure_again(
+      {comparison.base, *options.base_program}, {comparison.next, *options.next_program}, ids,
+      [](const std::string& text) { complain("note", text); });
+  if (stop_signal() != 0) return;
+  judge::add_second_run(comparison, judge::compare_folders(second.base, second.next, settings));
+}
+
+ExitCode gate(const judge::FolderComparison& comparison) {
+  if (comparison.gating() > 0) return kCheckFailed;
+  if (comparison.compared_in_gate() > 0) return kDone;
+  complain("error", comparison.compared() == 0
+                        ? "nothing was compared, because no cell has a time in both folders"
+                        : "nothing was compared that gates: nobody would link these backends; "
+                          "--gate all counts them");
+  return kCheckFailed;
+}
+
 int run(const CompareOptions& options) {
   judge::CompareSettings settings;
   settings.threshold = parse_percent("--threshold", options.threshold);
+  const judge::Gate gate_of = parse_gate(options.gate);
+  check_programs(options);
   const record::ResultsFolder base = read_results(options.base);
   const record::ResultsFolder next = read_results(options.next);
-  const judge::FolderComparison comparison = judge::compare_folders(base, next, settings);
+  judge::FolderComparison comparison = judge::compare_folders(base, next, settings);
+  comparison.gate = gate_of;
+  if (options.fail_on_regression) measure_again(options, settings, comparison);
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
   for (const std::string& warning : comparison.warnings) complain("warning", warning);
   if (options.json) {
     out().print("{}\n", headroom::to_text(show::to_json(comparison), 2));
   } else {
     out().write(show::comparison_table(comparison));
   }
-  if (!options.fail_on_regression) return kDone;
-  if (comparison.regressions() > 0) return kCheckFailed;
-  if (comparison.compared() > 0) return kDone;
-  complain("error", "nothing was compared, because no cell has a time in both folders");
-  return kCheckFailed;
+  return options.fail_on_regression ? gate(comparison) : kDone;
 }
 
 }  // namespace
@@ -51,6 +110,13 @@ Command add_compare(CLI::App& app) {
                       "smallest difference that matters (default 3%)");
   command->add_flag("--fail-on-regression", options->fail_on_regression,
                     "exit with 1 if a cell became slower or broke");
+  command->add_option("--gate", options->gate,
+                      "whose regressions count: linkable, without backends that nobody would link "
+                      "(default), or all");
+  command->add_option("--base-program", options->base_program,
+                      "the program that measured BASE: what is about to fail is measured again, by "
+                      "both in turns, and fails only if it is seen again");
+  command->add_option("--new-program", options->next_program, "the program that measured NEW");
   command->add_flag("--json", options->json, "print JSON");
   return {command, [options] { return run(*options); }};
 }

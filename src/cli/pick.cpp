@@ -1,6 +1,7 @@
 #include "pick/pick.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,12 +15,14 @@
 #include "headroom/error.hpp"
 #include "judge/cautions.hpp"
 #include "pick/contest.hpp"
+#include "pick/rounds.hpp"
 #include "plan/choices.hpp"
 #include "plan/expand.hpp"
 #include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/output_file.hpp"
+#include "program/scratch_folder.hpp"
 #include "program/signals.hpp"
 
 namespace headroom::cli {
@@ -133,13 +136,28 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
   complain_of("note", contest.plan.notes);
   complain_of("warning", contest.plan.warnings);
   install_signal_handlers();
-  const pick::ScratchFolder scratch;
-  pick::run_contest(contest, scratch.path());
+  const ScratchFolder scratch("headroom-pick");
+  const auto start = std::chrono::steady_clock::now();
+  pick::run_contest(contest, scratch.path() / "contest");
   if (stop_signal() != 0) return kSignalBase + stop_signal();
-  const record::ResultsFolder folder = read_results(scratch.path());
+  record::ResultsFolder folder = read_results(scratch.path() / "contest");
+  int rounds = 0;
+  std::string ended;
+  const pick::Pick choice = pick::pick_with_rounds(
+      contest, folder, filters,
+      [start] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      },
+      [&](const plan::Plan& plan, double seconds) {
+        return pick::run_round(contest, plan, seconds,
+                               scratch.path() / fmt::format("round-{}", ++rounds));
+      },
+      ended);
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  if (!ended.empty()) complain("note", ended);
   complain_of("warning",
               judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
-  write(options, pick::pick(folder, contest.shapes(), filters));
+  write(options, choice);
   return kDone;
 }
 

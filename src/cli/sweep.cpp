@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/computed.hpp"
 #include "cli/output.hpp"
 #include "core/nearest.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "plan/choices.hpp"
 #include "plan/expand.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -27,7 +29,7 @@ struct SweepOptions {
   plan::Axes axes;
   std::string out_folder = "headroom-results";
   std::optional<std::string> max_memory, budget, repetitions, processes, min_time, seed, shard,
-      timeout;
+      timeout, only;
   std::string cache = "warm";
   bool dry_run = false;
   bool resume = false;
@@ -77,6 +79,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   // Nothing is measured, so nothing needs to be started.
   request.ranks_here = options.dry_run ? plan::kMaxRanks : crew != nullptr ? crew->size() : 1;
   request.crew = crew;
+  if (options.only) request.only = plan::split_names("--only", *options.only);
   if (options.shard) request.shard = plan::parse_shard("--shard", *options.shard);
   return request;
 }
@@ -107,12 +110,15 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
       shown_text(folder));
 }
 
-int exit_code_of(const measure::SweepOutcome& outcome) {
+int exit_code_of(const measure::SweepOutcome& outcome, bool shard) {
   if (stop_signal() != 0) return kSignalBase + stop_signal();
+  Computed computed;
   for (const auto& result : outcome.results) {
     if (record::is_broken(result.status)) return kCheckFailed;
+    computed.add(result.status, result.shape.rows(), result.cell.id, result.reason);
   }
-  return kDone;
+  // Other shards may have what this one lacks.
+  return shard ? kDone : computed.exit_code();
 }
 
 void print_plan(const measure::PreparedSweep& sweep) {
@@ -136,7 +142,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure:
       measure::run_sweep(sweep, {options.out_folder, options.resume, warn, note});
   print_summary(outcome, options.out_folder);
   for (const std::string& caution : outcome.cautions) warn(caution);
-  return exit_code_of(outcome);
+  return exit_code_of(outcome, options.shard.has_value());
 }
 
 }  // namespace
@@ -152,6 +158,8 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
                     "that are ok, unsupported, skipped or failed are not");
   command->add_option("--shard", options->shard,
                       "measure part I of N, such as 1/8; headroom merge joins the parts");
+  command->add_option("--only", options->only,
+                      "measure only these cells of the axes, by their ids, separated by commas");
   command->add_flag("--dry-run", options->dry_run,
                     "print the cells with their memory and estimated time, and measure nothing");
   command->add_option("--budget", options->budget,

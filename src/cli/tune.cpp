@@ -12,6 +12,7 @@
 #include "machine/cores.hpp"
 #include "plan/choices.hpp"
 #include "program/exit_code.hpp"
+#include "program/numbers.hpp"
 #include "program/output_file.hpp"
 #include "program/signals.hpp"
 #include "tune/words.hpp"
@@ -22,8 +23,7 @@ namespace {
 constexpr const char* kDefaultFile = "headroom-tuning.json";
 
 struct TuneOptions {
-  std::optional<std::string> output, threads, isa;
-  double min_time = 0.03;
+  std::optional<std::string> output, threads, isa, min_time;
 };
 
 std::string path_of(const TuneOptions& options) {
@@ -39,7 +39,7 @@ int run(const TuneOptions& options) {
                      : allowed_cores() > 1 ? std::vector<int>{1, allowed_cores()}
                                            : std::vector<int>{1};
   settings.shapes = tune::default_shapes();
-  settings.min_time = options.min_time;
+  if (options.min_time) settings.min_time = parse_duration("--min-time", *options.min_time);
   settings.started = [](const std::string& what) { complain("note", "measuring " + what); };
   settings.stopped = [] { return stop_signal() != 0; };
   const std::string path = path_of(options);
@@ -64,8 +64,7 @@ Command add_tune(CLI::App& app) {
                       "names, or else headroom-tuning.json)");
   command->add_option("--threads", options->threads,
                       "numbers of threads (default: 1 and every allowed core)");
-  command->add_option("--min-time", options->min_time, "seconds per sample (default: 0.03)")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--min-time", options->min_time, "seconds per sample (default: 0.03)");
   command->add_option("--isa", options->isa, "instruction set (default: the best available)");
   return {command, [options] { return run(*options); }};
 }

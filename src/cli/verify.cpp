@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/computed.hpp"
 #include "cli/output.hpp"
 #include "machine/memory.hpp"
 #include "program/exit_code.hpp"
@@ -78,9 +79,11 @@ int run(const VerifyOptions& options, measure::Crew* crew) {
   const auto rivals = measure::verify_rivals(options.axes);
   install_signal_handlers();
   ordered_json checks = ordered_json::array();
+  Computed computed;
   const measure::VerifyCounts counts = measure::verify(
       cases, rivals, seed, machine::usable_memory(), crew,
       [&](const VerifyCheck& check) {
+        computed.add(check.status, check.rows, check.id, check.reason);
         if (options.json) {
           checks.push_back(to_json(check));
         } else {
@@ -99,7 +102,7 @@ int run(const VerifyOptions& options, measure::Crew* crew) {
     out().print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
   }
   if (stop_signal() != 0) return kSignalBase + stop_signal();
-  return counts.failed > 0 ? kCheckFailed : kDone;
+  return counts.failed > 0 ? kCheckFailed : computed.exit_code();
 }
 
 }  // namespace

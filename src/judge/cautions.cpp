@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "judge/core_rate.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/noise.hpp"
 #include "program/numbers.hpp"
 #include "statistics/samples.hpp"
@@ -120,7 +121,7 @@ std::vector<std::string> cautions_before(const machine::Conditions& now, bool re
 }
 
 std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
-                                        double stolen, const record::Peaks& roofs) {
+                                        double stolen, const record::Peaks& measured) {
   std::vector<std::string> cautions;
   if (stolen > kMostStolen) {
     cautions.push_back(
@@ -134,6 +135,8 @@ std::vector<std::string> cautions_after(const std::vector<record::CellResult>& r
         "shape, or two runs with headroom compare, but not times across shapes",
         100 * moved));
   }
+  const record::Peaks roofs = credible_roofs(measured, results);
+  for (std::string& raised : raised_words(measured, roofs)) cautions.push_back(std::move(raised));
   if (std::string clock = off_clock(results, roofs); !clock.empty()) {
     cautions.push_back(std::move(clock));
   }

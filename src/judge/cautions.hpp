@@ -15,8 +15,9 @@ std::vector<std::string> cautions_before(const machine::Conditions& now, bool re
 
 /// About what was observed while the cells were measured.
 /// @param stolen share of processor time that went to other machines; 0 if unknown
-/// @param roofs limits whose clocks, and whose rate of one thread, the cells are compared with
+/// @param measured roofs before the first cell; with their clocks and their rate of one thread, as
+///        `credible_roofs` has them, the cells are compared
 std::vector<std::string> cautions_after(const std::vector<record::CellResult>& results,
-                                        double stolen, const record::Peaks& roofs = {});
+                                        double stolen, const record::Peaks& measured = {});
 
 }  // namespace headroom::judge

@@ -6,9 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "judge/core_rate.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/environment_differences.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
@@ -35,6 +37,7 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
     ComparedCell& cell = cells.emplace_back();
     cell.base = result;
     cell.next = match == unmatched.end() ? nullptr : match->second;
+    cell.linkable = !backend_facts(result->cell.backend).only_compared;
     if (match == unmatched.end()) continue;
     unmatched.erase(match);
     ++common;
@@ -46,7 +49,10 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
                     shown_path(base.path), shown_path(next.path), cells.front().id()));
   }
   for (const record::CellResult* result : record::in_order(next)) {
-    if (unmatched.contains(result->cell.id)) cells.emplace_back().next = result;
+    if (!unmatched.contains(result->cell.id)) continue;
+    ComparedCell& cell = cells.emplace_back();
+    cell.next = result;
+    cell.linkable = !backend_facts(result->cell.backend).only_compared;
   }
   return cells;
 }
@@ -104,8 +110,8 @@ void warn(FolderComparison& comparison) {
     return differs ? fmt::format("{} in BASE, {} in NEW", cell.base->threads, cell.next->threads)
                    : "";
   });
-  const record::Peaks base_roofs = record::peaks_of(base);
-  const record::Peaks next_roofs = record::peaks_of(next);
+  const record::Peaks base_roofs = roofs_of(*comparison.base);
+  const record::Peaks next_roofs = roofs_of(*comparison.next);
   warn_of_cells(comparison, "had fewer cores than threads", [&](const ComparedCell& cell) {
     if (!cell.difference) return std::string();
     const auto then = too_few_cores(*cell.base, base_roofs);
@@ -156,6 +162,35 @@ std::size_t FolderComparison::compared() const {
   return static_cast<std::size_t>(
       std::count_if(cells.begin(), cells.end(),
                     [](const ComparedCell& cell) { return cell.difference.has_value(); }));
+}
+
+std::size_t FolderComparison::gating() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [this](const ComparedCell& cell) { return gates(cell); }));
+}
+
+std::size_t FolderComparison::compared_in_gate() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [this](const ComparedCell& cell) { return cell.difference && in_gate(cell); }));
+}
+
+std::vector<std::string> FolderComparison::to_measure_again() const {
+  std::vector<std::string> ids;
+  for (const ComparedCell& cell : cells) {
+    if (gates(cell) && cell.difference && cell.next->cell.ranks == 1) ids.push_back(cell.id());
+  }
+  return ids;
+}
+
+void add_second_run(FolderComparison& comparison, const FolderComparison& again) {
+  for (const ComparedCell& second : again.cells) {
+    for (ComparedCell& cell : comparison.cells) {
+      if (cell.id() != second.id()) continue;
+      cell.again = second.difference;
+      cell.refuted = cell.regression() && second.difference && !second.regression();
+    }
+  }
 }
 
 std::size_t FolderComparison::regressions() const {

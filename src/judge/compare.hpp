@@ -18,6 +18,9 @@ struct ComparedCell {
   std::optional<Difference> difference;      ///< if both have a time
   bool by_control = false;  ///< the difference is of samples corrected by their control readings
   double raw_ratio = 1;     ///< of the medians as timed
+  bool linkable = true;     ///< of a backend that somebody would link, see `BackendFacts`
+  std::optional<Difference> again;  ///< of a second run, if that has a time on both sides
+  bool refuted = false;             ///< a second run did not see the regression
 
   const std::string& id() const { return base != nullptr ? base->cell.id : next->cell.id; }
   bool peer() const { return base != nullptr ? base->peer : next->peer; }
@@ -27,6 +30,9 @@ struct ComparedCell {
   bool regression() const;
 };
 
+/// Whose regressions count: those of backends that somebody would link, or of all.
+enum class Gate { linkable, all };
+
 /// Refers to both folders, which must outlive it.
 struct FolderComparison {
   const record::ResultsFolder* base = nullptr;
@@ -34,6 +40,7 @@ struct FolderComparison {
   std::vector<ComparedCell> cells;    ///< in the order of the base, then the new ones
   std::vector<std::string> warnings;  ///< other differences, which may explain the times
   double threshold = 0;
+  Gate gate = Gate::linkable;
   double noise_floor = 0;  ///< the larger of both folders; 0: neither recorded one
 
   std::size_t by_control() const;  ///< cells compared by samples corrected by their control
@@ -41,7 +48,21 @@ struct FolderComparison {
   std::size_t count(Verdict verdict) const;
   std::size_t compared() const;  ///< cells with a time on both sides
   std::size_t regressions() const;
+
+  bool in_gate(const ComparedCell& cell) const { return gate == Gate::all || cell.linkable; }
+  /// Whether the cell fails a gate: a regression that no second run refuted.
+  bool gates(const ComparedCell& cell) const {
+    return cell.regression() && in_gate(cell) && !cell.refuted;
+  }
+  std::size_t gating() const;
+  /// Cells in the gate with a time on both sides.
+  std::size_t compared_in_gate() const;
+  /// Ids of the cells that gate and became slower, in one process: those worth a second run.
+  std::vector<std::string> to_measure_again() const;
 };
+
+/// Takes over what a second run found about its cells.
+void add_second_run(FolderComparison& comparison, const FolderComparison& again);
 
 /// @throws InvalidArgument if no cell is in both folders; FileError for an invalid noise floor.
 FolderComparison compare_folders(const record::ResultsFolder& base,

@@ -30,8 +30,12 @@ void append(std::vector<Value>& values, const std::vector<Value>& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
-void append(std::vector<int>& processes, int process, const std::vector<double>& samples) {
-  processes.insert(processes.end(), samples.size(), process);
+// The processes of more samples, counted from `first`; `own` is empty if one took them all.
+void append(std::vector<int>& processes, int first, const std::vector<double>& samples,
+            const std::vector<int>& own) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    processes.push_back(first + (own.empty() ? 0 : own.at(i)));
+  }
 }
 
 double ratio_of(const record::Again& again, const CellResult& result) {
@@ -41,20 +45,24 @@ double ratio_of(const record::Again& again, const CellResult& result) {
          statistics::median(record::steadied(result.time.samples, control));
 }
 
-void add_samples(CellResult& whole, const CellResult& part, int process) {
+// @return the number of the next process
+int add_samples(CellResult& whole, const CellResult& part, int process) {
   append(whole.time.samples, part.time.samples);
-  append(whole.time.processes, process, part.time.samples);
+  append(whole.time.processes, process, part.time.samples, part.time.processes);
   if (part.again) {
     if (!whole.again) whole.again.emplace();
     append(whole.again->samples, part.again->samples);
     append(whole.again->control, part.again->control);
-    append(whole.again->processes, process, part.again->samples);
+    append(whole.again->processes, process, part.again->samples, part.again->processes);
   }
-  if (!part.control) return;
+  const std::vector<int>& all = whole.time.processes;
+  const int next = all.empty() ? process : *std::max_element(all.begin(), all.end()) + 1;
+  if (!part.control) return next;
   if (!whole.control) whole.control = record::Control{part.control->isa, part.control->threads, {}};
   append(whole.control->gflops, part.control->gflops);
   append(whole.control->clock_ghz, part.control->clock_ghz);
   append(whole.control->tile_gflops, part.control->tile_gflops);
+  return next;
 }
 
 // A reading that only some processes could take says nothing of the others.
@@ -156,7 +164,7 @@ CellResult join_parts(const std::vector<CellResult>& parts, const record::Peaks&
   whole.control.reset();
   whole.again.reset();
   int process = 0;
-  for (const CellResult& part : parts) add_samples(whole, part, process++);
+  for (const CellResult& part : parts) process = add_samples(whole, part, process);
   if (whole.control) {
     keep_complete(whole.control->clock_ghz, whole.control->gflops.size());
     keep_complete(whole.control->tile_gflops, whole.control->gflops.size());

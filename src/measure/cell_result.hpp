@@ -27,9 +27,10 @@ void learn(plan::Estimator& estimator, const record::CellResult& result);
 /// @param peaks what counts as the peak without a control
 void rate_samples(record::CellResult& result, const record::Peaks& peaks, std::uint64_t seed);
 
-/// The result of a cell from its parts, one of each process: all samples, each with its process,
-/// and what follows from them; the largest error; the first process's phases. `failed` if the time
-/// is impossible. @param parts all `ok`, at least one, in the order of the processes
+/// The result of a cell from its parts, each of one or several processes of its own: all samples,
+/// each with its process, and what follows from them; the largest error; the first part's phases.
+/// `failed` if the time is impossible. @param parts all `ok`, at least one, in the order of the
+/// processes
 record::CellResult join_parts(const std::vector<record::CellResult>& parts,
                               const record::Peaks& peaks, std::uint64_t seed);
 

@@ -151,6 +151,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
   sweep.memory_asked = request.max_memory;
   sweep.plan = plan::expand(request.axes, {request.seed, request.allow_many, request.ranks_here});
   if (request.crew != nullptr) require_cores(*request.crew, sweep.plan);
+  if (!request.only.empty()) plan::keep_cells(sweep.plan, "--only", request.only);
   sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
   if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
   if (request.budget) {

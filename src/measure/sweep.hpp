@@ -30,6 +30,7 @@ struct SweepRequest {
   int ranks_here = 1;       ///< see `plan::ExpandOptions::ranks_here`
   Crew* crew = nullptr;     ///< if processes were started for ranks; must outlive the sweep
   std::optional<plan::Shard> shard;
+  std::vector<std::string> only;  ///< ids of cells; empty: all of the axes
   std::optional<int> repetitions;
   std::optional<int> processes;    ///< that take the samples of a cell
   std::optional<double> min_time;  ///< seconds per sample

@@ -143,7 +143,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
       ++kept_out[option];
     } else if (result->status == Status::ok) {
       require_name(folder, *result);
-      found.candidates.push_back({result, {}, false});
+      found.candidates.push_back({result, {}});
     } else {
       without_time.push_back(result);
       found.left_out.push_back(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headroom/formulation.hpp"
+#include "judge/link_choice.hpp"
 #include "judge/verdict.hpp"
 #include "record/results_folder.hpp"
 
@@ -30,14 +31,14 @@ struct Filters {
 /// A measured way to compute a shape.
 struct Candidate {
   const record::CellResult* result = nullptr;
-  judge::Difference to_fastest;  ///< its time over that of the fastest
-  bool tied = false;             ///< cannot be distinguished from the fastest
+  judge::Difference to_fastest;            ///< its time over that of the fastest
+  judge::Loss loss = judge::Loss::little;  ///< by taking it in place of the fastest
 };
 
 struct ShapePick {
   Shape shape;
   std::vector<Candidate> candidates;             ///< by median, fastest first; at least one
-  std::size_t chosen = 0;                        ///< the tied candidate with the smallest link cost
+  std::size_t chosen = 0;                        ///< the lightest of those that lose little
   std::vector<std::string> left_out;             ///< cells without a time, with the reason
   std::vector<const record::CellResult*> peers;  ///< other libraries, which cannot be linked
 };

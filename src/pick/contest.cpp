@@ -5,12 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "headroom/error.hpp"
 #include "judge/cautions.hpp"
@@ -18,7 +14,6 @@
 #include "machine/memory.hpp"
 #include "plan/budget.hpp"
 #include "plan/expand.hpp"
-#include "program/exit_code.hpp"
 #include "record/environment.hpp"
 #include "record/journal.hpp"
 
@@ -100,24 +95,6 @@ plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  std::string name = ((error ? "/tmp" : parent) / "headroom-pick-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw ResourceError(
-        fmt::format("cannot create the folder {}: {}; set TMPDIR to a folder "
-                    "that can be written",
-                    name, std::strerror(errno)));
-  }
-  path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::vector<Shape> Contest::shapes() const {
   std::vector<Shape> shapes;
   for (const plan::Group& group : plan.groups) shapes.push_back(group.shape);
@@ -145,6 +122,24 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
   return contest;
 }
 
+namespace {
+
+std::vector<record::CellResult> measure_into(record::Journal& journal, const plan::Plan& plan,
+                                             const measure::SweepSettings& settings) {
+  measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
+  return measure::run_plan(plan, settings, record::Peaks{plan.isa}, journal, progress);
+}
+
+}  // namespace
+
+std::vector<record::CellResult> run_round(const Contest& contest, const plan::Plan& plan,
+                                          double seconds, const std::filesystem::path& folder) {
+  record::Journal journal(folder);
+  measure::SweepSettings settings = contest.settings;
+  settings.budget = seconds;
+  return measure_into(journal, plan, settings);
+}
+
 void run_contest(const Contest& contest, const std::filesystem::path& folder) {
   const plan::Plan& plan = contest.plan;
   record::Journal journal(folder);
@@ -152,8 +147,7 @@ void run_contest(const Contest& contest, const std::filesystem::path& folder) {
   const nlohmann::ordered_json weights = record::describe_weights(plan);
   if (!weights.is_null()) environment["sweep"]["weights"] = weights;
   journal.write_environment(environment);
-  measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
-  measure::run_plan(plan, contest.settings, record::Peaks{plan.target}, journal, progress);
+  measure_into(journal, plan, contest.settings);
 }
 
 }  // namespace headroom::pick

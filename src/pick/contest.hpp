@@ -11,23 +11,9 @@
 #include "pick/pick.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
+#include "record/result.hpp"
 
 namespace headroom::pick {
-
-/// A temporary folder that is removed with the object.
-class ScratchFolder {
- public:
-  /// @throws ResourceError if it cannot be created.
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A cell whose estimate exceeds that of the fastest rival by this factor is not a candidate.
 /// Estimates are accurate to a factor of about two.
@@ -47,6 +33,11 @@ struct Contest {
 ///         leave nothing; as `plan::expand`.
 Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
                         std::optional<double> budget, machine::LimitKernelsOf limits_of);
+
+/// Checks and times every cell into a results folder that has no environment: a round of a contest
+/// that `run_contest` began. @param seconds that it may take
+std::vector<record::CellResult> run_round(const Contest& contest, const plan::Plan& plan,
+                                          double seconds, const std::filesystem::path& folder);
 
 /// Checks and times every cell into a results folder.
 void run_contest(const Contest& contest, const std::filesystem::path& folder);

@@ -10,6 +10,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
+const char* loss_name(judge::Loss loss) {
+  switch (loss) {
+    case judge::Loss::little:
+      return "little";
+    case judge::Loss::unknown:
+      return "unknown";
+    case judge::Loss::large:
+      return "large";
+  }
+  return "";
+}
+
 ordered_json cost_json(const LinkCost& cost) {
   return {{"packages", cost.packages},   {"build_packages", cost.build_packages},
           {"libraries", cost.libraries}, {"library_bytes", cost.library_bytes},
@@ -27,7 +39,9 @@ ordered_json configuration_json(const Configuration& configuration) {
           {"worst_loss", configuration.worst_loss},
           {"worst_shape", configuration.worst_shape},
           {"shapes_without_time", configuration.missing},
-          {"tied_with_fastest", configuration.tied}};
+          {"times_the_fastest_ci95",
+           {configuration.times_fastest.low, configuration.times_fastest.high}},
+          {"loss", loss_name(configuration.loss)}};
 }
 
 ordered_json candidate_json(const Candidate& candidate) {
@@ -47,7 +61,7 @@ ordered_json candidate_json(const Candidate& candidate) {
       {"packed_bytes", result.costs->packed_bytes},
       {"times_the_fastest", difference.ratio},
       {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
-      {"tied_with_fastest", candidate.tied}};
+      {"loss", loss_name(candidate.loss)}};
 }
 
 ordered_json shape_json(const ShapePick& shape) {
@@ -70,6 +84,10 @@ std::string to_json(const Pick& pick) {
   choice["reason"] = reason(pick);
   choice["cmake"] = cmake_lines(pick.choice());
   choice["cpp"] = cpp_lines(pick.choice());
+  choice["open"] = ordered_json::array();
+  for (const std::size_t open : pick.open) {
+    choice["open"].push_back(pick.configurations[open].backend);
+  }
   ordered_json configurations = ordered_json::array();
   ordered_json costs = ordered_json::object();
   for (const Configuration& configuration : pick.configurations) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "program/json_differences.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -37,6 +39,26 @@ std::string to_text(const Configuration& choice) {
   return fmt::format("{}, {}, {}", name, headroom::to_string(choice.numbers), threads);
 }
 
+namespace {
+
+// Whether a lighter backend would do as well, where nobody knows.
+std::string open_words(const Pick& pick) {
+  if (pick.open.empty()) return "";
+  std::string names;
+  for (const std::size_t open : pick.open) {
+    const Configuration& other = pick.configurations[open];
+    names += fmt::format("{}{} ({:.2f} to {:.2f} times its time)", names.empty() ? "" : ", ",
+                         other.backend, other.times_fastest.low, other.times_fastest.high);
+  }
+  return fmt::format(
+      "; not known: whether {}, lighter to link, would do as well: more samples or a quieter "
+      "machine "
+      "would tell",
+      names);
+}
+
+}  // namespace
+
 std::string reason(const Pick& pick) {
   const Configuration& choice = pick.choice();
   const Configuration& fastest = pick.configurations.front();
@@ -49,9 +71,11 @@ std::string reason(const Pick& pick) {
   const char* everywhere = pick.shapes.size() == 1 ? "" : " for any shape";
   if (pick.lighter_won()) {
     return fmt::format(
-        "{} cannot be distinguished from {}{} and is lighter to link: {} instead of {}{}",
-        choice.backend, fastest.backend, everywhere, to_text(cost),
-        to_text(pick.costs.at(fastest.backend)), error);
+        "{} takes at most {:.3g} % more time than {}{} and is lighter to link: {} "
+        "instead of {}{}{}",
+        choice.backend, 100 * std::max(0.0, choice.times_fastest.high - 1), fastest.backend,
+        everywhere, to_text(cost), to_text(pick.costs.at(fastest.backend)), error,
+        open_words(pick));
   }
   std::string text = pick.shapes.size() == 1 ? fmt::format("{} is the fastest", choice.backend)
                                              : fmt::format("{} is the fastest over {} shapes",
@@ -60,15 +84,17 @@ std::string reason(const Pick& pick) {
     text += fmt::format(", although it has no time for {} of them", choice.missing);
   }
   std::string tied;
-  for (const Configuration& other : pick.configurations) {
-    if (&other == &choice || !other.tied) continue;
+  for (std::size_t i = 1; i < pick.configurations.size(); ++i) {
+    const Configuration& other = pick.configurations[i];
+    const bool open = std::find(pick.open.begin(), pick.open.end(), i) != pick.open.end();
+    if (other.loss == judge::Loss::large || other.missing > 0 || open) continue;
     tied += fmt::format("{}{}", tied.empty() ? "" : ", ", other.backend);
   }
-  if (choice.tied && !tied.empty()) {
+  if (choice.loss == judge::Loss::little && !tied.empty()) {
     text += fmt::format("; {} cannot be distinguished from it{}, but is no lighter to link", tied,
                         everywhere);
   }
-  return text + error;
+  return text + error + open_words(pick);
 }
 
 std::string measured_on(const record::ResultsFolder& folder) {

@@ -13,7 +13,6 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <tuple>
 
 #include "backends/backend.hpp"
 #include "headroom/backend.hpp"
@@ -161,13 +160,11 @@ LinkCost link_cost(const std::string& backend) {
   return cost;
 }
 
-bool lighter(const LinkCost& a, const LinkCost& b) {
-  const auto weight = [](const LinkCost& cost) {
-    return std::make_tuple(!cost.known, cost.packages.size(), cost.library_bytes,
-                           cost.build_packages.size());
-  };
-  return weight(a) < weight(b);
+judge::LinkWeight weight_of(const LinkCost& cost) {
+  return {!cost.known, cost.packages.size(), cost.library_bytes, cost.build_packages.size()};
 }
+
+bool lighter(const LinkCost& a, const LinkCost& b) { return weight_of(a) < weight_of(b); }
 
 std::string to_text(const LinkCost& cost) {
   if (!cost.known) return "unknown, because it is not part of this program";

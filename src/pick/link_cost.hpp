@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "judge/link_choice.hpp"
+
 namespace headroom::pick {
 
 struct LinkCost {
@@ -22,8 +24,9 @@ struct LinkCost {
 /// program has. The packages are those that own the files according to dpkg.
 LinkCost link_cost(const std::string& backend);
 
-/// Known costs come before unknown ones; then fewer packages to run, then fewer bytes of shared
-/// libraries, then fewer packages to build.
+/// What decides which of two is lighter: known costs come before unknown ones; then fewer packages
+/// to run, then fewer bytes of shared libraries, then fewer packages to build.
+judge::LinkWeight weight_of(const LinkCost& cost);
 bool lighter(const LinkCost& a, const LinkCost& b);
 
 /// Such as `libtbb12 (0.3 MiB)`, or `nothing`.

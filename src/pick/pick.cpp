@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "core/text/shown.hpp"
 #include "judge/compare.hpp"
+#include "judge/link_choice.hpp"
 #include "judge/ranking.hpp"
 #include "pick/candidates.hpp"
 #include "program/json_text.hpp"
@@ -19,15 +21,11 @@
 namespace headroom::pick {
 namespace {
 
-using judge::Difference;
-using judge::Verdict;
+using judge::Contender;
+using judge::LinkChoice;
+using judge::Loss;
 
-// `compare_samples` distinguishes nothing with fewer than five samples per side. Here that would
-// tie every slow backend with the fastest, so only the interval decides.
-bool is_tied(const Difference& difference) {
-  if (difference.enough) return difference.verdict != Verdict::slower;
-  return difference.ci95.low <= 1 + difference.margin;
-}
+using Costs = std::map<std::string, LinkCost>;
 
 void rank(std::vector<ShapePick>& shapes, double noise_floor) {
   std::vector<std::vector<judge::Ranked>> ranked;
@@ -40,19 +38,20 @@ void rank(std::vector<ShapePick>& shapes, double noise_floor) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     shapes[i].candidates.clear();
     for (const judge::Ranked& one : ranked[i]) {
-      shapes[i].candidates.push_back({one.result, one.to_best, is_tied(one.to_best)});
+      shapes[i].candidates.push_back({one.result, one.to_best, judge::loss_of(one.to_best)});
     }
   }
 }
 
-// The lightest of the tied candidates, and the fastest of its backend.
-void choose(ShapePick& shape, const std::map<std::string, LinkCost>& costs) {
-  const auto cost = [&](std::size_t i) {
-    return costs.at(shape.candidates[i].result->cell.backend);
-  };
-  for (std::size_t i = 1; i < shape.candidates.size(); ++i) {
-    if (shape.candidates[i].tied && lighter(cost(i), cost(shape.chosen))) shape.chosen = i;
+// Among all candidates of a shape, of which the fastest of a backend comes first.
+void choose(ShapePick& shape, const Costs& costs) {
+  std::vector<Contender> contenders;
+  const double fastest = shape.candidates.front().result->time.median;
+  for (const Candidate& candidate : shape.candidates) {
+    contenders.push_back({0, std::log(candidate.result->time.median / fastest), candidate.loss,
+                          weight_of(costs.at(candidate.result->cell.backend))});
   }
+  shape.chosen = judge::choose_to_link(contenders).chosen;
 }
 
 // Adds a shape's candidate to its configuration. The loss is of the times as measured, as is the
@@ -62,7 +61,10 @@ void add(Configuration& configuration, const ShapePick& shape, const Candidate& 
   const double loss = candidate.result->time.median / fastest;
   configuration.worst_error = std::max(configuration.worst_error, candidate.result->error->nrmse);
   configuration.mean_loss *= loss;  // the product, until all shapes are added
-  configuration.tied = configuration.tied && candidate.tied;
+  configuration.loss = std::max(configuration.loss, candidate.loss);
+  if (candidate.to_fastest.ci95.high > configuration.times_fastest.high) {
+    configuration.times_fastest = candidate.to_fastest.ci95;
+  }
   --configuration.missing;
   if (configuration.worst_shape.empty() || loss > configuration.worst_loss) {
     configuration.worst_loss = loss;
@@ -70,25 +72,26 @@ void add(Configuration& configuration, const ShapePick& shape, const Candidate& 
   }
 }
 
+// What makes two cells of different shapes one configuration.
+using Key = std::tuple<std::string, Formulation, int, Precision>;
+
+Key key_of(const record::CellResult& result) {
+  return {result.cell.backend, result.cell.formulation, result.threads,
+          result.cell.numbers.precision};
+}
+
 std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shapes) {
-  std::map<std::tuple<std::string, Formulation, int, Precision>, Configuration> all;
+  std::map<Key, Configuration> all;
   for (const ShapePick& shape : shapes) {
     for (const Candidate& candidate : shape.candidates) {
       const record::CellResult& result = *candidate.result;
-      const auto key = std::make_tuple(result.cell.backend, result.cell.formulation, result.threads,
-                                       result.cell.numbers.precision);
-      const auto [place, fresh] = all.try_emplace(key);
+      const auto [place, fresh] = all.try_emplace(key_of(result));
       if (fresh) {
-        place->second = {result.cell.backend,
-                         result.cell.formulation,
-                         result.threads,
-                         result.cell.numbers,
-                         0,
-                         1,
-                         1,
-                         "",
-                         shapes.size(),
-                         true};
+        place->second = {.backend = result.cell.backend,
+                         .formulation = result.cell.formulation,
+                         .threads = result.threads,
+                         .numbers = result.cell.numbers,
+                         .missing = shapes.size()};
       }
       add(place->second, shape, candidate);
     }
@@ -97,18 +100,16 @@ std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shape
   for (auto& [_, configuration] : all) {
     const auto measured = static_cast<double>(shapes.size() - configuration.missing);
     configuration.mean_loss = std::pow(configuration.mean_loss, 1 / measured);
-    configuration.tied = configuration.tied && configuration.missing == 0;
     list.push_back(std::move(configuration));
   }
   return list;
 }
 
-// Keeps only the best configuration of each backend, where being tied for every shape counts most.
-// The best backend comes first.
+// Keeps only the best configuration of each backend, where losing little in every shape counts
+// most. The best backend comes first.
 void keep_best(std::vector<Configuration>& configurations) {
   std::stable_sort(configurations.begin(), configurations.end(), [](const auto& a, const auto& b) {
-    return std::make_tuple(a.missing, !a.tied, a.mean_loss) <
-           std::make_tuple(b.missing, !b.tied, b.mean_loss);
+    return std::tie(a.missing, a.loss, a.mean_loss) < std::tie(b.missing, b.loss, b.mean_loss);
   });
   std::vector<Configuration> best;
   for (Configuration& configuration : configurations) {
@@ -123,34 +124,49 @@ void keep_best(std::vector<Configuration>& configurations) {
   configurations = std::move(best);
 }
 
-// The lightest of those that are tied with the fastest everywhere. @return its place
-std::size_t lightest(const std::vector<Configuration>& configurations,
-                     const std::map<std::string, LinkCost>& costs) {
-  std::size_t chosen = 0;
-  for (std::size_t i = 1; i < configurations.size(); ++i) {
-    const Configuration& other = configurations[i];
-    if (other.tied && lighter(costs.at(other.backend), costs.at(configurations[chosen].backend))) {
-      chosen = i;
+LinkChoice choice_of(const std::vector<Configuration>& configurations, const Costs& costs) {
+  std::vector<Contender> contenders;
+  for (const Configuration& one : configurations) {
+    contenders.push_back(
+        {one.missing, std::log(one.mean_loss), one.loss, weight_of(costs.at(one.backend))});
+  }
+  return judge::choose_to_link(contenders);
+}
+
+// Adds the candidates that leave a configuration open.
+void add_open(Pick& pick, const Configuration& configuration, std::optional<Demand> demand) {
+  const Key key(configuration.backend, configuration.formulation, configuration.threads,
+                configuration.numbers.precision);
+  for (std::size_t s = 0; s < pick.shapes.size(); ++s) {
+    const ShapePick& shape = pick.shapes[s];
+    if (demand && demand_of(shape.shape) != *demand) continue;
+    for (std::size_t c = 1; c < shape.candidates.size(); ++c) {
+      const Candidate& candidate = shape.candidates[c];
+      if (candidate.loss == Loss::unknown && key_of(*candidate.result) == key) {
+        pick.open_candidates.push_back({s, c});
+      }
     }
   }
-  return chosen;
 }
 
 // A program may hold a layer for prompts and one for the steps after them.
-std::vector<Answer> answers_of(const std::vector<ShapePick>& shapes,
-                               const std::map<std::string, LinkCost>& costs) {
+void answer(Pick& pick) {
   std::vector<Answer> answers;
   for (const Demand demand : {Demand::prefill, Demand::decode}) {
     std::vector<ShapePick> some;
-    for (const ShapePick& shape : shapes) {
+    for (const ShapePick& shape : pick.shapes) {
       if (demand_of(shape.shape) == demand) some.push_back(shape);
     }
-    if (some.empty()) return {};
+    if (some.empty()) return;
     std::vector<Configuration> configurations = configurations_of(some);
     keep_best(configurations);
-    answers.push_back({demand, configurations[lightest(configurations, costs)]});
+    const LinkChoice choice = choice_of(configurations, pick.costs);
+    answers.push_back({demand, configurations[choice.chosen], {}});
+    for (const std::size_t open : choice.open) {
+      answers.back().open.push_back(configurations[open]);
+    }
   }
-  return answers;
+  pick.answers = std::move(answers);
 }
 
 }  // namespace
@@ -172,8 +188,14 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   pick.configurations = configurations_of(pick.shapes);
   keep_best(pick.configurations);
-  pick.chosen = lightest(pick.configurations, pick.costs);
-  pick.answers = answers_of(pick.shapes, pick.costs);
+  const LinkChoice choice = choice_of(pick.configurations, pick.costs);
+  pick.chosen = choice.chosen;
+  pick.open = choice.open;
+  answer(pick);
+  for (const std::size_t open : pick.open) add_open(pick, pick.configurations[open], {});
+  for (const Answer& each : pick.answers) {
+    for (const Configuration& open : each.open) add_open(pick, open, each.demand);
+  }
   return pick;
 }
 

@@ -22,32 +22,43 @@ struct Configuration {
   Formulation formulation = Formulation::split;
   int threads = 1;
   Numbers numbers = {};
-  double worst_error = 0;   ///< the largest nrmse that was found
-  double mean_loss = 1;     ///< time over the fastest of each shape, geometric mean
-  double worst_loss = 1;    ///< the largest of these ratios
-  std::string worst_shape;  ///< the shape with that ratio
-  std::size_t missing = 0;  ///< shapes for which it has no time
-  bool tied = false;        ///< with the fastest, for every shape
+  double worst_error = 0;                  ///< the largest nrmse that was found
+  double mean_loss = 1;                    ///< time over the fastest of each shape, geometric mean
+  double worst_loss = 1;                   ///< the largest of these ratios
+  std::string worst_shape = {};            ///< the shape with that ratio
+  std::size_t missing = 0;                 ///< shapes for which it has no time
+  judge::Loss loss = judge::Loss::little;  ///< the largest of all shapes
+  statistics::Interval times_fastest = {1, 1};  ///< its time over the fastest's, 95 %, where that
+                                                ///< reaches highest
+};
+
+/// A candidate that may be as good as the fastest of its shape, and is lighter to link.
+struct OpenCandidate {
+  std::size_t shape = 0;
+  std::size_t candidate = 0;
 };
 
 /// The configuration to use for the shapes of one demand.
 struct Answer {
   Demand demand = Demand::prefill;
   Configuration configuration;
+  std::vector<Configuration> open;  ///< lighter, and perhaps as good
 };
 
 /// Refers to the folder, which must outlive it.
 struct Pick {
   const record::ResultsFolder* folder = nullptr;
   std::vector<ShapePick> shapes;
-  std::vector<Configuration> configurations;  ///< the best of each backend, best first
-  std::size_t chosen = 0;                     ///< index into the configurations
+  std::vector<Configuration> configurations;   ///< the best of each backend, best first
+  std::size_t chosen = 0;                      ///< index into the configurations
+  std::vector<std::size_t> open;               ///< lighter than that, and perhaps as good
+  std::vector<OpenCandidate> open_candidates;  ///< what leaves them open, or an answer's
   std::vector<Answer> answers;  ///< for prefill and for decode, if there are shapes of both
   std::map<std::string, LinkCost> costs;  ///< by backend
   double margin = 0;                      ///< ratio minus 1 up to which times count as the same
 
   const Configuration& choice() const { return configurations[chosen]; }
-  /// Whether a lighter backend was chosen although another had a shorter median.
+  /// Whether a lighter backend was chosen, which loses little against the fastest.
   bool lighter_won() const { return chosen != 0; }
 };
 

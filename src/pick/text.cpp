@@ -18,7 +18,15 @@ void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) 
 
 std::string verdict(const Candidate& candidate, bool fastest) {
   if (fastest) return "fastest";
-  return candidate.tied ? "not distinguishable" : "slower";
+  switch (candidate.loss) {
+    case judge::Loss::little:
+      return "as good";
+    case judge::Loss::unknown:
+      return "not distinguishable";
+    case judge::Loss::large:
+      return "slower";
+  }
+  return "";
 }
 
 std::string slower(const Candidate& candidate, bool fastest) {
@@ -77,7 +85,11 @@ void add_configurations(std::string& text, const Pick& pick) {
 // Two questions with two answers, each of which a program may link.
 void add_answers(std::string& text, const Pick& pick) {
   if (pick.answers.empty()) return;
-  add(text, "\none for many rows of a sequence (prefill), one for at most {} (decode)\n", kFewRows);
+  const bool cached = std::any_of(pick.shapes.begin(), pick.shapes.end(), [](const auto& shape) {
+    return demand_of(shape.shape) == Demand::decode && shape.shape.past > 0;
+  });
+  add(text, "\none for many rows of a sequence (prefill), one for at most {} (decode{})\n",
+      kFewRows, cached ? "" : ", measured with an empty cache only");
   for (const Answer& answer : pick.answers) {
     add(text, "  {:<8} {:<26}  {:>5.2f} times the fastest of each shape, {:.2f} at worst\n",
         to_string(answer.demand), to_text(answer.configuration), answer.configuration.mean_loss,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,22 @@ Shard parse_shard(const std::string& option, const std::string& text) {
                                       shard.index, shard.count, shard.count));
   }
   return shard;
+}
+
+void keep_cells(Plan& plan, const std::string& option, const std::vector<std::string>& ids) {
+  std::vector<std::string> known;
+  for (Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) known.push_back(cell.id);
+    std::erase_if(group.cells, [&](const Cell& cell) {
+      return std::find(ids.begin(), ids.end(), cell.id) == ids.end();
+    });
+  }
+  std::erase_if(plan.groups, [](const Group& group) { return group.cells.empty(); });
+  for (const std::string& id : ids) {
+    if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+    throw InvalidArgument(fmt::format(
+        "{}: the axes have no cell '{}'; --dry-run lists those that they have", option, id));
+  }
 }
 
 void keep_shard(Plan& plan, const Shard& shard) {

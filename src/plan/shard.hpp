@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "plan/cell.hpp"
 
@@ -20,5 +21,9 @@ Shard parse_shard(const std::string& option, const std::string& text);
 /// Keeps every `count`-th shape, beginning with the `index`-th. Neighbours cost about the same, so
 /// each part gets its share of the expensive ones. All rivals of a shape stay together.
 void keep_shard(Plan& plan, const Shard& shard);
+
+/// Keeps only the cells with these ids.
+/// @throws InvalidArgument for an id that the plan lacks.
+void keep_cells(Plan& plan, const std::string& option, const std::vector<std::string>& ids);
 
 }  // namespace headroom::plan

@@ -175,7 +175,13 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text) {
 double parse_duration(std::string_view option, std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
       {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}}};
-  return parse_with_unit(option, text, kUnits, "90s, 10m or 1.5h");
+  // So that a count of passes, which may take some nanoseconds each, fits into 64 bits.
+  constexpr double kMost = 1e9;
+  const double seconds = parse_with_unit(option, text, kUnits, "90s, 10m or 1.5h");
+  if (seconds > kMost) {
+    fail(option, text, fmt::format("is too long; the limit is {:.0f} seconds", kMost));
+  }
+  return seconds;
 }
 
 double parse_percent(std::string_view option, std::string_view text) {

@@ -71,10 +71,10 @@ void require_memory(const plan::Group& group, std::int64_t limit) {
   }
 }
 
-void require_width(const std::filesystem::path& path, const weights::NpyArray& input,
+void require_width(const std::filesystem::path& path, const weights::NpyHeader& input,
                    const Shape& shape) {
   const std::int64_t width = input.dims.back();
-  const std::int64_t rows = width == 0 ? 0 : static_cast<std::int64_t>(input.values.size()) / width;
+  const std::int64_t rows = width == 0 ? 0 : input.count / width;
   if (width != shape.d_in) {
     throw FileError(
         fmt::format("{}: the input is {} wide, and the layer takes {}; name the input "
@@ -101,14 +101,27 @@ std::string odd_values(ConstMatrixView matrix) {
                     : fmt::format("{} values are no finite numbers, the first at {}", count, first);
 }
 
-Matrix take_input(const RunRequest& request, weights::NpyArray input, plan::Plan& plan) {
+// A file whose header says what the layer takes. Its values are read once it is known that they fit
+// into memory.
+struct InputFile {
+  explicit InputFile(const std::filesystem::path& path)
+      : bytes(path), header(weights::read_npy_header(bytes)) {}
+
+  weights::FileBytes bytes;
+  weights::NpyHeader header;
+};
+
+Matrix take_input(const RunRequest& request, const InputFile* input, plan::Plan& plan) {
   const Shape& shape = plan.groups.front().shape;
-  if (!request.input) return gaussian_input(shape, request.seed + 1);
-  require_width(*request.input, input, shape);
+  if (input == nullptr) return gaussian_input(shape, request.seed + 1);
+  weights::NpyArray array = weights::read_npy(input->bytes);
+  if (array.dims != input->header.dims) {
+    input->bytes.fail(0, "the header has changed since it was read first", "run it again");
+  }
   Matrix x;
   x.rows = shape.rows();
   x.cols = shape.d_in;
-  x.values = std::move(input.values);
+  x.values = std::move(array.values);
   const std::string odd = odd_values(x.view());
   if (odd.empty()) return x;
   const std::string text = fmt::format("{}: {}", request.input->string(), odd);
@@ -231,11 +244,11 @@ PreparedRun prepare_run(const RunRequest& request) {
   PreparedRun run;
   if (request.output) run.output = std::make_unique<FreshFile>(*request.output);
   plan::Axes axes = request.axes;
-  weights::NpyArray input;
+  std::optional<InputFile> input;
   if (request.input) {
-    input = weights::read_npy(*request.input);
-    take_sizes(input.dims, *request.input, axes);
-    run.dims.assign(input.dims.begin(), input.dims.end() - 1);
+    const std::vector<std::int64_t>& dims = input.emplace(*request.input).header.dims;
+    take_sizes(dims, *request.input, axes);
+    run.dims.assign(dims.begin(), dims.end() - 1);
   }
   run.plan = plan_of(request, axes);
   const Shape& shape = run.group().shape;
@@ -243,8 +256,10 @@ PreparedRun prepare_run(const RunRequest& request) {
     run.dims = {shape.rows()};
     if (shape.lengths.empty() && shape.batch > 1) run.dims = {shape.batch, shape.tokens};
   }
+  if (input) require_width(*request.input, input->header, shape);
   require_memory(run.group(), machine::usable_memory(request.max_memory));
-  run.problem = problem_of(request, run.group(), take_input(request, std::move(input), run.plan));
+  run.problem =
+      problem_of(request, run.group(), take_input(request, input ? &*input : nullptr, run.plan));
   return run;
 }
 

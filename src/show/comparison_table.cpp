@@ -35,14 +35,25 @@ std::string remark(const judge::ComparedCell& cell) {
   return fmt::format("{}: {}", cell.regression() ? "REGRESSION" : "not compared", told.reason);
 }
 
-std::string row(const judge::ComparedCell& cell, std::size_t width) {
+// What a gate makes of a regression.
+std::string gate_words(const judge::FolderComparison& comparison, const judge::ComparedCell& cell) {
+  if (!cell.regression()) return "";
+  if (!comparison.in_gate(cell)) return ", does not gate";
+  if (!cell.again) return "";
+  return fmt::format(", {} again ({:.3f}, {:.3f} - {:.3f})", cell.refuted ? "not seen" : "seen",
+                     cell.again->ratio, cell.again->ci95.low, cell.again->ci95.high);
+}
+
+std::string row(const judge::FolderComparison& comparison, const judge::ComparedCell& cell,
+                std::size_t width) {
   std::string line = fmt::format("{:<{}}  {:>11} {:>11}", cell.id(), width,
                                  time_or_status(cell.base), time_or_status(cell.next));
   if (!cell.difference) return fmt::format("{}  {:>33}  {}\n", line, "", remark(cell));
   const judge::Difference& difference = *cell.difference;
-  return fmt::format("{}  {:>6.3f}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}{}\n", line, cell.raw_ratio,
+  return fmt::format("{}  {:>6.3f}  {:>8.3f}  {:>6.3f} - {:<6.3f}  {}{}{}\n", line, cell.raw_ratio,
                      difference.ratio, difference.ci95.low, difference.ci95.high,
-                     to_string(difference.verdict), cell.peer() ? " (peer)" : "");
+                     to_string(difference.verdict), cell.peer() ? " (peer)" : "",
+                     gate_words(comparison, cell));
 }
 
 struct Left {
@@ -85,6 +96,20 @@ std::string tests_words(const judge::FolderComparison& comparison) {
                                                : "Welch, by processes, or Mann-Whitney";
 }
 
+// Where not every regression fails a gate.
+std::string gate_line(const judge::FolderComparison& comparison) {
+  if (comparison.gating() == comparison.regressions()) return "";
+  std::size_t outside = 0, refuted = 0;
+  for (const judge::ComparedCell& cell : comparison.cells) {
+    if (!cell.regression() || comparison.gates(cell)) continue;
+    ++(comparison.in_gate(cell) ? refuted : outside);
+  }
+  return fmt::format(
+      "{} of them gate; {} of backends that nobody would link (--gate all counts "
+      "them), {} not seen again\n",
+      comparison.gating(), outside, refuted);
+}
+
 std::string summary(const judge::FolderComparison& comparison) {
   const Left left = count_left(comparison);
   std::string text =
@@ -117,7 +142,7 @@ std::string summary(const judge::FolderComparison& comparison) {
                    counted(peers, "cell"));
   }
   fmt::format_to(std::back_inserter(text), "{}\n", counted(comparison.regressions(), "regression"));
-  return text;
+  return text + gate_line(comparison);
 }
 
 ordered_json side_json(const record::CellResult* result) {
@@ -133,7 +158,7 @@ ordered_json side_json(const record::CellResult* result) {
   return side;
 }
 
-ordered_json cell_json(const judge::ComparedCell& cell) {
+ordered_json cell_json(const judge::FolderComparison& comparison, const judge::ComparedCell& cell) {
   ordered_json json{
       {"id", cell.id()}, {"base", side_json(cell.base)}, {"new", side_json(cell.next)}};
   if (cell.difference) {
@@ -150,6 +175,13 @@ ordered_json cell_json(const judge::ComparedCell& cell) {
   }
   json["peer"] = cell.peer();
   json["regression"] = cell.regression();
+  json["linkable"] = cell.linkable;
+  json["gates"] = comparison.gates(cell);
+  if (cell.again) {
+    json["again"] = {{"ratio", cell.again->ratio},
+                     {"ratio_ci95", {cell.again->ci95.low, cell.again->ci95.high}},
+                     {"verdict", to_string(cell.again->verdict)}};
+  }
   return json;
 }
 
@@ -169,14 +201,15 @@ std::string comparison_table(const judge::FolderComparison& comparison) {
     width = std::max(width, cell.id().size());
   fmt::format_to(std::back_inserter(text), "{:<{}}  {:>11} {:>11}  {:>6}  {:>8}  {:<15}  {}\n",
                  "cell", width, "BASE", "NEW", "raw", "NEW/BASE", "95 % interval", "verdict");
-  for (const judge::ComparedCell& cell : comparison.cells) text += row(cell, width);
+  for (const judge::ComparedCell& cell : comparison.cells) text += row(comparison, cell, width);
   return text + "\n" + summary(comparison);
 }
 
 ordered_json to_json(const judge::FolderComparison& comparison) {
   const Left left = count_left(comparison);
   ordered_json cells = ordered_json::array();
-  for (const judge::ComparedCell& cell : comparison.cells) cells.push_back(cell_json(cell));
+  for (const judge::ComparedCell& cell : comparison.cells)
+    cells.push_back(cell_json(comparison, cell));
   return {{"schema", "headroom.compare/1"},
           {"base", folder_json(*comparison.base)},
           {"new", folder_json(*comparison.next)},
@@ -194,7 +227,8 @@ ordered_json to_json(const judge::FolderComparison& comparison) {
             {"only_base", left.only_base},
             {"only_new", left.only_next},
             {"median_ratio", median_ratio(comparison)},
-            {"regressions", comparison.regressions()}}}};
+            {"regressions", comparison.regressions()},
+            {"gating", comparison.gating()}}}};
 }
 
 }  // namespace headroom::show

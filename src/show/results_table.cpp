@@ -12,6 +12,7 @@
 
 #include "backends/backend.hpp"
 #include "judge/core_rate.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
 #include "program/numbers.hpp"
@@ -216,10 +217,11 @@ double half_width_percent(const record::TimeSummary& time) {
 }
 
 std::string results_table(const std::vector<record::CellResult>& results,
-                          const record::Peaks& roofs) {
+                          const record::Peaks& measured) {
+  const record::Peaks roofs = judge::credible_roofs(measured, results);
   const std::vector<Results> shapes = by_shape(results);
-  const std::optional<judge::NoiseFloor> measured = judge::noise_floor(results);
-  const double floor = measured ? measured->floor : 0;
+  const std::optional<judge::NoiseFloor> noise = judge::noise_floor(results);
+  const double floor = noise ? noise->floor : 0;
   std::vector<std::vector<Row>> rows(shapes.size());
   judge::Comparisons comparisons;
   Results all;

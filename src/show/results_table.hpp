@@ -15,9 +15,9 @@ namespace headroom::show {
 /// baseline (same formulation) and over `wrapper` (same backend and threads), error and its limit.
 /// Below it are the fastest cell and those that cannot be distinguished from it, its shares of both
 /// roofs, and the cells whose threads had fewer cores, which have a mark.
-/// @param roofs of the same run; without them no cell is marked
+/// @param measured roofs of the same run; without them no cell is marked
 std::string results_table(const std::vector<record::CellResult>& results,
-                          const record::Peaks& roofs = {});
+                          const record::Peaks& measured = {});
 
 /// Half the width of the 95 % confidence interval, in percent of the median.
 double half_width_percent(const record::TimeSummary& time);

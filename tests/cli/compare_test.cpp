@@ -1,6 +1,8 @@
 // headroom compare, run as a user runs it, on results that no machine measured.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,111 @@ TEST_F(CliCompare, AGateThatComparedNothingDoesNotPass) {
                            without_time(sample_result("tbb"), Status::skipped, "budget")});
   expect("$headroom compare base skipped --fail-on-regression", 1, {"nothing was compared"});
   expect("$headroom compare base skipped", 0, {"warning", "budget"});
+}
+
+TEST_F(CliCompare, BackendsThatNobodyWouldLinkDoNotGate) {
+  write_folder("naive", {timed("naive", 1.16), timed("tbb", 1)});
+  expect("$headroom compare base naive --fail-on-regression", 0,
+         {"1 regression\n", "slower, does not gate", "--gate all counts them"});
+  expect("$headroom compare base naive --fail-on-regression --gate all", 1, {"1 regression\n"});
+  expect("$headroom compare base naive --gate some", 2, {"'some'", "linkable"});
+  write_folder("alone", {timed("naive", 1)});
+  expect("$headroom compare alone alone --fail-on-regression", 1,
+         {"nothing was compared that gates"});
+}
+
+// Programs that write what a folder beside them has, in place of measuring.
+class CliCompareAgain : public CliCompare {
+ protected:
+  void SetUp() override {
+    CliCompare::SetUp();
+    nlohmann::ordered_json environment = test::sample_environment();
+    environment["sweep"]["identity"]["axes"] = {{"heads", "2"}, {"no-causal", true}};
+    environment["sweep"]["repetitions_asked"] = 16;
+    environment["sweep"]["processes"] = 8;
+    environment["build"]["git_revision"] = "abc";
+    for (const char* name : {"base", "slow", "same"}) {
+      write(std::string(name) + "/environment.json", environment.dump());
+    }
+    program("as-base", "base");
+    program("as-slow", "slow");
+    program("as-same", "same");
+  }
+
+  void program(const std::string& name, const std::string& folder) const {
+    write(name, "#!/bin/bash\necho \"" + name +
+                    " $*\" >> calls\nfor word in \"$@\"; do [[ $word == --out=* ]] && "
+                    "out=${word#--out=}; done\ncp -r " +
+                    folder + " \"$out\"\n");
+    std::filesystem::permissions(path_ / name, std::filesystem::perms::owner_all);
+  }
+};
+
+TEST_F(CliCompareAgain, WhatIsNotSeenAgainPasses) {
+  expect("$headroom compare base slow --fail-on-regression", 1, {"note: with --base-program"});
+  expect(
+      "$headroom compare base slow --fail-on-regression --base-program ./as-base "
+      "--new-program ./as-same",
+      0, {"note: 1 cell about to fail the gate", "slower, not seen again (1.00", "1 regression\n"});
+  const std::string calls = test::read_all(path_ / "calls");
+  const std::string words =
+      " sweep --heads=2 --no-causal --seed=1 --repetitions=4 --processes=2 "
+      "--only=split/tbb/f32/t1/B1_T4_D8_H2 --out=";
+  std::istringstream lines(calls);
+  std::string order;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_NE(line.find(words), std::string::npos) << line;
+    order += line.substr(0, 7) == "as-base" ? 'b' : 'n';
+  }
+  EXPECT_EQ(order, "bnnbbnnb") << "in turns, and neither always first";
+}
+
+TEST_F(CliCompareAgain, WhatIsSeenAgainFails) {
+  expect(
+      "$headroom compare base slow --fail-on-regression --base-program ./as-base "
+      "--new-program ./as-slow",
+      1, {"slower, seen again (1.1"});
+}
+
+TEST_F(CliCompareAgain, WithoutARegressionNothingIsMeasuredAgain) {
+  expect(
+      "$headroom compare base same --fail-on-regression --base-program ./as-base "
+      "--new-program ./as-same",
+      0, {"0 regressions"});
+  EXPECT_FALSE(std::filesystem::exists(path_ / "calls"));
+}
+
+TEST_F(CliCompareAgain, ProgramsThatAreNotThoseAreErrors) {
+  const std::string compare = "$headroom compare base slow ";
+  expect(compare + "--fail-on-regression --base-program ./as-base", 2, {"give both"});
+  expect(compare + "--base-program ./as-base --new-program ./as-slow", 2,
+         {"add --fail-on-regression"});
+  expect(compare + "--fail-on-regression --base-program ./missing --new-program ./as-slow", 3,
+         {"./missing: cannot be run: No such file"});
+  EXPECT_NE(run(compare + "--fail-on-regression --base-program false --new-program ./as-slow").code,
+            0);
+  write("other/environment.json", [] {
+    nlohmann::ordered_json environment = test::sample_environment();
+    environment["build"]["git_revision"] = "def";
+    return environment.dump();
+  }());
+  expect("cp slow/results.jsonl other/", 0, {});
+  program("as-other", "other");
+  expect(compare + "--fail-on-regression --base-program ./as-base --new-program ./as-other", 2,
+         {"./as-other is of revision 'def', but slow was measured by 'abc'"});
+  write("slow/environment.json", test::sample_environment().dump());
+  expect(compare + "--fail-on-regression --base-program ./as-base --new-program ./as-slow", 2,
+         {"slow: its environment.json does not say with which axes"});
+}
+
+TEST_F(CliCompare, SweepMeasuresOnlyTheCellsThatAreNamed) {
+  const std::string sweep =
+      "$headroom sweep --backend naive --heads 2 --head-dim 4 --tokens 3,4 --repetitions 2 "
+      "--min-time 0.001 --out measured --only ";
+  expect(sweep + "split/naive/f32/t1/B1_T4_D8_H2,fused/naive/f32/t1/B1_T3_D8_H2", 0, {"2 ok"});
+  ASSERT_EQ(results("measured").size(), 2U);
+  expect(sweep + "split/naive/f32/t1/B1_T5_D8_H2", 2,
+         {"--only: the axes have no cell 'split/naive/f32/t1/B1_T5_D8_H2'; --dry-run lists"});
 }
 
 TEST_F(CliCompare, ThresholdsArePercentages) {

@@ -48,6 +48,27 @@ class CliPick : public test::Cli {
   }
 };
 
+// The report is made of the same results by the same rule.
+TEST_F(CliPick, RecommendsWhatTheReportRecommends) {
+  const auto results = [&](const std::string& name, const std::vector<double>& xsimd) {
+    std::vector<double> fast, lighter;
+    for (const double each : {1.0, 1.001, 1.002, 0.999, 0.998, 1.0, 1.001, 0.999, 1.0}) {
+      fast.push_back(1e-3 * each);
+    }
+    for (const double each : xsimd) lighter.push_back(1e-3 * each);
+    test::write_sample_folder(path_ / name, {with_time(sample_result("tbb"), fast),
+                                             with_time(sample_result("xsimd"), lighter)});
+  };
+  results("wide", {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
+  expect("$headroom pick --from wide", 0, {"use split/tbb", "not known: whether xsimd"});
+  expect("$headroom report wide && cat wide/report.md", 0,
+         {"For 2 heads, link `tbb`.", "Whether `xsimd`, lighter to link, would do as well is not"});
+  results("near", {1.01, 1.011, 1.012, 1.009, 1.008, 1.01, 1.011, 1.009, 1.01});
+  expect("$headroom pick --from near", 0, {"use split/xsimd", "more time than tbb and is lighter"});
+  expect("$headroom report near && cat near/report.md", 0,
+         {"For 2 heads, link `xsimd`.", "`xsimd` is lighter to link."});
+}
+
 TEST_F(CliPick, AnswersFromAFolder) {
   const Outcome outcome = run("$headroom pick --from results");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;

@@ -291,9 +291,9 @@ TEST_F(Cli, AWrongBackendIsFoundAndNeverTimed) {
 }
 
 TEST_F(Cli, WhatABackendDeclinesIsUnsupportedAndNoFailure) {
-  expect("$broken sweep --backend naive --heads 13 --head-dim 2 --tokens 2 --out results", 0,
+  expect("$broken sweep --backend naive --heads 13 --head-dim 2 --tokens 2 --out results", 5,
          {"unsupported", "13 heads"});
-  expect("$broken verify --backend naive --heads 13 --tokens 2", 0, {"3 skipped", "13 heads"});
+  expect("$broken verify --backend naive --heads 13 --tokens 2", 5, {"3 skipped", "13 heads"});
 }
 
 TEST_F(Cli, BackendsThatAreNotLinkedAreListedUnderAll) {

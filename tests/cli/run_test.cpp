@@ -1,4 +1,6 @@
 // headroom run, and --weights of the other commands.
+#include <sys/resource.h>
+
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -177,6 +179,19 @@ TEST_F(Run, ResourcesThatAreMissingAreNamedBeforeAnythingIsComputed) {
   expect("mkdir folder && $headroom run --weights models/gpt2 --output folder", 4,
          {"it is there and no regular file"});
   expect("$headroom run --weights models/gpt2 --output /dev/full", 4, {"no regular file"});
+}
+
+// A gibibyte that takes no room on the disk, because nothing is written but the header.
+TEST_F(Run, AnInputBeyondTheMemoryIsRefusedBeforeItIsRead) {
+  constexpr std::int64_t kRows = (std::int64_t{1} << 30) / (24 * sizeof(float));
+  const std::string header = weights::npy_header(std::vector<std::int64_t>{kRows, 24});
+  write("x.npy", header);
+  fs::resize_file(path_ / "x.npy", header.size() + kRows * 24 * sizeof(float));
+  expect("$headroom run --weights models/gpt2 --input x.npy --max-memory 64MiB", 4,
+         {"needs about", "only 64.0 MiB may be used; raise --max-memory"});
+  rusage used{};
+  ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &used), 0);
+  EXPECT_LT(used.ru_maxrss, 512 << 10) << "KiB";
 }
 
 TEST_F(Run, ARefusedRunLeavesTheOutputAsItWas) {

@@ -45,6 +45,63 @@ bool says(const std::vector<std::string>& lines, const std::string& part) {
                      [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
+// Only naive is part of this program; the facts of others are the defaults.
+TEST(Compare, WhatNobodyWouldLinkDoesNotGate) {
+  const auto base = sample_folder("base", {timed("naive", 1), timed("tbb", 1)});
+  const auto next = sample_folder("new", {timed("naive", 1.16), timed("tbb", 1)});
+  FolderComparison comparison = compare_folders(base, next, {});
+  EXPECT_EQ(comparison.regressions(), 1U);
+  EXPECT_EQ(comparison.gating(), 0U);
+  EXPECT_EQ(comparison.compared_in_gate(), 1U);
+  const std::string table = show::comparison_table(comparison);
+  EXPECT_NE(table.find("slower, does not gate\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("1 regression\n0 of them gate; 1 of backends that nobody would link (--gate "
+                       "all counts them), 0 not seen again\n"),
+            std::string::npos)
+      << table;
+  comparison.gate = Gate::all;
+  EXPECT_EQ(comparison.gating(), 1U);
+  EXPECT_EQ(comparison.compared_in_gate(), 2U);
+}
+
+TEST(Compare, ARegressionThatIsNotSeenAgainDoesNotGate) {
+  const auto base = sample_folder("base", {timed("xsimd", 1), timed("tbb", 1), timed("onednn", 1)});
+  const auto next =
+      sample_folder("new", {timed("xsimd", 1), timed("tbb", 1.1), timed("onednn", 1.2)});
+  FolderComparison comparison = compare_folders(base, next, {});
+  EXPECT_EQ(comparison.gating(), 2U);
+  ASSERT_EQ(comparison.to_measure_again().size(), 2U);
+  EXPECT_EQ(comparison.to_measure_again()[0], cell_of(comparison, "tbb").id());
+
+  const auto base_again = sample_folder("base", {timed("tbb", 1), timed("onednn", 1)});
+  const auto next_again = sample_folder("new", {timed("tbb", 1.001), timed("onednn", 1.19)});
+  add_second_run(comparison, compare_folders(base_again, next_again, {}));
+  EXPECT_TRUE(cell_of(comparison, "tbb").refuted);
+  EXPECT_FALSE(cell_of(comparison, "onednn").refuted);
+  EXPECT_EQ(comparison.regressions(), 2U) << "what was measured first stays in the table";
+  EXPECT_EQ(comparison.gating(), 1U);
+  const std::string table = show::comparison_table(comparison);
+  EXPECT_NE(table.find("slower, not seen again (1.001, "), std::string::npos) << table;
+  EXPECT_NE(table.find("slower, seen again (1.190, "), std::string::npos) << table;
+  const auto json = show::to_json(comparison);
+  EXPECT_EQ(json["summary"]["gating"], 1);
+  EXPECT_EQ(json["cells"][1]["gates"], false);
+  EXPECT_EQ(json["cells"][1]["again"]["verdict"], "same");
+  EXPECT_EQ(json["cells"][2]["gates"], true);
+}
+
+// Nothing that has no time again can clear it.
+TEST(Compare, AFailureIsNotRefutedByASecondRun) {
+  const auto base = sample_folder("base", {timed("tbb", 1), timed("xsimd", 1)});
+  const auto next =
+      sample_folder("new", {timed("tbb", 1.1), broken("xsimd", record::Status::crashed)});
+  FolderComparison comparison = compare_folders(base, next, {});
+  ASSERT_EQ(comparison.to_measure_again().size(), 1U) << "a crash is no noise";
+  const auto crashed = sample_folder("new", {broken("tbb", record::Status::crashed)});
+  add_second_run(comparison, compare_folders(base, crashed, {}));
+  EXPECT_EQ(comparison.gating(), 2U);
+}
+
 TEST(Compare, WarnsOfThreadsThatHadFewerCores) {
   record::CellResult whole = timed("tbb", 1);
   whole.threads = 2;

@@ -102,7 +102,7 @@ TEST(Pick, TakesTheFastest) {
   ASSERT_EQ(candidates.size(), 4U);
   EXPECT_EQ(candidates[1].result->cell.formulation, Formulation::split);
   EXPECT_NEAR(candidates[2].to_fastest.ratio, 2, 1e-9);
-  EXPECT_FALSE(candidates[2].tied);
+  EXPECT_EQ(candidates[2].loss, judge::Loss::large);
   EXPECT_EQ(candidates[3].result->cell.backend, "naive");
 }
 
@@ -114,8 +114,42 @@ TEST(Pick, TakesTheLighterOfTwoThatAreTied) {
   EXPECT_TRUE(found.lighter_won());
   EXPECT_EQ(found.shapes.front().candidates[found.shapes.front().chosen].result->cell.backend,
             "xsimd");
-  EXPECT_NE(reason(found).find("cannot be distinguished from onednn"), std::string::npos);
+  EXPECT_NE(reason(found).find("xsimd takes at most "), std::string::npos) << reason(found);
+  EXPECT_NE(reason(found).find(" % more time than onednn and is lighter"), std::string::npos);
   EXPECT_NE(reason(found).find("lighter"), std::string::npos);
+}
+
+// Its interval reaches from a little less than the fastest's time to twice as much.
+TEST(Pick, AWideIntervalIsNoTie) {
+  const auto wide = test::with_time(sample_result("xsimd"),
+                                    {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
+  const auto folder =
+      sample_folder("results", {timed("tbb", 1, Formulation::fused, 2), wide, timed("naive", 9)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.choice().backend, "tbb");
+  const auto& shape = found.shapes.front();
+  EXPECT_EQ(shape.candidates[shape.chosen].result->cell.backend, "tbb");
+  EXPECT_EQ(shape.candidates[1].loss, judge::Loss::unknown);
+  ASSERT_EQ(found.open.size(), 1U);
+  EXPECT_EQ(found.configurations[found.open[0]].backend, "xsimd");
+  ASSERT_EQ(found.open_candidates.size(), 1U);
+  EXPECT_EQ(found.open_candidates[0].candidate, 1U);
+  EXPECT_NE(reason(found).find("tbb is the fastest; not known: whether xsimd ("), std::string::npos)
+      << reason(found);
+  EXPECT_NE(reason(found).find("times its time), lighter to link, would do as well"),
+            std::string::npos);
+  const auto json = nlohmann::ordered_json::parse(pick::to_json(found));
+  EXPECT_EQ(json["choice"]["open"], nlohmann::json({"xsimd"}));
+  EXPECT_EQ(json["shapes"][0]["candidates"][1]["loss"], "unknown");
+}
+
+TEST(Pick, AHeavierOneIsNotOpenHoweverWideItsInterval) {
+  const auto wide = test::with_time(sample_result("onednn"),
+                                    {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
+  const Pick found = pick::pick(sample_folder("results", {timed("xsimd", 1), wide}), {}, {});
+  EXPECT_EQ(found.choice().backend, "xsimd");
+  EXPECT_TRUE(found.open.empty());
+  EXPECT_TRUE(found.open_candidates.empty());
 }
 
 TEST(Pick, AHeavierOneThatIsTiedLoses) {
@@ -240,6 +274,7 @@ TEST(Pick, AnswersPrefillAndDecodeApart) {
   const std::string text = pick::to_text(both);
   EXPECT_NE(text.find("\n  prefill  split/xsimd"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  decode   split/naive"), std::string::npos) << text;
+  EXPECT_NE(text.find("(decode, measured with an empty cache only)"), std::string::npos) << text;
   const auto json = nlohmann::ordered_json::parse(pick::to_json(both));
   EXPECT_EQ(json["answers"]["decode"]["backend"], "naive");
 

@@ -80,9 +80,11 @@ TEST(Numbers, BytesAndDurations) {
   for (const char* wrong : {"", "GiB", "0", "-1GiB", "16 GiB", "16gib", "nan", "1e99GiB", "1e3"}) {
     EXPECT_THROW(parse_bytes("--max-memory", wrong), InvalidArgument) << wrong;
   }
-  for (const char* wrong : {"", "m", "0", "-1m", "10 m", "10min", "inf"}) {
+  for (const char* wrong :
+       {"", "m", "0", "-1m", "10 m", "10min", "inf", "nan", "9999999999", "999999h"}) {
     EXPECT_THROW(parse_duration("--budget", wrong), InvalidArgument) << wrong;
   }
+  EXPECT_THROW(parse_duration("--budget", std::string(308, '9') + "h"), InvalidArgument);
 }
 
 TEST(Numbers, Percentages) {

@@ -7,6 +7,7 @@
 
 #include "headroom/error.hpp"
 #include "judge/compare.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/noise.hpp"
 #include "judge/peers.hpp"
 #include "judge/ranking.hpp"
@@ -235,7 +236,7 @@ TEST(PrecisionReport, WithoutARoofOfItsOwnThereIsNoShare) {
   const std::string text = text_of(report::limit_sentence(findings, folder.results.front()));
   EXPECT_NE(text.find("no roof was measured for bf16"), std::string::npos) << text;
   folder.environment["peaks"]["gflops_by_precision_and_threads"] = {{"bf16", {{"1", 900}}}};
-  EXPECT_TRUE(report::roof_of(folder, folder.results.front()));
+  EXPECT_TRUE(report::roof_of(folder, folder.results.front(), judge::roofs_of(folder)));
 }
 
 TEST(PrecisionTable, NamesNumbersAndTheirOwnLimits) {

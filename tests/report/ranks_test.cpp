@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/credible_roofs.hpp"
 #include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
 #include "report/page/documents.hpp"
@@ -73,7 +74,7 @@ TEST(ReportOfRanks, RatesThemUnderAsManyRoofs) {
   const ResultsFolder folder =
       test::sample_folder("results", {one, test::on_ranks(one, 4), timed("naive", 2, 1e-3)});
   const auto share = [&](std::size_t i) {
-    return report::share_of_limit(folder, folder.results[i]).value().value;
+    return report::share_of_limit(folder, folder.results[i], judge::roofs_of(folder)).value().value;
   };
   EXPECT_DOUBLE_EQ(share(1), share(0) / 4);
   ResultsFolder with_peaks = folder;
@@ -81,10 +82,19 @@ TEST(ReportOfRanks, RatesThemUnderAsManyRoofs) {
   peaks.fma_gflops = {{1, 0.1}};
   peaks.read_gbs = {{1, 20}, {2, 30}};
   with_peaks.environment["peaks"] = to_json(peaks);
-  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[1]).value().fma_gflops, 0.4);
-  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[1]).value().read_gb_per_s, 30)
+  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[1], judge::roofs_of(with_peaks))
+                       .value()
+                       .fma_gflops,
+                   0.4);
+  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[1], judge::roofs_of(with_peaks))
+                       .value()
+                       .read_gb_per_s,
+                   30)
       << "the machine has two cores";
-  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[0]).value().read_gb_per_s, 20);
+  EXPECT_DOUBLE_EQ(report::roof_of(with_peaks, with_peaks.results[0], judge::roofs_of(with_peaks))
+                       .value()
+                       .read_gb_per_s,
+                   20);
 }
 
 TEST(ReportOfRanks, HasATableOfPredictionsWhereTheLinkIsKnown) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/call/demand.hpp"
+#include "judge/credible_roofs.hpp"
 #include "program/exit_code.hpp"
 #include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
@@ -91,7 +92,7 @@ TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
       told({cell("naive", kSplit, 96, around(1.01, 0.05)), cell("tbb", kSplit, 96, around(1, 0.05)),
             cell("tbb", kWrapper, 96, around(1.02, 0.05))});
   EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
-  expect_part(answer.text, "It is a tie: naive cannot be distinguished from it.");
+  expect_part(answer.text, "The result is open: naive cannot be distinguished from it.");
   expect_part(answer.text,
               "no speed-up over the plain loops of naive/split on 1 thread can be shown.");
   expect_part(answer.text, "naive/split on 1 thread, cannot be distinguished from tbb/split.");
@@ -99,6 +100,25 @@ TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
   expect_part(answer.text, "no difference can be shown for tbb.");
   expect_no_part(answer.text, "×");
   expect_no_part(answer.text, "The result is clear");
+}
+
+// Only naive is part of this program, so that it is lighter than any other.
+TEST(ReportVerdict, TheLighterBackendIsLinkedWhereLittleIsLost) {
+  const Told answer =
+      told({cell("tbb", kSplit, 96, around(1)), cell("naive", kSplit, 96, around(1.01))});
+  EXPECT_EQ(answer.headline, "For 96 heads, link naive.");
+  expect_part(answer.text, "The fastest is tbb/split; at most 1.");
+  expect_part(answer.text, " % is lost (95 % confidence), and naive is lighter to link.");
+}
+
+TEST(ReportVerdict, AWideIntervalIsNoReasonToLinkTheLighterBackend) {
+  const Told answer =
+      told({cell("tbb", kSplit, 96, around(1)),
+            cell("naive", kSplit, 96, {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98})});
+  EXPECT_EQ(answer.headline, "For 96 heads, link tbb.");
+  expect_part(answer.text,
+              "Whether naive, lighter to link, would do as well is not known (naive/split takes "
+              "0.9");
 }
 
 TEST(ReportVerdict, TooFewSamplesAreSaidToBeSo) {
@@ -217,7 +237,7 @@ TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
   folder.environment["peaks"] = {{"fma_gflops_by_threads", {{"1", 1000.0}}},
                                  {"read_gb_per_s_by_threads", {{"1", 2.0}}}};
   folder.environment["processor"]["caches"] = {{{"bytes", 1024}}};
-  const auto roof = report::roof_of(folder, folder.results[0]);
+  const auto roof = report::roof_of(folder, folder.results[0], judge::roofs_of(folder));
   ASSERT_TRUE(roof.has_value());
   EXPECT_TRUE(roof->memory_bound);
   EXPECT_FALSE(roof->of_working_set);
@@ -228,12 +248,12 @@ TEST(ReportVerdict, MemoryIsTheLimitOfWhatDoesNotFitTheCaches) {
   expect_part(told(folder).text, "More than 100 % means");
   CellResult on_two = folder.results[0];
   on_two.threads = 2;
-  EXPECT_FALSE(report::roof_of(folder, on_two).has_value());
+  EXPECT_FALSE(report::roof_of(folder, on_two, judge::roofs_of(folder)).has_value());
   folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
-  EXPECT_FALSE(report::roof_of(folder, folder.results[0])->memory_bound);
+  EXPECT_FALSE(report::roof_of(folder, folder.results[0], judge::roofs_of(folder))->memory_bound);
   CellResult cold = folder.results[0];
   cold.cache = plan::CacheState::cold;
-  EXPECT_TRUE(report::roof_of(folder, cold)->memory_bound);
+  EXPECT_TRUE(report::roof_of(folder, cold, judge::roofs_of(folder))->memory_bound);
 }
 
 TEST(ReportVerdict, FewRowsAreHeldToTheBandwidthOfTheirWorkingSet) {
@@ -245,15 +265,54 @@ TEST(ReportVerdict, FewRowsAreHeldToTheBandwidthOfTheirWorkingSet) {
       {"read_gb_per_s_by_threads", {{"1", 2.0}}},
       {"read_gb_per_s_by_threads_and_bytes", {{"1", {{std::to_string(set), 5.0}}}}}};
   folder.environment["processor"]["caches"] = {{{"bytes", 1 << 30}}};
-  const auto roof = report::roof_of(folder, folder.results[0]);
+  const auto roof = report::roof_of(folder, folder.results[0], judge::roofs_of(folder));
   ASSERT_TRUE(roof.has_value());
   EXPECT_TRUE(roof->memory_bound) << "what lies in a cache is read as fast as that cache allows";
   EXPECT_TRUE(roof->of_working_set);
   EXPECT_DOUBLE_EQ(roof->gflops, 5 * roof->flops_per_byte);
-  expect_part(told(folder).text, "reads weights and cache at ");
+  expect_part(told(folder).text, "the pass reads its weights at ");
+  expect_no_part(told(folder).text, "cache at ");
   expect_part(told(folder).text, "of what the same threads read of as many bytes");
   folder.results[0].cache = plan::CacheState::cold;
-  EXPECT_DOUBLE_EQ(report::roof_of(folder, folder.results[0])->gflops, 2 * roof->flops_per_byte);
+  EXPECT_DOUBLE_EQ(report::roof_of(folder, folder.results[0], judge::roofs_of(folder))->gflops,
+                   2 * roof->flops_per_byte);
+}
+
+TEST(ReportVerdict, WhatIsReadIncludesACacheWhereThereIsOne) {
+  CellResult step = cell("tbb", kSplit, 96, around(2e-3), 1, 1);
+  step.shape.past = 100;
+  const std::int64_t set = record::size_class(bytes_to_read(step.shape));
+  record::ResultsFolder folder = test::sample_folder("results", {step});
+  folder.environment["peaks"] = {
+      {"fma_gflops_by_threads", {{"1", 1000.0}}},
+      {"read_gb_per_s_by_threads", {{"1", 2.0}}},
+      {"read_gb_per_s_by_threads_and_bytes", {{"1", {{std::to_string(set), 5.0}}}}}};
+  expect_part(told(folder).text, "the pass reads weights and cache at ");
+}
+
+// As of --model NAME --tokens 1,128: nothing is in the cache before the call.
+TEST(ReportVerdict, AnEmptyCacheIsNoDecoding) {
+  const auto both = [](std::int64_t past) {
+    CellResult step = cell("xsimd", kSplit, 96, around(1), 1, 1);
+    step.shape.past = past;
+    step.cell.id = plan::cell_id(step.shape, step.cell);
+    return std::vector{cell("tbb", kSplit, 96, around(1), 2, 128), step};
+  };
+  const Told empty = told(both(0));
+  EXPECT_EQ(empty.headline,
+            "Prefill with 96 heads: link tbb. Few tokens with 96 heads: link xsimd.");
+  expect_part(empty.text,
+              "Few tokens (at most 4 tokens of a sequence in a call, the first ones: with an empty "
+              "cache, which is no step of decoding). Link xsimd ");
+  expect_no_part(empty.text, "came before");
+  expect_no_part(empty.text, "Decode");
+  std::vector<CellResult> mixed = both(0);
+  mixed.push_back(both(500)[1]);
+  expect_part(told(mixed).text,
+              "Decode (at most 4 tokens of a sequence in a call, some after others, some with an "
+              "empty cache). Link xsimd ");
+  EXPECT_EQ(told(both(500)).headline,
+            "Prefill with 96 heads: link tbb. Decode with 96 heads: link xsimd.");
 }
 
 TEST(ReportVerdict, PrefillAndDecodeAreTwoQuestions) {

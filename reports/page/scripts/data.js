@@ -62,7 +62,7 @@ headroom.read = (data) => {
   return {
     cells, timed, measured: all, environment: data.environment, raw: data.results,
     baseline: data.baseline, noiseFloor: data.noise_floor, margin: data.margin,
-    peaks: (data.environment && data.environment.peaks) || {},
+    peaks: data.roofs || {},
   };
 };
 

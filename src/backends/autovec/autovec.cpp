@@ -35,6 +35,7 @@ const headroom::BackendFacts& facts() {
     vectorised.narrow_share = 0.8;
     vectorised.attend_bytes = headroom::autovec::score_bytes;
     vectorised.preference = 40;
+    vectorised.only_compared = true;
     return vectorised;
   }();
   return facts;

@@ -16,6 +16,7 @@ const headroom::BackendFacts& facts() {
     headroom::BackendFacts plain;
     plain.attend_bytes = headroom::naive::score_bytes;
     plain.preference = 50;
+    plain.only_compared = true;
     return plain;
   }();
   return facts;

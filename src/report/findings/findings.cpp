@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "judge/compare.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/ranking.hpp"
 
 namespace headroom::report {
@@ -87,6 +88,10 @@ bool Contest::leads() const {
   return !behind_fastest || behind_fastest->difference.verdict != Verdict::slower;
 }
 
+judge::Loss Contest::loss() const {
+  return behind_fastest ? judge::loss_of(behind_fastest->difference) : judge::Loss::little;
+}
+
 std::vector<std::string> ShapeFindings::leaders() const {
   std::vector<const Contest*> leading;
   for (const Contest& each : contests) {
@@ -121,6 +126,7 @@ const Contest* ShapeFindings::best_of(const std::string& backend) const {
 Findings find_out(const record::ResultsFolder& folder) {
   Findings findings;
   findings.folder = &folder;
+  findings.roofs = judge::roofs_of(folder);
   findings.noise_floor = judge::recorded_noise_floor(folder);
   findings.margin = std::max(judge::CompareSettings{}.threshold, findings.noise_floor);
   findings.shapes = findings_by_shape(folder);

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/link_choice.hpp"
 #include "judge/peers.hpp"
 #include "judge/verdict.hpp"
+#include "record/peaks.hpp"
 #include "record/results_folder.hpp"
 
 namespace headroom::report {
@@ -32,6 +34,8 @@ struct Contest {
 
   /// The fastest of its shape, or not shown to be slower than the fastest.
   bool leads() const;
+  /// By taking it in place of the fastest.
+  judge::Loss loss() const;
 };
 
 /// The rivals of one contest: a shape, or its cells that compute with numbers of one accuracy.
@@ -76,6 +80,7 @@ struct Findings {
   std::vector<ShapeFindings> shapes;          ///< no peer wins or ties in one
   std::vector<judge::PeerBlock> peers;        ///< other libraries beside the best of ours
   std::vector<PrecisionFindings> precisions;  ///< of every shape that was measured with several
+  record::Peaks roofs;                        ///< see `judge::credible_roofs`
   double noise_floor = 0;                     ///< 0: unknown
   double margin = 0;                          ///< ratio - 1 below which nothing is faster or slower
   std::size_t comparisons = 0;                ///< corrected together
@@ -105,8 +110,10 @@ struct Roof {
 
 /// Few rows of a warm cell are held to the bandwidth of their working set, which may lie in a
 /// processor's cache. Without one, memory is no roof for what fits the last level.
+/// @param roofs those of the folder
 /// @return empty where the peaks were not measured on this number of threads, or for another
 ///         precision
-std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result);
+std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result,
+                            const record::Peaks& roofs);
 
 }  // namespace headroom::report

@@ -3,7 +3,6 @@
 
 #include "core/call/demand.hpp"
 #include "program/json_text.hpp"
-#include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
 
 namespace headroom::report {
@@ -35,17 +34,17 @@ int reading_threads(const ordered_json& environment, const record::CellResult& r
 
 }  // namespace
 
-std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result) {
+std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result,
+                            const record::Peaks& roofs) {
   const Shape& shape = result.shape;
   const bool cold = result.cache == plan::CacheState::cold;
-  const record::Peaks peaks = record::peaks_of(folder.environment);
   const Numbers& numbers = result.cell.numbers;
-  const std::optional<double> products = peaks.product_roof(numbers.precision, result.threads);
+  const std::optional<double> products = roofs.product_roof(numbers.precision, result.threads);
   const int reading = reading_threads(folder.environment, result);
   const std::int64_t to_read = bytes_to_read(shape, numbers.dtype);
-  const std::optional<double> memory = peaks.read_roof(reading, to_read, true);
+  const std::optional<double> memory = roofs.read_roof(reading, to_read, true);
   if (!products || !memory) return std::nullopt;
-  const std::optional<double> of_set = peaks.read_roof(reading, to_read, false);
+  const std::optional<double> of_set = roofs.read_roof(reading, to_read, false);
   Roof roof;
   roof.fma_gflops = result.cell.ranks * *products;
   roof.of_working_set = !cold && of_set.has_value();

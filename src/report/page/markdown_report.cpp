@@ -67,8 +67,9 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
     text += section("The most heads", conclusion.most_heads);
     text +=
         "\nOne row per shape, with its fastest cell. **clear**: every other backend is slower by "
-        "more than the noise. **tied with**: these backends cannot be distinguished from it "
-        "(n.d.). ± is half the 95 % confidence interval of the time.\n";
+        "more than the noise. **tied with**: linking these loses little. **not distinguishable**: "
+        "they may be as fast or slower (n.d.). ± is half the 95 % confidence interval of the "
+        "time.\n";
   }
   text += pictures_text(pictures);
   text += section("Every shape", conclusion.every_shape);

@@ -38,15 +38,14 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   ordered_json json{{"baseline", versus_json(contest.over_baseline, true)},
                     {"wrapper", versus_json(contest.over_wrapper, true)},
                     {"fastest", versus_json(contest.behind_fastest, false)}};
-  if (const std::optional<Roof> roof = roof_of(*findings.folder, cell)) {
+  if (const std::optional<Roof> roof = roof_of(*findings.folder, cell, findings.roofs)) {
     json["flops_per_byte"] = rounded(roof->flops_per_byte);
   }
-  if (const std::optional<Share> share = share_of_limit(*findings.folder, cell)) {
+  if (const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs)) {
     json["share"] = rounded(share->value);
     json["limit"] = share->of_memory ? "memory" : arithmetic_words(*share);
   }
-  const record::Peaks roofs = record::peaks_of(findings.folder->environment);
-  if (const std::optional<double> cores = judge::too_few_cores(cell, roofs)) {
+  if (const std::optional<double> cores = judge::too_few_cores(cell, findings.roofs)) {
     json["cores"] = rounded(*cores);
   }
   return json;
@@ -90,6 +89,7 @@ std::string page_data(const Findings& findings) {
   }
   const ordered_json data{{"schema", "headroom.report/1"},
                           {"environment", folder.environment},
+                          {"roofs", record::to_json(findings.roofs)},
                           {"results", lines},
                           {"order", order},
                           {"shapes", shapes},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/call/demand.hpp"
+#include "judge/link_choice.hpp"
 #include "program/numbers.hpp"
 #include "report/words/sentences.hpp"
 #include "report/words/shape_table.hpp"
@@ -58,30 +59,39 @@ const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) 
       [&](const ShapeFindings* a, const ShapeFindings* b) { return weight(a) < weight(b); });
 }
 
-// The backend that leads in the most shapes; a tie goes to the one that is closer to the fastest.
-std::string recommended(const Shapes& shapes) {
-  struct Standing {
-    std::size_t leads = 0;
-    double log_behind = 0;
-  };
-  std::map<std::string, Standing> standings;
+// What to link for some shapes, by the rule that `pick` goes by.
+struct Recommended {
+  std::string backend;
+  std::vector<std::string> open;  // lighter to link, and perhaps as good
+};
+
+Recommended recommended(const Shapes& shapes) {
+  std::map<std::string, judge::Contender> standings;
   for (const ShapeFindings* shape : shapes) {
     std::set<std::string> seen;
     for (const Contest& contest : shape->contests) {
       const std::string& name = contest.cell->cell.backend;
       const Contest* best = shape->best_of(name);
       if (best == nullptr || !seen.insert(name).second) continue;
-      Standing& standing = standings[name];
-      standing.leads += shape->leads(name) ? 1 : 0;
-      standing.log_behind += std::log(best->cell->time.median / shape->winner()->cell->time.median);
+      const auto [place, fresh] = standings.try_emplace(name);
+      judge::Contender& standing = place->second;
+      if (fresh) standing = {shapes.size(), 0, judge::Loss::little, judge::weight_by_facts(name)};
+      --standing.missing;
+      standing.behind += std::log(best->cell->time.median / shape->winner()->cell->time.median);
+      standing.loss = std::max(standing.loss, best->loss());
     }
   }
-  return std::max_element(standings.begin(), standings.end(),
-                          [](const auto& a, const auto& b) {
-                            return std::pair(a.second.leads, -a.second.log_behind) <
-                                   std::pair(b.second.leads, -b.second.log_behind);
-                          })
-      ->first;
+  std::vector<std::string> names;
+  std::vector<judge::Contender> contenders;
+  for (auto& [name, standing] : standings) {
+    standing.behind /= static_cast<double>(shapes.size() - standing.missing);
+    names.push_back(name);
+    contenders.push_back(standing);
+  }
+  const judge::LinkChoice choice = judge::choose_to_link(contenders);
+  Recommended result{names[choice.chosen], {}};
+  for (const std::size_t open : choice.open) result.open.push_back(names[open]);
+  return result;
 }
 
 Prose paragraph(std::vector<Prose> sentences) {
@@ -99,6 +109,17 @@ struct Question {
   Shapes most_heads;
 };
 
+// How many of the shapes have tokens before those of the call.
+enum class Pasts { none, some, all };
+
+Pasts pasts_of(const Shapes& shapes) {
+  const auto with_past =
+      std::count_if(shapes.begin(), shapes.end(),
+                    [](const ShapeFindings* shape) { return shape->shape.past > 0; });
+  if (with_past == 0) return Pasts::none;
+  return static_cast<std::size_t>(with_past) == shapes.size() ? Pasts::all : Pasts::some;
+}
+
 std::vector<Question> questions_of(const Findings& findings) {
   std::vector<Question> questions;
   for (const Demand demand : {Demand::prefill, Demand::decode}) {
@@ -115,7 +136,9 @@ void add_headline(Prose& headline, const Question& question, const std::string& 
   if (!one_of_two) {
     append(headline, {plain(fmt::format("For {}, link ", heads))});
   } else {
-    const char* name = question.demand == Demand::prefill ? "Prefill" : "Decode";
+    const char* name = question.demand == Demand::prefill             ? "Prefill"
+                       : pasts_of(question.most_heads) == Pasts::none ? "Few tokens"
+                                                                      : "Decode";
     append(headline,
            {plain(fmt::format("{}{} with {}: link ", headline.empty() ? "" : " ", name, heads))});
   }
@@ -123,30 +146,37 @@ void add_headline(Prose& headline, const Question& question, const std::string& 
 }
 
 // What the paragraphs after it are about.
-Prose demand_sentence(Demand demand) {
-  if (demand == Demand::prefill) {
+Prose demand_sentence(const Question& question) {
+  if (question.demand == Demand::prefill) {
     return {strong("Prefill"),
             plain(fmt::format(" (more than {} tokens of a sequence in a call).", kFewRows))};
   }
-  return {strong("Decode"),
-          plain(fmt::format(" (at most {} tokens of a sequence in a call, after all that came "
-                            "before).",
-                            kFewRows))};
+  const std::string few = fmt::format(" (at most {} tokens of a sequence in a call, ", kFewRows);
+  switch (pasts_of(question.most_heads)) {
+    case Pasts::none:
+      return {strong("Few tokens"),
+              plain(few + "the first ones: with an empty cache, which is no step of decoding).")};
+    case Pasts::some:
+      return {strong("Decode"), plain(few + "some after others, some with an empty cache).")};
+    case Pasts::all:
+      break;
+  }
+  return {strong("Decode"), plain(few + "after all that came before).")};
 }
 
 void add_answer(Conclusion& conclusion, const Findings& findings, const Question& question,
                 bool one_of_two) {
-  const std::string backend = recommended(question.most_heads);
+  const auto [backend, open] = recommended(question.most_heads);
   add_headline(conclusion.headline, question, backend, one_of_two);
   const ShapeFindings& focus = focus_of(question.most_heads, backend);
   const Contest* best = focus.best_of(backend);
   if (best == nullptr) best = focus.winner();
-  for (Prose& prose :
-       std::vector{paragraph({one_of_two ? demand_sentence(question.demand) : Prose(),
-                              link_sentence(focus, *best), focus_sentence(focus, *best),
-                              sureness_sentence(backend, question.most_heads)}),
-                   paragraph({limit_sentence(findings, *best->cell)}),
-                   paragraph({split_sentence(focus)})}) {
+  for (Prose& prose : std::vector{
+           paragraph({one_of_two ? demand_sentence(question) : Prose(), link_sentence(focus, *best),
+                      focus_sentence(focus, *best), sureness_sentence(backend, question.most_heads),
+                      open_sentence(open, focus)}),
+           paragraph({limit_sentence(findings, *best->cell)}),
+           paragraph({split_sentence(focus)})}) {
     if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
   }
 }

@@ -91,6 +91,20 @@ Prose speed_up_clause(const ShapeFindings& focus, const Contest& best) {
 
 }  // namespace
 
+namespace {
+
+// Why it is recommended although another one has the smallest median.
+Prose lighter_clause(const ShapeFindings& focus, const Contest& best) {
+  if (best.loss() != judge::Loss::little || !best.behind_fastest) return {};
+  const double most = best.behind_fastest->difference.ci95.high - 1;
+  return {plain(" The fastest is "), code(name_of(*focus.winner()->cell)),
+          plain(fmt::format("; at most {:.3g} % is lost (95 % confidence), and ",
+                            100 * std::max(0.0, most))),
+          code(best.cell->cell.backend), plain(" is lighter to link.")};
+}
+
+}  // namespace
+
 Prose link_sentence(const ShapeFindings& focus, const Contest& best) {
   const CellResult& cell = *best.cell;
   Prose prose{
@@ -115,7 +129,10 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
   if (!sample.empty()) {
     prose.push_back(plain(fmt::format(" Its result was checked on {}.", sample)));
   }
-  if (&best != focus.winner()) return prose;
+  if (&best != focus.winner()) {
+    append(prose, lighter_clause(focus, best));
+    return prose;
+  }
   if (const Contest* next = focus.runner_up()) {
     const judge::Difference& difference = next->behind_fastest->difference;
     if (difference.verdict == Verdict::slower) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text/shown.hpp"
+#include "judge/credible_roofs.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -45,8 +46,8 @@ std::string caches(const ordered_json& environment) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string peaks(const ordered_json& environment) {
-  const record::Peaks peaks = record::peaks_of(environment);
+std::string peaks(const record::ResultsFolder& folder) {
+  const record::Peaks peaks = judge::roofs_of(folder);
   if (peaks.fma_gflops.empty()) return "not measured";
   std::vector<std::string> parts;
   for (const auto& entry : peaks.fma_gflops) {
@@ -89,7 +90,7 @@ Table machine_facts(const record::ResultsFolder& folder) {
       fmt::format("{} (available: {})", at("/isa"), at("/available_isas")));
   add(table, "unit for parts",
       fmt::format("{} (available: {})", at("/unit"), at("/available_units")));
-  add(table, "measured peaks", peaks(environment));
+  add(table, "measured peaks", peaks(folder));
   add(table, "clock before the first cell", show::clock_words(environment));
   add(table, "conditions", fmt::format("{}", fmt::join(show::condition_lines(environment), "; ")));
   add(table, "build",

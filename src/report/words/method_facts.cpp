@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/backend.hpp"
+#include "judge/credible_roofs.hpp"
 #include "judge/noise.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -96,6 +97,18 @@ std::string of_tiles_text(const record::ResultsFolder& folder) {
   if (!known) return "not known: register tiles were not measured beside these cells";
   return "the share of the rate of register tiles with their operands in the L1, measured beside "
          "each sample likewise; no product can pass it";
+}
+
+// What `judge::credible_roofs` did.
+std::string roofs_text(const Findings& findings) {
+  std::string text =
+      "measured before the first cell, and raised to what the control beside the cells reached, as "
+      "far as other cells confirm it";
+  const record::Peaks measured = record::peaks_of(findings.folder->environment);
+  for (const std::string& raised : judge::raised_words(measured, findings.roofs)) {
+    text += "; " + raised;
+  }
+  return text;
 }
 
 // Only a sample of the rows of large shapes is checked.
@@ -209,6 +222,7 @@ Table method_facts(const Findings& findings) {
       "(4·B·T²·d_out without a mask) + 2·B·T·d_out·d_proj for the output");
   add("of peak, of multiply-adds", of_peak_text(folder));
   add("of tiles", of_tiles_text(folder));
+  add("roofs", roofs_text(findings));
   table.rows.push_back({{plain("baseline")},
                         {plain("speed-ups over "), code(std::string(baseline_backend())),
                          plain(": scalar loops that follow the definition, for the same shape and "

@@ -20,12 +20,27 @@ using record::CellResult;
 
 // How a backend stands in a list of shapes.
 struct Record {
-  std::size_t alone = 0, unopposed = 0, shared = 0, behind = 0;
-  std::vector<std::string> sharers, winners;
+  std::size_t alone = 0, unopposed = 0, shared = 0, open = 0, behind = 0;
+  std::vector<std::string> sharers, doubtful, winners;
 };
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+struct Leaders {
+  std::vector<std::string> tied;      // little is lost by linking these
+  std::vector<std::string> doubtful;  // perhaps
+};
+
+Leaders other_leaders(const ShapeFindings& shape, const std::string& backend) {
+  Leaders others;
+  for (const std::string& name : shape.leaders()) {
+    if (name == backend) continue;
+    const bool tied = shape.best_of(name)->loss() == judge::Loss::little;
+    (tied ? others.tied : others.doubtful).push_back(name);
+  }
+  return others;
 }
 
 Record record_of(const std::string& backend, const Shapes& shapes) {
@@ -38,10 +53,12 @@ Record record_of(const std::string& backend, const Shapes& shapes) {
     } else if (leaders.size() == 1) {
       ++(shape->runner_up() != nullptr ? record.alone : record.unopposed);
     } else {
-      ++record.shared;
-      for (const std::string& name : leaders) {
-        if (name != backend) add_once(record.sharers, name);
+      const Leaders others = other_leaders(*shape, backend);
+      ++(others.doubtful.empty() ? record.shared : record.open);
+      for (const std::string& name : others.tied) {
+        add_once(others.doubtful.empty() ? record.sharers : record.doubtful, name);
       }
+      for (const std::string& name : others.doubtful) add_once(record.doubtful, name);
     }
   }
   return record;
@@ -76,8 +93,8 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
             plain(" every other backend is slower by more than the noise.")};
   }
   if (shapes.size() == 1) {
-    Prose prose{strong("It is a tie:"), plain(" ")};
-    append(prose, listed(record.sharers));
+    Prose prose{strong(record.open > 0 ? "The result is open:" : "It is a tie:"), plain(" ")};
+    append(prose, listed(record.open > 0 ? record.doubtful : record.sharers));
     prose.push_back(plain(" cannot be distinguished from it."));
     return prose;
   }
@@ -93,13 +110,32 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
   };
   add(", the only one with a time", {}, record.unopposed);
   add(", tied with ", record.sharers, record.shared);
+  add(", not distinguishable from ", record.doubtful, record.open);
   add(", slower than ", record.winners, record.behind);
   prose.push_back(plain("."));
   return prose;
 }
 
+Prose open_sentence(const std::vector<std::string>& backends, const ShapeFindings& focus) {
+  if (backends.empty()) return {};
+  Prose prose{plain("Whether ")};
+  append(prose, listed(backends));
+  prose.push_back(plain(", lighter to link, would do as well is not known"));
+  bool first = true;
+  for (const std::string& name : backends) {
+    const Contest* best = focus.best_of(name);
+    if (best == nullptr || !best->behind_fastest) continue;
+    append(prose, {plain(first ? " (" : "; "), code(name_of(*best->cell)), plain(" takes "),
+                   plain(range(best->behind_fastest->difference.ci95)),
+                   plain(" times as long as the fastest")});
+    first = false;
+  }
+  prose.push_back(plain(first ? "." : "): more samples or a quieter machine would tell."));
+  return prose;
+}
+
 Prose limit_sentence(const Findings& findings, const CellResult& cell) {
-  const std::optional<Share> share = share_of_limit(*findings.folder, cell);
+  const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs);
   const Precision precision = cell.cell.numbers.precision;
   if (!share && precision != Precision::f32) {
     return {
@@ -134,10 +170,12 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
                            ? " More than 100 % means that part of the data came from a cache, or "
                              "that the machine was slower when the bandwidth was measured."
                            : "";
-  const char* what = share->of_working_set
-                         ? "The limit there is memory: the pass reads weights and cache at "
-                         : "The limit there is memory: the pass moves its weights, input and "
-                           "output at ";
+  const bool cached = cell.shape.past > 0;
+  const char* what = !share->of_working_set
+                         ? "The limit there is memory: the pass moves its weights, input and "
+                           "output at "
+                     : cached ? "The limit there is memory: the pass reads weights and cache at "
+                              : "The limit there is memory: the pass reads its weights at ";
   const char* roof = share->of_working_set ? " of what the same threads read of as many bytes, "
                                              "again and again; that was measured once, before "
                                              "the cells."

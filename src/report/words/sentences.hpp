@@ -19,6 +19,10 @@ Prose link_sentence(const ShapeFindings& focus, const Contest& best);
 /// How clearly the backend wins these shapes. @pre at least one shape.
 Prose sureness_sentence(const std::string& backend, const Shapes& shapes);
 
+/// That it is not known whether these backends, lighter to link than the recommended one, would do
+/// as well; empty without any.
+Prose open_sentence(const std::vector<std::string>& backends, const ShapeFindings& focus);
+
 /// How long a pass takes, and how that compares with the next backend and the other formulations.
 Prose focus_sentence(const ShapeFindings& focus, const Contest& best);
 

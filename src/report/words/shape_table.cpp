@@ -43,7 +43,7 @@ Prose lead(const ShapeFindings& shape) {
 }
 
 Prose limit(const Findings& findings, const CellResult& cell) {
-  const std::optional<Share> share = share_of_limit(*findings.folder, cell);
+  const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs);
   if (!share) return {plain("-")};
   return {plain(limit_words(*share))};
 }
@@ -58,11 +58,24 @@ Prose sureness(const ShapeFindings& shape) {
   const Contest* next = shape.runner_up();
   if (next == nullptr) return {plain("nothing to compare")};
   if (!next->behind_fastest->difference.enough) return {plain("unknown: too few samples")};
-  std::vector<std::string> leaders = shape.leaders();
+  const std::vector<std::string> leaders = shape.leaders();
   if (leaders.size() == 1) return {strong("clear")};
-  leaders.erase(leaders.begin());
-  Prose prose{plain("tied with ")};
-  append(prose, listed(leaders));
+  std::vector<std::string> tied, doubtful;
+  for (const std::string& name : leaders) {
+    if (name == leaders.front()) continue;
+    const bool little = shape.best_of(name)->loss() == judge::Loss::little;
+    (little ? tied : doubtful).push_back(name);
+  }
+  Prose prose;
+  if (!tied.empty()) {
+    append(prose, {plain("tied with ")});
+    append(prose, listed(tied));
+  }
+  if (!doubtful.empty()) {
+    append(prose,
+           {plain(tied.empty() ? "not distinguishable from " : "; not distinguishable from ")});
+    append(prose, listed(doubtful));
+  }
   return prose;
 }
 
@@ -73,7 +86,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
   table.columns = {{"heads", true},
                    {"tokens", true},
                    {"width", true},
-                   {"link", false},
+                   {"fastest", false},
                    {"result", false},
                    {"threads", true},
                    {"time", true},
@@ -90,7 +103,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           number(shape->shape.d_out),
                           {code(name_of(cell))},
                           sureness(*shape),
-                          {plain(threads_words(*findings.folder, cell))},
+                          {plain(threads_words(cell, findings.roofs))},
                           {plain(format_seconds(cell.time.median))},
                           {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
                           speed_up(winner.over_baseline),

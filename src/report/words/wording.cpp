@@ -67,8 +67,8 @@ void append(Prose& prose, Prose more) {
 }
 
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
-                                    const record::CellResult& result) {
-  const std::optional<Roof> roof = roof_of(folder, result);
+                                    const record::CellResult& result, const record::Peaks& roofs) {
+  const std::optional<Roof> roof = roof_of(folder, result, roofs);
   if (roof && roof->memory_bound) {
     Share share{result.gflops / roof->gflops, true};
     share.of_working_set = roof->of_working_set;
@@ -99,8 +99,8 @@ std::string limit_words(const Share& share) {
   return fmt::format("{}, {:.0f} % of tiles", words, 100 * *share.of_tiles);
 }
 
-std::string threads_words(const record::ResultsFolder& folder, const record::CellResult& result) {
-  const auto cores = judge::too_few_cores(result, record::peaks_of(folder.environment));
+std::string threads_words(const record::CellResult& result, const record::Peaks& roofs) {
+  const auto cores = judge::too_few_cores(result, roofs);
   if (!cores) return fmt::format("{}", result.threads);
   return fmt::format("{} (as {:.1f} cores)", result.threads, *cores);
 }

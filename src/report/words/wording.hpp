@@ -44,13 +44,13 @@ std::string arithmetic_words(const Share& share);
 
 /// Empty where no limit was measured.
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
-                                    const record::CellResult& result);
+                                    const record::CellResult& result, const record::Peaks& roofs);
 
 /// Such as `"83 % of multiply-adds, 91 % of tiles"`.
 std::string limit_words(const Share& share);
 
 /// The threads of a cell, such as `"2"`, or `"2 (as 1.1 cores)"` where the cores were fewer.
-std::string threads_words(const record::ResultsFolder& folder, const record::CellResult& result);
+std::string threads_words(const record::CellResult& result, const record::Peaks& roofs);
 
 /// The 95 % interval of such a share.
 statistics::Interval share_ci95(const Share& share, const record::CellResult& result);
