@@ -40,7 +40,7 @@ struct AttentionOptions {
   /// 0: every core this process may use; else 1 to `kMaxThreads`. Ignored by single-threaded
   /// backends.
   int threads = 0;
-  std::optional<Isa> isa = std::nullopt;  ///< force an instruction-set level; see `select_isa`
+  std::optional<Isa> isa = std::nullopt;    ///< force an instruction-set level; see `select_isa`
   std::optional<Unit> unit = std::nullopt;  ///< force a unit for parts; see `select_unit`
   /// Name of a variant of the backend's kernels, which differ in speed and in no bit of the result.
   /// Empty: what the tuning file says, or else the backend's own choice. `headroom tune` measures
@@ -81,10 +81,11 @@ struct Choice {
   Precision precision = Precision::f32;
   std::string precision_reason = {};
   Unit unit = Unit::none;  ///< who multiplies; `none` where that is f32 vectors
-  /// Products of up to so many rows are bound by reading weights and take other kernels, which are at
-  /// least as exact. So does attention of sequences of up to so many rows of queries, or of up to 16
-  /// if that is more (each token counts once for every query head of a key head). So the same token
-  /// has the same bits among calls of few rows, and among calls of many. 0: there is no such border.
+  /// Products of up to so many rows are bound by reading weights and take other kernels, which are
+  /// at least as exact. So does attention of sequences of up to so many rows of queries, or of up
+  /// to 16 if that is more (each token counts once for every query head of a key head). So the same
+  /// token has the same bits among calls of few rows, and among calls of many. 0: there is no such
+  /// border.
   std::int64_t few_rows = 0;
 };
 
@@ -105,8 +106,9 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
 ///         or a variant of kernels that the backend does not have; Unavailable for a named backend
-///         or an instruction set or a unit that is not here, and if no backend of this program takes the
-///         shape; Unsupported if the named backend declines the shape, the precision or the dtype.
+///         or an instruction set or a unit that is not here, and if no backend of this program
+///         takes the shape; Unsupported if the named backend declines the shape, the precision or
+///         the dtype.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of each part of one forward pass.

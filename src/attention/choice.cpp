@@ -33,10 +33,10 @@ tuning::Request request_of(const Shape& shape, const AttentionOptions& options) 
     const Arithmetic does = arithmetic_of(info.name, options.precision, options.dtype, target);
     if (!does.precision) continue;
     const BackendFacts& facts = backend_facts(info.name);
-    request.usable.emplace(info.name,
-                           tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
-                                          facts.threads_pay_from, *does.precision,
-                                          std::string(to_string(does.unit))});
+    request.usable.emplace(
+        info.name,
+        tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
+                       facts.threads_pay_from, *does.precision, std::string(to_string(does.unit))});
   }
   return request;
 }
@@ -173,8 +173,7 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
 
 // What the backend makes of the precision and the dtype that are asked for.
 void choose_precision(const AttentionOptions& options, Choice& choice) {
-  const Arithmetic does =
-      arithmetic_of(choice.backend, options.precision, options.dtype,
+  const Arithmetic does = arithmetic_of(choice.backend, options.precision, options.dtype,
                                         select_target(options.isa, options.unit));
   if (!does.precision) {
     throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",

@@ -68,8 +68,7 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   products_ = plan_products(choice.formulation, shape, weights);
   const ArenaScope arena(
       expected_bytes(shape, products_, entry.facts(), options.threads, options.dtype));
-  backend_ =
-      entry.make({options.threads,
+  backend_ = entry.make({options.threads,
                          {*options.isa, *options.unit},
                          choice.kernels,
                          choice.precision,

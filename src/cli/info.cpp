@@ -127,8 +127,8 @@ void print_peaks(const record::Peaks& peaks) {
   out().print("measured\n");
   for (const auto& entry : peaks.fma_gflops) {
     const int threads = entry.first;
-    out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.target.isa), counted(threads, "thread"),
-                show::fma_peak_words(peaks, threads));
+    out().print("  FMA peak ({}), {}: {}\n", to_string(peaks.target.isa),
+                counted(threads, "thread"), show::fma_peak_words(peaks, threads));
     for (const std::string& line : show::product_peak_lines(peaks, threads)) {
       out().print("  products of parts from the L1 ({}), {}: {}\n", to_string(peaks.target.unit),
                   counted(threads, "thread"), line);

@@ -70,7 +70,11 @@ pick::Filters filters_of(const PickOptions& options) {
   filters.without = known_names("--without", options.without);
   filters.formulations = plan::parse_formulations(options.axes.formulation);
   if (options.axes.threads) filters.threads = plan::parse_threads(options.axes.threads);
-  if (const auto isa = plan::parse_forced_isa(options.axes.isa)) filters.isa = to_string(*isa);
+  const std::optional<Isa> isa = plan::parse_forced_isa(options.axes.isa);
+  if (isa) filters.isa = to_string(*isa);
+  if (const auto unit = plan::parse_forced_unit(options.axes.unit, isa)) {
+    filters.unit = to_string(*unit);
+  }
   if (options.max_packed_bytes) {
     filters.max_packed_bytes = parse_bytes("--max-packed-bytes", *options.max_packed_bytes);
   }

@@ -68,7 +68,7 @@ record::Peaks credible_roofs(const record::Peaks& measured,
   for (const record::CellResult& result : results) {
     // Beside the leading one of several ranks, the others may be busy.
     if (!result.has_time() || !result.control || result.cell.ranks > 1) continue;
-    if (result.control->isa != to_string(measured.isa)) continue;
+    if (result.control->isa != to_string(measured.target.isa)) continue;
     add(fma, *result.control, result.control->gflops);
     add(tile, *result.control, result.control->tile_gflops);
   }

@@ -46,6 +46,9 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
     return "the accuracy of f32 (--max-error allows less)";
   }
   if (!filters.isa.empty() && result.isa != "baseline" && result.isa != filters.isa) return "--isa";
+  if (!filters.unit.empty() && result.unit != "none" && result.unit != filters.unit) {
+    return "--unit";
+  }
   if (filters.max_packed_bytes && result.costs &&
       result.costs->packed_bytes > *filters.max_packed_bytes) {
     return "--max-packed-bytes";

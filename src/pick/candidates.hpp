@@ -21,6 +21,7 @@ struct Filters {
   std::vector<Formulation> formulations = {};
   std::vector<int> threads = {};  ///< for threaded backends; one thread is always allowed
   std::string isa = {};           ///< for backends with several levels
+  std::string unit = {};          ///< for cells that a unit multiplied
   std::optional<std::int64_t> max_packed_bytes = std::nullopt;
   std::vector<Precision> precisions = {};
   /// The largest nrmse of a candidate. Without one, only those that are held to the limit of f32.

@@ -127,7 +127,7 @@ namespace {
 std::vector<record::CellResult> measure_into(record::Journal& journal, const plan::Plan& plan,
                                              const measure::SweepSettings& settings) {
   measure::Progress progress(stderr, isatty(STDERR_FILENO) != 0, plan.cell_count());
-  return measure::run_plan(plan, settings, record::Peaks{plan.isa}, journal, progress);
+  return measure::run_plan(plan, settings, record::Peaks{plan.target}, journal, progress);
 }
 
 }  // namespace

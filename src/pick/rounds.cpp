@@ -55,8 +55,8 @@ void add_round(record::ResultsFolder& folder, const std::vector<CellResult>& rou
           return result.cell.id == more.cell.id && result.has_time();
         });
     if (known == folder.results.end() || !more.has_time()) continue;
-    CellResult joined =
-        measure::join_parts({*known, more}, record::Peaks{contest.plan.isa}, contest.settings.seed);
+    CellResult joined = measure::join_parts({*known, more}, record::Peaks{contest.plan.target},
+                                            contest.settings.seed);
     if (joined.has_time()) *known = std::move(joined);
   }
 }

@@ -25,10 +25,10 @@ struct Cell {
   std::string backend;
   std::string chosen;  ///< the backend that `auto` will run; empty for every named backend
   Numbers numbers = {};
-  int threads = 1;                    ///< of each rank
-  int ranks = 1;                      ///< processes that share the heads
-  std::size_t order = 0;              ///< position among the rivals of its shape
-  std::optional<Isa> isa;             ///< only if forced, as is the unit
+  int threads = 1;         ///< of each rank
+  int ranks = 1;           ///< processes that share the heads
+  std::size_t order = 0;   ///< position among the rivals of its shape
+  std::optional<Isa> isa;  ///< only if forced, as is the unit
   std::optional<Unit> unit = std::nullopt;
   std::vector<std::string> warnings;  ///< recorded with the result
   std::string skip_reason;            ///< if set before the sweep, the cell is not run

@@ -155,9 +155,8 @@ void require_numbers(const Plan& plan) {
 }  // namespace
 
 void decline_numbers(Cell& cell) {
-  const Arithmetic does =
-      arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
-                    select_target(cell.isa, cell.unit));
+  const Arithmetic does = arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
+                                        select_target(cell.isa, cell.unit));
   if (does.precision == cell.numbers.precision) return;
   cell.unsupported = true;
   cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
@@ -205,7 +204,8 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       Group group{shape, cells[i], weights};
       if (with_auto) {
-        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa, unit}, plan.warnings);
+        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa, unit},
+                 plan.warnings);
       }
       warn_of_ranks(shape, group.cells);
       for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);

@@ -131,11 +131,11 @@ ordered_json describe_target(const Target& target, const UnitFacts& facts) {
 ordered_json describe_environment(const Target& target) {
   const machine::MemoryLimit memory = machine::memory_limit();
   ordered_json environment{{"schema", "headroom.environment/1"},
-          {"headroom", HEADROOM_VERSION},
-          {"time", utc_now()},
-          {"processor", processor_json()},
-          {"allowed_cores", allowed_cores()},
-          {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}}};
+                           {"headroom", HEADROOM_VERSION},
+                           {"time", utc_now()},
+                           {"processor", processor_json()},
+                           {"allowed_cores", allowed_cores()},
+                           {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}}};
   environment.update(describe_target(target, unit_facts()));
   environment["backends"] = backends_json();
   environment["libraries"] = {{"google_benchmark", machine::benchmark_library_version()}};

@@ -25,7 +25,7 @@ struct Link {
 /// Measured limits of the hardware, by number of threads. A missing entry means not measured; so
 /// does a rate of 0.
 struct Peaks {
-  Target target = {};  ///< the unit is that of `product_gflops`
+  Target target = {};                      ///< the unit is that of `product_gflops`
   std::map<int, double> fma_gflops = {};   ///< the best of some tenths of a second
   std::map<int, double> tile_gflops = {};  ///< of a register tile with its operands in the L1
   std::map<int, double> read_gbs = {};

@@ -147,7 +147,8 @@ std::string summary(const judge::FolderComparison& comparison) {
 
 ordered_json side_json(const record::CellResult* result) {
   if (result == nullptr) return nullptr;
-  ordered_json side{{"status", to_string(result->status)}, {"isa", result->isa}, {"unit", result->unit}};
+  ordered_json side{
+      {"status", to_string(result->status)}, {"isa", result->isa}, {"unit", result->unit}};
   if (result->status != record::Status::ok) {
     side["reason"] = result->reason;
     return side;

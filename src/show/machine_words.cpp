@@ -75,8 +75,8 @@ std::string unit_words(const ordered_json& environment) {
       if (unit.is_string()) names.push_back(unit.get<std::string>());
     }
   }
-  std::string words = fmt::format("{} (available: {})", text_at(environment, "/unit"),
-                                  fmt::join(names, ", "));
+  std::string words =
+      fmt::format("{} (available: {})", text_at(environment, "/unit"), fmt::join(names, ", "));
   const ordered_json& missing = value_at(environment, "/missing_units");
   if (!missing.is_object()) return words;
   for (const auto& [unit, reason] : missing.items()) {

@@ -53,7 +53,8 @@ std::vector<NumbersCase> numbers_cases() {
     for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
         if (Numbers{precision, dtype} == Numbers{}) continue;
-        const Arithmetic does = arithmetic_of(who.backend, precision, dtype, select_target(who.isa));
+        const Arithmetic does =
+            arithmetic_of(who.backend, precision, dtype, select_target(who.isa));
         if (does.precision == precision) cases.push_back({who, {precision, dtype}});
       }
     }

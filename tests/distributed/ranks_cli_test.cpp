@@ -43,8 +43,7 @@ class RanksCli : public Cli {
                "  done\n"
                "  sleep 0.1\n"
                "done\n" +
-               what +
-               "; wait $mpi");
+               what + "; wait $mpi");
   }
 
   static std::string sweep(const std::string& options, const std::string& axes = "--tokens 5",

@@ -107,7 +107,8 @@ TEST(SweepLines, JoinTheTilesOfAllProcessesIntoAShare) {
 
 TEST(Peaks, EndAsSoonAsTheyAreStopped) {
   reads = 0;
-  const record::Peaks peaks = measure_peaks({Isa::sse42}, {1, 2}, plain_kernels, [] { return true; });
+  const record::Peaks peaks =
+      measure_peaks({Isa::sse42}, {1, 2}, plain_kernels, [] { return true; });
   EXPECT_TRUE(peaks.fma_gflops.empty());
   EXPECT_TRUE(peaks.read_gbs.empty());
   EXPECT_EQ(reads, 0);

@@ -160,11 +160,12 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
       {"budget_s", 600.0},
       {"timeout_s", 1.5},
       {"memory_asked_bytes", 17179869184}};
-  EXPECT_EQ(report::repeating_command(environment),
-            "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --unit none --cache cold "
-            "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 "
-            "--timeout 1.5 "
-            "--max-memory 17179869184 --shard 1/8");
+  EXPECT_EQ(
+      report::repeating_command(environment),
+      "env OMP_PROC_BIND='close one' headroom sweep --heads 2 --isa avx2 --unit none --cache cold "
+      "--repetitions 9 --processes 1 --min-time 0.00001 --seed 12345678901 --budget 600 "
+      "--timeout 1.5 "
+      "--max-memory 17179869184 --shard 1/8");
   environment["sweep"]["identity"]["axes"]["isa"] = "avx2";
   environment["conditions"]["openmp_wait_policy"] = "passive (set by the user)";
   const std::string command = report::repeating_command(environment);

@@ -21,7 +21,7 @@ struct LayerCase {
   Formulation formulation = Formulation::split;
   std::optional<Isa> isa;  ///< empty for backends that have no level to choose
   Precision precision = Precision::f32;
-  std::string skip_reason;  ///< why it cannot run here; empty if it can
+  std::string skip_reason;                  ///< why it cannot run here; empty if it can
   std::optional<Unit> unit = std::nullopt;  ///< only of other precisions than f32
 
   /// @param threads 0: two, so that work is divided; but one for oneDNN, whose OpenMP threads spin

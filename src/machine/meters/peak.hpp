@@ -29,7 +29,8 @@ struct LimitKernels {
   FmaKernel fma = nullptr;
   ReadKernel read = nullptr;
   FmaKernel tile = nullptr;  ///< multiply-adds of a register tile with its operands in the L1
-  /// Products of bfloat16 parts with random operands in the L1, where the unit has them. A product counts once, however many products of parts it takes.
+  /// Products of bfloat16 parts with random operands in the L1, where the unit has them. A product
+  /// counts once, however many products of parts it takes.
   std::vector<std::pair<Precision, FmaKernel>> products = {};
 };
 using LimitKernelsOf = LimitKernels (*)(const Target& target);

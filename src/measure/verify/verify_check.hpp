@@ -12,7 +12,7 @@ namespace headroom::measure {
 
 /// One check that was made, or why it was not.
 struct VerifyCheck {
-  std::string id;   ///< of the cell
+  std::string id;    ///< of the cell
   std::string isa;   ///< level that was forced; empty for backends without levels
   std::string unit;  ///< who multiplied parts; empty if nobody did
   reference::Data data = reference::Data::standard;
