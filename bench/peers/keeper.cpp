@@ -166,9 +166,9 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
   }
   ordered_json names = ordered_json::array();
   for (const auto& [name, time] : seconds) {
-    const bool worthwhile = std::all_of(seconds.begin(), seconds.end(), [&](const auto& other) {
-      return time <= kWorthwhile * other.second;
-    });
+    const bool worthwhile = std::all_of(
+        seconds.begin(), seconds.end(),
+        [&, time = time](const auto& other) { return time <= kWorthwhile * other.second; });
     if (worthwhile) names.push_back(name);
   }
   return {{"backends", names}, {"numbers", computed_numbers(target_)}};

@@ -35,7 +35,7 @@ using test::rendered;
 
 // All that a sweep and scripts/peers record, with what only some machines have.
 ordered_json environment() {
-  ordered_json all = record::describe_environment(available_isas().front());
+  ordered_json all = record::describe_environment(select_target());
   all["sweep"] = {{"cells", 12},
                   {"repetitions_asked", 9},
                   {"processes", 8},

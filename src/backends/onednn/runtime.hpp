@@ -27,7 +27,7 @@ namespace headroom::onednn {
 /// Limits oneDNN to a level and a unit, unless they are the machine's highest. The library accepts
 /// such a limit once per process, before its first use.
 /// @throws Unavailable if the library already runs with another limit.
-void limit_library(const Target& target);
+void limit_library(const Target& wanted);
 
 /// The unit that the library multiplies bfloat16 with on a target: that of the target, or where it
 /// is emulated, which the library is not, the processor's own; and not tiles where its version must

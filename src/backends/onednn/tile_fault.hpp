@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "backends/onednn/dnnl_compat.hpp"
 #include "headroom/unit.hpp"
@@ -13,7 +13,10 @@ namespace headroom::onednn {
 
 struct Version {
   int major = 0, minor = 0, patch = 0;
-  auto operator<=>(const Version&) const = default;
+
+  friend constexpr bool operator<(const Version& a, const Version& b) {
+    return std::tie(a.major, a.minor, a.patch) < std::tie(b.major, b.minor, b.patch);
+  }
 };
 
 /// Of the library that this process has loaded.
