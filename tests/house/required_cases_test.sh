@@ -89,7 +89,7 @@ for program in "$@"; do
     count=$((count + 1))
     lines=$(grep -E "^  [A-Za-z0-9_]+/$wanted( |\$)" <<<"$listed") ||
       finding "$name has no test of $wanted, which was built and which this processor has"
-    if grep -F '(skipped: ' <<<"$lines"; then finding "$name skips its tests of $wanted"; fi
+    if grep -m 1 -F '(skipped: ' <<<"$lines"; then finding "$name skips its tests of $wanted"; fi
     [[ -z "$filter" ]] || grep -qE "^\[       OK \] .*/$wanted " <<<"$ran" ||
       finding "$name did not run $filter for $wanted"
   done < <(required "$name")
