@@ -250,11 +250,11 @@ TEST_F(Cli, DryRunMeasuresAndWritesNothing) {
 }
 
 TEST_F(Cli, CellsBeyondTheirMeansAreSkippedWithTheEstimate) {
-  expect("$headroom sweep --backend naive --max-memory 1MiB --heads 8 --tokens 8 --out memory", 0,
+  expect("$headroom sweep --backend naive --max-memory 1MiB --heads 8 --tokens 8 --out memory", 4,
          {"skipped", "needs about", "MiB"});
-  expect("$headroom sweep --backend naive --heads 96 --tokens 4096 --out time", 0,
+  expect("$headroom sweep --backend naive --heads 96 --tokens 4096 --out time", 4,
          {"skipped", "would take about"});
-  expect("$headroom sweep --backend naive --heads 8 --tokens 512 --budget 0.001 --out budget", 0,
+  expect("$headroom sweep --backend naive --heads 8 --tokens 512 --budget 0.001 --out budget", 4,
          {"skipped", "budget"});
   expect("$headroom sweep --backend naive --heads 8 --tokens 0 --out nothing", 0,
          {"skipped", "nothing to compute"});
