@@ -5,26 +5,30 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
+// Not exported: a specialised variable template would be, whatever the compiler hides otherwise.
+namespace {
+
 /// Minimax coefficients of 2 * 2^r on [-1/2, 1/2] with a constant term of 2, the highest first.
 template <int kDegree>
-inline constexpr float kExp2[kDegree + 1] = {};
+constexpr float kExp2[kDegree + 1] = {};
 template <>
-inline constexpr float kExp2<6>[7] = {2 * 1.5594677550860567e-4F,
-                                      2 * 1.3406643905182138e-3F,
-                                      2 * 9.617692974883617e-3F,
-                                      2 * 5.5503105509953105e-2F,
-                                      2 * 2.4022652782876183e-1F,
-                                      2 * 6.9314721496804e-1F,
-                                      2.0F};
+constexpr float kExp2<6>[7] = {2 * 1.5594677550860567e-4F,
+                               2 * 1.3406643905182138e-3F,
+                               2 * 9.617692974883617e-3F,
+                               2 * 5.5503105509953105e-2F,
+                               2 * 2.4022652782876183e-1F,
+                               2 * 6.9314721496804e-1F,
+                               2.0F};
 /// 9.2e-8: for weights that are then cut into two parts.
 template <>
-inline constexpr float kExp2<5>[6] = {2 * 1.3264727253e-3F, 2 * 9.6715127859e-3F,
-                                      2 * 5.5507337445e-2F, 2 * 2.4022242083e-1F,
-                                      2 * 6.9314697760e-1F, 2.0F};
+constexpr float kExp2<5>[6] = {2 * 1.3264727253e-3F, 2 * 9.6715127859e-3F, 2 * 5.5507337445e-2F,
+                               2 * 2.4022242083e-1F, 2 * 6.9314697760e-1F, 2.0F};
 /// 1.0e-4: for weights that are then rounded to bfloat16, which is off by up to 2e-3.
 template <>
-inline constexpr float kExp2<3>[4] = {2 * 5.5008931263e-2F, 2 * 2.4221096785e-1F,
-                                      2 * 6.9328292806e-1F, 2.0F};
+constexpr float kExp2<3>[4] = {2 * 5.5008931263e-2F, 2 * 2.4221096785e-1F, 2 * 6.9328292806e-1F,
+                               2.0F};
+
+}  // namespace
 
 /// With n = round(x) and r = x - n in [-1/2, 1/2], 2^x = 2^(n-1) * (2 * 2^r). The second factor is
 /// a degree-6 polynomial, minimax in relative error (2.6e-9, far below half an ulp of 6e-8; degree
