@@ -39,7 +39,7 @@ using MeterOf = machine::FmaMeter& (*)(Isa isa, int threads);
 machine::FmaMeter* product_meter(const Target& target, int threads, Precision precision) {
   static std::map<std::tuple<Isa, Unit, int, Precision>, machine::FmaMeter> meters;
   for (const auto& [known, burst] : simd::product_bursts(target)) {
-    if (known != precision) continue;
+    if (known != Numbers{precision, Dtype::f32}) continue;
     return &meters.try_emplace({target.isa, target.unit, threads, precision}, threads, burst)
                 .first->second;
   }
@@ -222,10 +222,12 @@ void register_limits() {
       const std::string_view isa = to_string(target.isa);
       register_rate(fmt::format("fma_peak/{}/t{}", isa, threads), kPeak(target.isa, threads));
       register_rate(fmt::format("tile_peak/{}/t{}", isa, threads), kTiles(target.isa, threads));
-      for (const auto& [precision, burst] : simd::product_bursts(target)) {
-        register_rate(fmt::format("{}_peak/{}/{}/t{}", to_string(precision), isa,
+      for (const auto& [numbers, burst] : simd::product_bursts(target)) {
+        // Rows here have weights of f32.
+        if (numbers.dtype != Dtype::f32) continue;
+        register_rate(fmt::format("{}_peak/{}/{}/t{}", to_string(numbers.precision), isa,
                                   to_string(target.unit), threads),
-                      *product_meter(target, threads, precision));
+                      *product_meter(target, threads, numbers.precision));
       }
     }
     const std::string name = fmt::format("read_bandwidth/t{}", threads);

@@ -13,10 +13,10 @@ class Peer:
     """A library, or one of our backends, as a program that answers the protocol of peer.py."""
 
     name: str  # that of the cells' backend
-    command: List[str]  # {python} is that of its virtual environment, {build} the folder of ours
+    command: List[str]  # {python} is that of {environment}, its virtual one, {build} our folder
     formulations: Tuple[str, ...]  # one cell each; empty for all that it offers
     packages: str = ""  # its requirements-*.txt and virtual environment
-    debian: str = ""  # the package without which {build} has no program of it
+    debian: str = ""  # the package without which {build} has no program of it, if one is needed
     ours: bool = False
     numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
     backend: str = ""  # that of the cells, if it is not the name
@@ -33,7 +33,7 @@ class Peer:
 
 
 # As cells are named: what products compute with, and what is stored where that is not f32.
-NUMBERS = ("f32", "bf16x9", "bf16x6", "bf16x3", "bf16", "bf16-bf16")
+NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16")
 
 
 def _python(
@@ -60,6 +60,15 @@ RIVALS = [
         debian="libopenblas-openmp-dev",
     ),
     _python("openblas-numpy", "rival_numpy.py", BOTH, "openblas-numpy"),
+    Peer(
+        "mkl",
+        [
+            os.path.join("{build}", "headroom-peer-mkl"),
+            os.path.join("{environment}", "lib", "libmkl_rt.so.3"),
+        ],
+        (*BOTH, "wrapper"),
+        packages="mkl",
+    ),
     # bf16 as each library is used with it: PyTorch's modules and inputs are of bf16, OpenVINO is
     # given floats and told that bf16 will do.
     _python("pytorch-sdpa-bf16", "rival_pytorch.py sdpa bf16", BOTH, "pytorch", "bf16-bf16"),
@@ -91,7 +100,8 @@ def given_peer(text: str) -> Peer:
 # What would quietly change a rival's arithmetic, instruction set or placement.
 REMOVED = (
     "ATEN_CPU_CAPABILITY DNNL_DEFAULT_FPMATH_MODE DNNL_MAX_CPU_ISA GOMP_CPU_AFFINITY "
-    "KMP_AFFINITY LD_PRELOAD MKL_CBWR MKL_ENABLE_INSTRUCTIONS OMP_PROC_BIND "
+    "KMP_AFFINITY LD_PRELOAD MKL_CBWR MKL_DOMAIN_NUM_THREADS MKL_ENABLE_INSTRUCTIONS MKL_VERBOSE "
+    "OMP_PROC_BIND "
     "ONEDNN_DEFAULT_FPMATH_MODE ONEDNN_MAX_CPU_ISA PYTHONHOME PYTHONPATH XLA_FLAGS"
 ).split()
 

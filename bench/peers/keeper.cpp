@@ -81,7 +81,7 @@ Numbers numbers_of(const JsonFields& request) {
   Numbers numbers;
   if (request.has("precision")) {
     const auto precision = parse_precision(request.text("precision"));
-    if (!precision) request.fail("precision", "f32, bf16x9, bf16x6, bf16x3 or bf16");
+    if (!precision) request.fail("precision", "f32, bf16x9, bf16x6, fp16x3, bf16x3 or bf16");
     numbers.precision = *precision;
   }
   if (request.has("dtype")) {

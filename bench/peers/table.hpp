@@ -8,6 +8,6 @@ namespace headroom::peers {
 
 /// The table of a results folder; first of all the shapes where a peer is faster.
 /// @throws FileError for a folder that cannot be read.
-std::string peers_table(const std::filesystem::path& folder);
+std::string peers_table(const std::filesystem::path& path);
 
 }  // namespace headroom::peers

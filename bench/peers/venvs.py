@@ -72,24 +72,38 @@ class Environments:
 
     def command(self, peer: Peer) -> List[str]:
         """Of the peer's program. Raises NotInstalled."""
-        if peer.debian:
-            return [self.built(peer)]
-        if not peer.packages:
+        if not (peer.packages or peer.debian):
             return peer.command
-        if peer.packages not in self.found:
-            self.found[peer.packages] = self.why_not(peer.packages)
-        reason = self.found[peer.packages]
-        if reason is not None:
-            how = how_to_install(self.folder, peer.packages)
-            raise NotInstalled(f"{reason}; install it with: {how}")
-        python = os.path.join(self.folder, peer.packages, "bin", "python")
-        return [python if part == "{python}" else part for part in peer.command]
+        environment = os.path.join(self.folder, peer.packages)
+        places = {
+            "{python}": os.path.join(environment, "bin", "python"),
+            "{environment}": environment,
+            "{build}": self.build,
+        }
+        command = list(peer.command)
+        for name, place in places.items():
+            command = [part.replace(name, place) for part in command]
+        # What is not built is told at once: its packages are not worth a download.
+        if "{build}" in peer.command[0]:
+            self.require_built(peer, command[0])
+        if peer.packages:
+            self.require_installed(peer.packages)
+        return command
 
-    def built(self, peer: Peer) -> str:
-        program = peer.command[0].replace("{build}", self.build)
-        if not os.access(program, os.X_OK):
+    def require_built(self, peer: Peer, program: str) -> None:
+        if os.access(program, os.X_OK):
+            return
+        if peer.debian:
             raise NotInstalled(
                 "not built, because its library was not there; install it with:"
                 f" apt-get install {peer.debian} && scripts/peers"
             )
-        return program
+        raise NotInstalled("not built, because the compiler has no OpenMP; build it with another")
+
+    def require_installed(self, packages: str) -> None:
+        if packages not in self.found:
+            self.found[packages] = self.why_not(packages)
+        reason = self.found[packages]
+        if reason is not None:
+            how = how_to_install(self.folder, packages)
+            raise NotInstalled(f"{reason}; install it with: {how}")

@@ -65,7 +65,7 @@ class HEADROOM_API DistributedAttention {
   ///         or the system refuse the shared memory: on all ranks, naming the first that failed.
   DistributedAttention(MPI_Comm communicator, const Shape& shape, const SplitWeights& own,
                        const AttentionOptions& options = {},
-                       const DistributedOptions& distributed = {});
+                       const DistributedOptions& how = {});
   /// Collective, unless a rank was lost or MPI has been finalised.
   ~DistributedAttention();
   DistributedAttention(DistributedAttention&&) noexcept;

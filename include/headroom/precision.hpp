@@ -16,13 +16,17 @@ namespace headroom {
 ///
 /// A float32 number is the sum of three bfloat16 parts. The products of the largest parts, summed
 /// in float32, are what the number behind the name counts (Henry, Tang, Heinecke, "Leveraging the
-/// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", 2019).
+/// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", 2019). Two parts
+/// of fp16 hold 23 of its 24 bits, over fewer magnitudes: `fp16x3` scales each row and each 32
+/// columns by a power of two, and leaves to `f32` what two parts of them do not carry.
 enum class Precision {
   f32,     ///< float32 products
   bf16x9,  ///< all products of three parts: a check of `bf16x6`
   bf16x6,  ///< three parts, six products: as accurate as `f32`
   bf16x3,  ///< two parts, three products: about a tenth of the accuracy of `f32`
   bf16,    ///< operands rounded to bfloat16, one product
+  fp16x3,  ///< two parts of fp16, three products: as accurate as `f32`; last, so that the values of
+           ///< the others stay what they were
 };
 
 /// What x, y, weights and a cache are stored as.
@@ -31,7 +35,7 @@ enum class Dtype {
   bf16,  ///< half the memory, rounded to nearest even
 };
 
-/// `"f32"`, `"bf16x9"`, `"bf16x6"`, `"bf16x3"` or `"bf16"`.
+/// `"f32"`, `"bf16x9"`, `"bf16x6"`, `"fp16x3"`, `"bf16x3"` or `"bf16"`.
 HEADROOM_API std::string_view to_string(Precision precision);
 /// `"f32"` or `"bf16"`.
 HEADROOM_API std::string_view to_string(Dtype dtype);

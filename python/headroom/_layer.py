@@ -106,8 +106,8 @@ class Attention:
         unit: forces who multiplies parts: ``"none"``, ``"avx512_bf16"``, ``"amx"`` or
             ``"emulated"``.
         kernels: forces a variant of the backend's kernels.
-        precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"bf16x3"``
-            or ``"bf16"``. A backend may decline all but ``"f32"``.
+        precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"fp16x3"``,
+            ``"bf16x3"`` or ``"bf16"``. A backend may decline all but ``"f32"``.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
         tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.

@@ -8,15 +8,30 @@ namespace {
 // Backends pad widths to whole vectors, of 16 floats at most, and numbers of keys to pairs of
 // vectors.
 constexpr double kLanes = 16;
-// A thread works on blocks of about this many rows, and of 1024 columns, at a time.
+// A thread works on blocks of about this many rows at a time.
 constexpr double kBlockRows = 256;
-constexpr double kBlockCols = 1024;
+
+/// How a backend multiplies.
+struct Multiplying {
+  double weight_floats = 1;  ///< that a packed weight takes
+  double block_cols = 1024;  ///< of a block of a thread
+  int threads = 1;
+};
+
+Multiplying multiplying(const Arithmetic& does, int threads) {
+  constexpr double kBlockColsOfTiles = 4096;
+  Multiplying by;
+  by.weight_floats = static_cast<double>(does.weight_bytes) / sizeof(float);
+  if (does.unit != Unit::none) by.block_cols = kBlockColsOfTiles;
+  by.threads = threads;
+  return by;
+}
 
 // Packed weights, their bias, and for each thread a block of inputs and one of results.
-double product_floats(double rows, double depth, double width, int threads) {
+double product_floats(double rows, double depth, double width, const Multiplying& by) {
   const double block = std::min(rows + kLanes, kBlockRows) *
-                       (std::min(depth, kBlockCols) + std::min(width, kBlockCols) + kLanes);
-  return (depth + 2) * (width + kLanes) + threads * block;
+                       (std::min(depth, by.block_cols) + std::min(width, by.block_cols) + kLanes);
+  return by.weight_floats * (depth + 2) * (width + kLanes) + by.threads * block;
 }
 
 // Keys and values packed again, and for each thread a head of them and a block of queries, results
@@ -32,14 +47,14 @@ double attend_floats(const Shape& shape, int threads) {
 }
 
 double products_floats(const std::vector<PlannedProduct>& products, std::int64_t rows,
-                       std::int64_t depth, int threads) {
+                       std::int64_t depth, const Multiplying& by) {
   double floats = 0;
   for (const PlannedProduct& product : products) {
     double width = 0;
     for (const ConstMatrixView& part : product.spec.weights) {
       width += static_cast<double>(part.cols);
     }
-    floats += product_floats(static_cast<double>(rows), static_cast<double>(depth), width, threads);
+    floats += product_floats(static_cast<double>(rows), static_cast<double>(depth), width, by);
   }
   return floats;
 }
@@ -49,15 +64,17 @@ constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be
 }  // namespace
 
 std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
-                            const BackendFacts& facts, int threads, Dtype dtype) {
+                            const BackendFacts& facts, const Arithmetic& does, int threads,
+                            Dtype dtype) {
+  const Multiplying by = multiplying(does, threads);
   const auto rows = static_cast<double>(shape.rows());
   const auto d_in = static_cast<double>(shape.d_in);
   const auto d_out = static_cast<double>(shape.d_out);
   const auto d_proj = static_cast<double>(shape.d_proj);
   double floats = attend_floats(shape, threads);
-  floats += products_floats(products.of_x, shape.rows(), shape.d_in, threads);
-  floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, threads);
-  if (shape.d_proj > 0) floats += product_floats(rows, d_out, d_proj, threads);
+  floats += products_floats(products.of_x, shape.rows(), shape.d_in, by);
+  floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, by);
+  if (shape.d_proj > 0) floats += product_floats(rows, d_out, d_proj, by);
   // Query, key, value and context, and as much again for dense copies of inputs and results.
   floats += rows * (2 * d_in + 8 * d_out + 2 * d_proj);
   floats += static_cast<double>(shape.memory_rows()) *

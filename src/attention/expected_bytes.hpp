@@ -11,9 +11,11 @@ namespace headroom {
 
 /// About what a layer will hold: rather too much, because the arena gives back what is not used.
 /// @param products those of the formulation, without the output projection
+/// @param does what the backend makes of the layer's precision and dtype
 /// @pre the shape is valid.
 std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
-                            const BackendFacts& facts, int threads, Dtype dtype);
+                            const BackendFacts& facts, const Arithmetic& does, int threads,
+                            Dtype dtype);
 
 /// About what the keys and values of a cache will hold. Saturates instead of overflowing.
 std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,

@@ -66,13 +66,11 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const BackendEntry& entry = backend_entry(choice.backend);
   options = resolve(wanted_options, choice, entry.describe());
   products_ = plan_products(choice.formulation, shape, weights);
+  const Target target{*options.isa, *options.unit};
+  const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
   const ArenaScope arena(
-      expected_bytes(shape, products_, entry.facts(), options.threads, options.dtype));
-  backend_ = entry.make({options.threads,
-                         {*options.isa, *options.unit},
-                         choice.kernels,
-                         choice.precision,
-                         options.dtype});
+      expected_bytes(shape, products_, entry.facts(), does, options.threads, options.dtype));
+  backend_ = entry.make({options.threads, target, choice.kernels, choice.precision, options.dtype});
   const KernelChoice kernels = backend_->kernels();
   choice.kernels = kernels.name;
   choice.few_rows = kernels.few_rows;

@@ -105,6 +105,8 @@ struct Arithmetic {
   std::string reason = {};  ///< why it is another, or none
   /// Who multiplies. The unit of the target does only what it can, and nothing of f32.
   Unit unit = Unit::none;
+  /// Bytes that a packed weight takes, in all forms that are kept of it.
+  std::int64_t weight_bytes = sizeof(float);
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures
@@ -139,7 +141,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 7;
+inline constexpr int kBackendInterface = 8;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

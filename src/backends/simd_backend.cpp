@@ -13,6 +13,7 @@
 #include "simd/packed_matrix.hpp"
 #include "simd/project.hpp"
 #include "simd/tiles/tile_products.hpp"
+#include "simd/tiles/tile_scratch.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -132,15 +133,32 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
   return std::make_unique<SimdBackend>(config, std::move(executor));
 }
 
-Arithmetic computes(Precision precision, Dtype, const Target& target) {
-  if (precision == Precision::f32) return {precision};
-  if (tile_precision(target, precision) != nullptr) return {precision, "", target.unit};
+Arithmetic computes(Precision precision, Dtype dtype, const Target& target) {
+  const std::int64_t panels = dtype == Dtype::bf16 ? sizeof(Half) : sizeof(float);
+  if (precision == Precision::f32) return {precision, "", Unit::none, panels};
+  if (tile_precision(target, precision) != nullptr) {
+    // Tiles are always faster by far.
+    if (target.unit == Unit::avx512_bf16) {
+      std::string reason = why_f32_is_no_slower(avx512_bf16_gain());
+      if (!reason.empty()) return {Precision::f32, std::move(reason), Unit::none, panels};
+    }
+    // Panels stay beside the parts, for calls of few rows.
+    const std::int64_t parts = right_part_count(precision, dtype) * std::int64_t{sizeof(Half)};
+    return {precision, "", target.unit, panels + parts};
+  }
+  if (precision == Precision::fp16x3 && target.unit == Unit::amx) {
+    return {Precision::f32,
+            "the tiles of this processor announce no products of fp16 (AMX-FP16); bf16x6 is as "
+            "exact, and HEADROOM_AMX_FP16=1 takes them for present",
+            Unit::none, panels};
+  }
   return {
       Precision::f32,
       fmt::format(
           "{} has no unit for products of {}{}; f32 is more exact and no slower there",
           to_string(target.isa), to_string(precision),
-          target.unit == Unit::none ? "" : fmt::format(" ({} has none)", to_string(target.unit)))};
+          target.unit == Unit::none ? "" : fmt::format(" ({} has none)", to_string(target.unit))),
+      Unit::none, panels};
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

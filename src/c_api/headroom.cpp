@@ -107,7 +107,8 @@ headroom::AttentionOptions options_of(const headroom_options& given) {
   if (given.precision != nullptr) {
     const auto precision = headroom::parse_precision(given.precision);
     if (!precision) {
-      throw unknown("precision", given.precision, {"f32", "bf16x9", "bf16x6", "bf16x3", "bf16"});
+      throw unknown("precision", given.precision,
+                    {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16"});
     }
     options.precision = *precision;
   }

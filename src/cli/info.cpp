@@ -21,6 +21,7 @@
 #include "program/numbers.hpp"
 #include "record/environment.hpp"
 #include "show/machine_words.hpp"
+#include "tune/own_choices.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::cli {
@@ -90,6 +91,33 @@ void print_backends(const ordered_json& info) {
   }
 }
 
+ordered_json kernels_json() {
+  const auto own = tune::own_choices();
+  if (!own) return nullptr;
+  ordered_json json{{"variant", own->f32.kernels}, {"reason", own->f32.kernels_reason}};
+  for (const auto& [precision, choice] : own->others) {
+    json["precisions"][std::string(to_string(precision))] = {
+        {"computed_as", to_string(choice.precision)},
+        {"unit", to_string(choice.unit)},
+        {"few_rows", choice.few_rows},
+        {"reason", choice.precision_reason}};
+  }
+  return json;
+}
+
+void print_kernels(const ordered_json& kernels) {
+  if (kernels.is_null()) return;
+  out().print("kernels        {}: {}\n", text_at(kernels, "/variant"), text_at(kernels, "/reason"));
+  for (const auto& [precision, choice] : kernels["precisions"].items()) {
+    const bool by_unit = choice["unit"] != to_string(Unit::none);
+    out().print("  {:<12} {}\n", precision,
+                by_unit ? fmt::format("by {}, from {} rows on", text_at(choice, "/unit"),
+                                      choice["few_rows"].get<std::int64_t>() + 1)
+                        : fmt::format("as {}: {}", text_at(choice, "/computed_as"),
+                                      text_at(choice, "/reason")));
+  }
+}
+
 // The file that auto and the kernels will use, as far as this is known without a shape.
 ordered_json tuning_json() {
   const std::string path = environment("HEADROOM_TUNING");
@@ -152,6 +180,7 @@ void print_ranks(const measure::Crew& crew, const record::Link& link) {
 int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {
   const Target target = select_target();
   ordered_json info = record::describe_environment(target);
+  info["kernels"] = kernels_json();
   info["tuning"] = tuning_json();
   record::Peaks peaks;
   if (options.measure) {
@@ -175,6 +204,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::
   print_software(info);
   print_conditions(info);
   print_backends(info);
+  print_kernels(info["kernels"]);
   print_tuning(info["tuning"]);
   if (options.measure) print_peaks(peaks);
   if (peaks.link) print_ranks(*crew, *peaks.link);

@@ -1,11 +1,11 @@
 #include "distributed/process_life.hpp"
 
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace headroom::distributed {
 

@@ -6,9 +6,8 @@ namespace headroom::distributed {
 namespace {
 
 std::byte* aligned(void* address) {
-  const auto value = reinterpret_cast<std::uintptr_t>(address);
-  const std::uintptr_t mask = SharedParts::kAlignment - 1;
-  return reinterpret_cast<std::byte*>((value + mask) & ~mask);
+  const auto past = reinterpret_cast<std::uintptr_t>(address) % SharedParts::kAlignment;
+  return static_cast<std::byte*>(address) + (past == 0 ? 0 : SharedParts::kAlignment - past);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::optional<NoiseFloor> noise_floor(const std::vector<record::CellResult>& res
 }
 
 std::string control_words(const ControlDrift& drift) {
-  const std::string threads = counted(drift.threads, "thread");
+  std::string threads = counted(drift.threads, "thread");
   if (drift.ranks == 1) return threads;
   return fmt::format("{} of the leading one of {} ranks", threads, drift.ranks);
 }

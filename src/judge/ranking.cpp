@@ -82,10 +82,10 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult
   return shapes;
 }
 
-void rank_each(std::vector<std::vector<Ranked>>& shapes, double noise_floor,
+void rank_each(std::vector<std::vector<Ranked>>& lists, double noise_floor,
                const CompareSettings& settings) {
   Comparisons comparisons;
-  for (std::vector<Ranked>& rivals : shapes) {
+  for (std::vector<Ranked>& rivals : lists) {
     if (rivals.empty()) continue;
     std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
       return a.result->time.median < b.result->time.median;

@@ -138,9 +138,9 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
   // Roofs are those of the leading rank's threads, and every rank has as many.
   const double of_rank = flops / result.cell.ranks;
   // The control is made of multiply-adds of f32, which are no limit for anything else.
-  const Precision precision = result.cell.numbers.precision;
-  const bool by_control = result.control && precision == Precision::f32;
-  const std::optional<double> peak = peaks.product_roof(precision, result.threads);
+  const Numbers& numbers = result.cell.numbers;
+  const bool by_control = result.control && numbers.precision == Precision::f32;
+  const std::optional<double> peak = peaks.product_roof(numbers, result.threads);
   result.peak_fraction.reset();
   result.tile_fraction.reset();
   if (by_control) {

@@ -100,12 +100,12 @@ void measure_products(record::Peaks& peaks, const std::set<int>& threads,
     return;
   }
   require_working(peaks.target.unit);
-  for (const auto& [precision, kernel] : limits_of(peaks.target).products) {
-    if (!precisions.contains(precision)) continue;
+  for (const auto& [numbers, kernel] : limits_of(peaks.target).products) {
+    if (!precisions.contains(numbers.precision)) continue;
     for (const int count : threads) {
       if (stopped && stopped()) return;
       const double rate = machine::measure_fma_peak(count, kernel, stopped);
-      if (rate > 0) peaks.product_gflops[precision][count] = rate;
+      if (rate > 0) peaks.product_gflops[numbers][count] = rate;
     }
   }
 }

@@ -47,7 +47,9 @@ std::vector<std::string> drop_hopeless(plan::Plan& plan) {
 // Without --precision: all that could win within the error that is allowed. bf16x9 is left out,
 // which does more work than bf16x6 for the same limit.
 plan::Axes with_precisions(plan::Axes axes, const Filters& filters) {
-  if (!axes.precision) axes.precision = filters.max_error ? "f32,bf16x6,bf16x3,bf16" : "f32,bf16x6";
+  if (!axes.precision) {
+    axes.precision = filters.max_error ? "f32,fp16x3,bf16x6,bf16x3,bf16" : "f32,fp16x3,bf16x6";
+  }
   return axes;
 }
 

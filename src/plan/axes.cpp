@@ -64,8 +64,8 @@ void add_axes_options(CLI::App& app, Axes& axes) {
       "backends, separated by commas, or all (default); auto adds one more rival");
   add("--formulation", axes.formulation, "wrapper, split, fused or all (default)");
   add("--precision", axes.precision,
-      "what products compute with: f32 (default), bf16x9, bf16x6, bf16x3, bf16 or all; sums, "
-      "softmax, inputs and outputs stay f32");
+      "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, bf16 or "
+      "all; sums, softmax, inputs and outputs stay f32");
   add("--dtype", axes.dtype,
       "what x, y, weights and cache are stored as: f32 (default), bf16 or all");
   add("--isa", axes.isa, "force an instruction set: sse4.2, avx2, avx512 or neon");

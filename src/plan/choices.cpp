@@ -50,7 +50,7 @@ std::vector<BackendChoice> parse_backends(const std::optional<std::string>& text
 }
 
 std::vector<Formulation> parse_formulations(const std::optional<std::string>& text) {
-  const std::vector<Formulation> all{Formulation::wrapper, Formulation::split, Formulation::fused};
+  std::vector<Formulation> all{Formulation::wrapper, Formulation::split, Formulation::fused};
   if (!text) return all;
   std::vector<Formulation> chosen;
   for (const std::string& name : split_names("--formulation", *text)) {

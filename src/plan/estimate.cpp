@@ -46,6 +46,14 @@ double copies_of_keys(const Shape& shape, const Cell& cell) {
   return std::max(1.0, busy / static_cast<double>(shape.key_heads()));
 }
 
+// Of a layer's weights, packed.
+double weight_bytes(const Shape& shape, const Cell& cell) {
+  const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype,
+                                        select_target(cell.isa, cell.unit));
+  return static_cast<double>(shape.bytes().weights) / sizeof(float) *
+         static_cast<double>(does.weight_bytes);
+}
+
 std::int64_t saturate(double bytes) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   return bytes >= 0x1p63 ? kMost : static_cast<std::int64_t>(bytes);
@@ -72,8 +80,7 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
   if (attend_bytes != nullptr) workspace += attend_bytes(layer);
   const double x_and_y = static_cast<double>(bytes.input) + static_cast<double>(bytes.output);
-  double total =
-      static_cast<double>(bytes.weights) + cell.ranks * workspace + (cell.ranks - 1) * x_and_y;
+  double total = weight_bytes(shape, cell) + cell.ranks * workspace + (cell.ranks - 1) * x_and_y;
   if (shape.past > 0) total += cache_bytes(shape) * copies_of_keys(shape, cell);
   return saturate(total);
 }

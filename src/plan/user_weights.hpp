@@ -32,6 +32,6 @@ Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::s
 
 /// The values, for a shape that may leave out the output projection.
 /// @throws FileError if they are not those that were read first; as `load_weights`.
-SplitWeights load_user_weights(const UserWeights& weights, const Shape& shape);
+SplitWeights load_user_weights(const UserWeights& user, const Shape& shape);
 
 }  // namespace headroom::plan

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/element/fp16_tiles.hpp"
 #include "core/environment_variable.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/version.hpp"
@@ -92,6 +93,17 @@ ordered_json conditions_json() {
           {"variables", machine::runtime_variables()}};
 }
 
+std::string_view fp16_words(Fp16Tiles tiles) {
+  switch (tiles) {
+    case Fp16Tiles::announced:
+      return "announced";
+    case Fp16Tiles::forced:
+      return "forced";
+    default:
+      return "none";
+  }
+}
+
 }  // namespace
 
 std::string source_revision() {
@@ -137,6 +149,7 @@ ordered_json describe_environment(const Target& target) {
                            {"allowed_cores", allowed_cores()},
                            {"memory", {{"bytes", memory.bytes}, {"limited_by", memory.source}}}};
   environment.update(describe_target(target, unit_facts()));
+  environment["fp16_tiles"] = fp16_words(fp16_tiles());
   environment["backends"] = backends_json();
   environment["libraries"] = {{"google_benchmark", machine::benchmark_library_version()}};
   environment["build"] = build_json();

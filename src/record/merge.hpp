@@ -18,7 +18,7 @@ struct Merged {
 /// @throws InvalidArgument naming the difference if they are not parts of one sweep, or naming a
 ///         cell that two of them have: the result must not depend on the order of arguments.
 ///         FileError for folders that cannot be read, ResourceError for one that cannot be written.
-Merged merge_folders(const std::vector<std::filesystem::path>& folders,
+Merged merge_folders(const std::vector<std::filesystem::path>& paths,
                      const std::filesystem::path& out);
 
 }  // namespace headroom::record

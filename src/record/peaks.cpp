@@ -70,14 +70,25 @@ std::optional<double> value_of(const std::map<int, double>& values, int threads)
 
 constexpr const char* kProducts = "gflops_by_precision_and_threads";
 
-std::map<Precision, std::map<int, double>> products_of(const ordered_json& environment) {
-  std::map<Precision, std::map<int, double>> products;
+// Inverse of `to_string`; empty for an unknown name.
+std::optional<Numbers> numbers_named(std::string_view name) {
+  for (const Precision precision : kAllPrecisions) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+      const Numbers numbers{precision, dtype};
+      if (headroom::to_string(numbers) == name) return numbers;
+    }
+  }
+  return std::nullopt;
+}
+
+std::map<Numbers, std::map<int, double>> products_of(const ordered_json& environment) {
+  std::map<Numbers, std::map<int, double>> products;
   const ordered_json& all = value_at(environment, (std::string("/peaks/") + kProducts).c_str());
   if (!all.is_object()) return products;
   for (const auto& [name, rates] : all.items()) {
-    const std::optional<Precision> precision = parse_precision(name);
+    const std::optional<Numbers> numbers = numbers_named(name);
     auto values = values_of<int>(rates, threads_of);
-    if (precision && !values.empty()) products[*precision] = std::move(values);
+    if (numbers && !values.empty()) products[*numbers] = std::move(values);
   }
   return products;
 }
@@ -91,15 +102,17 @@ std::optional<Link> link_of(const ordered_json& environment) {
   return link.latency_s >= 0 && link.bytes_per_s > 0 ? std::optional(link) : std::nullopt;
 }
 
-// Products of bf16 parts that stand for one product.
-int parts_products(Precision precision) {
-  switch (precision) {
+// Products of bf16 parts that stand for one product. What is stored as bf16 has one part.
+int parts_products(const Numbers& numbers) {
+  const bool stored = numbers.dtype == Dtype::bf16;
+  switch (numbers.precision) {
     case Precision::bf16x9:
-      return 9;
+      return stored ? 3 : 9;
     case Precision::bf16x6:
-      return 6;
+      return stored ? 3 : 6;
+    case Precision::fp16x3:
     case Precision::bf16x3:
-      return 3;
+      return stored ? 2 : 3;
     default:
       return 1;
   }
@@ -107,15 +120,15 @@ int parts_products(Precision precision) {
 
 }  // namespace
 
-std::optional<double> Peaks::product_roof(Precision precision, int threads) const {
-  if (precision == Precision::f32) return value_of(fma_gflops, threads);
-  const auto rate = [&](Precision measured) -> std::optional<double> {
+std::optional<double> Peaks::product_roof(const Numbers& numbers, int threads) const {
+  if (numbers.precision == Precision::f32) return value_of(fma_gflops, threads);
+  const auto rate = [&](const Numbers& measured) -> std::optional<double> {
     const auto found = product_gflops.find(measured);
     return found == product_gflops.end() ? std::nullopt : value_of(found->second, threads);
   };
-  if (const std::optional<double> own = rate(precision)) return own;
-  const std::optional<double> whole = rate(Precision::bf16);
-  return whole ? std::optional(*whole / parts_products(precision)) : std::nullopt;
+  if (const std::optional<double> own = rate(numbers)) return own;
+  const std::optional<double> whole = rate({Precision::bf16, Dtype::f32});
+  return whole ? std::optional(*whole / parts_products(numbers)) : std::nullopt;
 }
 
 std::int64_t size_class(std::int64_t bytes) {
@@ -156,8 +169,8 @@ ordered_json to_json(const Peaks& peaks) {
     ordered_json& sizes = json[kReadOfSet][std::to_string(threads)];
     for (const auto& [bytes, rate] : rates) sizes[std::to_string(bytes)] = rate;
   }
-  for (const auto& [precision, rates] : peaks.product_gflops) {
-    json[kProducts][std::string(headroom::to_string(precision))] = by_threads(rates);
+  for (const auto& [numbers, rates] : peaks.product_gflops) {
+    json[kProducts][headroom::to_string(numbers)] = by_threads(rates);
   }
   if (peaks.link) {
     json["link"] = {{"latency_s", peaks.link->latency_s}, {"bytes_per_s", peaks.link->bytes_per_s}};

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "headroom/precision.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/unit.hpp"
 
 namespace headroom::record {
@@ -33,13 +33,14 @@ struct Peaks {
   std::map<int, double> clock_ghz = {};            ///< right after the best
   std::map<int, double> sustained_clock_ghz = {};  ///< right after those without a pause
 
-  /// Rates of products of less than f32 from the L1, by precision and threads. Where only that of
-  /// `bf16` was measured, products of parts take their share of it; see `product_roof`.
-  std::map<Precision, std::map<int, double>> product_gflops = {};
+  /// Rates of products of less than f32 from the L1, by what they compute with, what is stored, and
+  /// threads. Where only that of `bf16` was measured, products of parts take their share of it; see
+  /// `product_roof`.
+  std::map<Numbers, std::map<int, double>> product_gflops = {};
 
-  /// What arithmetic allows at most with a precision: the rate of multiply-adds for f32; empty
-  /// where nothing was measured for it.
-  std::optional<double> product_roof(Precision precision, int threads) const;
+  /// What arithmetic allows at most with these numbers: the rate of multiply-adds for f32; empty
+  /// where nothing was measured for them.
+  std::optional<double> product_roof(const Numbers& numbers, int threads) const;
 
   /// Read bandwidth where this many bytes are read again and again, by threads and `size_class`:
   /// what fits a cache is read faster than memory.

@@ -78,6 +78,9 @@ std::string unit_words(const ordered_json& environment) {
   std::string words =
       fmt::format("{} (available: {})", text_at(environment, "/unit"), fmt::join(names, ", "));
   const ordered_json& missing = value_at(environment, "/missing_units");
+  const std::string fp16 = text_at(environment, "/fp16_tiles");
+  if (fp16 == "announced") words += "; tiles multiply fp16";
+  if (fp16 == "forced") words += "; tiles are said to multiply fp16 (HEADROOM_AMX_FP16)";
   if (!missing.is_object()) return words;
   for (const auto& [unit, reason] : missing.items()) {
     if (reason.is_string()) words += fmt::format("; no {}: {}", unit, reason.get<std::string>());
@@ -116,10 +119,10 @@ std::string tile_words(const record::Peaks& peaks, int threads, double peak) {
 std::vector<std::string> product_peak_lines(const record::Peaks& peaks, int threads) {
   std::vector<std::string> lines;
   const auto f32 = peaks.fma_gflops.find(threads);
-  for (const auto& [precision, rates] : peaks.product_gflops) {
+  for (const auto& [numbers, rates] : peaks.product_gflops) {
     const auto rate = rates.find(threads);
     if (rate == rates.end()) continue;
-    std::string line = fmt::format("{} {:.1f} GFLOP/s", to_string(precision), rate->second);
+    std::string line = fmt::format("{} {:.1f} GFLOP/s", headroom::to_string(numbers), rate->second);
     if (f32 != peaks.fma_gflops.end()) {
       line += fmt::format(" ({:.2f} x the multiply-adds)", rate->second / f32->second);
     }

@@ -74,7 +74,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
                kChunk);
   if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
     const TileAttendScratch at =
-        tile_attend_scratch(tiles_.precision, kernels.tile_rows, kernels.lanes, head_dim,
+        tile_attend_scratch(tiles_.precision, dtype, kernels.tile_rows, kernels.lanes, head_dim,
                             std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }

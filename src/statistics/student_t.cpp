@@ -14,7 +14,8 @@ double beta_fraction(double x, double a, double b) {
   constexpr double kTiny = 1e-300;  // in place of a zero, which would end the recurrence
   constexpr double kConverged = 1e-15;
   const auto term = [&](int index) {
-    const double m = index / 2;
+    const int half = index / 2;
+    const double m = half;
     if (index % 2 == 0) return m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     return -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
   };

@@ -26,6 +26,9 @@ void* counted_allocation(std::size_t size, std::size_t alignment) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+
+// Inlined where `new` is not, gcc 12 takes it for a mismatch.
+[[gnu::noinline]] void release(void* memory) { std::free(memory); }
 }  // namespace
 
 // All other allocation functions of the standard library call one of these.
@@ -33,10 +36,10 @@ void* operator new(std::size_t size) { return counted_allocation(size, alignof(s
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted_allocation(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
 namespace headroom::test {
 namespace {

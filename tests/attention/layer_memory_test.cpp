@@ -8,15 +8,10 @@
 
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
+#include "support/sanitized.hpp"
 
 namespace headroom::test {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // sanitizers need more address space than any limit leaves
-#else
-constexpr bool kSanitized = false;
-#endif
 
 rlim_t address_space() {
   long pages = 0;

@@ -120,7 +120,7 @@ std::vector<std::string> backend_names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LayerProcesses, testing::ValuesIn(backend_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& backend) { return backend.param; });
 
 }  // namespace
 }  // namespace headroom::test

@@ -3,11 +3,12 @@
 
 #include "support/call_programs.hpp"
 #include "support/layer_cases.hpp"
+#include "support/sanitized.hpp"
 
 namespace headroom::test {
 namespace {
 
-constexpr int kPrograms = 250;
+constexpr int kPrograms = kSanitized ? 50 : 250;
 constexpr int kOfOneTest = 10;
 
 class LayerPrograms : public testing::TestWithParam<int> {};

@@ -1,4 +1,4 @@
-// Layers that multiply bfloat16 parts, on emulated tiles, against the oracle: the same packing and
+// Layers that multiply parts, on emulated tiles, against the oracle: the same packing and
 // the same walk as on a processor that has tiles.
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@
 namespace headroom::test {
 namespace {
 
-constexpr Precision kByParts[] = {Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
-                                  Precision::bf16};
+constexpr Precision kByParts[] = {Precision::bf16x9, Precision::bf16x6, Precision::fp16x3,
+                                  Precision::bf16x3, Precision::bf16};
 
 AttentionOptions by_tiles(Precision precision, int threads = 1) {
   AttentionOptions options;
@@ -126,6 +126,7 @@ std::int64_t border_of(Precision precision) {
   return precision == Precision::bf16     ? 3
          : precision == Precision::bf16x3 ? 11
          : precision == Precision::bf16x6 ? 20
+         : precision == Precision::fp16x3 ? 20
                                           : 31;
 }
 

@@ -20,6 +20,7 @@
 #include "core/aligned_buffer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
+#include "support/sanitized.hpp"
 
 namespace headroom::test {
 namespace {
@@ -194,12 +195,6 @@ TEST(Arena, ItsPagesAreHuge) {
   std::fill_n(buffer.data(), buffer.size(), 1.0F);
   EXPECT_EQ(anonymous_huge_kib(address(buffer)).value_or(0), 3 * kHugePage >> 10);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 std::string make_buffers(int limited, rlim_t limit, std::int64_t count) {
   return in_child([=]() -> std::string {

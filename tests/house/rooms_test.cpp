@@ -43,9 +43,9 @@ std::map<std::string, std::string> sources(const fs::path& folder = "src") {
 }
 
 std::vector<std::string> includes(const std::string& text) {
-  static const std::regex kInclude("#include \"([^\"]+)\"");
+  static const std::regex include_line("#include \"([^\"]+)\"");
   std::vector<std::string> all;
-  for (std::sregex_iterator i(text.begin(), text.end(), kInclude), end; i != end; ++i) {
+  for (std::sregex_iterator i(text.begin(), text.end(), include_line), end; i != end; ++i) {
     all.push_back((*i)[1]);
   }
   return all;
@@ -57,7 +57,7 @@ using Graph = std::map<std::string, std::set<std::string>>;
 
 // What the rows of a table name in their first cell, each with the names of its last.
 Graph table_of(const std::regex& row_of_it) {
-  static const std::regex kName("`(\\w+)`");
+  static const std::regex quoted_name("`(\\w+)`");
   Graph all;
   std::istringstream lines(read(kRoot / "CONTRIBUTING.md"));
   for (std::string line; std::getline(lines, line);) {
@@ -65,7 +65,7 @@ Graph table_of(const std::regex& row_of_it) {
     if (!std::regex_match(line, row, row_of_it)) continue;
     std::set<std::string>& seen = all[row[1]];
     const std::string names = row[2];
-    for (std::sregex_iterator i(names.begin(), names.end(), kName), end; i != end; ++i) {
+    for (std::sregex_iterator i(names.begin(), names.end(), quoted_name), end; i != end; ++i) {
       seen.insert((*i)[1]);
     }
   }
@@ -223,11 +223,11 @@ TEST(House, CommandsNeitherMeasureNorRecord) {
 // What is written in quotes, or anywhere in files whose words are code.
 bool names_backend(const fs::path& path, const std::string& text, const std::string& name) {
   if (is_source(path) || path.extension() == ".h") {
-    static const std::regex kComment("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/");
-    return std::regex_replace(text, kComment, "").find('"' + name + '"') != std::string::npos;
+    static const std::regex comment("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/");
+    return std::regex_replace(text, comment, "").find('"' + name + '"') != std::string::npos;
   }
-  static const std::regex kTalk("#[^\n]*|//[^\n]*");
-  return std::regex_search(std::regex_replace(text, kTalk, ""),
+  static const std::regex talk("#[^\n]*|//[^\n]*");
+  return std::regex_search(std::regex_replace(text, talk, ""),
                            std::regex("(^|[^\\w.-])[\"']?" + name + "[\"']?( *:|[\"')])"));
 }
 

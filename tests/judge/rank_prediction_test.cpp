@@ -148,11 +148,11 @@ TEST(RankTables, SayWhatIsPredictedAndByWhat) {
   EXPECT_EQ(show::rank_tables(cells, roofs), "") << "the link is not known";
   roofs.link = kLink;
   const std::string text = show::rank_tables(cells, roofs);
+  const char* prediction =
+      "  prediction: by the phases of one rank, divided as the heads are, and a sum over links of "
+      "1 us and 1.0 GB/s (Thakur, ";
   for (const char* part : {"\nB1_T100_D1000_H8_K4  ranks of tbb split on 1 thread each\n",
-                           "  prediction: by the phases of one rank, divided as the heads are, and "
-                           "a sum over links of "
-                           "1 us and 1.0 GB/s (Thakur, ",
-                           "  ranks    measured   predicted  of one rank\n",
+                           prediction, "  ranks    measured   predicted  of one rank\n",
                            "      1       14 ms       14 ms         100%\n",
                            "      2      8.4 ms    7.402 ms          60%\n",
                            "      4           -    4.104 ms         ~29%\n"}) {

@@ -112,11 +112,11 @@ TEST(ReadMeter, EveryThreadReadsItsOwnShareOfAWrittenBuffer) {
   ReadMeter meter(3, kBytes, sum);
   EXPECT_EQ(meter.bytes(), kBytes);
   meter.run();
-  EXPECT_EQ(sum_of_all, static_cast<double>(kBytes / 4));
+  EXPECT_EQ(sum_of_all, static_cast<double>(kBytes) / 4);
   meter.set_passes(5);
   meter.run();
   EXPECT_EQ(meter.bytes(), 5 * kBytes);
-  EXPECT_EQ(sum_of_all, 6 * static_cast<double>(kBytes / 4));
+  EXPECT_EQ(sum_of_all, 6 * static_cast<double>(kBytes) / 4);
 }
 
 float counted_read(const float*, std::int64_t) {

@@ -35,7 +35,7 @@ TEST(RanksUnderRoofs, AreSoManyTimesTheControlOfTheLeadingOne) {
 TEST(RanksUnderRoofs, AreSoManyTimesThePeakWithoutAControl) {
   record::Peaks peaks;
   peaks.fma_gflops = {{1, 100}};
-  peaks.product_gflops[Precision::bf16] = {{1, 200}};
+  peaks.product_gflops[{Precision::bf16, Dtype::f32}] = {{1, 200}};
   record::CellResult result = sampled();
   EXPECT_DOUBLE_EQ(rated(2, result, peaks).peak_fraction.value(),
                    rated(1, result, peaks).peak_fraction.value() / 2);

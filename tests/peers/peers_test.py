@@ -1,6 +1,6 @@
 """scripts/peers without any rival: a fake peer, planted errors, and what reads the folder.
 
-peers_test.py HEADROOM HEADROOM_PEER FOLDER
+peers_test.py HEADROOM HEADROOM_PEER FOLDER FAKE_MKL
 """
 import importlib.util
 import json
@@ -11,12 +11,15 @@ import sys
 import unittest
 from typing import Any, Dict, List
 
-HEADROOM, DRIVER, WORK = sys.argv[1:4]
+HEADROOM, DRIVER, WORK, FAKE_MKL = sys.argv[1:5]
 OPENBLAS = os.path.join(os.path.dirname(DRIVER), "headroom-peer-openblas")
+MKL = os.path.join(os.path.dirname(DRIVER), "headroom-peer-mkl")
 HERE = os.path.dirname(os.path.abspath(__file__))
-PEERS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "peers")
+ROOT = os.path.dirname(os.path.dirname(HERE))
+REAL_MKL = os.path.join(ROOT, "build-peers", "mkl", "lib", "libmkl_rt.so.3")
+PEERS = os.path.join(ROOT, "bench", "peers")
 sys.path.insert(0, PEERS)
-from catalogue import RIVALS  # noqa: E402
+from catalogue import RIVALS, given_peer  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
 from rounds import Cell, Settings, ShapeRun, Trial  # noqa: E402
 from venvs import Environments, NotInstalled  # noqa: E402
@@ -39,6 +42,16 @@ def measure(*arguments: str) -> subprocess.CompletedProcess:
     return run(sys.executable, script, *QUICK, *where, *arguments)
 
 
+def cells_of(out: str) -> List[Dict[str, Any]]:
+    with open(os.path.join(out, "results.jsonl"), encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def environment_of(out: str) -> Dict[str, Any]:
+    with open(os.path.join(out, "environment.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
 class Measured(unittest.TestCase):
     """One run with a fake peer, one that dies, and one that is not installed."""
 
@@ -47,10 +60,8 @@ class Measured(unittest.TestCase):
         cls.out = os.path.join(WORK, "results")
         peers = ["--peers", "openvino", "--peer", f"fake={FAKE}", "--peer", f"mortal={FAKE} dies"]
         cls.done = measure("--out", cls.out, *peers)
-        with open(os.path.join(cls.out, "results.jsonl"), encoding="utf-8") as lines:
-            cls.cells: List[Dict[str, Any]] = [json.loads(line) for line in lines]
-        with open(os.path.join(cls.out, "environment.json"), encoding="utf-8") as file:
-            cls.environment = json.load(file)
+        cls.cells = cells_of(cls.out)
+        cls.environment = environment_of(cls.out)
 
     def cell(self, backend: str, formulation: str) -> Dict[str, Any]:
         found = [c for c in self.cells if c["id"].startswith(f"{formulation}/{backend}/f32/t1/")]
@@ -238,27 +249,6 @@ class Protocol(unittest.TestCase):
         with self.assertRaisesRegex(NotInstalled, r"apt-get install libopenblas-openmp-dev && "):
             Environments(WORK, False, os.path.join(WORK, "nowhere")).command(peer)
 
-    @unittest.skipUnless(os.path.exists(OPENBLAS), "OpenBLAS was not there at build time")
-    def test_openblas_gives_the_right_result_in_every_way(self) -> None:
-        threads = ",".join(str(n) for n in (1, 2) if n <= len(os.sched_getaffinity(0)))
-        # One row; fewer rows than a block of scores; blocks of which the last is not full.
-        shapes = ["1,1,8,2", "2,5,24,3", "1,300,16,1"]
-        out = os.path.join(WORK, "openblas")
-        quick = ["--peers", "openblas", "--ours", "none", "--threads", threads, "--out", out]
-        done = measure("--shapes", *shapes, *quick)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(os.path.join(out, "environment.json"), encoding="utf-8") as file:
-            told = json.load(file)["peers"]["openblas"]
-        self.assertRegex(told["version"], r"^OpenBLAS \d")
-        self.assertEqual(len(told["tried"]), len(shapes) * len(threads.split(",")))
-        for place, formulations in told["tried"].items():
-            self.assertEqual(set(formulations), {"fused", "split", "wrapper"})
-            for ways in formulations.values():
-                # As OpenBLAS shares out the work, and with threads as we do in two ways.
-                self.assertEqual(len(ways["tried"]) % (3 if place.startswith("t2") else 1), 0)
-                for name, time in ways["tried"].items():
-                    self.assertRegex(time, r"^[0-9.e-]+ s$", f"{place} {name}")
-
     @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not here")
     def test_numpy_gives_the_right_result(self) -> None:
         out = os.path.join(WORK, "numpy")
@@ -266,6 +256,150 @@ class Protocol(unittest.TestCase):
         peer = f"here={sys.executable} {program}"
         done = measure("--out", out, "--peers", "none", "--ours", "none", "--peer", peer)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class InEveryWay(unittest.TestCase):
+    """The layer composed of the products of a BLAS: one row; fewer rows than a block of scores;
+    blocks of which the last is not full."""
+
+    shapes = ["1,1,8,2", "2,5,24,3", "1,300,16,1"]
+
+    def told(self, name: str, version: str, ways: int, *chosen: str) -> Dict[str, Any]:
+        threads = ",".join(str(n) for n in (1, 2) if n <= len(os.sched_getaffinity(0)))
+        out = os.path.join(WORK, name)
+        quick = ["--ours", "none", "--threads", threads, "--out", out, *chosen]
+        done = measure("--shapes", *self.shapes, *quick)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = environment_of(out)["peers"][name]
+        self.assertRegex(told["version"], version)
+        self.assertEqual(len(told["tried"]), len(self.shapes) * len(threads.split(",")))
+        for place, formulations in told["tried"].items():
+            self.assertEqual(set(formulations), {"fused", "split", "wrapper"})
+            # As the BLAS shares out the work, and with threads as we do in two ways.
+            sharings = 3 if place.startswith("t2") else 1
+            blocks = 2 if "T300" in place else 1
+            for tried in formulations.values():
+                self.assertEqual(len(tried["tried"]), ways * sharings * blocks, place)
+                for variant, time in tried["tried"].items():
+                    self.assertRegex(time, r"^[0-9.e-]+ s$", f"{place} {variant}")
+        return told
+
+    @unittest.skipUnless(os.path.exists(OPENBLAS), "OpenBLAS was not there at build time")
+    def test_openblas_gives_the_right_result(self) -> None:
+        self.told("openblas", r"^OpenBLAS \d", 1, "--peers", "openblas")
+
+    @unittest.skipUnless(os.path.exists(MKL), "OpenMP was not there at build time")
+    def test_packed_and_plain_give_the_right_result(self) -> None:
+        chosen = ["--peers", "none", "--peer", f"fake-mkl={MKL} {FAKE_MKL}"]
+        told = self.told("fake-mkl", r"^MKL 2026\.2$", 2, *chosen)
+        for formulations in told["tried"].values():
+            for tried in formulations.values():
+                packed = [name for name in tried["tried"] if name.endswith("-packed")]
+                self.assertEqual(2 * len(packed), len(tried["tried"]))
+        for cell in cells_of(os.path.join(WORK, "fake-mkl")):
+            self.assertEqual((cell["status"], cell["isa"]), ("ok", "AVX-512"))
+
+    @unittest.skipUnless(os.path.exists(MKL), "OpenMP was not there at build time")
+    @unittest.skipUnless(
+        os.path.exists(REAL_MKL), "MKL is not in build-peers; scripts/peers --peers mkl installs it"
+    )
+    def test_mkl_gives_the_right_result(self) -> None:
+        chosen = ["--peers", "none", "--peer", f"real-mkl={MKL} {REAL_MKL}"]
+        self.told("real-mkl", r"^MKL \d", 2, *chosen)
+
+
+@unittest.skipUnless(os.path.exists(MKL), "OpenMP was not there at build time")
+class WhatMklMayLack(unittest.TestCase):
+    """A fake MKL that lacks one thing, by the variable FAKE_MKL."""
+
+    def prepared(self, lacks: str, threads: int) -> Dict[str, Any]:
+        shape = {"batch": 1, "tokens": 2, "d_in": 24, "d_out": 24, "d_proj": 24, "heads": 3}
+        rest = {"head_dim": 8, "causal": True, "qkv_bias": False, "out_proj": True, "dropout": 0}
+        folder = os.path.join(WORK, "zeros")
+        os.makedirs(folder, exist_ok=True)
+        floats = dict.fromkeys(("query", "key", "value", "output"), 24 * 24)
+        for name, count in {**floats, "output_bias": 24, "x0": 2 * 24}.items():
+            with open(os.path.join(folder, f"{name}.f32"), "wb") as file:
+                file.write(bytes(4 * count))
+        command = ["env", f"FAKE_MKL={lacks}", MKL, FAKE_MKL]
+        cpus = sorted(os.sched_getaffinity(0))
+        log = os.path.join(WORK, "lacking.log")
+        with Process("lacking", command, ENVIRONMENT, cpus, log) as peer:
+            given = {"folder": folder, "shape": {**shape, **rest}, "inputs": 1}
+            return peer.ask("prepare", threads=threads, formulations=[], **given)
+
+    def test_nothing_is_missing_from_the_fake_one(self) -> None:
+        told = self.prepared("nothing", 2)
+        self.assertEqual((len(told["variants"]), told["failed"]), (18, []))
+
+    def test_threads_that_it_does_not_take_are_refused(self) -> None:
+        with self.assertRaisesRegex(PeerError, r"this MKL 2026\.2 takes 1, not 2"):
+            self.prepared("threads", 2)
+
+    def test_packing_out_of_proportion_is_refused(self) -> None:
+        told = self.prepared("proportion", 1)
+        self.assertEqual([failed["name"] for failed in told["failed"]], ["wrapper-products-2-packed"])
+        self.assertRegex(told["failed"][0]["reason"], r"^packed, 9 matrices of .* take 9\.7 GB$")
+        self.assertEqual(len(told["variants"]), 5)
+
+    def test_another_layer_of_threads_is_refused(self) -> None:
+        done = run("env", "FAKE_MKL=layer", MKL, FAKE_MKL)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("no 32-bit integers on GNU OpenMP", done.stderr)
+
+    def test_what_is_no_mkl_is_told(self) -> None:
+        for library, told in (
+            ("nowhere.so", "no MKL: nowhere.so: cannot open shared object"),
+            ("libc.so.6", "no MKL: it has no cblas_sgemm"),
+        ):
+            done = run(MKL, library)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn(told, done.stderr)
+
+
+class BuiltAndInstalled(unittest.TestCase):
+    """A peer that needs both a program of ours and packages."""
+
+    def setUp(self) -> None:
+        self.peer = next(peer for peer in RIVALS if peer.name == "mkl")
+        self.build = os.path.join(WORK, "built")
+        self.folder = os.path.join(WORK, "installed")
+        for folder in (self.build, os.path.join(self.folder, "mkl")):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
+        self.program = os.path.join(self.build, "headroom-peer-mkl")
+
+    def command(self) -> List[str]:
+        return Environments(self.folder, False, self.build).command(self.peer)
+
+    def make(self) -> None:
+        with open(self.program, "w", encoding="utf-8") as program:
+            os.chmod(program.fileno(), 0o755)
+
+    def install(self) -> None:
+        stamp = os.path.join(self.folder, "mkl", "installed.txt")
+        shutil.copyfile(os.path.join(PEERS, "requirements-mkl.txt"), stamp)
+
+    def test_both_make_the_command(self) -> None:
+        self.make()
+        self.install()
+        library = os.path.join(self.folder, "mkl", "lib", "libmkl_rt.so.3")
+        self.assertEqual(self.command(), [self.program, library])
+
+    def test_without_packages_it_says_how_to_install_them(self) -> None:
+        self.make()
+        with self.assertRaisesRegex(NotInstalled, r"pip install .*requirements-mkl\.txt"):
+            self.command()
+
+    def test_without_the_program_nothing_is_installed(self) -> None:
+        self.install()
+        with self.assertRaisesRegex(NotInstalled, "not built, because the compiler has no OpenMP"):
+            self.command()
+
+    def test_a_command_of_the_users_own_stays_as_it_is(self) -> None:
+        peer = given_peer("own=prog {build} {python}")
+        environments = Environments(self.folder, False, self.build)
+        self.assertEqual(environments.command(peer), ["prog", "{build}", "{python}"])
 
 
 if __name__ == "__main__":

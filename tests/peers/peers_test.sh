@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs peers_test.py if Python is available. Usage: peers_test.sh HEADROOM HEADROOM_PEER FOLDER
+# Runs peers_test.py if Python is available. Usage: peers_test.sh HEADROOM HEADROOM_PEER FOLDER FAKE_MKL
 set -euo pipefail
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
   echo "skipped: no python3 of at least 3.9 on PATH"

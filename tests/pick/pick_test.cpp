@@ -139,7 +139,7 @@ TEST(Pick, AWideIntervalIsNoTie) {
   EXPECT_NE(reason(found).find("times its time), lighter to link, would do as well"),
             std::string::npos);
   const auto json = nlohmann::ordered_json::parse(pick::to_json(found));
-  EXPECT_EQ(json["choice"]["open"], nlohmann::json({"xsimd"}));
+  EXPECT_EQ(json["choice"]["open"], nlohmann::ordered_json({"xsimd"}));
   EXPECT_EQ(json["shapes"][0]["candidates"][1]["loss"], "unknown");
 }
 

@@ -55,6 +55,14 @@ TEST(PrecisionPick, AnErrorChooses) {
   EXPECT_EQ(picked({.precisions = {Precision::bf16}}), Precision::bf16);
 }
 
+// Two parts of fp16 are as accurate as three of bfloat16.
+TEST(PrecisionPick, TheFastestOfThoseAsAccurateAsF32Wins) {
+  record::ResultsFolder results = sample_folder(
+      "folder", {cell({}, 4e-3, 3e-7), cell({Precision::bf16x6}, 2e-3, 2e-7),
+                 cell({Precision::fp16x3}, 1.3e-3, 2e-7), cell({Precision::bf16x3}, 1e-3, 5e-6)});
+  EXPECT_EQ(pick::pick(results, {}, {}).choice().numbers.precision, Precision::fp16x3);
+}
+
 TEST(PrecisionPick, AnErrorThatNoneReachesIsSaid) {
   try {
     picked({.max_error = 1e-9});

@@ -43,7 +43,7 @@ TEST(PrecisionAxis, NamesStandInTheThirdPart) {
 TEST(PrecisionAxis, TextsAreListsOfNames) {
   EXPECT_EQ(parse_precisions(std::nullopt), std::vector{Precision::f32});
   EXPECT_EQ(parse_precisions("bf16,f32"), (std::vector{Precision::bf16, Precision::f32}));
-  EXPECT_EQ(parse_precisions("all").size(), 5U);
+  EXPECT_EQ(parse_precisions("all").size(), 6U);
   EXPECT_EQ(parse_dtypes("all"), (std::vector{Dtype::f32, Dtype::bf16}));
   const auto text_of = [](const auto& parse, const char* text) -> std::string {
     try {

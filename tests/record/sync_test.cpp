@@ -19,6 +19,7 @@ int refused_with = 0;
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): __fd is not for us to use
 extern "C" int fsync(int file) {
   std::error_code ignored;
   const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored);

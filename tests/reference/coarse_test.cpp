@@ -21,9 +21,9 @@ using reference::Data;
 using reference::Expected;
 
 constexpr Numbers kAll[] = {{Precision::f32, Dtype::f32},    {Precision::bf16x9, Dtype::f32},
-                            {Precision::bf16x6, Dtype::f32}, {Precision::bf16x3, Dtype::f32},
-                            {Precision::bf16, Dtype::f32},   {Precision::f32, Dtype::bf16},
-                            {Precision::bf16, Dtype::bf16}};
+                            {Precision::bf16x6, Dtype::f32}, {Precision::fp16x3, Dtype::f32},
+                            {Precision::bf16x3, Dtype::f32}, {Precision::bf16, Dtype::f32},
+                            {Precision::f32, Dtype::bf16},   {Precision::bf16, Dtype::bf16}};
 
 Shape shape_of() {
   Shape shape = plain_shape(96, 128, 4, 32);
@@ -45,6 +45,7 @@ TEST(CoarseLimits, AreThoseOfTheirClass) {
   const double f32 = limits_of({}).nrmse;
   EXPECT_EQ(limits_of({Precision::bf16x9}).nrmse, f32);
   EXPECT_EQ(limits_of({Precision::bf16x6}).nrmse, f32);
+  EXPECT_EQ(limits_of({Precision::fp16x3}).nrmse, f32);
   EXPECT_DOUBLE_EQ(limits_of({Precision::bf16x3}).nrmse, 10 * f32);
   EXPECT_DOUBLE_EQ(limits_of({Precision::bf16x3}).max_over_rms, 5e-4);
   EXPECT_EQ(limits_of({Precision::bf16}).nrmse, 1e-2);

@@ -10,7 +10,6 @@
 
 #include "headroom/error.hpp"
 #include "headroom/initialise.hpp"
-#include "reference/oracle.hpp"
 #include "reference/oracle_cost.hpp"
 #include "support/definition.hpp"
 #include "support/layer_data.hpp"

@@ -122,15 +122,21 @@ TEST(PrecisionPeers, StandBesideOursOfTheSameNumbers) {
 TEST(PrecisionRoof, OfPartsIsAShareOfWholeProducts) {
   record::Peaks peaks;
   peaks.fma_gflops[2] = 200;
-  EXPECT_EQ(peaks.product_roof(Precision::f32, 2), 200);
-  EXPECT_EQ(peaks.product_roof(Precision::bf16, 2), std::nullopt);
-  peaks.product_gflops[Precision::bf16][2] = 2400;
-  EXPECT_EQ(peaks.product_roof(Precision::bf16, 2), 2400);
-  EXPECT_EQ(peaks.product_roof(Precision::bf16x6, 2), 400);
-  EXPECT_EQ(peaks.product_roof(Precision::bf16x3, 2), 800);
-  EXPECT_EQ(peaks.product_roof(Precision::bf16x3, 1), std::nullopt);
-  peaks.product_gflops[Precision::bf16x3][2] = 700;
-  EXPECT_EQ(peaks.product_roof(Precision::bf16x3, 2), 700);
+  EXPECT_EQ(peaks.product_roof({Precision::f32, Dtype::f32}, 2), 200);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16, Dtype::f32}, 2), std::nullopt);
+  peaks.product_gflops[{Precision::bf16, Dtype::f32}][2] = 2400;
+  EXPECT_EQ(peaks.product_roof({Precision::bf16, Dtype::f32}, 2), 2400);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x6, Dtype::f32}, 2), 400);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x3, Dtype::f32}, 2), 800);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x3, Dtype::f32}, 1), std::nullopt);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16, Dtype::bf16}, 2), 2400);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x3, Dtype::bf16}, 2), 1200);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x6, Dtype::bf16}, 2), 800);
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x9, Dtype::bf16}, 2), 800);
+  peaks.product_gflops[{Precision::bf16x3, Dtype::f32}][2] = 700;
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x3, Dtype::f32}, 2), 700);
+  peaks.product_gflops[{Precision::bf16x6, Dtype::bf16}][2] = 750;
+  EXPECT_EQ(peaks.product_roof({Precision::bf16x6, Dtype::bf16}, 2), 750);
   const nlohmann::ordered_json environment{{"peaks", to_json(peaks)}};
   EXPECT_EQ(record::peaks_of(environment).product_gflops, peaks.product_gflops);
 }
@@ -153,14 +159,14 @@ TEST(PrecisionRoof, ACellIsHeldToItsOwnAndNeverToThatOfF32) {
   EXPECT_FALSE(fast.peak_fraction);
   EXPECT_FALSE(fast.tile_fraction);
   EXPECT_EQ(judge::beyond_peak(fast), "");
-  peaks.product_gflops[Precision::bf16][1] = 1000;
+  peaks.product_gflops[{Precision::bf16, Dtype::f32}][1] = 1000;
   measure::rate_samples(fast, peaks, 1);
   ASSERT_TRUE(fast.peak_fraction);
   EXPECT_NEAR(*fast.peak_fraction, 0.5, 0.01);
-  peaks.product_gflops[Precision::bf16][1] = 300;
+  peaks.product_gflops[{Precision::bf16, Dtype::f32}][1] = 300;
   measure::rate_samples(fast, peaks, 1);
   EXPECT_EQ(judge::beyond_peak(fast), "");
-  peaks.product_gflops[Precision::bf16][1] = 200;
+  peaks.product_gflops[{Precision::bf16, Dtype::f32}][1] = 200;
   measure::rate_samples(fast, peaks, 1);
   EXPECT_NE(judge::beyond_peak(fast).find("products measured for bf16"), std::string::npos);
   fast.cell.numbers = kF32;

@@ -31,6 +31,8 @@ const TilePrecision& of(const TileKernels& tiles, Precision precision) {
       return tiles.bf16x9;
     case Precision::bf16x6:
       return tiles.bf16x6;
+    case Precision::fp16x3:
+      return tiles.fp16x3;
     case Precision::bf16x3:
       return tiles.bf16x3;
     default:
@@ -145,8 +147,8 @@ TEST_P(TileInstructions, MultiplyInABurst) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, TileInstructions,
-                         testing::Values(Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
-                                         Precision::bf16),
+                         testing::Values(Precision::bf16x9, Precision::bf16x6, Precision::fp16x3,
+                                         Precision::bf16x3, Precision::bf16),
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
 }  // namespace

@@ -26,7 +26,11 @@ constexpr float kLargestOfBf16 = 0x1.fep127F;
 /// Those that parts of a precision cannot carry. Rounding makes an infinity of what is above the
 /// largest bfloat16; truncated parts carry it.
 std::vector<float> impossible(Precision precision) {
-  std::vector<float> values{kInf, -kInf, kNan, 0x1.fp-105F, -0x1p-105F, 0x1p-149F};
+  std::vector<float> values{kInf, -kInf, kNan};
+  // To fp16 parts a small number is harmless among others, see fp16_parts_test.
+  if (precision != Precision::fp16x3) {
+    values.insert(values.end(), {0x1.fp-105F, -0x1p-105F, 0x1p-133F, 0x1p-149F});
+  }
   // Rounded as numbers are, these would be zeros.
   for (const std::uint32_t nan : {0x7fff8000U, 0x7fffffffU, 0xffff8000U, 0xffffffffU}) {
     values.push_back(__builtin_bit_cast(float, nan));
@@ -37,23 +41,41 @@ std::vector<float> impossible(Precision precision) {
   return values;
 }
 
-/// In queries, keys and values one range is for every precision.
-std::vector<float> impossible_in_attention() { return impossible(Precision::bf16); }
+/// In queries, keys and values one range is for every precision of bfloat16 parts. Of fp16 parts
+/// the largest number leaves nothing of those beside it.
+std::vector<float> impossible_in_attention(Precision precision) {
+  if (precision != Precision::fp16x3) return impossible(Precision::bf16);
+  std::vector<float> values = impossible(precision);
+  values.insert(values.end(), {std::numeric_limits<float>::max(), -0x1.ffp127F});
+  return values;
+}
+
+/// Of weights, keys and values: some are stored as zeros, which parts carry.
+std::vector<float> still_impossible(std::vector<float> values, Dtype dtype) {
+  std::erase_if(values, [&](float value) {
+    return dtype == Dtype::bf16 && round_to_bf16(value).value() == 0;
+  });
+  return values;
+}
 
 std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 
-class TileValues : public testing::TestWithParam<Precision> {
+class TileValues : public testing::TestWithParam<Numbers> {
  protected:
+  static Precision precision() { return GetParam().precision; }
   TileChoice tiles() const {
-    TileChoice choice = choose_tiles({kernels_.isa, Unit::emulated}, GetParam());
+    TileChoice choice = choose_tiles({kernels_.isa, Unit::emulated}, precision());
     choice.few_rows = 0;
     return choice;
   }
 
   Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w) const {
+    return product(choice, x, w, GetParam().dtype);
+  }
+  Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w, Dtype dtype) const {
     std::vector<PackedMatrix> packed;
     packed.emplace_back(std::vector<ConstMatrixView>{w.view()}, std::vector<const float*>{},
-                        kernels_, Dtype::f32, executor_);
+                        kernels_, dtype, executor_);
     Matrix y(x.rows, w.cols);
     const BlockedView out{y.view().data, x.rows, w.cols, 1, w.cols, 0};
     if (choice.kernels != nullptr) {
@@ -68,7 +90,11 @@ class TileValues : public testing::TestWithParam<Precision> {
   }
 
   /// Of one key head, and as many query heads as q is wider than k.
-  Matrix attention(const TileChoice& choice, Matrix q, Matrix k, Matrix v) const {
+  Matrix attention(const TileChoice& choice, const Matrix& q, const Matrix& k,
+                   const Matrix& v) const {
+    return attention(choice, q, k, v, GetParam().dtype);
+  }
+  Matrix attention(const TileChoice& choice, Matrix q, Matrix k, Matrix v, Dtype dtype) const {
     Shape shape;
     shape.tokens = q.rows;
     shape.d_in = shape.d_out = q.cols;
@@ -79,7 +105,7 @@ class TileValues : public testing::TestWithParam<Precision> {
                          matrix.cols / k.cols, k.cols,      k.cols};
     };
     Matrix y(q.rows, q.cols);
-    StreamingAttention attend(kernels_, choice, Dtype::f32, shape, executor_);
+    StreamingAttention attend(kernels_, choice, dtype, shape, executor_);
     const std::vector<Sequence> sequences = sequences_of(shape);
     attend.run(executor_, {heads_of(q), heads_of(k), heads_of(v), heads_of(y), sequences, nullptr},
                nullptr);
@@ -114,7 +140,7 @@ TEST_P(TileValues, OfXSendTheirRowToF32) {
   const Matrix w = gaussian(1060, 40, 2);
   Matrix x = gaussian(37, 1060, 1);
   const Matrix before = product(tiles(), x, w);
-  for (const float value : impossible(GetParam())) {
+  for (const float value : impossible(precision())) {
     for (const std::int64_t column : {0, 700, 1059}) {  // of several stages
       const float kept = x.view().row(20)[column];
       x.view().row(20)[column] = value;
@@ -136,7 +162,7 @@ TEST_P(TileValues, OfWeightsSendTheirColumnsToF32) {
   const Matrix x = gaussian(37, 50, 1);
   Matrix w = gaussian(50, 100, 2);
   const Matrix before = product(tiles(), x, w);
-  for (const float value : impossible(GetParam())) {
+  for (const float value : still_impossible(impossible(precision()), GetParam().dtype)) {
     const float kept = w.view().row(33)[70];
     w.view().row(33)[70] = value;
     const Matrix found = product(tiles(), x, w);
@@ -164,7 +190,7 @@ TEST_P(TileValues, OfQueriesReachTheRowsOfTheirHead) {
   const Matrix k = gaussian(70, 24, 2);
   const Matrix v = gaussian(70, 24, 3);
   const Matrix before = attention(tiles(), q, k, v);
-  for (const float value : impossible_in_attention()) {
+  for (const float value : impossible_in_attention(GetParam().precision)) {
     for (const std::int64_t column : {0, 24 + 17, 71}) {
       const float kept = q.view().row(41)[column];
       q.view().row(41)[column] = value;
@@ -182,7 +208,8 @@ TEST_P(TileValues, OfKeysAndValuesReachTheRowsThatSeeThem) {
   Matrix k = gaussian(300, 24, 2);
   Matrix v = gaussian(300, 24, 3);
   const Matrix before = attention(tiles(), q, k, v);
-  for (const float value : impossible_in_attention()) {
+  for (const float value :
+       still_impossible(impossible_in_attention(GetParam().precision), GetParam().dtype)) {
     for (Matrix* const changed : {&k, &v}) {
       for (const std::int64_t row : {50, 270}) {  // of several blocks of keys
         const float kept = changed->view().row(row)[23];
@@ -226,7 +253,7 @@ TEST_P(TileValues, AtTheBordersAreMultiplied) {
     for (std::int64_t r = 0; r < 40; ++r) {
       for (std::int64_t c = 0; c < 40; ++c) {
         const double error = std::abs(double{found.view().row(r)[c]} - exact.view().row(r)[c]);
-        ASSERT_LE(error, unit_of(GetParam()) * 8 * 8 * double{scale}) << scale;
+        ASSERT_LE(error, unit_of(precision()) * 8 * 8 * double{scale}) << scale;
       }
     }
   }
@@ -237,10 +264,54 @@ TEST_P(TileValues, AtTheBordersAreMultiplied) {
   EXPECT_EQ(product(tiles(), x, w).view().row(39)[39], kLargestOfBf16 * 0x1p-10F);
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, TileValues,
-                         testing::Values(Precision::bf16x9, Precision::bf16x6, Precision::bf16x3,
-                                         Precision::bf16),
-                         [](const auto& param) { return std::string(to_string(param.param)); });
+Matrix rounded(Matrix matrix) {
+  for (float& each : matrix.values) each = round_to_bf16(each).value();
+  return matrix;
+}
+
+// Their further parts are zeros, and products of zeros are left out.
+TEST_P(TileValues, StoredAsBfloat16HaveTheBitsOfAllParts) {
+  const auto expect_equal = [](const Matrix& stored, const Matrix& whole) {
+    for (std::size_t i = 0; i < whole.values.size(); ++i) {
+      ASSERT_EQ(stored.values[i], whole.values[i]) << "element " << i;
+    }
+  };
+  const Matrix w = rounded(gaussian(1060, 100, 2));
+  const Matrix x = gaussian(37, 1060, 1);
+  expect_equal(product(tiles(), x, w, Dtype::bf16), product(tiles(), x, w, Dtype::f32));
+  const Matrix q = gaussian(300, 2 * 24, 1);
+  const Matrix k = rounded(gaussian(300, 24, 2));
+  const Matrix v = rounded(gaussian(300, 24, 3));
+  expect_equal(attention(tiles(), q, k, v, Dtype::bf16), attention(tiles(), q, k, v, Dtype::f32));
+}
+
+// What is not multiplied takes no room.
+TEST_P(TileValues, StoredAsBfloat16TakeOnePartOfMemory) {
+  const Matrix w = gaussian(64, 96, 2);
+  const std::vector<ConstMatrixView> views{w.view()};
+  std::vector<PackedMatrix> packed;
+  packed.emplace_back(views, std::vector<const float*>{}, kernels_, Dtype::bf16, executor_);
+  const TileProducts products(tiles(), kernels_, packed, 32, executor_);
+  const bool counted = GetParam().precision == Precision::fp16x3;  // for the range check
+  EXPECT_EQ(products.packed_bytes(),
+            64 * 96 * 2 + (counted ? 3 * std::int64_t{sizeof(Fp16Range)} : 0));
+}
+
+std::vector<Numbers> numbers_of_parts() {
+  std::vector<Numbers> all;
+  for (const Precision precision : kAllPrecisions) {
+    if (precision == Precision::f32) continue;
+    all.push_back({precision, Dtype::f32});
+    all.push_back({precision, Dtype::bf16});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, TileValues, testing::ValuesIn(numbers_of_parts()),
+                         [](const auto& param) {
+                           return std::string(to_string(param.param.precision)) + "_" +
+                                  std::string(to_string(param.param.dtype));
+                         });
 
 }  // namespace
 }  // namespace headroom::simd

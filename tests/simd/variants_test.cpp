@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/simd_backend.hpp"
+#include "backends/simd_core.hpp"
 #include "headroom/initialise.hpp"
 #include "simd/attend.hpp"
 #include "simd/kernel_table.hpp"
@@ -30,6 +32,23 @@ TEST(Variants, TheFirstChoiceGoesByTheCore) {
   EXPECT_EQ(name(Isa::avx512, 1.9, 2048 * kKiB), "near");
   EXPECT_EQ(name(Isa::avx512, 0, 2048 * kKiB), "far");
   EXPECT_EQ(name(Isa::avx2, 2.0, 2048 * kKiB), "far");
+}
+
+// A core decides, not its name: on some AVX512_BF16 is slower than f32.
+TEST(Variants, PairsAreTakenWhereTheyAreFaster) {
+  EXPECT_EQ(why_f32_is_no_slower(1.9), "");
+  EXPECT_NE(why_f32_is_no_slower(0.85).find("0.85 times the rate of f32"), std::string::npos);
+  EXPECT_NE(why_f32_is_no_slower(1.05), "") << "a conversion eats so little";
+  for (const Target& target : available_targets()) {
+    if (target.unit != Unit::avx512_bf16) continue;
+    const double gain = avx512_bf16_gain();
+    EXPECT_GT(gain, 0);
+    EXPECT_EQ(avx512_bf16_gain(), gain) << "measured once";
+    const Arithmetic does = computes(Precision::bf16, Dtype::f32, target);
+    EXPECT_EQ(does.reason, why_f32_is_no_slower(gain));
+    EXPECT_EQ(does.precision, does.reason.empty() ? Precision::bf16 : Precision::f32);
+    EXPECT_EQ(does.unit, does.reason.empty() ? Unit::avx512_bf16 : Unit::none);
+  }
 }
 
 TEST(Variants, NamesAreDifferentAndFound) {

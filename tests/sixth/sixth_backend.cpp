@@ -42,8 +42,8 @@ std::unique_ptr<Backend> make(const BackendConfig& config) {
 
 // Built for another interface: listed with the reason and never called.
 [[gnu::constructor(102)]] void register_from_the_future() {
-  static constexpr BackendEntry entry{nullptr, nullptr, nullptr, nullptr};
-  register_backend("seventh", kBackendInterface + 1, entry);
+  static constexpr BackendEntry kEntry{nullptr, nullptr, nullptr, nullptr};
+  register_backend("seventh", kBackendInterface + 1, kEntry);
 }
 
 }  // namespace

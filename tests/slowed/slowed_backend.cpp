@@ -7,6 +7,7 @@
 
 #include "backends/backend.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): HEADROOM_DEFINE_BACKEND names it so
 extern "C" const headroom::BackendEntry headroom_backend_xsimd;
 
 namespace {

@@ -30,7 +30,7 @@ class RepeatLine final : public testing::EmptyTestEventListener {
 };
 
 // GoogleTest owns it from here on.
-[[maybe_unused]] const bool appended = [] {
+[[maybe_unused]] const bool kAppended = [] {
   testing::UnitTest::GetInstance()->listeners().Append(new RepeatLine);
   return true;
 }();

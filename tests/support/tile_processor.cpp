@@ -2,10 +2,10 @@
 
 #if defined(__x86_64__)
 
-#include <signal.h>
 #include <ucontext.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 
@@ -102,19 +102,24 @@ bool load_configuration(const unsigned char* from) {
   return true;
 }
 
-bool multiply(const Instruction& instruction) {
+bool multiply(const Instruction& instruction, bool fp16) {
   float sums[256];
   std::memcpy(sums, state.tiles[instruction.reg], sizeof(sums));
   std::uint16_t a[512];
   std::uint16_t b[512];
   std::memcpy(a, state.tiles[instruction.rm], sizeof(a));
   std::memcpy(b, state.tiles[instruction.third], sizeof(b));
-  simd::emulate_tile_product(sums, a, b);
+  if (fp16) {
+    simd::emulate_fp16_tile_product(sums, a, b);
+  } else {
+    simd::emulate_tile_product(sums, a, b);
+  }
   std::memcpy(state.tiles[instruction.reg], sums, sizeof(sums));
   return true;
 }
 
 bool copy_rows(const Instruction& instruction, bool load) {
+  if (instruction.address == nullptr) return false;
   const Configuration& now = state.configuration;
   for (unsigned row = 0; row < now.rows[instruction.reg]; ++row) {
     unsigned char* memory = instruction.address + row * instruction.stride;
@@ -153,7 +158,8 @@ bool execute(const Instruction& instruction) {
   }
   if (instruction.opcode == 0x4b && instruction.prefix == kF2) return copy_rows(instruction, true);
   if (instruction.opcode == 0x4b && instruction.prefix == kF3) return copy_rows(instruction, false);
-  if (instruction.opcode == 0x5c && instruction.prefix == kF3) return multiply(instruction);
+  if (instruction.opcode == 0x5c && instruction.prefix == kF3) return multiply(instruction, false);
+  if (instruction.opcode == 0x5c && instruction.prefix == kF2) return multiply(instruction, true);
   return false;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,22 +13,23 @@
 namespace headroom {
 
 /// Every one, as `--precision all` has them.
-inline constexpr std::array kAllPrecisions{Precision::f32, Precision::bf16x9, Precision::bf16x6,
-                                           Precision::bf16x3, Precision::bf16};
+inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9, Precision::bf16x6,
+                                           Precision::fp16x3, Precision::bf16x3, Precision::bf16};
 
 /// Precision and dtype together: what the rivals of a shape may differ in and what they may not.
 struct Numbers {
   Precision precision = Precision::f32;
   Dtype dtype = Dtype::f32;
 
-  bool operator==(const Numbers&) const = default;
+  friend auto operator<=>(const Numbers&, const Numbers&) = default;
 };
 
 /// Such as `bf16x6`; with the dtype where that is not f32, as in `bf16-bf16`.
 HEADROOM_API std::string to_string(const Numbers& numbers);
 
-/// Precisions with one limit of the error: `f32` stands for `bf16x9` and `bf16x6` as well. Only
-/// cells of one of them are rivals for a place; a less exact one would win by that alone.
+/// Precisions with one limit of the error: `f32` stands for `bf16x9`, `bf16x6` and `fp16x3`
+/// as well. Only cells of one of them are rivals for a place; a less exact one would win by that
+/// alone.
 HEADROOM_API Precision accuracy_class(Precision precision);
 
 }  // namespace headroom

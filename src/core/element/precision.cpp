@@ -9,10 +9,11 @@
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Precision, std::string_view>, 5> kPrecisions{{
+constexpr std::array<std::pair<Precision, std::string_view>, 6> kPrecisions{{
     {Precision::f32, "f32"},
     {Precision::bf16x9, "bf16x9"},
     {Precision::bf16x6, "bf16x6"},
+    {Precision::fp16x3, "fp16x3"},
     {Precision::bf16x3, "bf16x3"},
     {Precision::bf16, "bf16"},
 }};
@@ -55,8 +56,14 @@ std::string to_string(const Numbers& numbers) {
 }
 
 Precision accuracy_class(Precision precision) {
-  const bool parts_of_all = precision == Precision::bf16x9 || precision == Precision::bf16x6;
-  return parts_of_all ? Precision::f32 : precision;
+  switch (precision) {
+    case Precision::bf16x9:
+    case Precision::bf16x6:
+    case Precision::fp16x3:
+      return Precision::f32;
+    default:
+      return precision;
+  }
 }
 
 }  // namespace headroom

@@ -123,8 +123,8 @@ double ReadMeter::sample() {
 
 std::string FmaPeak::why_not_held() const {
   if (held()) return "";
-  const std::string rates = fmt::format("{:.1f} GFLOP/s in bursts and {:.1f} over {} s", gflops,
-                                        sustained_gflops, kSustainedSeconds);
+  std::string rates = fmt::format("{:.1f} GFLOP/s in bursts and {:.1f} over {} s", gflops,
+                                  sustained_gflops, kSustainedSeconds);
   if (!clock_ghz || !sustained_clock_ghz) return rates;
   if (*sustained_clock_ghz < kHeldShare * *clock_ghz) {
     return fmt::format("{}: the clock fell from {:.2f} to {:.2f} GHz", rates, *clock_ghz,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/aligned_buffer.hpp"
-#include "headroom/precision.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/unit.hpp"
 #include "machine/meters/clock.hpp"
 #include "machine/meters/team.hpp"
@@ -30,8 +30,9 @@ struct LimitKernels {
   ReadKernel read = nullptr;
   FmaKernel tile = nullptr;  ///< multiply-adds of a register tile with its operands in the L1
   /// Products of bfloat16 parts with random operands in the L1, where the unit has them. A product
-  /// counts once, however many products of parts it takes.
-  std::vector<std::pair<Precision, FmaKernel>> products = {};
+  /// counts once, however many products of parts it takes; it takes fewer where weights are stored
+  /// as bfloat16.
+  std::vector<std::pair<Numbers, FmaKernel>> products = {};
 };
 using LimitKernelsOf = LimitKernels (*)(const Target& target);
 

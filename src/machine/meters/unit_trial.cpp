@@ -9,11 +9,15 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/element/fp16_tiles.hpp"
+
 namespace headroom::machine {
 namespace {
 
 #if defined(__x86_64__)
 
+// The instruction for fp16 stands in bytes, as in src/simd/tiles/amx_unit.hpp: tile 0 += 1 times 2.
+template <bool kFp16>
 void multiply_tiles() {
   alignas(64) unsigned char configuration[64] = {};
   configuration[0] = 1;
@@ -26,12 +30,15 @@ void multiply_tiles() {
       "ldtilecfg %0\n\t"
       "tilezero %%tmm0\n\t"
       "tileloadd (%1,%2,1), %%tmm1\n\t"
-      "tileloadd (%1,%2,1), %%tmm2\n\t"
-      "tdpbf16ps %%tmm2, %%tmm1, %%tmm0\n\t"
-      "tilestored %%tmm0, (%1,%2,1)\n\t"
-      "tilerelease" ::"m"(configuration),
+      "tileloadd (%1,%2,1), %%tmm2" ::"m"(configuration),
       "r"(data), "r"(64L)
       : "memory");
+  if constexpr (kFp16) {
+    asm volatile(".byte 0xc4, 0xe2, 0x6b, 0x5c, 0xc1");
+  } else {
+    asm volatile("tdpbf16ps %tmm2, %tmm1, %tmm0");
+  }
+  asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilerelease" ::"r"(data), "r"(64L) : "memory");
 }
 
 // No clobber is named: the process ends right after it, and a baseline compiler knows no zmm.
@@ -83,7 +90,12 @@ std::string try_apart(void (*product)()) {
 
 std::string try_unit(Unit unit) {
 #if defined(__x86_64__)
-  if (unit == Unit::amx) return try_apart(multiply_tiles);
+  if (unit == Unit::amx) {
+    std::string reason = try_apart(multiply_tiles<false>);
+    if (!reason.empty() || fp16_tiles() == Fp16Tiles::none) return reason;
+    const std::string of_fp16 = try_apart(multiply_tiles<true>);
+    return of_fp16.empty() ? "" : of_fp16 + " (of fp16; HEADROOM_AMX_FP16=0 leaves those out)";
+  }
   if (unit == Unit::avx512_bf16) return try_apart(multiply_pairs);
 #endif
   static_cast<void>(unit);

@@ -13,7 +13,6 @@ namespace {
 
 using judge::Verdict;
 using record::CellResult;
-using record::Status;
 
 // `auto` is another backend under a second name, so it neither wins nor ties; a peer is no backend.
 // What wins is to be linked, and that is one process.

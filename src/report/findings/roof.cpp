@@ -39,7 +39,7 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::C
   const Shape& shape = result.shape;
   const bool cold = result.cache == plan::CacheState::cold;
   const Numbers& numbers = result.cell.numbers;
-  const std::optional<double> products = roofs.product_roof(numbers.precision, result.threads);
+  const std::optional<double> products = roofs.product_roof(numbers, result.threads);
   const int reading = reading_threads(folder.environment, result);
   const std::int64_t to_read = bytes_to_read(shape, numbers.dtype);
   const std::optional<double> memory = roofs.read_roof(reading, to_read, true);

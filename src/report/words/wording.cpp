@@ -28,7 +28,7 @@ std::string range(const statistics::Interval& interval) {
 }
 
 std::string name_of(const record::CellResult& result) {
-  const std::string name =
+  std::string name =
       fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
   if (result.cell.numbers == Numbers{}) return name;
   return fmt::format("{} {}", name, headroom::to_string(result.cell.numbers));
@@ -93,8 +93,8 @@ std::string arithmetic_words(const Share& share) {
 }
 
 std::string limit_words(const Share& share) {
-  const std::string words = fmt::format("{:.0f} % of {}", 100 * share.value,
-                                        share.of_memory ? "memory" : arithmetic_words(share));
+  std::string words = fmt::format("{:.0f} % of {}", 100 * share.value,
+                                  share.of_memory ? "memory" : arithmetic_words(share));
   if (!share.of_tiles) return words;
   return fmt::format("{}, {:.0f} % of tiles", words, 100 * *share.of_tiles);
 }

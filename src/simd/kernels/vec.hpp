@@ -92,12 +92,14 @@ HEADROOM_INLINE Vec load(const Half* p) {
 #endif
 }
 
-/// Rounds to nearest even; a NaN stays one.
-HEADROOM_INLINE void store(Half* p, const Vec& v) {
-  const Bits bits = bits_of(v);
+/// Each lane rounded to nearest even, as far as its upper half goes. A NaN stays one: to round up a
+/// payload of ones would carry into the sign, and leave a zero.
+HEADROOM_INLINE Bits rounded_to_upper(const Bits& bits) {
   const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  store_upper(p, (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded);
+  return (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded;
 }
+
+HEADROOM_INLINE void store(Half* p, const Vec& v) { store_upper(p, rounded_to_upper(bits_of(v))); }
 
 HEADROOM_INLINE void store_one(float* p, float x) { *p = x; }
 HEADROOM_INLINE void store_one(Half* p, float x) {

@@ -34,10 +34,15 @@ HEADROOM_INLINE void store_tile(float* to) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(std::int64_t{64}), "i"(T)
                : "memory");
 }
-/// Tile C += tile A times tile B.
-template <int C, int A, int B>
+/// Tile C += tile A times tile B. The instruction for fp16 stands in bytes, because older
+/// assemblers do not know its name: VEX.128.F2.0F38.W0 5C /r.
+template <int C, int A, int B, bool kFp16>
 HEADROOM_INLINE void multiply_tiles() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  if constexpr (kFp16) {
+    asm volatile(".byte 0xc4, 0xe2, %c0, 0x5c, %c1" ::"i"((15 - B) * 8 + 3), "i"(0xc0 + 8 * C + A));
+  } else {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
 }
 
 struct AmxUnit {
@@ -69,44 +74,48 @@ struct AmxUnit {
     TileConfiguration found_;
   };
 
+  /// A share of the lines of the next step, which come from the L2.
+  template <int kHalves, int kShares, int I>
+  HEADROOM_INLINE static void prefetch_share(const std::uint16_t* step) {
+    constexpr int kLine = 32;
+    constexpr int kLines = kHalves / kLine;
+#pragma GCC unroll 64
+    for (int l = kLines * I / kShares; l < kLines * (I + 1) / kShares; ++l) {
+      __builtin_prefetch(step + kHalves + l * kLine, 0, 3);
+    }
+  }
+
   /// The products of a step from the I-th on. Neighbours in the order share a part, which stays in
   /// its tiles.
-  template <Precision P, bool kLower, int I, class Beside>
+  template <class S, bool kLower, int I, class Beside>
   HEADROOM_INLINE static void step(const std::uint16_t* a, const std::uint16_t* b, Beside& beside) {
-    if constexpr (I < Parts<P>::kProducts) {
-      constexpr PartPair kPair = Parts<P>::kOrder[I];
-      constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : Parts<P>::kOrder[I == 0 ? 0 : I - 1];
+    if constexpr (I < S::kProducts) {
+      constexpr PartPair kPair = S::kOrder[I];
+      constexpr PartPair kBefore = I == 0 ? PartPair{-1, -1} : S::kOrder[I == 0 ? 0 : I - 1];
       constexpr bool kNewA = kPair.a != kBefore.a;
       constexpr bool kNewB = kPair.b != kBefore.b;
       const std::uint16_t* left = a + kPair.a * kLeftStep;
       const std::uint16_t* right = b + kPair.b * kRightStep;
       if constexpr (kNewA) load_tile<4>(left, 2 * kTileDepth);
       if constexpr (kNewB) load_tile<6>(right, 2 * kRightRow);
-      multiply_tiles<0, 4, 6>();
+      multiply_tiles<0, 4, 6, kOfFp16<S::kPrecision>>();
       if constexpr (kNewB) load_tile<7>(right + kTileDepth, 2 * kRightRow);
-      multiply_tiles<1, 4, 7>();
+      multiply_tiles<1, 4, 7, kOfFp16<S::kPrecision>>();
       if constexpr (kLower) {
         if constexpr (kNewA) load_tile<5>(left + kLeftTile, 2 * kTileDepth);
-        multiply_tiles<2, 5, 6>();
-        multiply_tiles<3, 5, 7>();
+        multiply_tiles<2, 5, 6, kOfFp16<S::kPrecision>>();
+        multiply_tiles<3, 5, 7, kOfFp16<S::kPrecision>>();
       }
       if constexpr (Beside::kAhead) {
-        // A share of the lines of the next step, which come from the L2.
-        constexpr int kLines = Parts<P>::kCount * static_cast<int>(kLeftStep) / 32;
-        constexpr int kFirst = kLines * I / Parts<P>::kProducts;
-        constexpr int kLast = kLines * (I + 1) / Parts<P>::kProducts;
-#pragma GCC unroll 64
-        for (int l = kFirst; l < kLast; ++l) {
-          __builtin_prefetch(a + kLines * 32 + l * 32, 0, 3);
-          __builtin_prefetch(b + kLines * 32 + l * 32, 0, 3);
-        }
+        prefetch_share<S::kLeft* static_cast<int>(kLeftStep), S::kProducts, I>(a);
+        prefetch_share<S::kRight* static_cast<int>(kRightStep), S::kProducts, I>(b);
       }
       beside.next();
-      step<P, kLower, I + 1>(a, b, beside);
+      step<S, kLower, I + 1>(a, b, beside);
     }
   }
 
-  template <Precision P, bool kLower, class Beside>
+  template <class S, bool kLower, class Beside>
   HEADROOM_INLINE static void multiply_tiles_of(const Operands& of, Beside& beside) {
     zero_tile<0>();
     zero_tile<1>();
@@ -117,9 +126,9 @@ struct AmxUnit {
     const std::uint16_t* a = of.a;
     const std::uint16_t* b = of.b;
     for (std::int64_t s = 0; s < of.steps; ++s) {
-      step<P, kLower, 0>(a, b, beside);
-      a += Parts<P>::kCount * kLeftStep;
-      b += Parts<P>::kCount * kRightStep;
+      step<S, kLower, 0>(a, b, beside);
+      a += S::kLeft * kLeftStep;
+      b += S::kRight * kRightStep;
     }
     store_tile<0>(of.sums[0][0]);
     store_tile<1>(of.sums[0][1]);
@@ -129,12 +138,12 @@ struct AmxUnit {
     }
   }
 
-  template <Precision P, class Beside>
+  template <class S, class Beside>
   HEADROOM_INLINE static void multiply(const Operands& of, Beside& beside) {
     if (of.rows > kTileSide) {
-      multiply_tiles_of<P, true>(of, beside);
+      multiply_tiles_of<S, true>(of, beside);
     } else {
-      multiply_tiles_of<P, false>(of, beside);
+      multiply_tiles_of<S, false>(of, beside);
     }
   }
 };

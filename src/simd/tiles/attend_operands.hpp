@@ -13,6 +13,7 @@ struct TileRows {
   Tile rows;                         ///< its state is that of the present segment
   std::uint16_t* queries = nullptr;  ///< two left tiles of the head's depth
   unsigned char* bad;                ///< rows that f32 has to do
+  Fp16Queries* fp16;                 ///< if parts are
   TileState all;                     ///< over all segments so far
 };
 
@@ -25,6 +26,7 @@ struct AttendMemory {
   float* sums;
   float* factors;
   unsigned char* skip;  ///< keys whose numbers parts cannot carry
+  Fp16Keys* fp16;       ///< if parts are
   float* f32;
 };
 
@@ -32,8 +34,8 @@ template <Precision P>
 HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   const AttendTask& task = whole_task.task;
   AttendMemory memory;
-  memory.at = tile_attend_scratch(P, whole_task.f32->tile_rows, kLanes, task.head_dim,
-                                  task.tile_end - task.tile_begin);
+  memory.at = tile_attend_scratch(P, whole_task.dtype, whole_task.f32->tile_rows, kLanes,
+                                  task.head_dim, task.tile_end - task.tile_begin);
   const auto halves = [&](std::int64_t begin) __attribute__((always_inline)) {
     return reinterpret_cast<std::uint16_t*>(task.scratch + begin);
   };
@@ -46,6 +48,7 @@ HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   memory.sums = task.scratch + memory.at.sums;
   memory.factors = task.scratch + memory.at.factors;
   memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);
+  memory.fp16 = reinterpret_cast<Fp16Keys*>(task.scratch + memory.at.fp16);
   memory.f32 = task.scratch + memory.at.f32;
   return memory;
 }
@@ -70,6 +73,7 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   float* states = flags + kTileBlock / 2;
   tile.rows.state = tile_state(task, states);
   tile.all = tile_state(task, states + memory.at.state_floats);
+  tile.fp16 = reinterpret_cast<Fp16Queries*>(states + 2 * memory.at.state_floats);
   return tile;
 }
 
@@ -90,7 +94,7 @@ HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
 /// The keys of a block, 32 after the other; each as deep as a head. Those that parts cannot carry
 /// are marked; so may be what lies beyond the block among its 32s.
 /// @return whether any is marked
-template <Precision P, class B>
+template <class S, class B>
 HEADROOM_INLINE bool cut_keys(const AttendTask& task, const KeyBlock& block,
                               const AttendMemory& memory) {
   const std::int64_t depth = whole(task.head_dim, kTileDepth);
@@ -105,8 +109,8 @@ HEADROOM_INLINE bool cut_keys(const AttendTask& task, const KeyBlock& block,
           kPanel};
     }
     Sizes sizes[kBlockVectors];
-    cut_columns<P>(columns, task.head_dim, depth / kTileDepth, nullptr,
-                   memory.keys + k * depth * Parts<P>::kCount, sizes);
+    cut_columns<S>(columns, task.head_dim, depth / kTileDepth, nullptr,
+                   memory.keys + k * depth * S::kRight, sizes);
     for (int v = 0; v < kBlockVectors; ++v) {
       const Bits bad = sizes[v].bad_lanes();
       any_bad = any_bad || any_lane(bad);
@@ -133,7 +137,7 @@ HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
 /// The values of a block, 32 columns after the other; each as deep as the block.
 /// @param skip keys that count as zeros
 /// @return whether parts cannot carry one of the others
-template <Precision P, class B>
+template <class S, class B>
 HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& block,
                                     const unsigned char* skip, const AttendMemory& memory) {
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
@@ -145,8 +149,8 @@ HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& bloc
     for (int v = 0; v < kBlockVectors; ++v) {
       if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
     }
-    cut_columns<P>(columns, block.count, steps, skip,
-                   memory.values + c * kKeyBlock * Parts<P>::kCount, sizes);
+    cut_columns<S>(columns, block.count, steps, skip, memory.values + c * kKeyBlock * S::kRight,
+                   sizes);
   }
   bool bad = false;
   for (const Sizes& each : sizes) bad = bad || each.has_bad();
@@ -157,11 +161,11 @@ HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& bloc
 /// marked.
 /// @param bad_keys whether there is a bad key
 /// @return whether there are any
-template <Precision P, class B>
+template <class S, class B>
 HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block, bool bad_keys,
                                 const AttendMemory& memory) {
   // A vector beyond the head's columns may hold anything; it only makes a look at each key due.
-  if (block.first == 0 && !bad_keys && !cut_values_but<P, B>(task, block, nullptr, memory))
+  if (block.first == 0 && !bad_keys && !cut_values_but<S, B>(task, block, nullptr, memory))
     return false;
   const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
   bool any_bad = false;
@@ -170,7 +174,7 @@ HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block, b
                      has_bad_values(task, values + k * task.value_stride);
     any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
   }
-  cut_values_but<P, B>(task, block, memory.skip, memory);
+  cut_values_but<S, B>(task, block, memory.skip, memory);
   return any_bad;
 }
 

@@ -2,7 +2,7 @@
 // states are those of the f32 kernels; a tile is 32 rows, two tiles of sums one below the other.
 #pragma once
 
-#include "simd/tiles/attend_operands.hpp"
+#include "simd/tiles/attend_fp16.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -55,11 +55,11 @@ HEADROOM_INLINE void draw_factors(const AttendTask& task, std::int64_t row, cons
 
 /// A tile against a block of keys: its scores become weights, in pieces that run between the tile
 /// products of its neighbours, since those leave the vector units idle.
-template <Precision P>
+template <class S>
 class TileBlock {
  public:
-  static constexpr std::int64_t kCount = Parts<P>::kCount;
   static constexpr bool kAhead = false;  // slower here
+  static constexpr bool kScaled = kOfFp16<S::kPrecision>;
 
   TileBlock() = default;
   HEADROOM_INLINE TileBlock(const AttendTask& task, const TileRows& of, const KeyBlock& against,
@@ -70,7 +70,13 @@ class TileBlock {
         task_(&task),
         factors_(memory.factors),
         scores_(memory.scores[turn]),
-        weights_(memory.weights[turn]) {}
+        weights_(memory.weights[turn]),
+        fp16_(memory.fp16) {
+    if constexpr (kScaled) {
+      check_rows(task, of, against, *fp16_, exponent_);
+      weight_exponent_ = weight_exponent(task);
+    }
+  }
 
   TileRows tile;
   KeyBlock block;
@@ -104,17 +110,17 @@ class TileBlock {
     of.steps = depth / kTileDepth;
     of.rows = tile.rows.rows;
     for (std::int64_t k = keys.begin; k < keys.end; k += kTileBlock) {
-      of.b = memory.keys + k * depth * kCount;
+      of.b = memory.keys + k * depth * S::kRight;
       for (int i = 0; i < 4; ++i) {
         of.sums[i / 2][i % 2] =
             scores_ + i / 2 * kTileSide * kKeyBlock + (k / kTileSide + i % 2) * kSums;
       }
-      Unit::template multiply<P>(of, beside);
+      Unit::template multiply<S>(of, beside);
     }
   }
   HEADROOM_INLINE std::int64_t score_calls() const {
     return (keys.end - keys.begin) / kTileBlock *
-           (whole(task_->head_dim, kTileDepth) / kTileDepth) * Parts<P>::kProducts;
+           (whole(task_->head_dim, kTileDepth) / kTileDepth) * S::kProducts;
   }
 
   /// Adds the weighted values to the tile's output.
@@ -123,37 +129,40 @@ class TileBlock {
     const std::int64_t cols = padded_cols(*task_);
     const std::int64_t step = keys.begin / kTileDepth;
     Operands of;
-    of.a = weights_ + step * kCount * kLeftStep;
+    of.a = weights_ + step * S::kLeft * kLeftStep;
     of.rows = tile.rows.rows;
     of.steps = keys.end / kTileDepth - step;
     for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = memory.sums + i * kSums;
     for (std::int64_t c = 0; c < cols; c += kTileBlock) {
-      of.b = memory.values + (c * kKeyBlock + step * kRightStep) * kCount;
-      Unit::template multiply<P>(of, beside);
+      of.b = memory.values + (c * kKeyBlock + step * kRightStep) * S::kRight;
+      Unit::template multiply<S>(of, beside);
       const std::int64_t width = cols - c < kTileBlock ? cols - c : kTileBlock;
       for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
         const Vec factor(factor_[r]);
+        const Vec inverse(kScaled ? inverse_of_values(weight_exponent_, exponent_[r]) : 1.0F);
         for (std::int64_t v = 0; v < width; v += kLanes) {
           float* out = tile.rows.state.out + r * cols + c + v;
           const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
                               r % kTileSide * kTileSide + v % kTileSide;
-          store(out, multiply_add(load(out), factor, load(more)));
+          const Vec sums = kScaled ? load(more) * inverse : load(more);
+          store(out, multiply_add(load(out), factor, sums));
         }
       }
     }
   }
   HEADROOM_INLINE std::int64_t value_calls() const {
     return (keys.end - keys.begin) / kTileDepth *
-           (whole(padded_cols(*task_), kTileBlock) / kTileBlock) * Parts<P>::kProducts;
+           (whole(padded_cols(*task_), kTileBlock) / kTileBlock) * S::kProducts;
   }
 
  private:
   static constexpr std::int64_t kGroup = 4;  // rows of a piece of maxima: independent chains
   static constexpr std::int64_t kMaxima = kTileBlock / kGroup;
   // Keys of a row: the more products lie between, the finer the pieces that fit (measured).
-  static constexpr std::int64_t kPieceKeys = P == Precision::bf16     ? 256
-                                             : P == Precision::bf16x3 ? 128
-                                                                      : 32;
+  // So one precision has one order of sums, however keys are stored.
+  static constexpr std::int64_t kPieceKeys = S::kPrecision == Precision::bf16     ? 256
+                                             : S::kPrecision == Precision::bf16x3 ? 128
+                                                                                  : 32;
 
   [[gnu::noinline]] void do_piece() {
     if (piece_ < kMaxima) {
@@ -183,12 +192,18 @@ class TileBlock {
     Vec most[kGroup];
 #pragma GCC unroll 4
     for (int i = 0; i < kGroup; ++i) most[i] = Vec(kMinusInfinity);
-    const float* scores = score_row(scores_, r);
+    float* scores = score_row(scores_, r);
     for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
-      const float* at = scores + score_of(k);
+      float* at = scores + score_of(k);
 #pragma GCC unroll 4
       for (int i = 0; i < kGroup; ++i) {
-        most[i] = max_or_second(most[i], load(at + i * kTileSide));
+        Vec score = load(at + i * kTileSide);
+        if constexpr (kScaled) {
+          const std::int32_t query = tile.fp16->ranges.exponent[r + i];
+          score = score * inverse_of_scores(query, fp16_->exponent + k);
+          store(at + i * kTileSide, score);
+        }
+        most[i] = max_or_second(most[i], score);
       }
     }
 #pragma GCC unroll 4
@@ -229,15 +244,24 @@ class TileBlock {
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
         const std::int64_t key = k + i * kLanes;
-        weights[i] = exp2_for<P>(multiply_add(load(scores + score_of(key)), scale, shift));
+        weights[i] =
+            exp2_for<S::kPrecision>(multiply_add(load(scores + score_of(key)), scale, shift));
         sums[i] += weights[i];
         if (kDropout) weights[i] = weights[i] * load(factors_ + key);
+        if constexpr (kScaled) {
+          weights[i] =
+              weights[i] * scale_of_weights(weight_exponent_, exponent_[row_], fp16_->value + key);
+        }
       }
-      TwoHalves parts[kCount];
-      cut_neighbours<P>(weights[0], weights[1], parts);
-      std::uint16_t* at = out + k / kTileDepth * kCount * kLeftStep + k % kTileDepth;
+      TwoHalves parts[S::kLeft];
+      if constexpr (kScaled) {
+        cut_fp16_neighbours(weights[0], weights[1], parts);
+      } else {
+        cut_neighbours<S::kPrecision>(weights[0], weights[1], parts);
+      }
+      std::uint16_t* at = out + k / kTileDepth * S::kLeft * kLeftStep + k % kTileDepth;
 #pragma GCC unroll 3
-      for (int p = 0; p < kCount; ++p) {
+      for (int p = 0; p < S::kLeft; ++p) {
         __builtin_memcpy(at + p * kLeftStep, &parts[p], sizeof(parts[p]));
       }
     }
@@ -245,14 +269,19 @@ class TileBlock {
   }
 
   HEADROOM_INLINE void clear(std::int64_t end) {
-    cut_row<P>(nullptr, 0, (end - key_) / kTileDepth, row_,
-               weights_ + key_ / kTileDepth * kCount * kLeftStep);
+    // Zeros are zeros in any two parts.
+    constexpr Precision kAny = kScaled ? Precision::bf16x3 : S::kPrecision;
+    cut_row<kAny>(nullptr, 0, (end - key_) / kTileDepth, row_,
+                  weights_ + key_ / kTileDepth * S::kLeft * kLeftStep);
   }
 
   const AttendTask* task_ = nullptr;
   float* factors_ = nullptr;
   float* scores_ = nullptr;
   std::uint16_t* weights_ = nullptr;
+  const Fp16Keys* fp16_ = nullptr;
+  int weight_exponent_ = 0;
+  std::int32_t exponent_[kTileBlock];  ///< of each row's values, if parts are fp16
   std::int64_t calls_ = 1, due_ = 0;
   std::int64_t piece_ = 0, pieces_ = 0;
   std::int64_t row_ = 0, key_ = 0;
@@ -280,16 +309,16 @@ HEADROOM_INLINE KeyBlock task_block(const AttendTask& task, std::int64_t begin) 
 
 /// All tiles against a block of keys. While the scores of one become weights, the next one's
 /// scores and the last one's values are multiplied.
-template <Precision P, class Unit>
+template <class S, class Unit>
 HEADROOM_INLINE void attend_tile_block(const AttendTask& task, const AttendMemory& memory,
                                        std::int64_t begin, bool bad) {
-  TileBlock<P> tiles[2];
+  TileBlock<S> tiles[2];
   Nothing nothing;
   std::int64_t count = 0;
   for (std::int64_t t = task.tile_begin; t <= task.tile_end; ++t) {
     const int turn = static_cast<int>(count % 2);
-    TileBlock<P>& here = tiles[turn];
-    TileBlock<P>& before = tiles[1 - turn];
+    TileBlock<S>& here = tiles[turn];
+    TileBlock<S>& before = tiles[1 - turn];
     const bool last = t == task.tile_end;
     if (last) {
       if (count == 0) return;
@@ -304,7 +333,7 @@ HEADROOM_INLINE void attend_tile_block(const AttendTask& task, const AttendMemor
     const KeyBlock block = see_block(task, tile.rows, begin);
     if (block.first >= block.count) continue;
     if (bad) mark_rows(task, tile, block, memory.skip);
-    const TileBlock<P> next(task, tile, block, memory, turn);
+    const TileBlock<S> next(task, tile, block, memory, turn);
     if (count == 0) {
       here = next;
       here.template score<Unit>(memory, nothing);
@@ -319,16 +348,22 @@ HEADROOM_INLINE void attend_tile_block(const AttendTask& task, const AttendMemor
   }
 }
 
-template <Precision P, class Unit, class B>
+template <class S, class Unit, class B>
 HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMemory& memory,
                                          std::int64_t segment) {
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const KeyBlock seen = task_block(task, begin);
     if (seen.first >= seen.count) continue;
-    const bool bad_keys = cut_keys<P, B>(task, seen, memory);
-    const bool bad = cut_values<P, B>(task, seen, bad_keys, memory);
-    attend_tile_block<P, Unit>(task, memory, begin, bad);
+    bool bad = false;
+    if constexpr (kOfFp16<S::kPrecision>) {
+      cut_fp16_keys<S, B>(task, seen, memory);
+      bad = cut_fp16_values<S, B>(task, seen, memory);
+    } else {
+      const bool bad_keys = cut_keys<S, B>(task, seen, memory);
+      bad = cut_values<S, B>(task, seen, bad_keys, memory);
+    }
+    attend_tile_block<S, Unit>(task, memory, begin, bad);
   }
 }
 
@@ -368,15 +403,21 @@ void attend_tiles(const TileAttendTask& whole_task) {
       work(tile_of(task, memory, t));
     }
   };
-  for_tiles([&](const TileRows& tile) { cut_queries<P>(task, tile); });
+  for_tiles([&](const TileRows& tile) {
+    if constexpr (kOfFp16<P>) {
+      cut_fp16_queries(task, tile);
+    } else {
+      cut_queries<P>(task, tile);
+    }
+  });
   {
     [[maybe_unused]] const typename Unit::Session session;
     for (std::int64_t s = segments.begin; s < segments.end; ++s) {
       for_tiles([&](const TileRows& tile) { clear_state(task, tile.rows); });
       if (whole_task.dtype == Dtype::f32) {
-        attend_tile_segment<P, Unit, float>(task, memory, s);
+        attend_tile_segment<SchemeOf<P, float>, Unit, float>(task, memory, s);
       } else {
-        attend_tile_segment<P, Unit, Half>(task, memory, s);
+        attend_tile_segment<SchemeOf<P, Half>, Unit, Half>(task, memory, s);
       }
       if (single) break;
       for_tiles([&](const TileRows& tile) { merge_segment(task, tile.rows, tile.all, s); });
@@ -386,7 +427,12 @@ void attend_tiles(const TileAttendTask& whole_task) {
     const TileState& state = single ? tile.rows.state : tile.all;
     finish_tile(task, tile.rows, state);
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-      if (tile.bad[r] == 0 && !is_doubtful_row(task, state, r)) continue;
+      bool good = tile.bad[r] == 0 && !is_doubtful_row(task, state, r);
+      if constexpr (kOfFp16<P>) {
+        good = good && !(whole_task.dtype == Dtype::f32 ? is_too_deep<float>(task, tile, state, r)
+                                                        : is_too_deep<Half>(task, tile, state, r));
+      }
+      if (good) continue;
       attend_exactly(whole_task, tile.rows.row + r, memory.f32);
     }
   });

@@ -52,11 +52,11 @@ struct Columns {
 /// 32 pairs after the other, `depth` filled up with zeros to whole tile products.
 /// @param skip of each row of the depth whether it counts as zeros; null: none does
 /// @param sizes what magnitudes were seen in each vector of columns
-template <Precision P, class B>
+template <class S, class B>
 HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
                                  std::int64_t steps, const unsigned char* skip, std::uint16_t* out,
                                  Sizes (&sizes)[kBlockVectors]) {
-  constexpr int kCount = Parts<P>::kCount;
+  constexpr int kCount = S::kRight;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2) {
     const bool even = k < depth && (skip == nullptr || skip[k] == 0);
     const bool odd = k + 1 < depth && (skip == nullptr || skip[k + 1] == 0);
@@ -70,7 +70,7 @@ HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std
       sizes[v].see(bits_of(upper));
       sizes[v].see(bits_of(lower));
       TwoHalves parts[kCount];
-      cut_pairs<P>(upper, lower, parts);
+      cut_pairs<S::kPrecision>(upper, lower, parts);
 #pragma GCC unroll 3
       for (int p = 0; p < kCount; ++p) {
         __builtin_memcpy(to + p * kRightStep + 2 * v * kLanes, &parts[p], sizeof(parts[p]));

@@ -54,9 +54,9 @@ struct DotUnit {
     return __builtin_bit_cast(__m512bh, _mm512_loadu_si512(from));
   }
 
-  template <Precision P, class Beside>
+  template <class S, class Beside>
   static void multiply(const Operands& of, Beside&) {
-    static_assert(Parts<P>::kProducts == 1);
+    static_assert(S::kProducts == 1);
     for (int row = 0; row < of.rows; row += kRows) {
       multiply_rows(of, row / static_cast<int>(kTileSide), row % static_cast<int>(kTileSide));
     }

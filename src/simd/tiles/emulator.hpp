@@ -137,6 +137,10 @@ HEADROOM_INLINE void emulated_product(float* c, const std::uint16_t* a, std::int
   if (!fast_tile_product(c, a, b_row, b)) exact_tile_product(c, a, b_row, b);
 }
 
+/// The same of fp16, see fp16_emulator.hpp.
+inline void emulated_fp16_product(float* c, const std::uint16_t* a, std::int64_t b_row,
+                                  const std::uint16_t* b);
+
 /// The unit of levels without tiles: for tests.
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
@@ -146,18 +150,23 @@ struct EmulatedUnit {
   }
   struct Session {};
 
-  template <Precision P, class Beside>
+  template <class S, class Beside>
   static void multiply(const Operands& of, Beside&) {
-    constexpr int kCount = Parts<P>::kCount;
     for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {
         float* sums = of.sums[i][j];
         for (std::int64_t n = 0; n < kSums; ++n) sums[n] = 0;
         for (std::int64_t s = 0; s < of.steps; ++s) {
-          const std::uint16_t* a = of.a + s * kCount * kLeftStep + i * kLeftTile;
-          const std::uint16_t* b = of.b + s * kCount * kRightStep + j * kTileDepth;
-          for (const PartPair pair : Parts<P>::kOrder) {
-            emulated_product(sums, a + pair.a * kLeftStep, kRightRow, b + pair.b * kRightStep);
+          const std::uint16_t* a = of.a + s * S::kLeft * kLeftStep + i * kLeftTile;
+          const std::uint16_t* b = of.b + s * S::kRight * kRightStep + j * kTileDepth;
+          for (const PartPair pair : S::kOrder) {
+            const std::uint16_t* left = a + pair.a * kLeftStep;
+            const std::uint16_t* right = b + pair.b * kRightStep;
+            if constexpr (kOfFp16<S::kPrecision>) {
+              emulated_fp16_product(sums, left, kRightRow, right);
+            } else {
+              emulated_product(sums, left, kRightRow, right);
+            }
           }
         }
       }

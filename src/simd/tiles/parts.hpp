@@ -3,6 +3,8 @@
 // Included only by files compiled once per level, see vec.hpp.
 #pragma once
 
+#include <type_traits>
+
 #include "simd/kernels/vec.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 
@@ -35,6 +37,13 @@ struct Parts<Precision::bf16x6> {
   static constexpr int kProducts = 6;
   static constexpr PartPair kOrder[kProducts] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {0, 0}, {2, 0}};
 };
+// Of fp16, see fp16_parts.hpp.
+template <>
+struct Parts<Precision::fp16x3> {
+  static constexpr int kCount = 2;
+  static constexpr int kProducts = 3;
+  static constexpr PartPair kOrder[kProducts] = {{0, 1}, {0, 0}, {1, 0}};
+};
 template <>
 struct Parts<Precision::bf16x3> {
   static constexpr int kCount = 2;
@@ -50,9 +59,54 @@ struct Parts<Precision::bf16> {
   static constexpr PartPair kOrder[kProducts] = {{0, 0}};
 };
 
+/// What a unit multiplies for a precision: the parts of each operand that there are, and the
+/// products of them that it sums, in this order.
+///
+/// @tparam B what the right operand is stored as. A bfloat16 number is its own first part and has
+///         no other; what its other parts would give is zero.
+template <Precision P, class B>
+struct Scheme : Parts<P> {
+  static constexpr Precision kPrecision = P;
+  static constexpr int kLeft = Parts<P>::kCount;
+  static constexpr int kRight = Parts<P>::kCount;
+};
+
+/// Of a precision's products those with the first part of b, in the same order.
+template <Precision P>
+struct FirstParts {
+  PartPair pairs[Parts<P>::kCount] = {};
+
+  constexpr FirstParts() {
+    int count = 0;
+    for (const PartPair& pair : Parts<P>::kOrder) {
+      if (pair.b == 0) pairs[count++] = pair;
+    }
+  }
+};
+template <Precision P>
+inline constexpr FirstParts<P> kFirstParts{};
+
+template <Precision P>
+struct Scheme<P, Half> {
+  static constexpr Precision kPrecision = P;
+  static constexpr int kLeft = Parts<P>::kCount;
+  static constexpr int kRight = 1;
+  static constexpr int kProducts = kLeft;
+  static constexpr const PartPair (&kOrder)[kProducts] = kFirstParts<P>.pairs;
+};
+
+/// With one part there is nothing to leave out, and no reason to compile everything twice.
+template <Precision P, class B>
+using SchemeOf = Scheme<P, std::conditional_t<Parts<P>::kCount == 1, float, B>>;
+
+/// Whether the parts are fp16, which another instruction multiplies.
+template <Precision P>
+inline constexpr bool kOfFp16 = P == Precision::fp16x3;
+
 /// Up to how many rows f32 is as fast as tiles, which work on 32 rows whatever is in them. Measured
 /// on Granite Rapids, 768 wide and deep: 4 rows of one product 1.7 times f32; three between 8 and
-/// 16 rows; six between 16 and 24. Nine are reckoned from six.
+/// 16 rows; six between 16 and 24. Nine are reckoned from six. Those of fp16
+/// were measured from 32 rows on; they are no more work than six products on fewer rows, either.
 constexpr std::int64_t few_rows_of_tiles(Precision precision) {
   switch (precision) {
     case Precision::bf16:
@@ -60,6 +114,7 @@ constexpr std::int64_t few_rows_of_tiles(Precision precision) {
     case Precision::bf16x3:
       return 11;
     case Precision::bf16x6:
+    case Precision::fp16x3:
       return 20;
     default:
       return 31;
@@ -75,13 +130,6 @@ HEADROOM_INLINE TwoHalves upper_halves(const Bits& first, const Bits& second,
                                        std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(__builtin_bit_cast(TwoHalves, first),
                                  __builtin_bit_cast(TwoHalves, second), (2 * I + 1)...);
-}
-
-/// Each lane rounded to nearest even, as far as its upper half goes. A NaN stays one: to round up a
-/// payload of ones would carry into the sign, and leave a zero.
-HEADROOM_INLINE Bits rounded_to_upper(const Bits& bits) {
-  const Bits rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  return (bits & kMagnitude) > kInfinityBits ? bits | 0x00400000U : rounded;
 }
 
 /// The upper halves of the next part of each lane, in place.
@@ -140,11 +188,12 @@ HEADROOM_INLINE void cut_neighbours(Vec first, Vec second, TwoHalves (&parts)[Pa
 }
 
 /// Two rows of the depth, cut, their lanes in turn: a row of a right tile.
-template <Precision P>
-HEADROOM_INLINE void cut_pairs(Vec upper, Vec lower, TwoHalves (&parts)[Parts<P>::kCount]) {
+/// @tparam kCount how many parts are wanted
+template <Precision P, int kCount>
+HEADROOM_INLINE void cut_pairs(Vec upper, Vec lower, TwoHalves (&parts)[kCount]) {
 #pragma GCC unroll 3
-  for (int p = 0; p < Parts<P>::kCount; ++p) {
-    const bool more = p + 1 < Parts<P>::kCount;
+  for (int p = 0; p < kCount; ++p) {
+    const bool more = p + 1 < kCount;
 #if defined(__AVX512BF16__)
     if constexpr (!Parts<P>::kTruncate) {
       const TwoHalves rounded = rounded_halves(upper, lower);

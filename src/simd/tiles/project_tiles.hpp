@@ -4,16 +4,16 @@
 // one product of 128 rows of bf16, and a fifth of their six. What few rows read stays beside them.
 #pragma once
 
-#include "simd/tiles/cut.hpp"
+#include "simd/tiles/fp16_parts.hpp"
 #include "simd/tiles/tile_scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Cuts a block of 32 columns. @return whether parts cannot carry one of its weights
-template <Precision P, class B>
-HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
+/// A block of 32 columns in the panels of a task.
+template <class B>
+HEADROOM_INLINE void find_columns(const TileCutTask& task, std::int64_t block,
+                                  Columns<B> (&columns)[kBlockVectors]) {
   const std::int64_t column = block * kTileBlock;
-  Columns<B> columns[kBlockVectors];
   for (int v = 0; v < kBlockVectors; ++v) {
     const std::int64_t at = column + v * kLanes;
     if (at >= task.cols) continue;
@@ -21,9 +21,16 @@ HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
     const std::int64_t width = task.cols - panel <= kLanes ? kLanes : kPanel;
     columns[v] = {static_cast<const B*>(task.panels) + panel * task.depth + (at - panel), width};
   }
+}
+
+/// Cuts a block of 32 columns. @return whether parts cannot carry one of its weights
+template <class S, class B>
+HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
+  Columns<B> columns[kBlockVectors];
+  find_columns<B>(task, block, columns);
   Sizes sizes[kBlockVectors];
-  cut_columns<P>(columns, task.depth, whole(task.depth, kTileDepth) / kTileDepth, nullptr,
-                 task.parts + block * cut_block_halves(P, task.depth), sizes);
+  cut_columns<S>(columns, task.depth, whole(task.depth, kTileDepth) / kTileDepth, nullptr,
+                 task.parts + block * cut_block_halves(S::kRight, task.depth), sizes);
   bool small = false;
   for (const Sizes& each : sizes) small = small || has_small(each.least);
   return small;
@@ -32,8 +39,39 @@ HEADROOM_INLINE bool cut_block(const TileCutTask& task, std::int64_t block) {
 template <Precision P>
 void cut_weights(const TileCutTask& task) {
   for (std::int64_t block = task.block_begin; block < task.block_end; ++block) {
-    task.bad[block] = task.dtype == Dtype::f32 ? cut_block<P, float>(task, block)
-                                               : cut_block<P, Half>(task, block);
+    task.bad[block] = task.dtype == Dtype::f32 ? cut_block<SchemeOf<P, float>, float>(task, block)
+                                               : cut_block<SchemeOf<P, Half>, Half>(task, block);
+  }
+}
+
+/// The same of fp16 parts, each stage scaled for itself.
+template <class S, class B>
+HEADROOM_INLINE void cut_fp16_block(const TileCutTask& task, std::int64_t block) {
+  Columns<B> columns[kBlockVectors];
+  find_columns<B>(task, block, columns);
+  Half* out = task.parts + block * cut_block_halves(S::kRight, task.depth);
+  Fp16Range* range = task.ranges + block * stage_count(task.depth, task.stage_depth);
+  for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
+    const std::int64_t rest = task.depth - k;
+    const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
+    const std::int64_t steps = whole(depth, kTileDepth) / kTileDepth;
+    *range++ = cut_fp16_columns<S, B>(columns, depth, steps, out);
+    out += steps * S::kRight * kRightStep;
+    for (Columns<B>& each : columns) {
+      if (each.first != nullptr) each.first += depth * each.stride;
+    }
+  }
+}
+
+template <Precision P>
+void cut_fp16_weights(const TileCutTask& task) {
+  for (std::int64_t block = task.block_begin; block < task.block_end; ++block) {
+    if (task.dtype == Dtype::f32) {
+      cut_fp16_block<SchemeOf<P, float>, float>(task, block);
+    } else {
+      cut_fp16_block<SchemeOf<P, Half>, Half>(task, block);
+    }
+    task.bad[block] = 0;  // the factors of its sums say it
   }
 }
 
@@ -43,6 +81,7 @@ struct ProjectMemory {
   float* sums;
   float* partials;
   unsigned char* bad_rows;
+  Fp16Rows* ranges;  ///< of each 32 rows, in this stage
   float* f32;
 };
 
@@ -56,6 +95,7 @@ HEADROOM_INLINE ProjectMemory memory_of(const TileProjectTask& task, std::int64_
   memory.sums = task.scratch + at.sums;
   memory.partials = task.scratch + at.partials;
   memory.bad_rows = reinterpret_cast<unsigned char*>(task.scratch + at.flags);
+  memory.ranges = reinterpret_cast<Fp16Rows*>(task.scratch + at.ranges);
   memory.f32 = task.scratch + at.f32;
   return memory;
 }
@@ -74,9 +114,15 @@ HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage&
   for (std::int64_t r = 0; r < whole(task.rows, kTileBlock); ++r) {
     std::uint16_t* out = memory.left + r / kTileBlock * stage.steps * Parts<P>::kCount * kLeftStep;
     const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
-    const bool small =
-        has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
-    memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
+    if constexpr (kOfFp16<P>) {
+      keep_range(cut_fp16_row(from, stage.depth, stage.steps, r % kTileBlock, out),
+                 memory.ranges[r / kTileBlock], r % kTileBlock);
+      memory.bad_rows[r] = 0;  // the factors of its sums say it
+    } else {
+      const bool small =
+          has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
+      memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
+    }
   }
 }
 
@@ -126,9 +172,13 @@ struct TileSums {
   std::int64_t block = 0, row = 0;
   float* partials = nullptr;
   bool bad_block = false;
+  const float* factors = nullptr;  ///< of each row, if parts are scaled
 };
 
 /// A row's sums, and what earlier stages left or the bias.
+/// @tparam kScaled whether the sums are those of scaled parts. A factor is a power of two, so the
+///         product is exact, or so small that f32 computes it again; or NaN, which stays.
+template <bool kScaled>
 HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, const TileSums& of,
                                std::int64_t r, Vec (&total)[kBlockVectors]) {
   const std::int64_t column = of.block * kTileBlock;
@@ -139,6 +189,7 @@ HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, cons
     const int column_tile = v * kLanes / static_cast<int>(kTileSide);
     total[v] = load(of.sums + (r / kTileSide * 2 + column_tile) * kSums +
                     r % kTileSide * kTileSide + v * kLanes % kTileSide);
+    if constexpr (kScaled) total[v] = total[v] * Vec(of.factors[r]);
     if (before != nullptr && (!stage.first || column + v * kLanes < run.cols)) {
       total[v] += load(before + v * kLanes);
     }
@@ -146,12 +197,13 @@ HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, cons
 }
 
 /// The rows of a block that f32 has to do.
-[[gnu::noinline]] inline void finish_exactly(const TileProjectTask& task, const PanelRun& run,
-                                             const TileStage& stage, const TileSums& of,
-                                             std::int64_t rows, const ProjectMemory& memory) {
+template <bool kScaled>
+[[gnu::noinline]] void finish_exactly(const TileProjectTask& task, const PanelRun& run,
+                                      const TileStage& stage, const TileSums& of, std::int64_t rows,
+                                      const ProjectMemory& memory) {
   for (std::int64_t r = 0; r < rows; ++r) {
     Vec total[kBlockVectors];
-    total_row(run, stage, of, r, total);
+    total_row<kScaled>(run, stage, of, r, total);
     Bits doubtful{};
     for (const Vec& v : total) doubtful |= doubtful_lanes(bits_of(v));
     if (any_lane(doubtful) || of.bad_block || memory.bad_rows[of.row + r] != 0) {
@@ -166,7 +218,8 @@ HEADROOM_INLINE void total_row(const PanelRun& run, const TileStage& stage, cons
 /// @tparam kRows whether rows are written between products, or all after them: with several
 /// products
 ///         their checks cost more than they hide
-template <bool kRows>
+/// @tparam kScaled see total_row
+template <bool kRows, bool kScaled>
 class BlockEnd {
  public:
   static constexpr bool kAhead = true;
@@ -215,7 +268,7 @@ class BlockEnd {
     }
     for (std::int64_t r = 0; r < rows_; ++r) bad_ = bad_ || memory_->bad_rows[of_.row + r] != 0;
     if (stage_->last && (bad_ || any_lane(doubtful_))) [[unlikely]] {
-      finish_exactly(*task_, *run_, *stage_, of_, rows_, *memory_);
+      finish_exactly<kScaled>(*task_, *run_, *stage_, of_, rows_, *memory_);
     }
     rows_ = 0;
   }
@@ -223,7 +276,7 @@ class BlockEnd {
  private:
   HEADROOM_INLINE void write_row() {
     Vec total[kBlockVectors];
-    total_row(*run_, *stage_, of_, row_, total);
+    total_row<kScaled>(*run_, *stage_, of_, row_, total);
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) {
       doubtful_ |= doubtful_lanes(bits_of(total[v]));
@@ -235,7 +288,7 @@ class BlockEnd {
   void scatter() {
     alignas(64) float apart[kTileBlock];
     Vec total[kBlockVectors];
-    total_row(*run_, *stage_, of_, row_, total);
+    total_row<kScaled>(*run_, *stage_, of_, row_, total);
     for (int v = 0; v < kBlockVectors; ++v) {
       doubtful_ |= doubtful_lanes(bits_of(total[v]));
       store((stage_->last ? apart : to_ + row_ * stride_) + v * kLanes, total[v]);
@@ -262,17 +315,25 @@ class BlockEnd {
   Bits doubtful_{};
 };
 
-template <Precision P, class Unit>
+HEADROOM_INLINE const Fp16Range& stage_range(const TileRun& run, const TileProjectTask& task,
+                                             const TileStage& stage, std::int64_t block) {
+  return run
+      .ranges[block * stage_count(task.depth, task.stage_depth) + stage.begin / task.stage_depth];
+}
+
+template <class S, class Unit>
 HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage& stage,
                                    const ProjectMemory& memory) {
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
-  constexpr int kCount = Parts<P>::kCount;
-  constexpr std::int64_t kLines = kCount * kRightStep / 32;  // of a step
-  cut_task_rows<P>(task, stage, memory);
+  constexpr std::int64_t kLines = S::kRight * kRightStep / 32;  // of a step
+  const std::int64_t block_halves = cut_block_halves(S::kRight, task.depth);
+  cut_task_rows<S::kPrecision>(task, stage, memory);
   const std::int64_t rows = whole(task.rows, kTileBlock);
-  const std::int64_t all_calls = Parts<P>::kProducts * rows / kTileBlock;
-  BlockEnd<Parts<P>::kProducts == 1> end(task, stage, memory, Parts<P>::kProducts * stage.steps,
-                                         (kLines + all_calls - 1) / all_calls);
+  const std::int64_t all_calls = S::kProducts * rows / kTileBlock;
+  constexpr bool kScaled = kOfFp16<S::kPrecision>;
+  BlockEnd<S::kProducts == 1, kScaled> end(task, stage, memory, S::kProducts * stage.steps,
+                                           (kLines + all_calls - 1) / all_calls);
+  alignas(64) float factors[2][kTileBlock];
   std::int64_t index = 0;
   int turn = 0;
   for (std::int64_t n = 0; n < task.run_count; ++n) {
@@ -280,21 +341,24 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
     const std::int64_t blocks = (run.panels.panel_end + kPanels - 1) / kPanels;
     for (std::int64_t block = run.panels.panel_begin / kPanels; block < blocks; ++block, ++index) {
       Operands of;
-      of.b = run.parts + block * cut_block_halves(P, task.depth) +
-             stage.begin / kTileDepth * kCount * kRightStep;
+      of.b = run.parts + block * block_halves + stage.begin / kTileDepth * S::kRight * kRightStep;
       of.steps = stage.steps;
-      end.ask_from(of.b + cut_block_halves(P, task.depth));
+      end.ask_from(of.b + block_halves);
       for (std::int64_t row = 0; row < rows; row += kTileBlock) {
         float* sums = memory.sums + turn * 4 * kSums;
-        turn = 1 - turn;
+        if constexpr (kScaled) {
+          fp16_factors(memory.ranges[row / kTileBlock], stage_range(run, task, stage, block),
+                       stage.depth, factors[turn]);
+        }
         for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
-        of.a = memory.left + row / kTileBlock * stage.steps * kCount * kLeftStep;
+        of.a = memory.left + row / kTileBlock * stage.steps * S::kLeft * kLeftStep;
         of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        Unit::template multiply<P>(of, end);
+        Unit::template multiply<S>(of, end);
         end.finish();
         end.start(run.panels,
                   {sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
-                   run.bad[block] != 0});
+                   run.bad[block] != 0, factors[turn]});
+        turn = 1 - turn;
       }
     }
   }
@@ -314,9 +378,13 @@ void project_tiles(const TileProjectTask& task) {
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
     const std::int64_t rest = task.depth - k;
     const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-    project_stage<P, Unit>(
-        task, {k, depth, (depth + kTileDepth - 1) / kTileDepth, k == 0, k + depth == task.depth},
-        memory);
+    const TileStage stage{k, depth, (depth + kTileDepth - 1) / kTileDepth, k == 0,
+                          k + depth == task.depth};
+    if (task.dtype == Dtype::f32) {
+      project_stage<SchemeOf<P, float>, Unit>(task, stage, memory);
+    } else {
+      project_stage<SchemeOf<P, Half>, Unit>(task, stage, memory);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "core/element/fp16_tiles.hpp"
 #include "core/element/layer_numbers.hpp"
 
 namespace headroom::simd {
@@ -18,10 +19,11 @@ extern const TileKernels kTiles;
 #define HEADROOM_EMULATING_LEVELS(each) each(neon)
 #endif
 
-#define HEADROOM_DECLARE_LEVEL(level)                                     \
-  namespace level {                                                       \
-  extern const TileKernels kTiles;                                        \
-  void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b); \
+#define HEADROOM_DECLARE_LEVEL(level)                                          \
+  namespace level {                                                            \
+  extern const TileKernels kTiles;                                             \
+  void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b);      \
+  void emulate_fp16(float* c, const std::uint16_t* a, const std::uint16_t* b); \
   }
 HEADROOM_EMULATING_LEVELS(HEADROOM_DECLARE_LEVEL)
 #undef HEADROOM_DECLARE_LEVEL
@@ -31,20 +33,21 @@ namespace {
 struct Emulation {
   const TileKernels* tiles;
   void (*product)(float* c, const std::uint16_t* a, const std::uint16_t* b);
+  void (*fp16_product)(float* c, const std::uint16_t* a, const std::uint16_t* b);
 };
 
 Emulation emulation(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::sse42:
-      return {&sse42::kTiles, sse42::emulate};
+      return {&sse42::kTiles, sse42::emulate, sse42::emulate_fp16};
     case Isa::avx2:
-      return {&avx2::kTiles, avx2::emulate};
+      return {&avx2::kTiles, avx2::emulate, avx2::emulate_fp16};
     case Isa::avx512:
-      return {&avx512::kTiles, avx512::emulate};
+      return {&avx512::kTiles, avx512::emulate, avx512::emulate_fp16};
 #elif defined(__aarch64__)
     case Isa::neon:
-      return {&neon::kTiles, neon::emulate};
+      return {&neon::kTiles, neon::emulate, neon::emulate_fp16};
 #endif
     default:
       throw std::logic_error("tile_kernels: no kernels of this instruction set in this build");
@@ -83,6 +86,10 @@ const TilePrecision* tile_precision(const Target& target, Precision precision) {
     case Precision::bf16x6:
       found = &tiles->bf16x6;
       break;
+    case Precision::fp16x3:
+      if (target.unit == Unit::amx && fp16_tiles() == Fp16Tiles::none) return nullptr;
+      found = &tiles->fp16x3;
+      break;
     case Precision::bf16x3:
       found = &tiles->bf16x3;
       break;
@@ -97,13 +104,17 @@ const TileKernels* tile_unit(const Target& target, Precision precision) {
   return tile_precision(target, precision) == nullptr ? nullptr : tiles_of(target);
 }
 
-std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_bursts(
+std::vector<std::pair<Numbers, double (*)(std::int64_t, float*)>> product_bursts(
     const Target& target) {
-  std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> bursts;
+  std::vector<std::pair<Numbers, double (*)(std::int64_t, float*)>> bursts;
   if (target.unit == Unit::emulated) return bursts;
   for (const Precision precision : kAllPrecisions) {
     const TilePrecision* tiles = tile_precision(target, precision);
-    if (tiles != nullptr) bursts.emplace_back(precision, tiles->burst);
+    if (tiles == nullptr) continue;
+    bursts.emplace_back(Numbers{precision, Dtype::f32}, tiles->burst);
+    if (tiles->stored_burst != tiles->burst) {
+      bursts.emplace_back(Numbers{precision, Dtype::bf16}, tiles->stored_burst);
+    }
   }
   return bursts;
 }
@@ -111,6 +122,10 @@ std::vector<std::pair<Precision, double (*)(std::int64_t, float*)>> product_burs
 void emulate_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {
   // By the widest vectors, because it is slow.
   emulation(available_isas().back()).product(c, a, b);
+}
+
+void emulate_fp16_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {
+  emulation(available_isas().back()).fp16_product(c, a, b);
 }
 
 }  // namespace headroom::simd

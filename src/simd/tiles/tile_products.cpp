@@ -11,6 +11,9 @@ namespace {
 // A whole depth of this size in one stage needs no partial sums; its rows still fit in an L2 of
 // 2 MiB (measured on Granite Rapids, as are the next).
 constexpr std::int64_t kWholeDepth = 1024;
+// Of fp16 parts, whose products are summed in one chain: longer ones lose a fifth of a bit, and the
+// range check passes less often.
+constexpr std::int64_t kFp16Depth = 768;
 constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
 // A task cuts its rows anew, which costs more than its partial sums outside of the L2.
 constexpr std::int64_t kStagedBlocks = 128;
@@ -30,7 +33,8 @@ std::int64_t longest_stage(Precision precision) {
 
 // Equal stages of whole tile products.
 std::int64_t stage_depth(Precision precision, std::int64_t depth) {
-  const std::int64_t stages = depth <= kWholeDepth ? 1 : divide_up(depth, longest_stage(precision));
+  const std::int64_t whole = precision == Precision::fp16x3 ? kFp16Depth : kWholeDepth;
+  const std::int64_t stages = depth <= whole ? 1 : divide_up(depth, longest_stage(precision));
   return round_up(divide_up(depth, stages), kTileDepth);
 }
 
@@ -76,8 +80,13 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
 void TileProducts::cut_weights(const Executor& executor) {
   for (const PackedMatrix& matrix : weights_) {
     const std::int64_t blocks = divide_up(matrix.cols(), kTileBlock);
-    parts_.emplace_back(blocks * cut_block_halves(choice_.precision, depth_) / 2);
+    const std::int64_t parts = right_part_count(choice_.precision, matrix.dtype());
+    parts_.emplace_back(blocks * cut_block_halves(parts, depth_) / 2);
     bad_.emplace_back(static_cast<std::size_t>(blocks));
+    ranges_.emplace_back();
+    if (choice_.precision == Precision::fp16x3) {
+      ranges_.back().resize(static_cast<std::size_t>(blocks * stage_count(depth_, stage_depth_)));
+    }
     TileCutTask all;
     all.panels = matrix.data();
     all.dtype = matrix.dtype();
@@ -85,6 +94,8 @@ void TileProducts::cut_weights(const Executor& executor) {
     all.depth = depth_;
     all.parts = reinterpret_cast<Half*>(parts_.back().data());
     all.bad = bad_.back().data();
+    all.stage_depth = stage_depth_;
+    all.ranges = ranges_.back().data();
     auto task = [&](std::int64_t block, int) {
       TileCutTask part = all;
       part.block_begin = block;
@@ -98,6 +109,7 @@ void TileProducts::cut_weights(const Executor& executor) {
 std::int64_t TileProducts::packed_bytes() const {
   std::int64_t bytes = 0;
   for (const AlignedBuffer& parts : parts_) bytes += parts.bytes();
+  for (const auto& ranges : ranges_) bytes += std::ssize(ranges) * std::int64_t{sizeof(Fp16Range)};
   return bytes;
 }
 
@@ -124,7 +136,8 @@ std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
     if (first >= last) continue;
     const PackedMatrix& matrix = weights_[m];
     runs[count++] = {run_of(matrix, first * panels, std::min(last * panels, matrix.panels()), y[m]),
-                     reinterpret_cast<const Half*>(parts_[m].data()), bad_[m].data()};
+                     reinterpret_cast<const Half*>(parts_[m].data()), bad_[m].data(),
+                     ranges_[m].data()};
   }
   return count;
 }

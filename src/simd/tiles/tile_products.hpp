@@ -62,6 +62,7 @@ class TileProducts {
   std::span<const PackedMatrix> weights_;
   std::vector<AlignedBuffer> parts_;             ///< of each matrix
   std::vector<std::vector<unsigned char>> bad_;  ///< blocks of each
+  std::vector<std::vector<Fp16Range>> ranges_;   ///< of each block, by stage; if parts are fp16
   std::vector<std::int64_t> starts_;  ///< first block of each matrix, counted over all; and the end
   std::int64_t depth_ = 0;
   std::int64_t stage_depth_ = 0;

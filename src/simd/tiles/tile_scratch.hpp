@@ -11,17 +11,36 @@ namespace headroom::simd {
 
 /// How many parts a precision cuts a number into.
 [[gnu::always_inline]] constexpr std::int64_t part_count(Precision precision) {
-  return precision == Precision::bf16 ? 1 : precision == Precision::bf16x3 ? 2 : 3;
+  switch (precision) {
+    case Precision::bf16:
+      return 1;
+    case Precision::bf16x3:
+    case Precision::fp16x3:
+      return 2;
+    default:
+      return 3;
+  }
 }
 
 [[gnu::always_inline]] constexpr std::int64_t whole(std::int64_t count, std::int64_t step) {
   return (count + step - 1) / step * step;
 }
 
+/// How many parts a right operand has that is stored so.
+[[gnu::always_inline]] constexpr std::int64_t right_part_count(Precision precision, Dtype dtype) {
+  return dtype == Dtype::bf16 ? 1 : part_count(precision);
+}
+
+/// The stages that a depth is summed in.
+[[gnu::always_inline]] constexpr std::int64_t stage_count(std::int64_t depth,
+                                                          std::int64_t stage_depth) {
+  return (depth + stage_depth - 1) / stage_depth;
+}
+
 /// Halves of 32 columns of weights, cut: all parts of all steps of the depth.
-[[gnu::always_inline]] constexpr std::int64_t cut_block_halves(Precision precision,
+[[gnu::always_inline]] constexpr std::int64_t cut_block_halves(std::int64_t parts,
                                                                std::int64_t depth) {
-  return part_count(precision) * whole(depth, kTileDepth) * kTileBlock;
+  return parts * whole(depth, kTileDepth) * kTileBlock;
 }
 
 /// Where the parts of a task's memory begin, in floats; the parts of the rows lie before them.
@@ -29,6 +48,7 @@ struct TileProjectScratch {
   std::int64_t sums = 0;      ///< of two by two tiles, and of the next ones
   std::int64_t partials = 0;  ///< between stages
   std::int64_t flags = 0;     ///< bytes: rows that f32 has to do
+  std::int64_t ranges = 0;    ///< `Fp16Rows` of a stage, for each 32 rows
   std::int64_t f32 = 0;       ///< for the f32 kernels
   std::int64_t floats = 0;    ///< in all
 };
@@ -42,11 +62,36 @@ struct TileProjectScratch {
   at.sums = part_count(precision) * padded * stage_depth / 2;
   at.partials = at.sums + 2 * kTileBlock * kTileBlock;
   at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
-  at.f32 = at.flags + whole(padded, 64) / 4;
+  at.ranges = at.flags + whole(padded, 64) / 4;
+  constexpr std::int64_t kRangeFloats = sizeof(Fp16Rows) / sizeof(float);
+  static_assert(sizeof(Fp16Rows) % 64 == 0, "what follows begins on a cache line");
+  at.f32 = at.ranges + (precision == Precision::fp16x3 ? padded / kTileBlock * kRangeFloats : 0);
   at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
                                               kTileBlock / (2 * lanes));
   return at;
 }
+
+/// What is known of the queries of an attention tile whose parts are fp16.
+struct Fp16Queries {
+  Fp16Rows ranges;
+  std::int32_t deep[kTileBlock];  ///< the least of those of `Fp16Keys` that a row saw
+};
+
+/// Of a block of keys and their values. Exponents are those of the powers of two that scale them,
+/// times 2^23, so that they are added to a float's bits.
+struct Fp16Keys {
+  std::int32_t exponent[kKeyBlock];
+  std::int32_t large[kKeyBlock], middle[kKeyBlock], whole[kKeyBlock], worn[kKeyBlock];
+  std::int32_t value[kKeyBlock];  ///< of a key's values; `kNoValue` if all are zeros
+  std::int32_t deep[kKeyBlock];   ///< the same, if some are so small that parts lose them
+  float value_scale[kKeyBlock];   ///< the power of two itself
+  Fp16Range all;                  ///< the worst counts of all keys
+  std::int32_t least_exponent, most_exponent;
+  std::int32_t least_value, most_value, least_deep;
+  std::int32_t unused[8];
+};
+/// Beyond the exponents that there are.
+inline constexpr std::int32_t kNoValue = 255 << 23;
 
 /// Rows of one attention tile: two tiles of sums, one below the other.
 struct TileAttendScratch {
@@ -60,29 +105,33 @@ struct TileAttendScratch {
   std::int64_t sums = 0;
   std::int64_t factors = 0;
   std::int64_t skip = 0;  ///< bytes: keys whose numbers parts cannot carry
+  std::int64_t fp16 = 0;  ///< `Fp16Keys`
   std::int64_t f32 = 0;
   std::int64_t floats = 0;
 };
 
-[[gnu::always_inline]] constexpr TileAttendScratch tile_attend_scratch(Precision precision,
-                                                                       std::int64_t tile_rows,
-                                                                       std::int64_t lanes,
-                                                                       std::int64_t head_dim,
-                                                                       std::int64_t tiles) {
+[[gnu::always_inline]] constexpr TileAttendScratch tile_attend_scratch(
+    Precision precision, Dtype dtype, std::int64_t tile_rows, std::int64_t lanes,
+    std::int64_t head_dim, std::int64_t tiles) {
   const std::int64_t parts = part_count(precision);
+  const std::int64_t right_parts = right_part_count(precision, dtype);
   const std::int64_t depth = whole(head_dim, kTileDepth);
   TileAttendScratch at;
   at.query_floats = parts * kTileBlock * depth / 2;
   at.state_floats = attend_state_floats(kTileBlock, lanes, head_dim);
-  at.tile_floats = at.query_floats + kTileBlock / 2 + 2 * at.state_floats;
+  const bool fp16 = precision == Precision::fp16x3;
+  static_assert(sizeof(Fp16Queries) % 64 == 0 && sizeof(Fp16Keys) % 64 == 0, "whole cache lines");
+  at.tile_floats = at.query_floats + kTileBlock / 2 + 2 * at.state_floats +
+                   (fp16 ? std::int64_t{sizeof(Fp16Queries) / sizeof(float)} : 0);
   at.keys = tiles * at.tile_floats;
-  at.values = at.keys + parts * kKeyBlock * depth / 2;
-  at.weights = at.values + parts * kKeyBlock * depth / 2;
+  at.values = at.keys + right_parts * kKeyBlock * depth / 2;
+  at.weights = at.values + right_parts * kKeyBlock * depth / 2;
   at.scores = at.weights + parts * kTileBlock * kKeyBlock;
   at.sums = at.scores + 2 * kTileBlock * kKeyBlock;
   at.factors = at.sums + kTileBlock * kTileBlock;
   at.skip = at.factors + kKeyBlock;
-  at.f32 = at.skip + kKeyBlock / 4;
+  at.fp16 = at.skip + kKeyBlock / 4;
+  at.f32 = at.fp16 + (fp16 ? std::int64_t{sizeof(Fp16Keys) / sizeof(float)} : 0);
   at.floats = at.f32 + attend_scratch_floats(tile_rows, lanes, head_dim, 1);
   return at;
 }

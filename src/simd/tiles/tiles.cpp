@@ -7,7 +7,7 @@
 #elif defined(HEADROOM_UNIT_DOT)
 #include "simd/tiles/dot_unit.hpp"
 #else
-#include "simd/tiles/emulator.hpp"
+#include "simd/tiles/fp16_emulator.hpp"
 #endif
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -31,15 +31,14 @@ void fill_tiles(std::uint16_t* values, std::int64_t count) {
   }
 }
 
-template <Precision P>
+template <class S>
 double burst(std::int64_t iterations, float* sink) {
   constexpr std::int64_t kSteps = 2;  // with three parts 24 KiB, half of an L1 with tiles
-  constexpr int kCount = Parts<P>::kCount;
-  alignas(64) std::uint16_t left[kCount * kSteps * kLeftStep];
-  alignas(64) std::uint16_t right[kCount * kSteps * kRightStep];
+  alignas(64) std::uint16_t left[S::kLeft * kSteps * kLeftStep];
+  alignas(64) std::uint16_t right[S::kRight * kSteps * kRightStep];
   alignas(64) float sums[4 * kSums];
-  fill_tiles(left, kCount * kSteps * kLeftStep);
-  fill_tiles(right, kCount * kSteps * kRightStep);
+  fill_tiles(left, S::kLeft * kSteps * kLeftStep);
+  fill_tiles(right, S::kRight * kSteps * kRightStep);
   Operands of;
   of.a = left;
   of.b = right;
@@ -47,31 +46,44 @@ double burst(std::int64_t iterations, float* sink) {
   for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
   [[maybe_unused]] const Unit::Session session;
   const Nothing nothing;
-  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<P>(of, nothing);
+  for (std::int64_t n = 0; n < iterations; ++n) Unit::multiply<S>(of, nothing);
   *sink = sums[0];
   return 2.0 * kTileBlock * kTileBlock * kSteps * kTileDepth * static_cast<double>(iterations);
 }
 
 template <Precision P>
 constexpr TilePrecision precision() {
-  return {cut_weights<P>, project_tiles<P, Unit>, attend_tiles<P, Unit>, burst<P>,
-          Unit::template few_rows<P>()};
+  return {cut_weights<P>,           project_tiles<P, Unit>,
+          attend_tiles<P, Unit>,    burst<SchemeOf<P, float>>,
+          burst<SchemeOf<P, Half>>, Unit::template few_rows<P>()};
 }
+
+#if !defined(HEADROOM_UNIT_DOT)
+constexpr TilePrecision fp16_precision() {
+  constexpr Precision kFp16 = Precision::fp16x3;
+  return {cut_fp16_weights<kFp16>,      project_tiles<kFp16, Unit>,
+          attend_tiles<kFp16, Unit>,    burst<SchemeOf<kFp16, float>>,
+          burst<SchemeOf<kFp16, Half>>, Unit::template few_rows<kFp16>()};
+}
+#endif
 
 }  // namespace
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, {}, {}, {}, precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, {}, {}, {}, {}, precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{Unit::kName, precision<Precision::bf16x9>(),
-                         precision<Precision::bf16x6>(), precision<Precision::bf16x3>(),
-                         precision<Precision::bf16>()};
+const TileKernels kTiles{
+    Unit::kName,      precision<Precision::bf16x9>(), precision<Precision::bf16x6>(),
+    fp16_precision(), precision<Precision::bf16x3>(), precision<Precision::bf16>()};
 #endif
 
 #if !defined(HEADROOM_UNIT_AMX) && !defined(HEADROOM_UNIT_DOT)
 void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b) {
   emulated_product(c, a, kTileDepth, b);
+}
+void emulate_fp16(float* c, const std::uint16_t* a, const std::uint16_t* b) {
+  emulated_fp16_product(c, a, kTileDepth, b);
 }
 #endif
 

@@ -1,4 +1,4 @@
-// The layer composed of calls of OpenBLAS, with the softmax between them.
+// The layer composed of calls of a BLAS, with the softmax between them.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "blas.hpp"
+#include "blas_weights.hpp"
 #include "headroom/formulation.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
-#include "headroom/weights.hpp"
 
 namespace headroom::peers {
 
 /// Who shares out the work among the threads.
 enum class Sharing {
-  products,  ///< OpenBLAS within every product; heads and softmax one after the other
-  heads,     ///< OpenBLAS within the projections; the heads go to threads of ours
-  all,       ///< threads of ours, for the projections as well; OpenBLAS runs on the calling thread
+  products,  ///< the BLAS within every product; heads and softmax one after the other
+  heads,     ///< the BLAS within the projections; the heads go to threads of ours
+  all,       ///< threads of ours, for the projections as well; the BLAS runs on the calling thread
 };
 
 struct Composition {
@@ -25,26 +26,20 @@ struct Composition {
   Sharing sharing = Sharing::products;
   std::int64_t score_rows = 64;  ///< rows of scores that are computed at a time
   int threads = 1;
+  bool packed = false;  ///< the weights, once; keys and values are new in each call
+
+  int blas_threads() const { return sharing == Sharing::all ? 1 : threads; }
+  int team() const { return sharing == Sharing::all ? threads : 1; }
 };
 
-/// Such as `fused-heads-64`.
+/// Such as `fused-heads-64` and `fused-heads-64-packed`.
 std::string name_of(const Composition& how);
 
-/// The matrices of one formulation as OpenBLAS gets them: it packs none ahead.
-struct PreparedWeights {
-  std::vector<Matrix> inward;  ///< fused: one; split: three; wrapper: three for each head
-  Matrix output;
-  std::vector<float> output_bias;
-};
-
-PreparedWeights prepare_weights(const Shape& shape, Formulation formulation,
-                                const SplitWeights& weights);
-
 /// Its own buffers; the weights may be shared by several.
-class OpenBlasLayer {
+class BlasLayer {
  public:
-  OpenBlasLayer(const Shape& shape, const Composition& how,
-                std::shared_ptr<const PreparedWeights> weights);
+  BlasLayer(const Blas& blas, const Shape& shape, const Composition& how,
+            std::shared_ptr<const PreparedWeights> weights);
 
   void pass(ConstMatrixView x, MatrixView y);
 
@@ -57,12 +52,13 @@ class OpenBlasLayer {
   };
 
   void project_inward(ConstMatrixView x);
-  void project(ConstMatrixView x, const Matrix& weight, float* to, std::int64_t stride,
-               float beta) const;
+  void project(ConstMatrixView x, const Weight& weight, MatrixView y, float beta) const;
+  void project_heads(ConstMatrixView x);
   void attend();
   void attend_head(const Heads& heads, float* scores, float* context) const;
   Heads heads() const;
 
+  const Blas& blas_;
   Shape shape_;
   Composition how_;
   std::shared_ptr<const PreparedWeights> weights_;

@@ -1,0 +1,42 @@
+#include "tune/own_choices.hpp"
+
+#include <string>
+
+#include "backends/backend.hpp"
+#include "core/element/layer_numbers.hpp"
+#include "headroom/initialise.hpp"
+
+namespace headroom::tune {
+namespace {
+
+std::string backend_with_variants() {
+  for (const BackendInfo& info : backends()) {
+    if (info.available && backend_facts(info.name).kernel_variants != nullptr) return info.name;
+  }
+  return "";
+}
+
+Choice choice_of(const std::string& backend, Precision precision) {
+  Shape shape;
+  shape.d_in = shape.d_out = 16;
+  AttentionOptions options;
+  options.backend = backend;
+  options.precision = precision;
+  options.threads = 1;
+  return Attention(shape, gaussian_weights(shape, 1), options).choice();
+}
+
+}  // namespace
+
+std::optional<OwnChoices> own_choices() {
+  const std::string backend = backend_with_variants();
+  if (backend.empty()) return std::nullopt;
+  OwnChoices own{choice_of(backend, Precision::f32), {}};
+  for (const Precision precision : kAllPrecisions) {
+    if (precision == Precision::f32) continue;
+    own.others.emplace_back(precision, choice_of(backend, precision));
+  }
+  return own;
+}
+
+}  // namespace headroom::tune

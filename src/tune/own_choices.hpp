@@ -1,0 +1,21 @@
+// What layers on this machine take by themselves, before anything was measured for them.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "headroom/attention.hpp"
+
+namespace headroom::tune {
+
+struct OwnChoices {
+  Choice f32;
+  std::vector<std::pair<Precision, Choice>> others;  ///< every other precision, as it is asked for
+};
+
+/// Of the first backend that has variants of its kernels; empty if this program has none. Makes
+/// small layers, because that is when a core is looked at.
+std::optional<OwnChoices> own_choices();
+
+}  // namespace headroom::tune
