@@ -64,8 +64,7 @@ class HEADROOM_API DistributedAttention {
   /// @throws as `Attention`, InvalidArgument if the ranks' shapes differ, and ResourceError if MPI
   ///         or the system refuse the shared memory: on all ranks, naming the first that failed.
   DistributedAttention(MPI_Comm communicator, const Shape& shape, const SplitWeights& own,
-                       const AttentionOptions& options = {},
-                       const DistributedOptions& how = {});
+                       const AttentionOptions& options = {}, const DistributedOptions& how = {});
   /// Collective, unless a rank was lost or MPI has been finalised.
   ~DistributedAttention();
   DistributedAttention(DistributedAttention&&) noexcept;
