@@ -108,11 +108,12 @@ HEADROOM_INLINE void store_one(Half* p, float x) {
   *p = lanes[0];
 }
 
-/// `a * b + c` in one rounding where the level has it. xsimd has no AVX-512 fma before 11.0;
-/// there the compiler contracts the expression (a test looks for vfmadd in the object code).
+/// `a * b + c` in one rounding where the level has it. xsimd has no AVX-512 fma before 11.0.
+/// Nothing is left to the compiler's contraction: in `a * b + c * d` it may fuse either product,
+/// and which one depends on what stands around, so equal rows would differ in bits.
 HEADROOM_INLINE Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) {
 #if defined(HEADROOM_ISA_AVX512) && XSIMD_VERSION_MAJOR < 11
-  return a * b + c;
+  return Vec(_mm512_fmadd_ps(a.data, b.data, c.data));
 #else
   return xsimd::fma(a, b, c);
 #endif
