@@ -21,12 +21,13 @@ struct BasicBlockedView {
   std::int64_t block_stride = 0;
 
   std::int64_t cols() const { return blocks * block_cols; }
+  /// Null for a view of nothing, to which no offset may be added.
   T* at(std::int64_t row, std::int64_t block) const {
-    return data + row * row_stride + block * block_stride;
+    return data == nullptr ? nullptr : data + row * row_stride + block * block_stride;
   }
   /// `count` blocks from `first` on.
   BasicBlockedView slice(std::int64_t first, std::int64_t count) const {
-    return {data + first * block_stride, rows, row_stride, count, block_cols, block_stride};
+    return {at(0, first), rows, row_stride, count, block_cols, block_stride};
   }
   // NOLINTNEXTLINE(google-explicit-constructor): as harmless as float* to const float*
   operator BasicBlockedView<const T>() const requires(!std::is_const_v<T>) {

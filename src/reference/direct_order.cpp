@@ -60,6 +60,7 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
       trace->weights.push_back(std::move(weights));
       trace->dropped.push_back(scores);
     }
+    if (place.keys == 0) continue;  // perhaps there are no values at all to point to
     const Block<double> value{value_.values.data() + start, place.keys, head_dim, width};
     const Block<double> size{value_.sizes.data() + start, place.keys, head_dim, width};
     add_product<kSigned>(scores.data(), value, merged.context.data() + column);
