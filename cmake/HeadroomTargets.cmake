@@ -1,5 +1,13 @@
 # The compile settings of every library and program of the project.
 
+# clang says what it sanitizes in its own way, and only from 22 on in gcc's as well.
+foreach(sanitizer IN ITEMS address thread)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,]*${sanitizer}")
+    string(TOUPPER ${sanitizer} upper)
+    add_compile_definitions(__SANITIZE_${upper}__=1)
+  endif()
+endforeach()
+
 # headroom_configure(<target>): language level, include root, warnings.
 function(headroom_configure target)
   target_compile_features(${target} PUBLIC cxx_std_20)

@@ -82,8 +82,11 @@ TEST(LayerUnit, OtherPrecisionsNameTheirs) {
   for (const char* name : {"xsimd", "tbb"}) {
     for (const Unit unit : available_units(isa)) {
       const Arithmetic does = arithmetic_of(name, Precision::bf16, Dtype::f32, {isa, unit});
-      EXPECT_EQ(does.precision, unit == Unit::none ? Precision::f32 : Precision::bf16);
-      EXPECT_EQ(does.unit, unit);
+      // On some cores pairs of bf16 are no faster than f32, which a burst finds.
+      const bool declined =
+          unit == Unit::none || (unit == Unit::avx512_bf16 && !does.reason.empty());
+      EXPECT_EQ(does.precision, declined ? Precision::f32 : Precision::bf16);
+      EXPECT_EQ(does.unit, declined ? Unit::none : unit);
     }
   }
 }

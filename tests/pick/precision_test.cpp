@@ -63,6 +63,31 @@ TEST(PrecisionPick, TheFastestOfThoseAsAccurateAsF32Wins) {
   EXPECT_EQ(pick::pick(results, {}, {}).choice().numbers.precision, Precision::fp16x3);
 }
 
+// f32 has no unit, so no unit keeps it out.
+TEST(PrecisionPick, AUnitKeepsOutWhatOthersMultiplied) {
+  const auto on = [](const char* unit, Numbers numbers, double seconds) {
+    CellResult result = cell(numbers, seconds, 2e-7);
+    result.unit = unit;
+    return result;
+  };
+  const record::ResultsFolder both =
+      sample_folder("folder", {cell({}, 4e-3, 3e-7), on("amx", {Precision::bf16x6}, 2e-3),
+                               on("emulated", {Precision::bf16x9}, 1e-3)});
+  const auto picked_on = [&](const char* unit) {
+    return pick::pick(both, {}, {.unit = unit}).choice().numbers.precision;
+  };
+  EXPECT_EQ(picked_on(""), Precision::bf16x9);
+  EXPECT_EQ(picked_on("emulated"), Precision::bf16x9);
+  EXPECT_EQ(picked_on("amx"), Precision::bf16x6);
+  EXPECT_EQ(picked_on("avx512_bf16"), Precision::f32);
+  try {
+    pick::pick(both, {}, {.unit = "avx512_bf16", .precisions = {Precision::bf16x6}});
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("--unit 1"), std::string::npos) << error.what();
+  }
+}
+
 TEST(PrecisionPick, AnErrorThatNoneReachesIsSaid) {
   try {
     picked({.max_error = 1e-9});

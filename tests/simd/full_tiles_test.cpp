@@ -29,7 +29,7 @@ class FullTiles : public testing::TestWithParam<std::int64_t> {
   }
 
   const KernelTable& low_ = kernel_table(full_tiles::kTable.isa);
-  const SerialExecutor executor_;
+  const SerialExecutor executor_{};
 };
 
 TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {

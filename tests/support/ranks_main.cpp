@@ -5,11 +5,6 @@
 #include <cstdio>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
-
-// Debian 12's loses a value that Open MPI asks for in later calls.
-extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
-  return "leak:libpmix.so";
-}
 #endif
 
 namespace {
