@@ -1,5 +1,7 @@
 #include "record/peaks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -53,7 +55,7 @@ constexpr const char* kReadOfSet = "read_gb_per_s_by_threads_and_bytes";
 std::map<int, std::map<std::int64_t, double>> reads_of_sets(const ordered_json& environment) {
   constexpr std::size_t kMostDigits = 18;
   std::map<int, std::map<std::int64_t, double>> reads;
-  const ordered_json& all = value_at(environment, (std::string("/peaks/") + kReadOfSet).c_str());
+  const ordered_json& all = value_at(environment, fmt::format("/peaks/{}", kReadOfSet).c_str());
   if (!all.is_object()) return reads;
   for (const auto& [name, sizes] : all.items()) {
     auto values = values_of<std::int64_t>(
@@ -83,7 +85,7 @@ std::optional<Numbers> numbers_named(std::string_view name) {
 
 std::map<Numbers, std::map<int, double>> products_of(const ordered_json& environment) {
   std::map<Numbers, std::map<int, double>> products;
-  const ordered_json& all = value_at(environment, (std::string("/peaks/") + kProducts).c_str());
+  const ordered_json& all = value_at(environment, fmt::format("/peaks/{}", kProducts).c_str());
   if (!all.is_object()) return products;
   for (const auto& [name, rates] : all.items()) {
     const std::optional<Numbers> numbers = numbers_named(name);

@@ -12,8 +12,9 @@
 namespace headroom::test {
 namespace {
 
+/// A sanitizer watches every access: it takes less of the same.
 Shape medium_shape() {
-  Shape shape = plain_shape(130, 96, 6, 24);
+  Shape shape = kSanitized ? plain_shape(34, 24, 3, 8) : plain_shape(130, 96, 6, 24);
   shape.batch = 2;
   shape.qkv_bias = true;
   shape.d_proj = 80;
@@ -30,7 +31,7 @@ int repeats() {
 
 /// Sanitizers look at who touches what, which is the same on any number of threads but one.
 std::vector<int> thread_counts() {
-  return kSanitized ? std::vector<int>{3} : std::vector<int>{1, 2, 3, 4, 8};
+  return kSanitized ? std::vector<int>{2} : std::vector<int>{1, 2, 3, 4, 8};
 }
 
 class LayerDeterminism : public LayerTest {};
@@ -80,7 +81,8 @@ TEST_P(LayerDeterminism, EveryThreadCountGivesTheSameBits) {
 
 TEST_P(LayerDeterminism, TwoObjectsMayRunAtTheSameTime) {
   const Layer a = gaussian_layer(medium_shape(), 7);
-  const Layer b = gaussian_layer(plain_shape(61, 50, 2, 33), 8);
+  const Layer b =
+      gaussian_layer(kSanitized ? plain_shape(19, 50, 2, 9) : plain_shape(61, 50, 2, 33), 8);
   const Matrix expected_a = run(GetParam(), a);
   const Matrix expected_b = run(GetParam(), b);
   int equal_a = 0;
