@@ -64,10 +64,10 @@ double slow_tile(std::int64_t iterations, float* sink) { return slow_fma(iterati
 
 TEST(SweepLines, HoldBothRatesBesideEachSample) {
   const PreparedSweep sweep = prepare_sweep(small_request(nullptr));
-  MeasureSettings settings;
+  Settings settings;
   settings.timing = sweep.settings.timing;
   settings.timing.repetitions = settings.timing.processes = 2;
-  settings.limits.memory_bytes = sweep.settings.memory_limit;
+  settings.memory_limit = sweep.settings.memory_limit;
   settings.kernels = {slow_fma, nullptr, slow_tile};
   const plan::Group& group = sweep.plan.groups.front();
   const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);

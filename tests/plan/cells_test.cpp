@@ -5,11 +5,11 @@
 #include <string>
 
 #include "headroom/error.hpp"
-#include "machine/cores.hpp"
 #include "plan/cell.hpp"
 #include "plan/choices.hpp"
 #include "plan/expand.hpp"
 #include "plan/shapes/models.hpp"
+#include "processor/cores.hpp"
 
 namespace headroom::plan {
 namespace {

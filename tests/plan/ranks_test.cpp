@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "headroom/error.hpp"
-#include "machine/cores.hpp"
 #include "plan/cell.hpp"
 #include "plan/choices.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
+#include "processor/cores.hpp"
 
 namespace headroom::plan {
 namespace {

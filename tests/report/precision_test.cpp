@@ -110,8 +110,10 @@ TEST(PrecisionCompare, PairsOnlyEqualOnes) {
 TEST(PrecisionPeers, StandBesideOursOfTheSameNumbers) {
   CellResult rival = cell("pytorch", kStored, 2e-3, 2e-3);
   rival.peer = true;
-  const record::ResultsFolder folder = sample_folder(
+  record::ResultsFolder folder = sample_folder(
       "peers", {cell("tbb", kF32, 1e-4, 3e-7), cell("tbb", kStored, 1e-3, 2e-3), rival});
+  folder.environment["sweep"]["compared_with"] = {folder.results[0].cell.id,
+                                                  folder.results[1].cell.id};
   const std::vector<judge::PeerBlock> blocks = judge::peer_blocks(folder);
   ASSERT_EQ(blocks.size(), 1U);
   EXPECT_EQ(blocks.front().ours, &folder.results[1]);
