@@ -50,8 +50,9 @@ Entry entry_of(const TuneSettings& settings, int threads) {
   Tuned& tuned = entry.tuned;
   tuned.threads = threads;
   tuned.backend = backend_for(threads, settings.isa);
-  const KernelChoice own =
-      backend_entry(tuned.backend).make({threads, {settings.isa}, ""})->kernels();
+  // The same on any number of threads; more than one would be started, and processes are forked
+  // from here.
+  const KernelChoice own = backend_entry(tuned.backend).make({1, {settings.isa}, ""})->kernels();
   tuned.own_choice = own.name;
   tuned.reason = own.reason;
   entry.variants.push_back(own.name);
