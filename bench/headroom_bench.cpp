@@ -19,7 +19,7 @@
 #include "headroom/error.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/benchmark_compat.hpp"
-#include "measure/check.hpp"
+#include "measure/group/check.hpp"
 #include "measure/runner.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"

@@ -248,7 +248,7 @@ TEST(House, HasNoTwoFilesOfOneName) {
 
 TEST(House, CommandsNeitherMeasureNorRecord) {
   const std::set<std::string> forbidden{
-      "measure/check.hpp",       "measure/group_measurement.hpp",
+      "measure/group/check.hpp", "measure/group/group_measurement.hpp",
       "measure/runner.hpp",      "measure/workers/isolation.hpp",
       "record/continuation.hpp", "record/journal.hpp",
       "record/run_record.hpp",   "measure/workers/worker_process.hpp"};

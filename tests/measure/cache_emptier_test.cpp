@@ -8,7 +8,7 @@
 #include <string>
 
 #include "machine/processor.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/sweep.hpp"
 #include "plan/expand.hpp"
 #include "processor/cores.hpp"

@@ -1,13 +1,13 @@
 // The call of a cell: its cache is filled before, and every pass finds the same past.
-#include "measure/cell_layer.hpp"
+#include "measure/group/cell_layer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "core/call/demand.hpp"
-#include "measure/cell_result.hpp"
-#include "measure/check.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/check.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::measure {

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "measure/cell_result.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/roofs.hpp"
 #include "support/child.hpp"
 #include "support/sample_results.hpp"

@@ -116,7 +116,7 @@ class Measured(unittest.TestCase):
     def test_every_launch_is_checked(self) -> None:
         cell = self.cell("fickle", "split")
         self.assertEqual(cell["status"], "failed")
-        self.assertIn("in launch 3: wrong result", cell["reason"])
+        self.assertIn("in launch 3: max_over_rms", cell["reason"])
         self.assertNotIn("time_s", cell)
 
     def test_what_is_not_installed_is_skipped_with_the_command(self) -> None:

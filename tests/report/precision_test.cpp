@@ -11,7 +11,7 @@
 #include "judge/noise.hpp"
 #include "judge/peers.hpp"
 #include "judge/ranking.hpp"
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 #include "record/peaks.hpp"
 #include "record/result.hpp"
 #include "report/findings/findings.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 #include "plan/budget.hpp"
 #include "program/numbers.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/text/fingerprint.hpp"
 #include "distributed/agreement.hpp"
 #include "distributed/communicator.hpp"
-#include "measure/past_chunks.hpp"
+#include "measure/group/past_chunks.hpp"
 #include "plan/shapes/layer_shape.hpp"
 
 namespace headroom::ranks {

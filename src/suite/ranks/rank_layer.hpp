@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "headroom/distributed.hpp"
-#include "measure/problem.hpp"
+#include "measure/group/problem.hpp"
 #include "ranks/order.hpp"
 
 namespace headroom::ranks {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headroom/attention.hpp"
-#include "measure/problem.hpp"
+#include "measure/group/problem.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
 #include "program/fresh_file.hpp"

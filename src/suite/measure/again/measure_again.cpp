@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "headroom/error.hpp"
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 #include "processor/text_file.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"

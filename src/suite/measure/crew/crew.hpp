@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/cell_layer.hpp"
-#include "measure/problem.hpp"
+#include "measure/group/cell_layer.hpp"
+#include "measure/group/problem.hpp"
 #include "plan/cell.hpp"
 #include "record/peaks.hpp"
 

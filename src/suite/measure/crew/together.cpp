@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "measure/cell_result.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/group_measurement.hpp"
 
 namespace headroom::measure {
 namespace {

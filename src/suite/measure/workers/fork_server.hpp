@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "measure/group_measurement.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/workers/child_process.hpp"
 
 namespace headroom::measure {

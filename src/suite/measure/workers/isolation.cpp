@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "headroom/error.hpp"
-#include "measure/cell_result.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/workers/fork_server.hpp"
 #include "measure/workers/messages.hpp"
 

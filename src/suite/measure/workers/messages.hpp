@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "measure/round.hpp"
+#include "measure/group/round.hpp"
 
 namespace headroom::measure {
 

@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 #include "measure/workers/child_process.hpp"
 #include "measure/workers/messages.hpp"
 #include "program/exit_code.hpp"

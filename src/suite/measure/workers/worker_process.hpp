@@ -1,7 +1,7 @@
 // What runs inside a fork server and the processes that it forks.
 #pragma once
 
-#include "measure/group_measurement.hpp"
+#include "measure/group/group_measurement.hpp"
 
 namespace headroom::measure {
 

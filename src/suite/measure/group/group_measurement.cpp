@@ -1,4 +1,4 @@
-#include "measure/group_measurement.hpp"
+#include "measure/group/group_measurement.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include "headroom/error.hpp"
 #include "machine/meters/timing.hpp"
 #include "measure/cache_emptier.hpp"
-#include "measure/cell_result.hpp"
 #include "measure/control_meters.hpp"
 #include "measure/crew/crew.hpp"
+#include "measure/group/cell_result.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::measure {

@@ -1,4 +1,4 @@
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 
 #include <algorithm>
 #include <string>

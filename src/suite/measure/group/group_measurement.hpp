@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "measure/check.hpp"
-#include "measure/round.hpp"
+#include "measure/group/check.hpp"
+#include "measure/group/round.hpp"
 #include "measure/settings.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"

@@ -1,4 +1,4 @@
-#include "measure/check.hpp"
+#include "measure/group/check.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "measure/cell_layer.hpp"
+#include "measure/group/cell_layer.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/element/convert.hpp"
-#include "measure/past_chunks.hpp"
+#include "measure/group/past_chunks.hpp"
 
 namespace headroom::measure {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
-#include "measure/problem.hpp"
+#include "measure/group/problem.hpp"
 #include "plan/shapes/layer_shape.hpp"
 
 namespace headroom::measure {

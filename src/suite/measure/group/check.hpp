@@ -8,8 +8,8 @@
 #include "headroom/attention.hpp"
 #include "headroom/shape.hpp"
 #include "headroom/view.hpp"
-#include "measure/cell_layer.hpp"
-#include "measure/problem.hpp"
+#include "measure/group/cell_layer.hpp"
+#include "measure/group/problem.hpp"
 #include "plan/cell.hpp"
 #include "reference/comparator.hpp"
 
