@@ -88,7 +88,7 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
                              }};
   plan::Estimator estimator;
   const plan::Group& group = sweep.plan.groups.front();
-  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({group.shape, {}}, 1, reference::Data::standard, 1e9);
   measure_round(group, problem, {0, {Assignment{}}}, settings, estimator, events);
   EXPECT_EQ(finished, 1);
   EXPECT_EQ(before_timing, (1 + plan::kPhaseRuns) * allowed_cores());

@@ -70,7 +70,7 @@ TEST(SweepLines, HoldBothRatesBesideEachSample) {
   settings.memory_limit = sweep.settings.memory_limit;
   settings.kernels = {slow_fma, nullptr, slow_tile};
   const plan::Group& group = sweep.plan.groups.front();
-  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({group.shape, {}}, 1, reference::Data::standard, 1e9);
   plan::Estimator estimator;
   Part part;
   const MeasureEvents events{[](const std::string&) {}, [&](const Part& done) { part = done; }};

@@ -119,12 +119,9 @@ void warn(FolderComparison& comparison) {
     if (then) return core_rate_words(*cell.base, *then) + " in BASE";
     return now ? core_rate_words(*cell.next, *now) + " in NEW" : "";
   });
-  warn_of_cells(comparison, "had too few samples to be distinguished; use more --repetitions",
+  warn_of_cells(comparison, "came from one launch, which says nothing of the next; use --processes",
                 [](const ComparedCell& cell) {
-                  return cell.difference && !cell.difference->enough
-                             ? fmt::format("{} in BASE, {} in NEW", cell.base->time.samples.size(),
-                                           cell.next->time.samples.size())
-                             : "";
+                  return cell.difference && !cell.difference->enough ? "not distinguishable" : "";
                 });
   warn_of_cells(
       comparison, "had a time in BASE but have none in NEW", [](const ComparedCell& cell) {

@@ -13,8 +13,9 @@ Loss loss_of(const Difference& to_fastest) {
   if (to_fastest.verdict == Verdict::same || to_fastest.verdict == Verdict::faster) {
     return Loss::little;
   }
+  if (!to_fastest.enough) return Loss::unknown;
   if (to_fastest.verdict == Verdict::slower || to_fastest.ci95.low > most) return Loss::large;
-  return to_fastest.enough && to_fastest.ci95.high <= most ? Loss::little : Loss::unknown;
+  return to_fastest.ci95.high <= most ? Loss::little : Loss::unknown;
 }
 
 LinkWeight weight_by_facts(const std::string& backend) {

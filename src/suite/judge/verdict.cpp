@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "statistics/rank_test.hpp"
+#include "statistics/many_tests.hpp"
 #include "statistics/samples.hpp"
 #include "statistics/student_t.hpp"
 
@@ -23,21 +23,17 @@ std::vector<double> log_medians(const SamplesByProcess& samples) {
 
 Difference measure_difference(const SamplePair& pair, const CompareSettings& settings,
                               const statistics::RatioBootstrap& resamples) {
-  const std::vector<double> base = statistics::pooled(pair.base);
-  const std::vector<double> next = statistics::pooled(pair.next);
   Difference difference;
-  difference.ratio = statistics::median(next) / statistics::median(base);
+  difference.ratio = statistics::median(statistics::pooled(pair.next)) /
+                     statistics::median(statistics::pooled(pair.base));
   difference.ci95 = resamples.ci95(pair.base, pair.next);
+  difference.margin = std::max(settings.threshold, pair.noise_floor);
   // The samples of a process share its luck, so that only whole processes count as independent.
   // Ranks of a few processes could not reach significance once many cells are compared.
-  difference.by_processes = std::min(pair.base.size(), pair.next.size()) > 1;
-  difference.p = difference.by_processes
-                     ? statistics::welch_p(log_medians(pair.base), log_medians(pair.next))
-                     : statistics::mann_whitney(base, next).p;
-  difference.margin = std::max(settings.threshold, pair.noise_floor);
-  // Welch's test knows how little two processes say; ranks of a few samples do not.
-  difference.enough =
-      difference.by_processes || std::min(base.size(), next.size()) >= statistics::kLeastSamples;
+  difference.enough = std::min(pair.base.size(), pair.next.size()) > 1;
+  if (difference.enough) {
+    difference.p = statistics::welch_p(log_medians(pair.base), log_medians(pair.next));
+  }
   return difference;
 }
 

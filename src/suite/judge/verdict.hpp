@@ -30,12 +30,10 @@ struct CompareSettings {
 struct Difference {
   double ratio = 1;           ///< of the medians, next / base; above 1 is slower
   statistics::Interval ci95;  ///< of the ratio
-  double p = 1;               ///< of no difference
-  bool by_processes = false;  ///< p is Welch's, of the processes' medians; else Mann-Whitney's,
-                              ///< of the samples, because one process took all of a side
+  double p = 1;               ///< of no difference: Welch's, of the processes' medians
   double corrected_p = 1;     ///< corrected for all pairs compared together
   double margin = 0;          ///< the larger of threshold and noise floor
-  bool enough = false;        ///< `by_processes`, or both sides have `kLeastSamples`
+  bool enough = false;        ///< both sides are from several processes
   Verdict verdict = Verdict::not_distinguishable;
 };
 
@@ -44,9 +42,10 @@ inline constexpr double kSignificance = 0.05;
 /// `slower` or `faster` requires that there is a difference, by a corrected p below `kSignificance`
 /// and by a confidence interval of the ratio that does not reach 1, and that it matters: the ratio
 /// is beyond the margin (above `1 + margin` or below `1 / (1 + margin)`). `same` requires an
-/// interval entirely within the margin. Everything else, and fewer than `kLeastSamples` on either
-/// side unless both are from several processes, is not distinguishable. An interval entirely beyond
-/// the margin, which we required before, misses most differences of little more than the margin.
+/// interval entirely within the margin. Everything else is not distinguishable, and so is whatever
+/// one process took on either side: its samples share the luck of its launch, and of equal programs
+/// they call a tenth and more different. An interval entirely beyond the margin, which we required
+/// before, misses most differences of little more than the margin.
 /// @pre no sample list is empty, and all samples are above 0.
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings = {});

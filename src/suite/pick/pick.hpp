@@ -56,6 +56,7 @@ struct Pick {
   std::vector<Answer> answers;  ///< for prefill and for decode, if there are shapes of both
   std::map<std::string, LinkCost> costs;  ///< by backend
   double margin = 0;                      ///< ratio minus 1 up to which times count as the same
+  std::string note;                       ///< how measuring on ended, if that was needed
 
   const Configuration& choice() const { return configurations[chosen]; }
   /// Whether a lighter backend was chosen, which loses little against the fastest.

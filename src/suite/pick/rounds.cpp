@@ -62,8 +62,7 @@ void add_round(record::ResultsFolder& folder, const std::vector<CellResult>& rou
 }
 
 Pick pick_with_rounds(const Contest& contest, record::ResultsFolder& folder, const Filters& filters,
-                      const std::function<double()>& seconds_spent, const MeasureRound& measure,
-                      std::string& note) {
+                      const std::function<double()>& seconds_spent, const MeasureRound& measure) {
   const double budget = contest.settings.budget.value_or(0);
   plan::Estimator estimator;
   for (const CellResult& result : folder.results) measure::learn(estimator, result);
@@ -80,7 +79,7 @@ Pick pick_with_rounds(const Contest& contest, record::ResultsFolder& folder, con
     add_round(folder, round, contest);
     found = pick(folder, contest.shapes(), filters);
   }
-  if (was_open) note = note_of(found, rounds, budget);
+  if (was_open) found.note = note_of(found, rounds, budget);
   return found;
 }
 

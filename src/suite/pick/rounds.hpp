@@ -24,9 +24,7 @@ void add_round(record::ResultsFolder& folder, const std::vector<record::CellResu
 /// The pick from a measured contest. As long as it is open and a round fits into what is left of
 /// the budget, what leaves it open is measured again.
 /// @param seconds_spent of the budget, asked before each round
-/// @param note gets how that ended, if any round was needed; empty otherwise
 Pick pick_with_rounds(const Contest& contest, record::ResultsFolder& folder, const Filters& filters,
-                      const std::function<double()>& seconds_spent, const MeasureRound& measure,
-                      std::string& note);
+                      const std::function<double()>& seconds_spent, const MeasureRound& measure);
 
 }  // namespace headroom::pick

@@ -146,7 +146,6 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
   if (stop_signal() != 0) return kSignalBase + stop_signal();
   record::ResultsFolder folder = read_results(scratch.path() / "contest");
   int rounds = 0;
-  std::string ended;
   const pick::Pick choice = pick::pick_with_rounds(
       contest, folder, filters,
       [start] {
@@ -155,10 +154,9 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
       [&](const plan::Plan& plan, double seconds) {
         return pick::run_round(contest, plan, seconds,
                                scratch.path() / fmt::format("round-{}", ++rounds));
-      },
-      ended);
+      });
   if (stop_signal() != 0) return kSignalBase + stop_signal();
-  if (!ended.empty()) complain("note", ended);
+  if (!choice.note.empty()) complain("note", choice.note);
   complain_of("warning",
               judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
   write(options, choice);

@@ -73,15 +73,17 @@ ordered_json to_json(const VerifyCheck& check) {
 }
 
 int run(const VerifyOptions& options, measure::Crew* crew) {
-  const auto seed = static_cast<std::uint64_t>(parse_number("--seed", options.seed, 0));
-  const auto cases =
-      measure::verify_cases(options.axes, {seed, false, crew != nullptr ? crew->size() : 1});
-  const auto rivals = measure::verify_rivals(options.axes);
+  measure::Settings settings;
+  settings.seed = static_cast<std::uint64_t>(parse_number("--seed", options.seed, 0));
+  settings.memory_limit = machine::usable_memory();
+  settings.crew = crew;
+  const auto cases = measure::verify_cases(
+      options.axes, {settings.seed, false, crew != nullptr ? crew->size() : 1});
   install_signal_handlers();
   ordered_json checks = ordered_json::array();
   Computed computed;
   const measure::VerifyCounts counts = measure::verify(
-      cases, rivals, seed, machine::usable_memory(), crew,
+      cases, settings,
       [&](const VerifyCheck& check) {
         computed.add(check.status, check.rows, check.id, check.reason);
         if (options.json) {

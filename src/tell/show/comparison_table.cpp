@@ -85,17 +85,6 @@ double median_ratio(const judge::FolderComparison& comparison) {
   return ratios.empty() ? 1 : statistics::median(std::move(ratios));
 }
 
-// By what it was decided whether a difference is significant.
-std::string tests_words(const judge::FolderComparison& comparison) {
-  std::size_t by_processes = 0;
-  for (const judge::ComparedCell& cell : comparison.cells) {
-    by_processes += cell.difference && cell.difference->by_processes ? 1 : 0;
-  }
-  if (by_processes == 0) return "Mann-Whitney";
-  return by_processes == comparison.compared() ? "Welch, by processes"
-                                               : "Welch, by processes, or Mann-Whitney";
-}
-
 // Where not every regression fails a gate.
 std::string gate_line(const judge::FolderComparison& comparison) {
   if (comparison.gating() == comparison.regressions()) return "";
@@ -128,12 +117,13 @@ std::string summary(const judge::FolderComparison& comparison) {
   }
   if (comparison.compared() > 0) {
     const double margin = std::max(comparison.threshold, comparison.noise_floor);
-    fmt::format_to(std::back_inserter(text),
-                   "median NEW/BASE {:.3f}; faster and slower: beyond {:.3g} %{}, the 95 % "
-                   "interval does not reach 1, and p < {} ({}, corrected for {} cells)\n",
-                   median_ratio(comparison), 100 * margin,
-                   comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
-                   judge::kSignificance, tests_words(comparison), comparison.compared());
+    fmt::format_to(
+        std::back_inserter(text),
+        "median NEW/BASE {:.3f}; faster and slower: beyond {:.3g} %{}, the 95 % "
+        "interval does not reach 1, and p < {} (Welch, by processes, corrected for {} cells)\n",
+        median_ratio(comparison), 100 * margin,
+        comparison.noise_floor > comparison.threshold ? ", the noise floor" : "",
+        judge::kSignificance, comparison.compared());
   }
   const auto peers = std::count_if(comparison.cells.begin(), comparison.cells.end(),
                                    [](const judge::ComparedCell& cell) { return cell.peer(); });

@@ -58,8 +58,10 @@ double total(const PhaseTimes& times) {
   return times.qkv + times.attend + times.output + times.sum;
 }
 
-Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
-                     const plan::UserWeights* weights, const std::vector<Numbers>& rivals) {
+Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
+                     double max_flops) {
+  const Shape& shape = group.shape;
+  const plan::UserWeights* weights = group.weights.get();
   Problem problem{
       shape,
       weights == nullptr ? gaussian_weights(shape, seed) : plan::load_user_weights(*weights, shape),
@@ -74,6 +76,10 @@ Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data dat
   }
   // The norm-wise limits are for Gaussian data without dropout.
   if (shape.dropout > 0 || weights != nullptr) problem.data = reference::Data::adversarial;
+  std::vector<Numbers> rivals;
+  for (const plan::Cell& cell : group.cells) {
+    if (!cell.unsupported) rivals.push_back(cell.numbers);
+  }
   expect_result(problem, seed, max_flops, rivals);
   return problem;
 }
@@ -88,13 +94,6 @@ void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
       problem.shape, problem.weights, inputs_of(problem),
       reference::affordable_rows(problem.shape, max_flops, seed), allowed_cores());
   add_bounds(problem, rivals);
-}
-
-Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
-                     double max_flops) {
-  std::vector<Numbers> rivals;
-  for (const plan::Cell& cell : group.cells) rivals.push_back(cell.numbers);
-  return make_problem(group.shape, seed, data, max_flops, group.weights.get(), rivals);
 }
 
 Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,

@@ -18,17 +18,10 @@ namespace headroom::measure {
 /// Draws weights and input from the seed and computes the expected result of as many rows as
 /// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
 /// scaled so that logits reach about 100, where a softmax that is careless with its maximum
-/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data and
-/// for every shape with dropout.
-/// @param weights in place of drawn ones; their limit is the element bound too, because trained
-///        weights may be of any size. May be null.
-/// @param rivals what the layers compute with, all of one dtype: weights and inputs are rounded to
-///        it first, so that the oracle is fed what they are fed. Empty: f32.
-Problem make_problem(const Shape& shape, std::uint64_t seed, reference::Data data, double max_flops,
-                     const plan::UserWeights* weights = nullptr,
-                     const std::vector<Numbers>& rivals = {});
-
-/// The same for the rivals of a group.
+/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
+/// every shape with dropout, and for weights of the user's, which may be of any size.
+/// @param group weights and inputs are rounded to the dtype of its cells first, so that the oracle
+///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops);
 

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <new>
+#include <optional>
+#include <string>
 
 #include "backends/backend.hpp"
 #include "core/environment_variable.hpp"
@@ -41,7 +45,7 @@ std::vector<VerifyCase> own_cases() {
   std::vector<VerifyCase> cases;
   const auto add = [&](Shape shape, auto change, Data data = Data::standard) {
     change(shape);
-    cases.push_back({shape, data});
+    cases.push_back({{shape, {}}, data});
   };
   const auto plain = [](Shape&) {};
   add(make(1, 6, 3, 2, 1), plain);       // smaller than any vector
@@ -113,24 +117,22 @@ VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, Crew* cre
 
 // What identifies the check is filled in by whoever asked for it.
 VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
-                        std::optional<Problem>& problem, std::uint64_t seed,
-                        const plan::Limits& limits, const std::vector<Numbers>& all_numbers,
-                        Crew* crew) {
+                        std::optional<Problem>& problem, const Settings& settings) {
   VerifyCheck check;
   check.data = each.data;
+  const Shape& shape = each.group.shape;
+  plan::Limits limits;
+  limits.memory_bytes = settings.memory_limit;
   // Nothing is timed, so that the seconds of the estimate do not matter.
-  const plan::CellEstimate estimate = plan::Estimator().estimate(each.shape, cell, {});
-  check.reason = plan::reason_to_skip(each.shape, cell, estimate, limits);
+  const plan::CellEstimate estimate = plan::Estimator().estimate(shape, cell, {});
+  check.reason = plan::reason_to_skip(shape, cell, estimate, limits);
   if (!check.reason.empty()) {
     check.status = cell.unsupported ? record::Status::unsupported : record::Status::skipped;
     return check;
   }
-  if (!problem) {
-    problem = make_problem(each.shape, seed, each.data, plan::kCheckFlops, each.weights.get(),
-                           all_numbers);
-  }
+  if (!problem) problem = make_problem(each.group, settings.seed, each.data, plan::kCheckFlops);
   check.data = problem->data;
-  return check_cell(*problem, cell, crew, check);
+  return check_cell(*problem, cell, settings.crew, check);
 }
 
 void count(const VerifyCheck& check, VerifyCounts& counts) {
@@ -142,50 +144,6 @@ void count(const VerifyCheck& check, VerifyCounts& counts) {
     ++counts.skipped;
   }
 }
-
-}  // namespace
-
-namespace {
-
-std::vector<VerifyCase> of_each_dtype(const std::vector<VerifyCase>& cases,
-                                      const std::vector<Dtype>& dtypes) {
-  std::vector<VerifyCase> all;
-  for (const VerifyCase& each : cases) {
-    for (const Dtype dtype : dtypes) {
-      all.push_back(each);
-      all.back().dtype = dtype;
-    }
-  }
-  return all;
-}
-
-}  // namespace
-
-std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
-  // Expanded even if unused, so that an invalid axis is an error here as in every command.
-  const plan::Plan plan = plan::expand(axes, options);
-  std::vector<VerifyCase> cases;
-  if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
-    for (const plan::Group& group : plan.groups) {
-      cases.push_back({group.shape, Data::standard, group.weights, group.dtype()});
-    }
-    return cases;
-  }
-  const Shape& asked = plan.groups.front().shape;
-  cases = own_cases();
-  for (VerifyCase& each : cases) {
-    if (axes.no_causal) each.shape.causal = false, each.shape.window = 0;
-    if (axes.qkv_bias) each.shape.qkv_bias = true;
-    if (axes.no_out_proj) each.shape.d_proj = 0;
-    // Pairs need heads of even width.
-    if (axes.rotary && each.shape.head_dim() % 2 == 0) each.shape.rotary = asked.rotary;
-    if (axes.dropout) each.shape.dropout = asked.dropout;
-    each.shape.dropout_seed = options.seed;
-  }
-  return of_each_dtype(cases, plan::parse_dtypes(axes.dtype));
-}
-
-namespace {
 
 std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
                                       const std::vector<int>& ranks) {
@@ -199,9 +157,7 @@ std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
   return all;
 }
 
-}  // namespace
-
-std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
+std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
   const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
   const std::optional<Unit> unit = plan::parse_forced_unit(axes.unit, forced);
   std::vector<Numbers> all_numbers;
@@ -246,40 +202,70 @@ std::vector<plan::Cell> verify_rivals(const plan::Axes& axes) {
   return on_each_ranks(rivals, plan::parse_ranks(axes.ranks));
 }
 
-VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
-                    std::uint64_t seed, std::int64_t memory_limit, Crew* crew,
+std::vector<plan::Cell> of_dtype(const std::vector<plan::Cell>& rivals, Dtype dtype) {
+  std::vector<plan::Cell> fed;
+  std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(fed),
+               [&](const plan::Cell& rival) { return rival.numbers.dtype == dtype; });
+  return fed;
+}
+
+}  // namespace
+
+std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
+  // Expanded even if unused, so that an invalid axis is an error here as in every command.
+  const plan::Plan plan = plan::expand(axes, options);
+  const std::vector<plan::Cell> rivals = rivals_of(axes);
+  std::vector<VerifyCase> cases;
+  if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
+    for (const plan::Group& group : plan.groups) {
+      cases.push_back({{group.shape, of_dtype(rivals, group.dtype()), group.weights}});
+    }
+    return cases;
+  }
+  const Shape& asked = plan.groups.front().shape;
+  for (VerifyCase each : own_cases()) {
+    Shape& shape = each.group.shape;
+    if (axes.no_causal) shape.causal = false, shape.window = 0;
+    if (axes.qkv_bias) shape.qkv_bias = true;
+    if (axes.no_out_proj) shape.d_proj = 0;
+    // Pairs need heads of even width.
+    if (axes.rotary && shape.head_dim() % 2 == 0) shape.rotary = asked.rotary;
+    if (axes.dropout) shape.dropout = asked.dropout;
+    shape.dropout_seed = options.seed;
+    for (const Dtype dtype : plan::parse_dtypes(axes.dtype)) {
+      each.group.cells = of_dtype(rivals, dtype);
+      cases.push_back(each);
+    }
+  }
+  return cases;
+}
+
+VerifyCounts verify(const std::vector<VerifyCase>& cases, const Settings& settings,
                     const std::function<void(const VerifyCheck&)>& done,
                     const std::function<bool()>& stopped) {
   VerifyCounts counts;
-  plan::Limits limits;
-  limits.memory_bytes = memory_limit;
   for (const VerifyCase& each : cases) {
     if (stopped()) return counts;
-    std::vector<plan::Cell> fed;  // the rivals that this case is for
-    std::vector<Numbers> all_numbers;
-    for (const plan::Cell& rival : rivals) {
-      if (rival.numbers.dtype != each.dtype) continue;
-      fed.push_back(rival);
-      if (!rival.unsupported) all_numbers.push_back(rival.numbers);
-    }
+    const std::vector<plan::Cell>& rivals = each.group.cells;
     std::optional<Problem> problem;  // of the process that checks
     const auto check = [&](std::size_t rival) {
-      return check_rival(each, fed[rival], problem, seed, limits, all_numbers, crew);
+      return check_rival(each, rivals[rival], problem, settings);
     };
     const auto report = [&](std::size_t rival, VerifyCheck found) {
-      found.id = plan::cell_id(each.shape, fed[rival]);
-      found.isa = fed[rival].isa ? std::string(to_string(*fed[rival].isa)) : "";
-      const std::string multiplied = unit_in_use(fed[rival]);
+      const plan::Cell& cell = rivals[rival];
+      found.id = plan::cell_id(each.group.shape, cell);
+      found.isa = cell.isa ? std::string(to_string(*cell.isa)) : "";
+      const std::string multiplied = unit_in_use(cell);
       found.unit = multiplied == "none" ? "" : multiplied;
-      found.rows = each.shape.rows();
+      found.rows = each.group.shape.rows();
       count(found, counts);
       done(found);
     };
-    if (crew == nullptr) {
-      check_apart(fed.size(), check, memory_limit, report, stopped);
+    if (settings.crew == nullptr) {
+      check_apart(rivals.size(), check, settings.memory_limit, report, stopped);
       continue;
     }
-    for (std::size_t i = 0; i < fed.size() && !stopped(); ++i) report(i, check(i));
+    for (std::size_t i = 0; i < rivals.size() && !stopped(); ++i) report(i, check(i));
   }
   return counts;
 }

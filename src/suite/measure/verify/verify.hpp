@@ -2,14 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "measure/crew/crew.hpp"
+#include "measure/settings.hpp"
 #include "measure/verify/verify_check.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
@@ -18,12 +14,10 @@
 
 namespace headroom::measure {
 
-/// A shape and the data it is checked with.
+/// A shape, all that compute it, and the data that they are checked with.
 struct VerifyCase {
-  Shape shape;
+  plan::Group group;
   reference::Data data = reference::Data::standard;
-  std::shared_ptr<const plan::UserWeights> weights = nullptr;  ///< null: drawn ones
-  Dtype dtype = Dtype::f32;
 };
 
 struct VerifyCounts {
@@ -33,18 +27,15 @@ struct VerifyCounts {
 };
 
 /// Without sizes, or with the quick preset: small shapes that differ in everything a kernel may get
-/// wrong, some with adversarial data. Otherwise the shapes of the axes. Each once for every dtype.
+/// wrong, some with adversarial data. Otherwise the shapes of the axes. Each once for every dtype,
+/// with the rivals of that dtype: of a backend with levels one per available level, unless a level
+/// is forced or it fixes its level once per process.
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
-
-/// The rivals that each case of their dtype is checked with. A backend with levels has one rival
-/// per available level, unless a level is forced. A backend that fixes its level once per process
-/// has one.
-std::vector<plan::Cell> verify_rivals(const plan::Axes& axes);
 
 /// Makes all checks and passes each to `done`. They run in processes of their own: a backend that
 /// dies is `failed` with the reason, and the others continue. With a crew they run in this one.
-VerifyCounts verify(const std::vector<VerifyCase>& cases, const std::vector<plan::Cell>& rivals,
-                    std::uint64_t seed, std::int64_t memory_limit, Crew* crew,
+/// @param settings of which seed, memory and crew matter: nothing is timed
+VerifyCounts verify(const std::vector<VerifyCase>& cases, const Settings& settings,
                     const std::function<void(const VerifyCheck&)>& done,
                     const std::function<bool()>& stopped);
 

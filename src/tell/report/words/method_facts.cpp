@@ -138,11 +138,9 @@ std::string distinguished(const Findings& findings) {
   return fmt::format(
       "faster or slower requires all of these: the ratio of medians is beyond {:.1f} %{}; its 95 % "
       "bootstrap confidence interval, drawn by processes first and samples second, does not reach "
-      "1; "
-      "p < {} (Welch's test of the processes' medians, or Mann-Whitney's of the samples where one "
-      "process took all; corrected over all {} by Benjamini-Hochberg). In {} of them each sample "
-      "is "
-      "divided by the control beside it.",
+      "1; p < {} (Welch's test of the processes' medians, corrected over all {} by "
+      "Benjamini-Hochberg). Samples of one process alone are never called different. In {} of them "
+      "each sample is divided by the control beside it.",
       100 * findings.margin,
       findings.noise_floor >= findings.margin ? " (the noise floor)"
                                               : " (the smallest difference that matters)",
@@ -263,10 +261,6 @@ std::string repeating_command(const ordered_json& environment) {
   };
   add("--cache", "/sweep/cache", "warm");
   add("--repetitions", "/sweep/repetitions_asked", 16);
-  // Folders of older versions: one process took all samples.
-  const bool one = value_at(environment, "/sweep/processes").is_null() &&
-                   value_at(environment, "/sweep/repetitions_asked").is_number();
-  if (one) command += " --processes 1";
   add("--processes", "/sweep/processes", 8);
   add("--min-time", "/sweep/min_time_s", 0.03);
   add("--seed", "/sweep/seed", 1);

@@ -57,7 +57,7 @@ Prose checked(const CellResult& cell) {
 Prose sureness(const ShapeFindings& shape) {
   const Contest* next = shape.runner_up();
   if (next == nullptr) return {plain("nothing to compare")};
-  if (!next->behind_fastest->difference.enough) return {plain("unknown: too few samples")};
+  if (!next->behind_fastest->difference.enough) return {plain("unknown: one launch only")};
   const std::vector<std::string> leaders = shape.leaders();
   if (leaders.size() == 1) return {strong("clear")};
   std::vector<std::string> tied, doubtful;
