@@ -110,8 +110,8 @@ TEST_F(Rounds, SamplesOfARoundAreThoseOfOtherProcesses) {
   const record::TimeSummary& time = folder.results[1].time;
   ASSERT_EQ(time.samples.size(), 99U);
   EXPECT_EQ(time.processes.front(), 0);
-  EXPECT_EQ(time.processes.at(9), 1);
-  EXPECT_EQ(time.processes.back(), 30);
+  EXPECT_EQ(time.processes.at(9), 9);
+  EXPECT_EQ(time.processes.back(), 38);
 }
 
 }  // namespace
