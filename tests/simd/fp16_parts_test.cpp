@@ -279,11 +279,13 @@ TEST_P(Fp16Parts, AreTrustedWhereEnoughLargeProductsAreSure) {
   }
 }
 
-// Just beyond them the inverse of both scales would be zero.
+// Just beyond them the inverse of both scales would be zero, as for most rows of the second pair;
+// farther it would be anything.
 TEST_P(Fp16Parts, AreNotTrustedBeyondTheExponentsOfFloats) {
   Matrix x = gaussian(40, 40, 1);
   Matrix w = gaussian(40, 32, 2);
   for (const auto& [of_x, of_w] : {std::pair{0x1p-60F, 0x1p-60F},
+                                   {0x1p-50F, 0x1p-51F},
                                    {0x1p-51F, 0x1p-51F},
                                    {0x1p60F, 0x1p70F},
                                    {0x1p-112F, 1.0F},

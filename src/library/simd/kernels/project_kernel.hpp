@@ -32,7 +32,7 @@ struct TileCall {
   bool first, last;     ///< stage of the depth
   std::int64_t row;     ///< first row in y
   std::int64_t column;  ///< first column in the whole matrix
-  TilePrefetches prefetches;
+  const TilePrefetches& prefetches;
 };
 
 /// Low tiles are few, and take several panels at a time: they know one way only.
@@ -276,11 +276,12 @@ template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 HEADROOM_INLINE void run_group(const PanelRun& group, const Stage& stage, const float* a,
                                std::int64_t row, float* partial,
                                const GroupPrefetches& prefetches) {
+  TilePrefetches of_panel;  // nothing
   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
     const std::int64_t i = p - group.panel_begin;
-    p += run_panels<B, MR, kPrefetch, kPrefetches>(
-        group, stage, a, row, p, partial + i * kTileRows * kPanel,
-        kPrefetches ? prefetches.of_panel(i) : TilePrefetches());
+    if constexpr (kPrefetches) of_panel = prefetches.of_panel(i);
+    p += run_panels<B, MR, kPrefetch, kPrefetches>(group, stage, a, row, p,
+                                                   partial + i * kTileRows * kPanel, of_panel);
   }
 }
 

@@ -25,7 +25,7 @@ HEADROOM_INLINE std::int64_t score_of(std::int64_t k) {
 /// As exact as the weights are kept.
 template <Precision P>
 HEADROOM_INLINE Vec exp2_for(const Vec& x) {
-  return exp2_of_degree < P == Precision::bf16 ? 3 : P == Precision::bf16x3 ? 5 : 6 > (x);
+  return exp2_of_degree < P == Precision::bf16 ? 3 : 5 > (x);
 }
 
 /// What rows must not see becomes -inf, in those vectors of keys that some row does not see.
