@@ -12,6 +12,7 @@
 #include "backends/backend.hpp"
 #include "core/environment_variable.hpp"
 #include "headroom/error.hpp"
+#include "measure/crew/crew.hpp"
 #include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
 #include "measure/verify/verify_process.hpp"
