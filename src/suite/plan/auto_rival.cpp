@@ -1,13 +1,11 @@
 #include "plan/auto_rival.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "headroom/error.hpp"
-#include "plan/choices.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -50,14 +48,6 @@ Choice choose(const Shape& shape, const AttentionOptions& options) {
 }
 
 }  // namespace
-
-bool take_auto(std::optional<std::string>& backends) {
-  if (!backends) return false;
-  std::vector<std::string> names = split_names("--backend", *backends);
-  if (std::erase(names, kAuto) == 0) return false;
-  backends = fmt::format("{}", fmt::join(names, ","));
-  return true;
-}
 
 void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& warnings) {
   std::vector<std::optional<Formulation>> wanted{std::nullopt};

@@ -9,18 +9,15 @@
 
 namespace headroom::plan {
 
-/// Removes `auto` from the names of `--backend`. @return whether it was among them
-bool take_auto(std::optional<std::string>& backends);
-
 /// What distinguishes the rivals of a shape, besides their backend.
 struct RivalAxes {
-  const std::vector<Formulation>& formulations;
-  const std::vector<int>& ranks;
-  const std::vector<int>& threads;
-  const std::vector<Precision>& precisions;
-  Dtype dtype;
-  std::optional<Isa> isa;
-  std::optional<Unit> unit;
+  std::vector<Formulation> formulations;
+  std::vector<int> ranks;
+  std::vector<int> threads;
+  std::vector<Precision> precisions;
+  Dtype dtype = Dtype::f32;
+  std::optional<Isa> isa = std::nullopt;
+  std::optional<Unit> unit = std::nullopt;
 };
 
 /// Adds `auto` with the formulation that it chooses for the shape. If only some formulations are

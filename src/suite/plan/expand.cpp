@@ -9,28 +9,12 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "plan/auto_rival.hpp"
-#include "plan/choices.hpp"
 #include "plan/user_weights.hpp"
 #include "processor/cores.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::plan {
 namespace {
-
-template <class T, class Key>
-std::vector<T> once_each(std::vector<T> values, Key key, std::string_view option, Plan& plan) {
-  std::vector<T> unique;
-  for (T& value : values) {
-    const bool known = std::any_of(unique.begin(), unique.end(),
-                                   [&](const T& other) { return key(other) == key(value); });
-    if (!known) unique.push_back(std::move(value));
-  }
-  if (unique.size() < values.size()) {
-    plan.notes.push_back(fmt::format("{}: {} repeated; each is measured once", option,
-                                     values.size() - unique.size()));
-  }
-  return unique;
-}
 
 // All on as many ranks and threads.
 void add_rivals(std::vector<Cell>& cells, const RivalAxes& axes, const std::string& backend,
@@ -154,6 +138,18 @@ void require_numbers(const Plan& plan) {
 
 }  // namespace
 
+RivalAxes rival_axes_of(const Axes& axes) {
+  RivalAxes rivals;
+  rivals.formulations = axes.formulation.values_or(
+      {Formulation::wrapper, Formulation::split, Formulation::fused});
+  rivals.ranks = axes.ranks.values_or({1});
+  rivals.threads = axes.threads.values_or({allowed_cores()});
+  rivals.precisions = axes.precision.values_or({Precision::f32});
+  rivals.isa = axes.isa.first();
+  rivals.unit = axes.unit.first();
+  return rivals;
+}
+
 void decline_numbers(Cell& cell) {
   const Arithmetic does = arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
                                         select_target(cell.isa, cell.unit));
@@ -168,30 +164,22 @@ void decline_numbers(Cell& cell) {
 
 Plan expand(const Axes& axes, const ExpandOptions& options) {
   Plan plan;
-  const auto self = [](const auto& value) { return value; };
-  const auto formulations =
-      once_each(parse_formulations(axes.formulation), self, "--formulation", plan);
-  std::optional<std::string> named = axes.backend;
-  const bool with_auto = take_auto(named);
-  const auto chosen = once_each(
-      named == "" ? std::vector<BackendChoice>{} : parse_backends(named),
-      [](const BackendChoice& b) { return b.name; }, "--backend", plan);
-  const auto threads = once_each(parse_threads(axes.threads), self, "--threads", plan);
-  const std::optional<Isa> isa = parse_forced_isa(axes.isa);
-  const std::optional<Unit> unit = parse_forced_unit(axes.unit, isa);
-  plan.target = select_target(isa, unit);
-  warn_of_threads(threads, plan);
-  const auto ranks = once_each(parse_ranks(axes.ranks), self, "--ranks", plan);
-  require_ranks(ranks, options.ranks_here);
-  warn_of_cores(ranks, threads, plan);
-
-  const auto precisions = once_each(parse_precisions(axes.precision), self, "--precision", plan);
-  const auto dtypes = once_each(parse_dtypes(axes.dtype), self, "--dtype", plan);
+  plan.notes = axes.notes();
+  std::vector<BackendChoice> chosen = axes.backend.values_or(every_backend());
+  const bool with_auto =
+      std::erase_if(chosen, [](const BackendChoice& each) { return each.name == kAuto; }) > 0;
+  RivalAxes rival_axes = rival_axes_of(axes);
+  plan.target = select_target(rival_axes.isa, rival_axes.unit);
+  warn_of_threads(rival_axes.threads, plan);
+  require_ranks(rival_axes.ranks, options.ranks_here);
+  warn_of_cores(rival_axes.ranks, rival_axes.threads, plan);
+  const std::vector<Dtype> dtypes = axes.dtype.values_or({Dtype::f32});
 
   std::vector<std::vector<Cell>> cells;  // for each dtype
   std::size_t of_a_shape = 0;
   for (const Dtype dtype : dtypes) {
-    cells.push_back(rivals({formulations, ranks, threads, precisions, dtype, isa, unit}, chosen));
+    rival_axes.dtype = dtype;
+    cells.push_back(rivals(rival_axes, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
     of_a_shape += cells.back().size();
   }
@@ -204,8 +192,8 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       Group group{shape, cells[i], weights};
       if (with_auto) {
-        add_auto(group, {formulations, ranks, threads, precisions, dtypes[i], isa, unit},
-                 plan.warnings);
+        rival_axes.dtype = dtypes[i];
+        add_auto(group, rival_axes, plan.warnings);
       }
       warn_of_ranks(shape, group.cells);
       for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/auto_rival.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
 
@@ -25,6 +26,9 @@ inline constexpr std::size_t kMaxShapes = 10'000'000;
 ///         `ranks_here`; Unavailable for a named backend or instruction set that is not available;
 ///         as `find_user_weights`.
 Plan expand(const Axes& axes, const ExpandOptions& options);
+
+/// What the axes say of the rivals of every shape, with the defaults of what was not given.
+RivalAxes rival_axes_of(const Axes& axes);
 
 /// Marks a cell whose backend cannot do its numbers, or computes them as others: a name that was
 /// measured is what was computed.

@@ -2,99 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "core/nearest.hpp"
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
-#include "program/numbers.hpp"
 
 namespace headroom::plan {
 namespace {
 
 // An axis that is a list elsewhere: the file's layer has one size.
-std::int64_t one_number(const char* option, const std::optional<std::string>& text) {
-  if (!text) return 0;
-  const std::vector<std::int64_t> numbers = parse_numbers(option, *text);
-  if (numbers.size() != 1) {
+std::int64_t one_number(const Axis<std::int64_t>& axis) {
+  if (!axis) return 0;
+  if (axis.values().size() != 1) {
     throw InvalidArgument(fmt::format(
-        "{}: '{}' are {} values, but the layer of --weights has one; leave the option out", option,
-        *text, numbers.size()));
+        "{}: '{}' are {} values, but the layer of --weights has one; leave the option out",
+        axis.option(), axis.text(), axis.values().size()));
   }
-  return numbers.front();
-}
-
-std::optional<Stored> parse_stored(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  if (*text == "out-in") return Stored::out_in;
-  if (*text == "in-out") return Stored::in_out;
-  throw InvalidArgument(
-      fmt::format("--stored: unknown order '{}'; {}", *text, suggest(*text, {"out-in", "in-out"})));
-}
-
-std::optional<Rotary> parse_rotary(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const std::optional<Rotary::Pairs> pairs = parse_pairs(*text);
-  if (!pairs) {
-    throw InvalidArgument(fmt::format("--rotary: unknown pairs '{}'; {}", *text,
-                                      suggest(*text, {"none", "halves", "neighbours"})));
-  }
-  return Rotary{*pairs};
-}
-
-void add_tensor(const std::string& text, WeightsOptions& options) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw InvalidArgument(
-        fmt::format("--tensor: '{}' is not PART=NAME, such as query=layer.0.wq", text));
-  }
-  const std::string part = text.substr(0, equals);
-  if (!options.tensors.try_emplace(part, text.substr(equals + 1)).second) {
-    throw InvalidArgument(fmt::format("--tensor: '{}' is named twice; name it once", part));
-  }
+  return axis.values().front();
 }
 
 WeightsOptions options_of(const Axes& axes) {
   WeightsOptions options;
-  options.layer = axes.layer.value_or("");
-  options.heads = one_number("--heads", axes.heads);
-  options.kv_heads = one_number("--kv-heads", axes.kv_heads);
-  options.head_dim = one_number("--head-dim", axes.head_dim);
+  options.layer = axes.layer.text();
+  options.heads = one_number(axes.heads);
+  options.kv_heads = one_number(axes.kv_heads);
+  options.head_dim = one_number(axes.head_dim);
   if (axes.no_causal && axes.causal) {
     throw InvalidArgument("--causal and --no-causal contradict each other; give one of them");
   }
   if (axes.no_causal || axes.causal) options.causal = axes.causal;
-  if (axes.window) options.window = parse_numbers("--window", *axes.window).front();
-  options.rotary = parse_rotary(axes.rotary);
-  for (const std::string& tensor : axes.tensors) add_tensor(tensor, options);
-  options.stored = parse_stored(axes.stored);
+  options.window = axes.window.first();
+  if (axes.rotary) options.rotary = Rotary{*axes.rotary.first()};
+  for (const auto& [part, name] : axes.tensor.values()) {
+    if (!options.tensors.try_emplace(part, name).second) {
+      throw InvalidArgument(fmt::format("--tensor: '{}' is named twice; name it once", part));
+    }
+  }
+  options.stored = axes.stored.first();
   options.strict = axes.strict;
   return options;
 }
 
 void refuse_without_weights(const Axes& axes) {
-  const std::pair<bool, const char*> given[] = {{axes.layer.has_value(), "--layer"},
-                                                {!axes.tensors.empty(), "--tensor"},
-                                                {axes.stored.has_value(), "--stored"},
-                                                {axes.causal, "--causal"},
-                                                {axes.strict, "--strict"}};
-  for (const auto& [is_given, option] : given) {
-    if (is_given) {
-      throw InvalidArgument(
-          fmt::format("{}: it says something of a file of weights; add --weights FILE", option));
-    }
-  }
+  Axes::each(axes, [](const auto& axis) {
+    if (!axis || !axis.words().says_weights) return;
+    throw InvalidArgument(fmt::format(
+        "--{}: it says something of a file of weights; add --weights FILE", axis.words().name));
+  });
 }
 
-void require_equal(const char* option, const std::optional<std::string>& text, std::int64_t found) {
-  const std::int64_t given = one_number(option, text);
+void require_equal(const Axis<std::int64_t>& axis, std::int64_t found) {
+  const std::int64_t given = one_number(axis);
   if (given == 0 || given == found) return;
   throw InvalidArgument(
       fmt::format("{}: {} was given, but the layer of --weights has {}; leave the option out",
-                  option, given, found));
+                  axis.option(), given, found));
 }
 
 }  // namespace
@@ -110,7 +72,7 @@ std::shared_ptr<const UserWeights> find_user_weights(const Axes& axes) {
   }
   const WeightsOptions options = options_of(axes);
   auto found = std::make_shared<UserWeights>();
-  found->path = *axes.weights;
+  found->path = axes.weights.text();
   found->strict = options.strict;
   weights::TensorSet set(found->path);
   found->layer = weights::find_stored_layer(set, options);
@@ -119,8 +81,8 @@ std::shared_ptr<const UserWeights> find_user_weights(const Axes& axes) {
 }
 
 Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::string>& notes) {
-  require_equal("--d-model", axes.d_model, layer.d_out);
-  require_equal("--d-in", axes.d_in, layer.d_in);
+  require_equal(axes.d_model, layer.d_out);
+  require_equal(axes.d_in, layer.d_in);
   if (axes.qkv_bias && !layer.qkv_bias) {
     throw InvalidArgument("--qkv-bias: the layer of --weights has no such biases; leave it out");
   }
@@ -128,8 +90,10 @@ Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::s
     notes.emplace_back("the output projection of --weights is left out, as asked");
   }
   Axes rest = axes;
-  rest.heads = rest.kv_heads = rest.head_dim = rest.d_model = rest.d_in = std::nullopt;
-  rest.rotary = std::nullopt;
+  for (auto* axis : {&rest.heads, &rest.kv_heads, &rest.head_dim, &rest.d_model, &rest.d_in}) {
+    axis->reset();
+  }
+  rest.rotary.reset();
   return rest;
 }
 

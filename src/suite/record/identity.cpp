@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <span>
-#include <utility>
+#include <type_traits>
 
 #include "core/text/fingerprint.hpp"
 #include "program/json_differences.hpp"
@@ -79,42 +79,18 @@ SweepIdentity identity_of(const plan::Axes& axes, const plan::Plan& plan,
 }
 
 ordered_json to_json(const SweepIdentity& identity) {
-  const plan::Axes& axes = identity.axes;
   ordered_json given = ordered_json::object();
-  const std::pair<const char*, const std::optional<std::string>*> texts[] = {
-      {"heads", &axes.heads},
-      {"tokens", &axes.tokens},
-      {"batch", &axes.batch},
-      {"d-model", &axes.d_model},
-      {"head-dim", &axes.head_dim},
-      {"d-in", &axes.d_in},
-      {"kv-heads", &axes.kv_heads},
-      {"window", &axes.window},
-      {"past", &axes.past},
-      {"lengths", &axes.lengths},
-      {"rotary", &axes.rotary},
-      {"threads", &axes.threads},
-      {"ranks", &axes.ranks},
-      {"backend", &axes.backend},
-      {"formulation", &axes.formulation},
-      {"precision", &axes.precision},
-      {"dtype", &axes.dtype},
-      {"isa", &axes.isa},
-      {"unit", &axes.unit},
-      {"dropout", &axes.dropout},
-      {"model", &axes.model},
-      {"preset", &axes.preset},
-      {"weights", &axes.weights},
-      {"layer", &axes.layer},
-      {"stored", &axes.stored}};
-  for (const auto& [name, text] : texts) {
-    if (*text) given[name] = **text;
-  }
-  if (!axes.tensors.empty()) given["tensor"] = axes.tensors;
-  if (axes.causal) given["causal"] = true;
-  if (axes.no_causal) given["no-causal"] = true;
-  if (axes.qkv_bias) given["qkv-bias"] = true;
-  if (axes.no_out_proj) given["no-out-proj"] = true;
+  plan::Axes::each(identity.axes, [&](const auto& axis) {
+    if (!axis) return;
+    const plan::AxisWords& words = axis.words();
+    if constexpr (std::is_same_v<std::decay_t<decltype(axis)>, plan::AxisFlag>) {
+      given[words.name] = true;
+    } else if (words.may_repeat) {
+      given[words.name] = axis.texts();
+    } else {
+      given[words.name] = axis.text();
+    }
+  });
   ordered_json shard = nullptr;
   if (identity.shard) shard = {{"index", identity.shard->index}, {"of", identity.shard->count}};
   return {{"axes", given},

@@ -39,15 +39,15 @@ void take_sizes(const std::vector<std::int64_t>& dims, const std::filesystem::pa
         "--past: what came before is not in --input; leave one of them out, or give all tokens");
   }
   if (axes.lengths) return;
-  const auto take = [&](const char* option, std::optional<std::string>& axis, std::int64_t size) {
-    if (axis && *axis != std::to_string(size)) {
+  const auto take = [&](plan::Axis<std::int64_t>& axis, std::int64_t size) {
+    if (axis && axis.values() != std::vector{size}) {
       throw InvalidArgument(fmt::format("{}: '{}' was given, but {} has {}; leave the option out",
-                                        option, *axis, shown_path(path), size));
+                                        axis.option(), axis.text(), shown_path(path), size));
     }
     axis = std::to_string(size);
   };
-  take("--batch", axes.batch, dims.size() == 3 ? dims[0] : 1);
-  take("--tokens", axes.tokens, dims[dims.size() - 2]);
+  take(axes.batch, dims.size() == 3 ? dims[0] : 1);
+  take(axes.tokens, dims[dims.size() - 2]);
 }
 
 plan::Plan plan_of(const RunRequest& request, const plan::Axes& axes) {

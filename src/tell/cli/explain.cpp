@@ -14,7 +14,7 @@
 #include "lesson/lesson_text.hpp"
 #include "lesson/own_input.hpp"
 #include "measure/progress.hpp"
-#include "plan/axes.hpp"
+#include "plan/axes_options.hpp"
 #include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
@@ -29,14 +29,14 @@ namespace {
 constexpr const char* kExampleOfInput = "split";
 
 struct ExplainOptions {
-  plan::Axes axes;  // of these, what says which weights
+  plan::AxesOptions axes;  // what says which weights
   std::optional<std::string> example, input, heads, seed, page;
   bool json = false;
 };
 
 std::optional<lesson::TrainedLayer> trained_layer(const ExplainOptions& options) {
-  plan::Axes axes = options.axes;
-  axes.heads = options.heads;
+  plan::Axes axes = options.axes.values();
+  if (axes.weights && options.heads) axes.heads = *options.heads;
   const std::shared_ptr<const plan::UserWeights> user = plan::find_user_weights(axes);
   if (user == nullptr) return {};
   for (const std::string& note : user->layer.notes) complain("note", note);
@@ -86,7 +86,7 @@ bool write_page(const std::string& path, const lesson::Lesson& lesson,
 }
 
 int run(const ExplainOptions& options, machine::LimitKernelsOf limits_of) {
-  const bool chosen = options.example || options.input || options.axes.weights;
+  const bool chosen = options.example || options.input || options.axes.given("weights");
   if (!chosen) {
     if (!options.heads && !options.seed && !options.page) return list_examples(options);
     throw InvalidArgument(
@@ -125,7 +125,7 @@ Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_option("--page", options->page,
                       "file for the lesson as one page; times wrapper and split for it");
   command->add_flag("--json", options->json, "print JSON, with every number");
-  plan::add_weights_options(*command, options->axes);
+  options->axes.add_to(*command, plan::AxesOptions::Which::weights);
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

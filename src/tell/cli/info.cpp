@@ -224,7 +224,7 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run
                       "the processes that mpirun -n started; with --measure also the link between "
                       "them");
   return {command, [options, limits_of, run_as_rank] {
-            return with_ranks(options->ranks, run_as_rank,
+            return with_ranks(options->ranks.has_value(), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, limits_of, crew); });
           }};
 }

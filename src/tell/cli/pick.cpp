@@ -16,7 +16,7 @@
 #include "judge/cautions.hpp"
 #include "pick/contest.hpp"
 #include "pick/rounds.hpp"
-#include "plan/choices.hpp"
+#include "plan/axes_options.hpp"
 #include "plan/expand.hpp"
 #include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
@@ -29,23 +29,18 @@ namespace headroom::cli {
 namespace {
 
 struct PickOptions {
-  plan::Axes axes;
+  plan::AxesOptions axes;
   std::string emit = "text";
   std::optional<std::string> from, without, max_packed_bytes, max_error, budget, output;
 };
 
-std::vector<std::string> known_names(std::string_view option,
-                                     const std::optional<std::string>& text) {
-  if (!text || (*text == "all" && option == "--backend")) return {};
-  std::vector<std::string> known;
-  for (const BackendInfo& info : backends()) known.push_back(info.name);
-  std::vector<std::string> names = plan::split_names(option, *text);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw InvalidArgument(
-        fmt::format("{}: unknown backend '{}'; {}", option, name, suggest(name, known)));
-  }
-  return names;
+// Backends that are named; empty for all.
+std::vector<std::string> names_of(const plan::Axis<plan::BackendChoice>& axis) {
+  if (axis.text() == "all") return {};
+  std::vector<std::string> names;
+  for (const plan::BackendChoice& each : axis.values()) names.push_back(each.name);
+  if (std::find(names.begin(), names.end(), kAuto) == names.end()) return names;
+  throw InvalidArgument("--backend: auto is what pick answers for; name other backends");
 }
 
 double parse_error(const std::string& text) {
@@ -55,36 +50,37 @@ double parse_error(const std::string& text) {
       fmt::format("--max-error: '{}' is not above 0; give the largest nrmse, such as 1e-4", text));
 }
 
-void require_one_rank(const std::optional<std::string>& ranks) {
-  if (plan::parse_ranks(ranks) == std::vector<int>{1}) return;
+void require_one_rank(const plan::Axis<int>& ranks) {
+  if (!ranks || ranks.values() == std::vector{1}) return;
   throw InvalidArgument(
       fmt::format("--ranks: '{}' was given, but pick answers for one process, which is what a "
                   "program is linked as; leave it out, and measure ranks with headroom sweep",
-                  *ranks));
+                  ranks.text()));
 }
 
-pick::Filters filters_of(const PickOptions& options) {
-  require_one_rank(options.axes.ranks);
+pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
+  require_one_rank(axes.ranks);
   pick::Filters filters;
-  filters.backends = known_names("--backend", options.axes.backend);
-  filters.without = known_names("--without", options.without);
-  filters.formulations = plan::parse_formulations(options.axes.formulation);
-  if (options.axes.threads) filters.threads = plan::parse_threads(options.axes.threads);
-  const std::optional<Isa> isa = plan::parse_forced_isa(options.axes.isa);
-  if (isa) filters.isa = to_string(*isa);
-  if (const auto unit = plan::parse_forced_unit(options.axes.unit, isa)) {
-    filters.unit = to_string(*unit);
+  filters.backends = names_of(axes.backend);
+  if (options.without) {
+    plan::Axes left_out;
+    left_out.backend = *options.without;
+    filters.without = names_of(left_out.backend);
   }
+  filters.formulations = plan::rival_axes_of(axes).formulations;
+  filters.threads = axes.threads.values();
+  select_target(axes.isa.first(), axes.unit.first());  // what is not here is an error
+  if (axes.isa) filters.isa = to_string(*axes.isa.first());
+  if (axes.unit) filters.unit = to_string(*axes.unit.first());
   if (options.max_packed_bytes) {
     filters.max_packed_bytes = parse_bytes("--max-packed-bytes", *options.max_packed_bytes);
   }
-  if (options.axes.precision) filters.precisions = plan::parse_precisions(options.axes.precision);
+  filters.precisions = axes.precision.values();
   if (options.max_error) filters.max_error = parse_error(*options.max_error);
-  const std::vector<Dtype> dtypes = plan::parse_dtypes(options.axes.dtype);
-  if (dtypes.size() > 1) {
+  if (axes.dtype.values().size() > 1) {
     throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
   }
-  filters.dtype = dtypes.front();
+  filters.dtype = axes.dtype.first().value_or(Dtype::f32);
   return filters;
 }
 
@@ -108,13 +104,13 @@ void write(const PickOptions& options, const pick::Pick& choice) {
   }
 }
 
-int pick_from(const PickOptions& options, const pick::Filters& filters) {
+int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Filters& filters) {
   const record::ResultsFolder folder = read_results(*options.from);
   std::vector<Shape> shapes;
-  if (options.axes.sizes_given() || options.axes.preset) {
+  if (axes.sizes_given() || axes.preset) {
     std::vector<std::string> notes;
-    const auto weights = plan::find_user_weights(options.axes);
-    shapes = plan::expand_shapes(options.axes, weights.get(), 1, plan::kMaxCells, notes);
+    const auto weights = plan::find_user_weights(axes);
+    shapes = plan::expand_shapes(axes, weights.get(), 1, plan::kMaxCells, notes);
   }
   if (const std::string ranks = pick::left_out_ranks(folder); !ranks.empty()) {
     complain("note", ranks);
@@ -132,11 +128,11 @@ void complain_of(const char* kind, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) complain(kind, text);
 }
 
-int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
-                      machine::LimitKernelsOf limits_of) {
+int pick_by_measuring(const PickOptions& options, const plan::Axes& axes,
+                      const pick::Filters& filters, machine::LimitKernelsOf limits_of) {
   std::optional<double> budget;
   if (options.budget) budget = parse_duration("--budget", *options.budget);
-  const pick::Contest contest = pick::prepare_contest(options.axes, filters, budget, limits_of);
+  const pick::Contest contest = pick::prepare_contest(axes, filters, budget, limits_of);
   complain_of("note", contest.plan.notes);
   complain_of("warning", contest.plan.warnings);
   install_signal_handlers();
@@ -165,9 +161,10 @@ int pick_by_measuring(const PickOptions& options, const pick::Filters& filters,
 
 int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
   check_emit(options.emit);
-  const pick::Filters filters = filters_of(options);
-  return options.from ? pick_from(options, filters)
-                      : pick_by_measuring(options, filters, limits_of);
+  const plan::Axes axes = options.axes.values();
+  const pick::Filters filters = filters_of(options, axes);
+  return options.from ? pick_from(options, axes, filters)
+                      : pick_by_measuring(options, axes, filters, limits_of);
 }
 
 }  // namespace
@@ -176,7 +173,7 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command =
       app.add_subcommand("pick", "choose the backend and formulation to link for these shapes");
   const auto options = std::make_shared<PickOptions>();
-  plan::add_axes_options(*command, options->axes);
+  options->axes.add_to(*command);
   command->add_option("--from", options->from,
                       "results folder to pick from (default: measure now)");
   command->add_option("--emit", options->emit,

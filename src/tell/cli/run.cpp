@@ -30,7 +30,7 @@ using run::RivalOutcome;
 constexpr std::int64_t kMaxRepetitions = 10'000;
 
 struct RunOptions {
-  plan::Axes axes;
+  plan::AxesOptions axes;
   std::optional<std::string> input, output, repetitions, seed, max_memory;
   bool list = false;
   bool check = false;
@@ -39,8 +39,8 @@ struct RunOptions {
 
 run::RunRequest request_of(const RunOptions& options) {
   run::RunRequest request;
-  request.axes = options.axes;
-  if (!request.axes.backend) request.axes.backend = kAuto;
+  request.axes = options.axes.values();
+  if (!request.axes.backend) request.axes.backend = std::string(kAuto);
   if (options.input) request.input = *options.input;
   if (options.output) request.output = *options.output;
   request.check = options.check;
@@ -145,7 +145,7 @@ int exit_code_of(const std::vector<RivalOutcome>& outcomes) {
 }
 
 int list(const RunOptions& options) {
-  weights::TensorSet set(*options.axes.weights);
+  weights::TensorSet set(options.axes.values().weights.text());
   if (options.json) {
     out().print("{}\n", to_text(show::weights_json(set), 2));
   } else {
@@ -155,7 +155,7 @@ int list(const RunOptions& options) {
 }
 
 int run_command(const RunOptions& options) {
-  if (!options.axes.weights) {
+  if (!options.axes.given("weights")) {
     throw InvalidArgument("run needs weights: --weights FILE; --list shows what a file holds");
   }
   if (options.list) return list(options);
@@ -187,7 +187,7 @@ int run_command(const RunOptions& options) {
 Command add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "run a layer on your own weights and input");
   const auto options = std::make_shared<RunOptions>();
-  plan::add_axes_options(*command, options->axes);
+  options->axes.add_to(*command);
   command->add_option("--input", options->input,
                       ".npy file of (tokens, width) or (batch, tokens, width) (default: random)");
   command->add_option("--output", options->output,

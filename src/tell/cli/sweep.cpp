@@ -12,7 +12,7 @@
 #include "core/nearest.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
-#include "plan/choices.hpp"
+#include "plan/axes_options.hpp"
 #include "plan/expand.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -26,7 +26,7 @@ namespace headroom::cli {
 namespace {
 
 struct SweepOptions {
-  plan::Axes axes;
+  plan::AxesOptions axes;
   std::string out_folder = "headroom-results";
   std::optional<std::string> max_memory, budget, repetitions, processes, min_time, seed, shard,
       timeout, only;
@@ -59,7 +59,7 @@ plan::CacheState parse_cache(const std::string& text) {
 measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKernelsOf limits_of,
                                  measure::Crew* crew) {
   measure::SweepRequest request;
-  request.axes = options.axes;
+  request.axes = options.axes.values();
   request.allow_many = options.yes;
   request.limits_of = limits_of;
   request.cache = parse_cache(options.cache);
@@ -150,7 +150,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure:
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("sweep", "check and measure every cell of the axes");
   const auto options = std::make_shared<SweepOptions>();
-  plan::add_axes_options(*command, options->axes);
+  options->axes.add_to(*command);
   command->add_option("--out", options->out_folder,
                       "folder for the results (default headroom-results)");
   command->add_flag("--resume", options->resume,
@@ -181,7 +181,7 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));
   return {command, [options, limits_of, run_as_rank] {
-            return with_ranks(options->axes.ranks, run_as_rank,
+            return with_ranks(options->axes.given("ranks"), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, limits_of, crew); });
           }};
 }

@@ -10,7 +10,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/isa.hpp"
 #include "measure/progress.hpp"
-#include "plan/choices.hpp"
+#include "plan/axes.hpp"
 #include "processor/cores.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
@@ -35,11 +35,13 @@ std::string path_of(const TuneOptions& options) {
 
 int run(const TuneOptions& options, machine::LimitKernelsOf limits_of) {
   tune::TuneSettings settings;
-  settings.isa = select_isa(plan::parse_forced_isa(options.isa));
+  plan::Axes axes;
+  if (options.isa) axes.isa = *options.isa;
+  if (options.threads) axes.threads = *options.threads;
+  settings.isa = select_isa(axes.isa.first());
   settings.measure = measure::settings_for({settings.isa}, limits_of);
-  settings.threads = options.threads       ? plan::parse_threads(options.threads)
-                     : allowed_cores() > 1 ? std::vector<int>{1, allowed_cores()}
-                                           : std::vector<int>{1};
+  settings.threads = axes.threads.values_or(
+      allowed_cores() > 1 ? std::vector<int>{1, allowed_cores()} : std::vector<int>{1});
   settings.shapes = tune::default_shapes();
   if (options.min_time)
     settings.measure.timing.min_time = parse_duration("--min-time", *options.min_time);

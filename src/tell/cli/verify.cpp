@@ -8,6 +8,7 @@
 #include "cli/computed.hpp"
 #include "cli/output.hpp"
 #include "machine/memory.hpp"
+#include "plan/axes_options.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -24,7 +25,7 @@ using record::Status;
 using reference::Data;
 
 struct VerifyOptions {
-  plan::Axes axes;
+  plan::AxesOptions axes;
   std::string seed = "1";
   bool json = false;
 };
@@ -78,7 +79,7 @@ int run(const VerifyOptions& options, measure::Crew* crew) {
   settings.memory_limit = machine::usable_memory();
   settings.crew = crew;
   const auto cases = measure::verify_cases(
-      options.axes, {settings.seed, false, crew != nullptr ? crew->size() : 1});
+      options.axes.values(), {settings.seed, false, crew != nullptr ? crew->size() : 1});
   install_signal_handlers();
   ordered_json checks = ordered_json::array();
   Computed computed;
@@ -112,11 +113,11 @@ int run(const VerifyOptions& options, measure::Crew* crew) {
 Command add_verify(CLI::App& app, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("verify", "check every backend against the oracle");
   const auto options = std::make_shared<VerifyOptions>();
-  plan::add_axes_options(*command, options->axes);
+  options->axes.add_to(*command);
   command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
   command->add_flag("--json", options->json, "print JSON");
   return {command, [options, run_as_rank] {
-            return with_ranks(options->axes.ranks, run_as_rank,
+            return with_ranks(options->axes.given("ranks"), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, crew); });
           }};
 }

@@ -34,9 +34,9 @@ int guarded(const std::function<int()>& work, const std::string& who) {
   }
 }
 
-int with_ranks(const std::optional<std::string>& ranks, RunAsRank run_as_rank,
+int with_ranks(bool ranks_given, RunAsRank run_as_rank,
                const std::function<int(measure::Crew*)>& work) {
-  if (!ranks) {
+  if (!ranks_given) {
     const int started = processes_started();
     if (started > 1) {
       throw InvalidArgument(fmt::format(

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "measure/crew/crew.hpp"
@@ -17,7 +16,7 @@ using RunAsRank = int (*)(const std::function<int(measure::Crew&)>& lead,
 /// Runs a command, with a crew if `--ranks` was given and a launcher started this process.
 /// @throws InvalidArgument if a launcher started several processes and `--ranks` was not given;
 ///         Unavailable without MPI.
-int with_ranks(const std::optional<std::string>& ranks, RunAsRank run_as_rank,
+int with_ranks(bool ranks_given, RunAsRank run_as_rank,
                const std::function<int(measure::Crew*)>& work);
 
 /// Runs, and turns every error into a message and an exit code.

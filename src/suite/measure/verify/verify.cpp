@@ -17,7 +17,6 @@
 #include "measure/group/check.hpp"
 #include "measure/verify/verify_process.hpp"
 #include "plan/admission.hpp"
-#include "plan/choices.hpp"
 #include "plan/estimate.hpp"
 #include "program/numbers.hpp"
 
@@ -159,31 +158,27 @@ std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
 }
 
 std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
-  const std::optional<Isa> forced = plan::parse_forced_isa(axes.isa);
-  const std::optional<Unit> unit = plan::parse_forced_unit(axes.unit, forced);
+  const plan::RivalAxes asked = plan::rival_axes_of(axes);
   std::vector<Numbers> all_numbers;
-  for (const Dtype dtype : plan::parse_dtypes(axes.dtype)) {
-    for (const Precision precision : plan::parse_precisions(axes.precision)) {
-      all_numbers.push_back({precision, dtype});
-    }
+  for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
+    for (const Precision precision : asked.precisions) all_numbers.push_back({precision, dtype});
   }
   std::vector<plan::Cell> rivals;
-  for (const plan::BackendChoice& backend : plan::parse_backends(axes.backend)) {
+  for (const plan::BackendChoice& backend : axes.backend.values_or(plan::every_backend())) {
     struct Level {
       std::optional<Isa> isa;
       std::optional<Unit> unit;
     };
-    std::vector<Level> levels{{forced, unit}};
+    std::vector<Level> levels{{asked.isa, asked.unit}};
     if (backend.uses_isa && !backend_facts(backend.name).one_isa_per_process &&
         !isa_is_forced(axes)) {
       levels.clear();
-      for (const Target& target : available_targets(unit)) {
+      for (const Target& target : available_targets(asked.unit)) {
         levels.push_back({target.isa, target.unit});
       }
     }
-    for (const int threads :
-         backend.threaded ? plan::parse_threads(axes.threads) : std::vector<int>{1}) {
-      for (const Formulation formulation : plan::parse_formulations(axes.formulation)) {
+    for (const int threads : backend.threaded ? asked.threads : std::vector<int>{1}) {
+      for (const Formulation formulation : asked.formulations) {
         for (const Level& level : levels) {
           for (const Numbers& numbers : all_numbers) {
             plan::Cell cell;
@@ -200,7 +195,7 @@ std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
       }
     }
   }
-  return on_each_ranks(rivals, plan::parse_ranks(axes.ranks));
+  return on_each_ranks(rivals, asked.ranks);
 }
 
 std::vector<plan::Cell> of_dtype(const std::vector<plan::Cell>& rivals, Dtype dtype) {
@@ -217,7 +212,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const plan::Plan plan = plan::expand(axes, options);
   const std::vector<plan::Cell> rivals = rivals_of(axes);
   std::vector<VerifyCase> cases;
-  if (axes.sizes_given() || (axes.preset && *axes.preset != "quick")) {
+  if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
     for (const plan::Group& group : plan.groups) {
       cases.push_back({{group.shape, of_dtype(rivals, group.dtype()), group.weights}});
     }
@@ -233,7 +228,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     if (axes.rotary && shape.head_dim() % 2 == 0) shape.rotary = asked.rotary;
     if (axes.dropout) shape.dropout = asked.dropout;
     shape.dropout_seed = options.seed;
-    for (const Dtype dtype : plan::parse_dtypes(axes.dtype)) {
+    for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
       each.group.cells = of_dtype(rivals, dtype);
       cases.push_back(each);
     }

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
+#include <cstdint>
 
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
@@ -19,30 +20,34 @@ constexpr std::size_t kMaxRepeated = 1'000'000;
                                     most == kMaxCells ? " or add --yes" : ""));
 }
 
+// Of what differs most often. Making an id for each of ten million repetitions would take many
+// seconds.
+std::size_t hash_of(const Shape& shape) {
+  std::size_t hash = 0;
+  for (const std::int64_t number : {shape.batch, shape.tokens, shape.d_in, shape.d_out, shape.heads,
+                                    shape.kv_heads, shape.window, shape.past}) {
+    hash = (hash ^ static_cast<std::size_t>(number)) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 }  // namespace
 
-// Of rotary positions the base and the pairs differ between models; the lengths are the same for
-// all shapes.
-ShapeSet::Key ShapeSet::key_of(const Shape& shape) {
-  return {shape.batch,
-          shape.tokens,
-          shape.d_in,
-          shape.d_out,
-          shape.heads,
-          shape.kv_heads,
-          shape.window,
-          shape.past,
-          static_cast<std::int64_t>(shape.rotary.pairs),
-          std::bit_cast<std::int64_t>(shape.rotary.base)};
+bool ShapeSet::has(const Shape& shape, std::size_t hash) const {
+  const auto [first, last] = seen_.equal_range(hash);
+  return std::any_of(first, last, [&](const auto& seen) { return shapes_[seen.second] == shape; });
 }
 
 void ShapeSet::add(const Shape& shape) {
   if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
-  if (!seen_.insert(key_of(shape)).second) {
+  const std::size_t hash = hash_of(shape);
+  if (has(shape, hash)) {
     if (++repeated_ > kMaxRepeated) fail_too_many("repeated shapes", kMaxRepeated);
     return;
   }
   shape.validate();
+  seen_.emplace(hash, shapes_.size());
   shapes_.push_back(shape);
   if (shapes_.size() > most_) fail_too_many("cells", kMaxCells);
 }

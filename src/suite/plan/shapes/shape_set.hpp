@@ -1,10 +1,8 @@
 // The shapes of a plan, each once.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "headroom/shape.hpp"
@@ -24,14 +22,11 @@ class ShapeSet {
   std::size_t repeated() const { return repeated_; }
 
  private:
-  // The numbers that differ between the shapes of one plan. Making an id for each of ten million
-  // repetitions would take many seconds.
-  using Key = std::array<std::int64_t, 10>;
-  static Key key_of(const Shape& shape);
+  bool has(const Shape& shape, std::size_t hash) const;
 
   std::size_t most_;
   std::size_t added_ = 0;
-  std::set<Key> seen_;
+  std::unordered_multimap<std::size_t, std::size_t> seen_;  // hash of a shape, its index
   std::vector<Shape> shapes_;
   std::size_t repeated_ = 0;
 };

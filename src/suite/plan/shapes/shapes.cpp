@@ -2,98 +2,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "core/nearest.hpp"
-#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
 #include "plan/shapes/models.hpp"
 #include "plan/shapes/shape_set.hpp"
 #include "plan/user_weights.hpp"
-#include "program/numbers.hpp"
 
 namespace headroom::plan {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-const Numbers kDefaultTokens{128};
+const std::vector<std::int64_t> kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
-// Every length is part of the name of a cell.
-constexpr std::size_t kMaxLengths = 1000;
-
-// The values of an axis, each once; a single 0 stands for "not given".
-Numbers axis_or(const Numbers& fallback, std::string_view option,
-                const std::optional<std::string>& text, std::int64_t least,
-                std::vector<std::string>& notes) {
-  if (!text) return fallback;
-  Numbers unique;
-  std::set<std::int64_t> seen;
-  const Numbers values = parse_numbers(option, *text, least);
-  for (const std::int64_t value : values) {
-    if (seen.insert(value).second) unique.push_back(value);
-  }
-  if (unique.size() < values.size()) {
-    notes.push_back(fmt::format("{} {}: {} repeated; each is measured once", option, *text,
-                                values.size() - unique.size()));
-  }
-  return unique;
-}
 
 std::vector<ShapeSeed> seeds_of(const Axes& axes) {
   if (axes.model) {
-    std::vector<ShapeSeed> seeds;
-    for (std::size_t start = 0; start <= axes.model->size();) {
-      const std::size_t comma = std::min(axes.model->find(',', start), axes.model->size());
-      seeds.push_back(model_shape(axes.model->substr(start, comma - start)));
-      start = comma + 1;
-    }
+    std::vector<ShapeSeed> seeds = axes.model.values();
     if (!axes.preset) return seeds;
-    const Numbers tokens = preset_shapes(*axes.preset).front().tokens;
-    for (ShapeSeed& seed : seeds) seed.tokens = tokens;
+    for (ShapeSeed& seed : seeds) seed.tokens = axes.preset.values().front().tokens;
     return seeds;
   }
-  if (axes.preset) return preset_shapes(*axes.preset);
+  if (axes.preset) return axes.preset.values();
   if (!axes.sizes_given()) return preset_shapes("quick");
   return {{768, 12, kDefaultHeadDim, false, kDefaultTokens}};
-}
-
-double parse_dropout(const Axes& axes) {
-  if (!axes.dropout) return 0;
-  const double dropout = parse_real("--dropout", *axes.dropout);
-  if (!(dropout >= 0 && dropout < 1)) {
-    throw InvalidArgument(
-        fmt::format("--dropout: '{}' is not a valid probability; give at least 0 and less than 1",
-                    *axes.dropout));
-  }
-  return dropout;
-}
-
-Numbers parse_lengths(const Axes& axes) {
-  if (axes.batch || axes.tokens) {
-    throw InvalidArgument(
-        "--lengths: it gives the sequences and the tokens of each; leave out --batch and --tokens");
-  }
-  Numbers lengths = parse_numbers("--lengths", *axes.lengths, 0);
-  if (lengths.size() > kMaxLengths) {
-    throw InvalidArgument(fmt::format("--lengths: there are {} lengths; the limit is {}",
-                                      lengths.size(), kMaxLengths));
-  }
-  return lengths;
 }
 
 Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
   Rotary rotary = seed.rotary;
   if (!axes.rotary) return rotary;
-  const std::optional<Rotary::Pairs> pairs = parse_pairs(*axes.rotary);
-  if (!pairs) {
-    throw InvalidArgument(fmt::format("--rotary: unknown pairs '{}'; {}", *axes.rotary,
-                                      suggest(*axes.rotary, {"none", "halves", "neighbours"})));
-  }
-  rotary.pairs = *pairs;
+  rotary.pairs = *axes.rotary.first();
   // Without pairs nothing turns, whatever the base.
-  return *pairs == Rotary::Pairs::none ? Rotary{} : rotary;
+  return rotary.pairs == Rotary::Pairs::none ? Rotary{} : rotary;
 }
 
 // One value of every axis that sets a width; 0 stands for "not given".
@@ -128,43 +67,18 @@ Shape make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   return shape;
 }
 
-struct WidthAxes {
-  Numbers heads, d_models, head_dims, d_ins;
-};
-
-WidthAxes read_widths(const Axes& axes, std::vector<std::string>& notes) {
-  return {axis_or({0}, "--heads", axes.heads, 1, notes),
-          axis_or({0}, "--d-model", axes.d_model, 1, notes),
-          axis_or({0}, "--head-dim", axes.head_dim, 1, notes),
-          axis_or({0}, "--d-in", axes.d_in, 1, notes)};
-}
-
 // Not a list: a few words on the command line give billions, which `ShapeSet` will refuse.
 template <class Take>
-void for_each_widths(const WidthAxes& axes, Take take) {
-  for (const std::int64_t h : axes.heads) {
-    for (const std::int64_t m : axes.d_models) {
-      for (const std::int64_t d : axes.head_dims) {
-        for (const std::int64_t i : axes.d_ins) take(Widths{h, m, d, i});
+void for_each_widths(const Axes& axes, Take take) {
+  const std::vector<std::int64_t> head_dims = axes.head_dim.values_or({0});
+  const std::vector<std::int64_t> d_ins = axes.d_in.values_or({0});
+  for (const std::int64_t h : axes.heads.values_or({0})) {
+    for (const std::int64_t m : axes.d_model.values_or({0})) {
+      for (const std::int64_t d : head_dims) {
+        for (const std::int64_t i : d_ins) take(Widths{h, m, d, i});
       }
     }
   }
-}
-
-// What a call brings, and the layer's options that are lists.
-struct CallAxes {
-  Numbers batches, tokens, pasts, windows, kv_heads, lengths;
-};
-
-CallAxes read_call(const Axes& axes, std::vector<std::string>& notes) {
-  CallAxes call;
-  call.batches = axis_or({}, "--batch", axes.batch, 0, notes);
-  call.tokens = axis_or({}, "--tokens", axes.tokens, 0, notes);
-  call.pasts = axis_or({}, "--past", axes.past, 0, notes);
-  call.windows = axis_or({}, "--window", axes.window, 1, notes);
-  call.kv_heads = axis_or({}, "--kv-heads", axes.kv_heads, 1, notes);
-  if (axes.lengths) call.lengths = parse_lengths(axes);
-  return call;
 }
 
 // Of other heads than the seed's as many share a key head, where that divides them; where it does
@@ -177,24 +91,22 @@ std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
 
 // The axes of the call for a layer whose widths are set; an axis that was not given has the seed's.
 template <class Take>
-void for_each_call(const CallAxes& axes, const ShapeSeed& seed, Shape shape, Take take) {
-  const auto given_or = [](const Numbers& given, const Numbers& fallback) {
-    return given.empty() ? fallback : given;
-  };
-  const Numbers windows = given_or(axes.windows, {shape.causal ? seed.window : 0});
-  shape.lengths = axes.lengths;
-  Numbers batches = given_or(axes.batches, seed.batches);
-  Numbers tokens = given_or(axes.tokens, seed.tokens);
-  if (!shape.lengths.empty()) {
+void for_each_call(const Axes& axes, const ShapeSeed& seed, Shape shape, Take take) {
+  std::vector<std::int64_t> batches = axes.batch.values_or(seed.batches);
+  std::vector<std::int64_t> tokens = axes.tokens.values_or(seed.tokens);
+  if (axes.lengths) {
+    shape.lengths = axes.lengths.values().front();
     batches = {static_cast<std::int64_t>(shape.lengths.size())};
     tokens = {*std::max_element(shape.lengths.begin(), shape.lengths.end())};
   }
-  for (const std::int64_t kv_heads : given_or(axes.kv_heads, {kv_heads_of(seed, shape.heads)})) {
+  const auto windows = axes.window.values_or({shape.causal ? seed.window : 0});
+  const auto pasts = axes.past.values_or(seed.pasts);
+  for (const std::int64_t kv_heads : axes.kv_heads.values_or({kv_heads_of(seed, shape.heads)})) {
     // As many as heads is the same layer as none named, and must have the same name.
     shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
     for (const std::int64_t window : windows) {
       shape.window = window;
-      for (const std::int64_t past : given_or(axes.pasts, seed.pasts)) {
+      for (const std::int64_t past : pasts) {
         for (const std::int64_t batch : batches) {
           for (const std::int64_t count : tokens) {
             shape.past = past;
@@ -208,16 +120,22 @@ void for_each_call(const CallAxes& axes, const ShapeSeed& seed, Shape shape, Tak
   }
 }
 
+void require_lengths_alone(const Axes& axes) {
+  if (!axes.lengths || (!axes.batch && !axes.tokens)) return;
+  throw InvalidArgument(
+      "--lengths: it gives the sequences and the tokens of each; leave out --batch and --tokens");
+}
+
 // The layer is the file's, the calls are those of the axes.
 std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint64_t seed,
                                 std::size_t most, std::vector<std::string>& notes) {
-  const CallAxes call = read_call(without_layer_axes(axes, layer, notes), notes);
+  const Axes call = without_layer_axes(axes, layer, notes);
   ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, kDefaultTokens};
   start.kv_heads = layer.kv_heads;
   start.window = layer.window;
   Shape shape = layer;
   if (axes.no_out_proj) shape.d_proj = 0;
-  shape.dropout = parse_dropout(axes);
+  shape.dropout = axes.dropout.first().value_or(0);
   shape.dropout_seed = seed;
   ShapeSet set(most);
   for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
@@ -228,19 +146,17 @@ std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint6
 
 std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
                                  std::size_t most, std::vector<std::string>& notes) {
+  require_lengths_alone(axes);
   if (weights != nullptr) return expand_calls(axes, weights->layer.shape, seed, most, notes);
-  const CallAxes call = read_call(axes, notes);
-  const WidthAxes widths = read_widths(axes, notes);
-  const double dropout = parse_dropout(axes);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
     const Rotary rotary = rotary_of(axes, start);
-    for_each_widths(widths, [&](const Widths& given) {
+    for_each_widths(axes, [&](const Widths& given) {
       Shape shape = make_shape(start, given, axes);
       shape.rotary = rotary;
-      shape.dropout = dropout;
+      shape.dropout = axes.dropout.first().value_or(0);
       shape.dropout_seed = seed;
-      for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
+      for_each_call(axes, start, shape, [&](const Shape& one) { set.add(one); });
     });
   }
   // Shapes of a preset often coincide once an axis overrides them; no note is needed.
