@@ -27,8 +27,8 @@ void AxesOptions::add_to(CLI::App& app, Which which) {
       added = app.add_flag(name, option.set, words.help);
     } else {
       added = app.add_option(name, option.texts, words.help)->type_name("");
-      added->expected(1)->allow_extra_args(false);
-      if (!words.may_repeat) added->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+      if (!words.may_repeat) added->expected(1);
+      added->allow_extra_args(false);
     }
     added->group(words.says_weights ? "Weights" : "Axes");
   });

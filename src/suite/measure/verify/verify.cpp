@@ -165,6 +165,7 @@ std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
   }
   std::vector<plan::Cell> rivals;
   for (const plan::BackendChoice& backend : axes.backend.values_or(plan::every_backend())) {
+    find_backend(backend.name);  // `auto` computes nothing itself
     struct Level {
       std::optional<Isa> isa;
       std::optional<Unit> unit;
