@@ -89,7 +89,7 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
   plan::Estimator estimator;
   const plan::Group& group = sweep.plan.groups.front();
   const Problem problem = make_problem({group.shape, {}}, 1, reference::Data::standard, 1e9);
-  measure_round(group, problem, {0, {Assignment{}}}, settings, estimator, events);
+  measure_round({group, problem}, {0, {Assignment{}}}, settings, estimator, events);
   EXPECT_EQ(finished, 1);
   EXPECT_EQ(before_timing, (1 + plan::kPhaseRuns) * allowed_cores());
   // A layer as small as this is timed twice, and of two samples this process takes one.

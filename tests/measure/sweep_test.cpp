@@ -75,7 +75,7 @@ TEST(SweepLines, HoldBothRatesBesideEachSample) {
   Part part;
   const MeasureEvents events{[](const std::string&) {}, [&](const Part& done) { part = done; }};
   Assignment assigned;
-  measure_round(group, problem, {0, {assigned}}, settings, estimator, events);
+  measure_round({group, problem}, {0, {assigned}}, settings, estimator, events);
   ASSERT_EQ(part.result.status, record::Status::ok) << part.result.reason;
   ASSERT_TRUE(part.result.control.has_value());
   const std::size_t samples = part.result.time.samples.size();

@@ -7,7 +7,6 @@
 #include "plan/budget.hpp"
 #include "plan/cell.hpp"
 #include "plan/expand.hpp"
-#include "plan/expand.hpp"
 
 namespace headroom::plan {
 namespace {

@@ -27,16 +27,25 @@ Rotary read_rotary(const JsonFields& fields) {
   return rotary;
 }
 
-// What a folder from before these fields does not have keeps its default.
-void read_newer_fields(const JsonFields& fields, Shape& shape) {
-  const auto read = [&](const char* key, std::int64_t& value) {
-    if (fields.has(key)) value = fields.whole(key, 0);
-  };
-  read("kv_heads", shape.kv_heads);
-  read("window", shape.window);
-  read("d_memory", shape.d_memory);
-  read("past", shape.past);
-  read("memory_tokens", shape.memory_tokens);
+constexpr ShapeField kFields[] = {{"window", &Shape::window},
+                                  {"d_memory", &Shape::d_memory},
+                                  {"past", &Shape::past},
+                                  {"memory_tokens", &Shape::memory_tokens}};
+
+void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
+  value = fields.whole(key, 0);
+}
+void read_member(const JsonFields& fields, const char* key, double& value) {
+  value = fields.not_negative(key);
+}
+
+// What a line does not have keeps its default.
+void read_fields(const JsonFields& fields, Shape& shape) {
+  if (fields.has("kv_heads")) shape.kv_heads = fields.whole("kv_heads", 0);
+  for (const ShapeField& field : kFields) {
+    if (!fields.has(field.name)) continue;
+    std::visit([&](auto member) { read_member(fields, field.name, shape.*member); }, field.member);
+  }
   if (fields.has("rotary")) shape.rotary = read_rotary(fields.object("rotary"));
   if (fields.has("lengths")) {
     shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
@@ -65,6 +74,8 @@ std::optional<Pairs> parse_pairs(std::string_view name) {
   return std::nullopt;
 }
 
+std::span<const ShapeField> shape_fields() { return kFields; }
+
 nlohmann::ordered_json to_json(const Shape& shape) {
   nlohmann::ordered_json json = {
       {"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
@@ -72,11 +83,14 @@ nlohmann::ordered_json to_json(const Shape& shape) {
       {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
       {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
   if (shape.key_heads() != shape.heads) json["kv_heads"] = shape.kv_heads;
-  if (shape.window > 0) json["window"] = shape.window;
   add_rotary(shape.rotary, json);
-  if (shape.d_memory > 0) json["d_memory"] = shape.d_memory;
-  if (shape.past > 0) json["past"] = shape.past;
-  if (shape.memory_tokens > 0) json["memory_tokens"] = shape.memory_tokens;
+  for (const ShapeField& field : kFields) {
+    std::visit(
+        [&](auto member) {
+          if (shape.*member > 0) json[field.name] = shape.*member;
+        },
+        field.member);
+  }
   if (!shape.lengths.empty()) json["lengths"] = shape.lengths;
   return json;
 }
@@ -94,7 +108,7 @@ Shape shape_from_json(const JsonFields& fields) {
   // The contract's line has no d_proj; the projection then leads back to the input's width.
   shape.d_proj = fields.has("d_proj") ? fields.whole("d_proj", 0) : (projects ? shape.d_in : 0);
   shape.dropout = fields.not_negative("dropout");
-  read_newer_fields(fields, shape);
+  read_fields(fields, shape);
   shape.validate();
   if (projects != (shape.d_proj > 0)) fields.fail("out_proj", "whether d_proj is above 0");
   if (fields.whole("head_dim", 1) != shape.head_dim()) {

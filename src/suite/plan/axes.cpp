@@ -31,7 +31,8 @@ std::vector<int> counts(std::string_view option, const std::string& text) {
   std::vector<int> all;
   for (const std::int64_t count : parse_numbers(option, text)) {
     if (count > most) {
-      throw InvalidArgument(fmt::format("{}: {} is too many; the limit is {}", option, count, most));
+      throw InvalidArgument(
+          fmt::format("{}: {} is too many; the limit is {}", option, count, most));
     }
     all.push_back(static_cast<int>(count));
   }
@@ -104,8 +105,8 @@ std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
 }
 
 std::vector<Rotary::Pairs> pairs_of(std::string_view option, const std::string& text) {
-  return {one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs,
-                                {"none", "halves", "neighbours"})};
+  return {
+      one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs, {"none", "halves", "neighbours"})};
 }
 
 std::vector<Isa> isa_of(std::string_view option, const std::string& text) {
@@ -209,10 +210,11 @@ Axes::Axes()
               backends_of),
       formulation({.name = "formulation", .help = "wrapper, split, fused or all (default)"},
                   formulations_of),
-      precision({.name = "precision",
-                 .help = "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-                         "bf16 or all; sums, softmax, inputs and outputs stay f32"},
-                precisions_of),
+      precision(
+          {.name = "precision",
+           .help = "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
+                   "bf16 or all; sums, softmax, inputs and outputs stay f32"},
+          precisions_of),
       dtype({.name = "dtype",
              .help = "what x, y, weights and cache are stored as: f32 (default), bf16 or all"},
             dtypes_of),
@@ -256,13 +258,13 @@ Axes::Axes()
       causal(of_weights("causal", "a token attends to none after it, whatever the model does")),
       strict(of_weights("strict", "NaN and infinity in weights are errors, not warnings")),
       no_causal({.name = "no-causal", .help = "every token attends to every token"}),
-      qkv_bias({.name = "qkv-bias",
-                .help = "add a bias to the query, key and value projections"}),
+      qkv_bias({.name = "qkv-bias", .help = "add a bias to the query, key and value projections"}),
       no_out_proj({.name = "no-out-proj", .help = "leave the output projection out"}) {}
 
 bool Axes::sizes_given() const {
   bool given = false;
-  each(*this, [&](const auto& axis) { given |= axis.words().sets_size && static_cast<bool>(axis); });
+  each(*this,
+       [&](const auto& axis) { given |= axis.words().sets_size && static_cast<bool>(axis); });
   return given;
 }
 

@@ -14,11 +14,11 @@ namespace headroom::plan {
 
 /// What is said of an axis, wherever it is named.
 struct AxisWords {
-  const char* name;            ///< as typed after `--`, and in the record
-  std::string help;            ///< of the command line
-  bool sets_size = false;      ///< of the layer or its call: without any of these, a preset is meant
-  bool says_weights = false;   ///< says which weights, or what their file does not say
-  bool may_repeat = false;     ///< is given once for each value
+  const char* name;           ///< as typed after `--`, and in the record
+  std::string help;           ///< of the command line
+  bool sets_size = false;     ///< of the layer or its call: without any of these, a preset is meant
+  bool says_weights = false;  ///< says which weights, or what their file does not say
+  bool may_repeat = false;    ///< is given once for each value
 };
 
 /// An axis that has values. Text becomes values where it is assigned.
@@ -81,7 +81,9 @@ class Axis {
 class AxisFlag {
  public:
   explicit AxisFlag(AxisWords words) : words_(std::move(words)) {}
-  bool operator=(bool given) { return given_ = given; }  // NOLINT(misc-unconventional-assign-operator)
+  bool operator=(bool given) {
+    return given_ = given;
+  }                                         // NOLINT(misc-unconventional-assign-operator)
   operator bool() const { return given_; }  // NOLINT(google-explicit-constructor): it is one
   const AxisWords& words() const { return words_; }
 

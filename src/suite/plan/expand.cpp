@@ -140,8 +140,8 @@ void require_numbers(const Plan& plan) {
 
 RivalAxes rival_axes_of(const Axes& axes) {
   RivalAxes rivals;
-  rivals.formulations = axes.formulation.values_or(
-      {Formulation::wrapper, Formulation::split, Formulation::fused});
+  rivals.formulations =
+      axes.formulation.values_or({Formulation::wrapper, Formulation::split, Formulation::fused});
   rivals.ranks = axes.ranks.values_or({1});
   rivals.threads = axes.threads.values_or({allowed_cores()});
   rivals.precisions = axes.precision.values_or({Precision::f32});

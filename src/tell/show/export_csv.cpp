@@ -104,13 +104,9 @@ constexpr Column kColumns[] = {
      }},
     {"peer", [](Result r) { return flag(r.peer); }},
     {"kv_heads", [](Result r) { return text(r.shape.key_heads()); }},
-    {"window", [](Result r) { return text(r.shape.window); }},
     {"rotary", [](Result r) { return text(to_string(r.shape.rotary.pairs)); }},
     {"rotary_base", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.base) : ""; }},
     {"rotary_scale", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.scale) : ""; }},
-    {"d_memory", [](Result r) { return text(r.shape.d_memory); }},
-    {"past", [](Result r) { return text(r.shape.past); }},
-    {"memory_tokens", [](Result r) { return text(r.shape.memory_tokens); }},
     {"lengths", [](Result r) { return fmt::format("{}", fmt::join(r.shape.lengths, "-")); }},
     {"bytes", [](Result r) { return r.reading ? text(r.reading->bytes) : ""; }},
     {"read_gbps", [](Result r) { return r.reading ? text(r.reading->gbps) : ""; }},
@@ -131,11 +127,15 @@ std::string export_csv(const record::ResultsFolder& folder) {
     if (!table.empty()) table += ',';
     table += quoted(column.name);
   }
+  for (const ShapeField& field : shape_fields()) table += fmt::format(",{}", field.name);
   for (const record::CellResult* result : record::in_order(folder)) {
     std::string line;
     for (const Column& column : kColumns) {
       line += &column == kColumns ? "\r\n" : ",";
       line += quoted(inert(shown_text(column.field(*result))));
+    }
+    for (const ShapeField& field : shape_fields()) {
+      std::visit([&](auto member) { line += "," + text(result->shape.*member); }, field.member);
     }
     table += line;
   }

@@ -56,7 +56,7 @@ void measure_group_together(const plan::Group& group, const Settings& settings,
                : part.result);
   };
   inside.stopped = [&] { return observer.stopped(); };
-  measure_round(group, *problem, round, settings, estimator, inside);
+  measure_round({group, *problem}, round, settings, estimator, inside);
 }
 
 }  // namespace headroom::measure

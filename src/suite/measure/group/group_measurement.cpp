@@ -23,17 +23,16 @@ namespace {
 
 class GroupMeasurement {
  public:
-  GroupMeasurement(const plan::Group& group, const Problem& problem, const Round& round,
-                   const Settings& settings, plan::Estimator& estimator,
-                   const MeasureEvents& events)
-      : group_(group),
-        problem_(problem),
+  GroupMeasurement(const PreparedGroup& prepared, const Round& round, const Settings& settings,
+                   plan::Estimator& estimator, const MeasureEvents& events)
+      : group_(prepared.group),
+        problem_(prepared.problem),
         round_(round),
         settings_(settings),
         estimator_(estimator),
         events_(events),
-        x_(problem.x.view()),
-        y_(group.shape.rows(), group.shape.output_width()) {}
+        x_(problem_.x.view()),
+        y_(group_.shape.rows(), group_.shape.output_width()) {}
 
   void run();
 
@@ -292,10 +291,9 @@ std::optional<record::CellResult> refusal_by_estimate(const plan::Group& group,
   return result;
 }
 
-void measure_round(const plan::Group& group, const Problem& problem, const Round& round,
-                   const Settings& settings, plan::Estimator& estimator,
-                   const MeasureEvents& events) {
-  GroupMeasurement(group, problem, round, settings, estimator, events).run();
+void measure_round(const PreparedGroup& prepared, const Round& round, const Settings& settings,
+                   plan::Estimator& estimator, const MeasureEvents& events) {
+  GroupMeasurement(prepared, round, settings, estimator, events).run();
 }
 
 }  // namespace headroom::measure

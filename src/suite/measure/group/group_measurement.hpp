@@ -32,11 +32,16 @@ struct MeasureEvents {
 /// `started` passes this and the cell's id while only that cell is running.
 inline constexpr const char* kCheckPrefix = "check ";
 
+/// Cells, and what they are checked and timed with.
+struct PreparedGroup {
+  const plan::Group& group;
+  const Problem& problem;
+};
+
 /// Each cell of the round ends in exactly one `finished`. Rivals that fit in memory together are
 /// timed in one run, with their repetitions in random order.
 /// @throws ResourceError if the system refuses what every cell needs, such as threads.
-void measure_round(const plan::Group& group, const Problem& problem, const Round& round,
-                   const Settings& settings, plan::Estimator& estimator,
-                   const MeasureEvents& events);
+void measure_round(const PreparedGroup& prepared, const Round& round, const Settings& settings,
+                   plan::Estimator& estimator, const MeasureEvents& events);
 
 }  // namespace headroom::measure

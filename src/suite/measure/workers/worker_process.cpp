@@ -162,7 +162,7 @@ class Server {
         [this](const std::string& what) { send(socket_, kStartedMessage, what); },
         [this](const Part& part) { finish(part); },
         [this](double seconds) { signs_.working(seconds); }};
-    guarded([&] { measure_round(group_, *problem_, round, settings_, estimator_, events); });
+    guarded([&] { measure_round({group_, *problem_}, round, settings_, estimator_, events); });
     // Not exit(), which would flush output that the parent still has in its buffers.
     _exit(0);
   }
