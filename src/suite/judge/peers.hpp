@@ -25,7 +25,7 @@ struct PeerBlock {
   /// (`sweep.compared_with`); null: none, or it has no time. The fastest of several by the compared
   /// samples would look faster than it is.
   const record::CellResult* ours = nullptr;
-  std::vector<PeerCell> peers;               ///< the fastest first, those without a time last
+  std::vector<PeerCell> peers;  ///< the fastest first, those without a time last
 
   const Shape& shape() const { return peers.front().cell->shape; }
   int threads() const { return peers.front().cell->threads; }
