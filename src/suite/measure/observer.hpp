@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "record/result.hpp"
@@ -18,11 +17,7 @@ class Observer {
   /// Before anything else: how many cells are to be measured.
   virtual void planned(std::size_t cells) { static_cast<void>(cells); }
   virtual void started(const std::string& what) { static_cast<void>(what); }
-  /// @param line to be written to `results.jsonl`
-  virtual void finished(const record::CellResult& result, const nlohmann::ordered_json& line) {
-    static_cast<void>(result);
-    static_cast<void>(line);
-  }
+  virtual void finished(const record::CellResult& result) { static_cast<void>(result); }
   /// A new estimate for everything that is still to be measured.
   virtual void seconds_left(double seconds) { static_cast<void>(seconds); }
   /// Called several times per second; true drops what is not finished.

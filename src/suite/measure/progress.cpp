@@ -60,8 +60,7 @@ void Progress::started(const std::string& what) {
   draw();
 }
 
-void Progress::finished(const record::CellResult& result, const nlohmann::ordered_json& line) {
-  static_cast<void>(line);
+void Progress::finished(const record::CellResult& result) {
   ++done_;
   if (terminal_) {
     draw();
@@ -80,9 +79,9 @@ bool Progress::stopped() {
   return stop_signal() != 0;
 }
 
-void Recording::finished(const record::CellResult& result, const nlohmann::ordered_json& line) {
-  journal_.append(line);
-  progress_.finished(result, line);
+void Recording::finished(const record::CellResult& result) {
+  journal_.append(record::to_json(result));
+  progress_.finished(result);
 }
 
 }  // namespace headroom::measure

@@ -21,7 +21,7 @@ class Progress final : public Observer {
 
   void planned(std::size_t cells) override { cells_ = cells; }
   void started(const std::string& what) override;
-  void finished(const record::CellResult& result, const nlohmann::ordered_json& line) override;
+  void finished(const record::CellResult& result) override;
   void seconds_left(double seconds) override;
   /// Redraws the live line if the last time is long enough ago. A signal stops.
   bool stopped() override;
@@ -52,7 +52,7 @@ class Recording final : public Observer {
 
   void planned(std::size_t cells) override { progress_.planned(cells); }
   void started(const std::string& what) override { progress_.started(what); }
-  void finished(const record::CellResult& result, const nlohmann::ordered_json& line) override;
+  void finished(const record::CellResult& result) override;
   void seconds_left(double seconds) override { progress_.seconds_left(seconds); }
   bool stopped() override { return progress_.stopped(); }
 

@@ -63,13 +63,6 @@ int report_usage(const CLI::App& app, const std::vector<Command>& commands,
   return kWrongUsage;
 }
 
-int run_chosen(const std::vector<Command>& commands) {
-  for (const Command& command : commands) {
-    if (command.app->parsed()) return guarded(command.run);
-  }
-  return kWrongUsage;
-}
-
 }  // namespace
 
 int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
@@ -97,7 +90,9 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
   } catch (const CLI::ParseError& error) {
     return report_usage(app, commands, error, count, arguments);
   }
-  const int code = run_chosen(commands);
+  const auto chosen = std::find_if(commands.begin(), commands.end(),
+                                   [](const Command& each) { return each.app->parsed(); });
+  const int code = guarded(chosen->run);  // the parser requires one
   // A reader that exits early is not an error; a full disk is.
   const int error = out().flush();
   if (error == 0 || error == EPIPE) return code;

@@ -2,6 +2,9 @@
 // process a rank, so none is forked for a group or a round.
 #pragma once
 
+#include <memory>
+
+#include "measure/executor.hpp"
 #include "measure/observer.hpp"
 #include "measure/settings.hpp"
 #include "plan/cell.hpp"
@@ -9,10 +12,10 @@
 
 namespace headroom::measure {
 
-/// Each cell of the group ends in exactly one `finished`, unless `observer.stopped` returns true
-/// before. All samples of a cell come from this process.
-/// @throws as `measure_round`, and whatever ends all ranks
-void measure_group_together(const plan::Group& group, const Settings& settings,
-                            plan::Estimator& estimator, Observer& observer);
+/// All samples of a cell come from this process. All references must outlive the executor, whose
+/// `measure` throws as `measure_round`, and whatever ends all ranks.
+std::unique_ptr<Executor> make_in_process_executor(const plan::Group& group,
+                                                   const Settings& settings,
+                                                   plan::Estimator& estimator, Observer& observer);
 
 }  // namespace headroom::measure
