@@ -18,7 +18,7 @@ std::optional<Problem> problem_of(const plan::Group& group, const Settings& sett
   }
 }
 
-class InProcessExecutor final : public Executor {
+class InProcessExecutor final : public GroupExecutor {
  public:
   InProcessExecutor(const plan::Group& group, const Settings& settings, plan::Estimator& estimator,
                     Observer& observer)
@@ -81,9 +81,10 @@ class InProcessExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_in_process_executor(const plan::Group& group,
-                                                   const Settings& settings,
-                                                   plan::Estimator& estimator, Observer& observer) {
+std::unique_ptr<GroupExecutor> make_in_process_executor(const plan::Group& group,
+                                                        const Settings& settings,
+                                                        plan::Estimator& estimator,
+                                                        Observer& observer) {
   return std::make_unique<InProcessExecutor>(group, settings, estimator, observer);
 }
 

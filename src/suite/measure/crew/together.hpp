@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "measure/executor.hpp"
+#include "measure/group/group_executor.hpp"
 #include "measure/observer.hpp"
 #include "measure/settings.hpp"
 #include "plan/cell.hpp"
@@ -14,8 +14,9 @@ namespace headroom::measure {
 
 /// All samples of a cell come from this process. All references must outlive the executor, whose
 /// `measure` throws as `measure_round`, and whatever ends all ranks.
-std::unique_ptr<Executor> make_in_process_executor(const plan::Group& group,
-                                                   const Settings& settings,
-                                                   plan::Estimator& estimator, Observer& observer);
+std::unique_ptr<GroupExecutor> make_in_process_executor(const plan::Group& group,
+                                                        const Settings& settings,
+                                                        plan::Estimator& estimator,
+                                                        Observer& observer);
 
 }  // namespace headroom::measure

@@ -31,7 +31,7 @@ struct State {
   int process() const { return static_cast<int>(parts.size()); }
 };
 
-class ForkedExecutor final : public Executor {
+class ForkedExecutor final : public GroupExecutor {
  public:
   ForkedExecutor(const plan::Group& group, const Settings& settings, plan::Estimator& estimator,
                  Observer& observer)
@@ -175,8 +175,10 @@ class ForkedExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_forked_executor(const plan::Group& group, const Settings& settings,
-                                               plan::Estimator& estimator, Observer& observer) {
+std::unique_ptr<GroupExecutor> make_forked_executor(const plan::Group& group,
+                                                    const Settings& settings,
+                                                    plan::Estimator& estimator,
+                                                    Observer& observer) {
   return std::make_unique<ForkedExecutor>(group, settings, estimator, observer);
 }
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "measure/executor.hpp"
+#include "measure/group/group_executor.hpp"
 #include "measure/observer.hpp"
 #include "measure/settings.hpp"
 #include "plan/cell.hpp"
@@ -16,7 +16,8 @@ namespace headroom::measure {
 /// reason, and the others continue in a new one. If the process died while several rivals were
 /// interleaved, each of them runs in processes of its own, so that the one that dies is known.
 /// All references must outlive the executor.
-std::unique_ptr<Executor> make_forked_executor(const plan::Group& group, const Settings& settings,
-                                               plan::Estimator& estimator, Observer& observer);
+std::unique_ptr<GroupExecutor> make_forked_executor(const plan::Group& group,
+                                                    const Settings& settings,
+                                                    plan::Estimator& estimator, Observer& observer);
 
 }  // namespace headroom::measure

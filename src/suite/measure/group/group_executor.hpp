@@ -3,12 +3,12 @@
 
 namespace headroom::measure {
 
-class Executor {
+class GroupExecutor {
  public:
-  Executor() = default;
-  virtual ~Executor() = default;
-  Executor(const Executor&) = delete;
-  Executor& operator=(const Executor&) = delete;
+  GroupExecutor() = default;
+  virtual ~GroupExecutor() = default;
+  GroupExecutor(const GroupExecutor&) = delete;
+  GroupExecutor& operator=(const GroupExecutor&) = delete;
 
   /// Each cell of the group ends in exactly one `Observer::finished`, unless `Observer::stopped`
   /// returns true before.
