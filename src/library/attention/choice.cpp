@@ -12,6 +12,7 @@
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"
+#include "core/text/names.hpp"
 #include "headroom/error.hpp"
 #include "processor/cores.hpp"
 #include "tuning/predict.hpp"
@@ -19,6 +20,10 @@
 
 namespace headroom {
 namespace {
+
+constexpr Name<Choice::Source> kSources[] = {{Choice::Source::caller, "caller"},
+                                             {Choice::Source::tuning_file, "tuning file"},
+                                             {Choice::Source::rule, "rule"}};
 
 tuning::Request request_of(const Shape& shape, const AttentionOptions& options) {
   tuning::Request request;
@@ -93,17 +98,7 @@ bool ask_file(TuningSource& source, const tuning::Request& request, Choice& choi
 
 }  // namespace
 
-std::string_view to_string(Choice::Source source) {
-  switch (source) {
-    case Choice::Source::caller:
-      return "caller";
-    case Choice::Source::tuning_file:
-      return "tuning file";
-    case Choice::Source::rule:
-      return "rule";
-  }
-  return "unknown";
-}
+std::string_view to_string(Choice::Source source) { return name_of(kSources, source); }
 
 int wanted_threads(const AttentionOptions& options) {
   if (options.threads < 0 || options.threads > kMaxThreads) {

@@ -1,17 +1,17 @@
 #include "attention/formulation.hpp"
 
-#include <array>
-#include <utility>
 #include <vector>
+
+#include "core/text/names.hpp"
 
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Formulation, std::string_view>, 3> kNames{{
+constexpr Name<Formulation> kNames[] = {
     {Formulation::wrapper, "wrapper"},
     {Formulation::split, "split"},
     {Formulation::fused, "fused"},
-}};
+};
 
 // Query, key or value: its weights, and its head blocks.
 struct Source {
@@ -29,18 +29,10 @@ void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std
 
 }  // namespace
 
-std::string_view to_string(Formulation formulation) {
-  for (const auto& [value, name] : kNames) {
-    if (value == formulation) return name;
-  }
-  return "unknown";
-}
+std::string_view to_string(Formulation formulation) { return name_of(kNames, formulation); }
 
 std::optional<Formulation> parse_formulation(std::string_view name) {
-  for (const auto& [value, known] : kNames) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
+  return value_of(kNames, name);
 }
 
 PlannedProducts plan_products(Formulation formulation, const Shape& shape,

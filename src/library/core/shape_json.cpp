@@ -5,10 +5,15 @@
 #include <limits>
 #include <string>
 
+#include "core/text/names.hpp"
+
 namespace headroom {
 namespace {
 
 using Pairs = Rotary::Pairs;
+
+constexpr Name<Pairs> kPairs[] = {
+    {Pairs::none, "none"}, {Pairs::neighbours, "neighbours"}, {Pairs::halves, "halves"}};
 
 void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
   if (rotary.pairs == Pairs::none) return;
@@ -55,24 +60,9 @@ void read_fields(const JsonFields& fields, Shape& shape) {
 
 }  // namespace
 
-std::string_view to_string(Pairs pairs) {
-  switch (pairs) {
-    case Pairs::none:
-      return "none";
-    case Pairs::neighbours:
-      return "neighbours";
-    case Pairs::halves:
-      return "halves";
-  }
-  return "unknown";
-}
+std::string_view to_string(Pairs pairs) { return name_of(kPairs, pairs); }
 
-std::optional<Pairs> parse_pairs(std::string_view name) {
-  for (const Pairs pairs : {Pairs::none, Pairs::neighbours, Pairs::halves}) {
-    if (to_string(pairs) == name) return pairs;
-  }
-  return std::nullopt;
-}
+std::optional<Pairs> parse_pairs(std::string_view name) { return value_of(kPairs, name); }
 
 std::span<const ShapeField> shape_fields() { return kFields; }
 
@@ -105,8 +95,7 @@ Shape shape_from_json(const JsonFields& fields) {
   shape.causal = fields.flag("causal");
   shape.qkv_bias = fields.flag("qkv_bias");
   const bool projects = fields.flag("out_proj");
-  // The contract's line has no d_proj; the projection then leads back to the input's width.
-  shape.d_proj = fields.has("d_proj") ? fields.whole("d_proj", 0) : (projects ? shape.d_in : 0);
+  shape.d_proj = fields.whole("d_proj", 0);
   shape.dropout = fields.not_negative("dropout");
   read_fields(fields, shape);
   shape.validate();

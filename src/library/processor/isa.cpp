@@ -10,17 +10,18 @@
 
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
+#include "core/text/names.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames{{
+constexpr Name<Isa> kNames[] = {
     {Isa::sse42, "sse4.2"},
     {Isa::avx2, "avx2"},
     {Isa::avx512, "avx512"},
     {Isa::neon, "neon"},
-}};
+};
 
 std::vector<std::string> names_of(const std::vector<Isa>& isas) {
   std::vector<std::string> names;
@@ -39,19 +40,9 @@ Isa require_available(Isa isa, std::string_view source) {
 
 }  // namespace
 
-std::string_view to_string(Isa isa) {
-  for (const auto& [value, name] : kNames) {
-    if (value == isa) return name;
-  }
-  return "unknown";
-}
+std::string_view to_string(Isa isa) { return name_of(kNames, isa); }
 
-std::optional<Isa> parse_isa(std::string_view name) {
-  for (const auto& [value, known] : kNames) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
+std::optional<Isa> parse_isa(std::string_view name) { return value_of(kNames, name); }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;

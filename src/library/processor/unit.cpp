@@ -9,18 +9,19 @@
 
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
+#include "core/text/names.hpp"
 #include "headroom/error.hpp"
 #include "processor/unit_facts.hpp"
 
 namespace headroom {
 namespace {
 
-constexpr std::array<std::pair<Unit, std::string_view>, 4> kNames{{
+constexpr Name<Unit> kNames[] = {
     {Unit::none, "none"},
     {Unit::avx512_bf16, "avx512_bf16"},
     {Unit::amx, "amx"},
     {Unit::emulated, "emulated"},
-}};
+};
 
 Unit require_available(Unit unit, Isa isa, std::string_view source) {
   const std::string reason = why_no_unit(unit, isa, unit_facts());
@@ -33,24 +34,14 @@ Unit require_available(Unit unit, Isa isa, std::string_view source) {
 
 }  // namespace
 
-std::string_view to_string(Unit unit) {
-  for (const auto& [value, name] : kNames) {
-    if (value == unit) return name;
-  }
-  return "unknown";
-}
+std::string_view to_string(Unit unit) { return name_of(kNames, unit); }
 
-std::optional<Unit> parse_unit(std::string_view name) {
-  for (const auto& [value, known] : kNames) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
+std::optional<Unit> parse_unit(std::string_view name) { return value_of(kNames, name); }
 
 const std::vector<std::string>& unit_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const auto& row : kNames) all.emplace_back(row.second);
+    for (const Name<Unit>& each : kNames) all.emplace_back(each.name);
     return all;
   }();
   return names;

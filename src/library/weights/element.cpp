@@ -4,8 +4,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/text/names.hpp"
+
 namespace headroom::weights {
 namespace {
+
+constexpr Name<Element> kElements[] = {
+    {Element::f16, "f16"}, {Element::bf16, "bf16"}, {Element::f32, "f32"}, {Element::f64, "f64"}};
 
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian");
 
@@ -47,19 +52,7 @@ std::int64_t size_of(Element type) {
   return 0;
 }
 
-std::string_view to_string(Element type) {
-  switch (type) {
-    case Element::f16:
-      return "f16";
-    case Element::bf16:
-      return "bf16";
-    case Element::f32:
-      return "f32";
-    case Element::f64:
-      return "f64";
-  }
-  return "unknown";
-}
+std::string_view to_string(Element type) { return name_of(kElements, type); }
 
 std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
                                      std::span<float> out) {

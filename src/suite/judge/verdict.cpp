@@ -5,12 +5,18 @@
 #include <map>
 #include <utility>
 
+#include "core/text/names.hpp"
 #include "statistics/many_tests.hpp"
 #include "statistics/samples.hpp"
 #include "statistics/student_t.hpp"
 
 namespace headroom::judge {
 namespace {
+
+constexpr Name<Verdict> kVerdicts[] = {{Verdict::faster, "faster"},
+                                       {Verdict::slower, "slower"},
+                                       {Verdict::same, "same"},
+                                       {Verdict::not_distinguishable, "not distinguishable"}};
 
 using statistics::SamplesByProcess;
 
@@ -52,19 +58,7 @@ Verdict judge(const Difference& difference) {
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::faster:
-      return "faster";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::same:
-      return "same";
-    case Verdict::not_distinguishable:
-      return "not distinguishable";
-  }
-  return "unknown";
-}
+std::string_view to_string(Verdict verdict) { return name_of(kVerdicts, verdict); }
 
 std::vector<Difference> compare_samples(const std::vector<SamplePair>& pairs,
                                         const CompareSettings& settings) {

@@ -1,4 +1,5 @@
 #include "core/shape_json.hpp"
+#include "core/text/names.hpp"
 #include "headroom/version.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
@@ -10,17 +11,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* loss_name(judge::Loss loss) {
-  switch (loss) {
-    case judge::Loss::little:
-      return "little";
-    case judge::Loss::unknown:
-      return "unknown";
-    case judge::Loss::large:
-      return "large";
-  }
-  return "";
-}
+constexpr Name<judge::Loss> kLosses[] = {{judge::Loss::little, "little"},
+                                         {judge::Loss::unknown, "unknown"},
+                                         {judge::Loss::large, "large"}};
 
 ordered_json cost_json(const LinkCost& cost) {
   return {{"packages", cost.packages},   {"build_packages", cost.build_packages},
@@ -41,7 +34,7 @@ ordered_json configuration_json(const Configuration& configuration) {
           {"shapes_without_time", configuration.missing},
           {"times_the_fastest_ci95",
            {configuration.times_fastest.low, configuration.times_fastest.high}},
-          {"loss", loss_name(configuration.loss)}};
+          {"loss", name_of(kLosses, configuration.loss)}};
 }
 
 ordered_json candidate_json(const Candidate& candidate) {
@@ -61,7 +54,7 @@ ordered_json candidate_json(const Candidate& candidate) {
       {"packed_bytes", result.costs->packed_bytes},
       {"times_the_fastest", difference.ratio},
       {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
-      {"loss", loss_name(candidate.loss)}};
+      {"loss", name_of(kLosses, candidate.loss)}};
 }
 
 ordered_json shape_json(const ShapePick& shape) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/text/names.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
 #include "program/numbers.hpp"
@@ -16,17 +17,12 @@ void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) 
   fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
 }
 
-std::string verdict(const Candidate& candidate, bool fastest) {
-  if (fastest) return "fastest";
-  switch (candidate.loss) {
-    case judge::Loss::little:
-      return "as good";
-    case judge::Loss::unknown:
-      return "not distinguishable";
-    case judge::Loss::large:
-      return "slower";
-  }
-  return "";
+constexpr Name<judge::Loss> kVerdicts[] = {{judge::Loss::little, "as good"},
+                                           {judge::Loss::unknown, "not distinguishable"},
+                                           {judge::Loss::large, "slower"}};
+
+std::string_view verdict(const Candidate& candidate, bool fastest) {
+  return fastest ? "fastest" : name_of(kVerdicts, candidate.loss);
 }
 
 std::string slower(const Candidate& candidate, bool fastest) {

@@ -3,36 +3,23 @@
 #include <algorithm>
 
 #include "core/shape_json.hpp"
+#include "core/text/names.hpp"
 
 namespace headroom::record {
 
 using nlohmann::ordered_json;
 
-std::string_view to_string(Status status) {
-  switch (status) {
-    case Status::ok:
-      return "ok";
-    case Status::unsupported:
-      return "unsupported";
-    case Status::skipped:
-      return "skipped";
-    case Status::failed:
-      return "failed";
-    case Status::crashed:
-      return "crashed";
-  }
-  return "unknown";
-}
+constexpr Name<Status> kStatuses[] = {{Status::ok, "ok"},
+                                      {Status::unsupported, "unsupported"},
+                                      {Status::skipped, "skipped"},
+                                      {Status::failed, "failed"},
+                                      {Status::crashed, "crashed"}};
+
+std::string_view to_string(Status status) { return name_of(kStatuses, status); }
 
 bool is_broken(Status status) { return status == Status::failed || status == Status::crashed; }
 
-std::optional<Status> parse_status(std::string_view name) {
-  for (const Status status :
-       {Status::ok, Status::unsupported, Status::skipped, Status::failed, Status::crashed}) {
-    if (to_string(status) == name) return status;
-  }
-  return std::nullopt;
-}
+std::optional<Status> parse_status(std::string_view name) { return value_of(kStatuses, name); }
 
 TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>& processes,
                       std::uint64_t seed) {

@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 constexpr const char* kSchema = "headroom.cell/1";
 constexpr std::int64_t kMostProcesses = 1'000'000;
 
-// Folders from before samples came from several processes have none.
+// Where nothing says which process took a sample, there are none.
 std::vector<int> read_processes(const JsonFields& fields, std::size_t samples) {
   if (!fields.has("processes")) return {};
   std::vector<int> processes;
@@ -48,7 +48,7 @@ TimeSummary read_time(const JsonFields& fields) {
   return time;
 }
 
-// Folders from before it was measured, and machines that do not tell it, have none.
+// Machines that do not tell it have none.
 std::vector<double> read_if_there(const JsonFields& fields, const char* key, std::size_t samples) {
   if (!fields.has(key)) return {};
   std::vector<double> readings = fields.positives(key);
@@ -125,7 +125,7 @@ reference::Comparison read_error(const JsonFields& fields, const CellResult& res
   reference::Comparison error;
   error.limits = reference::limits_of(result.cell.numbers);
   error.nrmse = value("nrmse");
-  error.max_over_rms = fields.has("max_over_rms") ? value("max_over_rms") : 0;
+  error.max_over_rms = value("max_over_rms");
   error.passed = passed;
   if (result.status == Status::failed) error.reason = result.reason;
   return error;
@@ -147,11 +147,9 @@ void read_identity(const JsonFields& line, CellResult& result) {
   cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
   result.isa = line.text("isa");
   result.unit = line.text("unit");
-  if (line.has("cache")) {
-    const std::optional<plan::CacheState> cache = plan::parse_cache_state(line.text("cache"));
-    if (!cache) line.fail("cache", "warm or cold");
-    result.cache = *cache;
-  }
+  const std::optional<plan::CacheState> cache = plan::parse_cache_state(line.text("cache"));
+  if (!cache) line.fail("cache", "warm or cold");
+  result.cache = *cache;
   if (!line.has("warnings")) return;
   const ordered_json& warnings = line.at("warnings");
   if (!warnings.is_array()) line.fail("warnings", "a list of texts");
@@ -204,9 +202,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
   if (line.has_value("choice")) read_choice(line.object("choice"), result);
   if (ok || line.has("error")) {
     result.error = read_error(line.object("error"), result);
-    const std::int64_t rows = result.shape.rows();
-    result.checked_rows =
-        line.has("checked_rows") ? line.object("checked_rows").whole("checked", 0, rows) : rows;
+    result.checked_rows = line.object("checked_rows").whole("checked", 0, result.shape.rows());
   }
   if (line.has("estimate")) {
     const JsonFields estimate = line.object("estimate");
