@@ -1,10 +1,9 @@
 // One cell cannot hurt another: backends that end their process, and sweeps that survive them.
 #include <gtest/gtest.h>
-
-#include <algorithm>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
