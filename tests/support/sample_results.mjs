@@ -30,7 +30,7 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   const line = {
     schema: "headroom.cell/1", id: `${formulation}/${backend}/f32/t${threads}/B1_T${tokens}_D${width}_H${heads}`,
     status: "ok", reason: null, formulation, backend, precision: "f32", dtype: "f32",
-    threads, ranks: 1, isa: "avx2", unit: "none",
+    threads, ranks: 1, isa: "avx2", unit: "none", cache: "warm",
     shape: { batch: 1, tokens, d_in: width, d_out: width, heads, head_dim, causal: true, qkv_bias: false,
       out_proj: true, d_proj: width, dropout: 0 },
     time_s: { median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0], samples, processes },
@@ -43,6 +43,7 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
     setup_s: 0.01, packed_bytes: 16 * width * width, workspace_bytes: 16 * tokens * width,
     provenance: { project: "sample", attend: "sample" },
     error: { nrmse: 5e-8 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
+    checked_rows: { checked: tokens, of: tokens },
   };
   if (backend === "tbb" && formulation === "split" && threads === 2) {
     line.again = { ratio: wobble(seed, 99), samples, processes, control_gflops: [] };
