@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/text/shown.hpp"
 #include "program/numbers.hpp"
