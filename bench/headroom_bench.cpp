@@ -19,9 +19,9 @@
 #include "headroom/error.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/benchmark_compat.hpp"
-#include "measure/check.hpp"
+#include "measure/group/check.hpp"
 #include "measure/runner.hpp"
-#include "plan/axes.hpp"
+#include "plan/axes_options.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
@@ -134,14 +134,14 @@ plan::Plan parse_axes(const std::vector<char*>& arguments) {
       "The cells of headroom sweep as Google Benchmark cases; all --benchmark_* flags "
       "work as well.",
       "headroom-bench");
-  plan::Axes axes;
-  plan::add_axes_options(app, axes);
+  plan::AxesOptions axes;
+  axes.add_to(app);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? kDone : kWrongUsage);
   }
-  return plan::expand(axes, {kSeed, false});
+  return plan::expand(axes.values(), {kSeed, false});
 }
 
 void register_cells(const plan::Plan& plan, Context& context) {

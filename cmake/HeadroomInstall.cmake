@@ -41,7 +41,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs
 
 # What the package states about each backend: what to install to build it, and what its archives are
 # linked with.
-include(${PROJECT_SOURCE_DIR}/src/backends/backends.cmake)
+include(${PROJECT_SOURCE_DIR}/src/library/backends/backends.cmake)
 set(headroom_backend_facts "set(headroom_known_components ${HEADROOM_KNOWN_BACKENDS})\n")
 foreach(backend IN LISTS HEADROOM_KNOWN_BACKENDS)
   get_property(debian GLOBAL PROPERTY HEADROOM_${backend}_DEBIAN)

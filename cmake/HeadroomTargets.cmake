@@ -8,7 +8,7 @@ foreach(sanitizer IN ITEMS address thread)
   endif()
 endforeach()
 
-# headroom_configure(<target>): language level, include root, warnings.
+# headroom_configure(<target>): language level, warnings, and as include roots the buildings that HEADROOM_SEES names.
 function(headroom_configure target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
@@ -16,11 +16,12 @@ function(headroom_configure target)
     POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
+  list(TRANSFORM HEADROOM_SEES PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE roots)
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    PRIVATE ${roots})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
     $<$<BOOL:${HEADROOM_WERROR}>:-Werror>)
 endfunction()

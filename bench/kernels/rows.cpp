@@ -14,10 +14,10 @@
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "machine/caches.hpp"
-#include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/peak.hpp"
 #include "machine/processor.hpp"
+#include "processor/cores.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 

@@ -34,6 +34,13 @@ class Peer:
 
 # As cells are named: what products compute with, and what is stored where that is not f32.
 NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16")
+AS_F32 = NUMBERS[:4]  # held to one limit of the error
+
+
+def contest(numbers: str) -> Tuple[str, str]:
+    """What cells have in common that are compared with each other."""
+    precision, _, dtype = numbers.partition("-")
+    return "f32" if precision in AS_F32 else precision, dtype
 
 
 def _python(

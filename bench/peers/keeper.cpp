@@ -18,11 +18,11 @@
 #include "judge/cautions.hpp"
 #include "judge/noise.hpp"
 #include "machine/conditions.hpp"
-#include "machine/cores.hpp"
-#include "measure/cell_result.hpp"
 #include "measure/control_meters.hpp"
+#include "measure/group/cell_result.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
+#include "processor/cores.hpp"
 #include "program/json_text.hpp"
 #include "protocol.hpp"
 #include "record/environment.hpp"
@@ -39,6 +39,7 @@ using nlohmann::ordered_json;
 
 // Backends that are expected to take more than this times the fastest are not worth their time.
 constexpr double kWorthwhile = 4;
+constexpr std::int64_t kMostLaunches = 1000000;
 
 class Keeper {
  public:
@@ -260,8 +261,19 @@ std::optional<reference::Comparison> worst(const std::vector<reference::Comparis
   return *least;
 }
 
+// Which launch took each sample; empty if one took all.
+std::vector<int> launches(const JsonFields& request, const char* key) {
+  std::vector<int> all;
+  if (!request.has(key)) return all;
+  for (const std::int64_t launch : request.wholes(key, 0, kMostLaunches)) {
+    all.push_back(static_cast<int>(launch));
+  }
+  return all;
+}
+
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {
   result.time.samples = request.positives("seconds");
+  result.time.processes = launches(request, "processes");
   if (request.has("control")) {
     record::Control& control = result.control.emplace();
     control.isa = to_string(target_.isa);
@@ -274,6 +286,7 @@ void Keeper::set_times(const JsonFields& request, record::CellResult& result) co
     record::Again& again = result.again.emplace();
     again.samples = request.positives("again");
     if (request.has("again_control")) again.control = request.positives("again_control");
+    again.processes = launches(request, "again_processes");
   }
   measure::rate_samples(result, {}, seed_);
 }
@@ -315,6 +328,11 @@ ordered_json Keeper::result(const JsonFields& request) {
   }
   journal_->append(to_json(result));
   results_.push_back(result);
+  // Chosen before the samples were taken; peers are compared with it.
+  if (request.has("chosen") && request.at("chosen") == true) {
+    environment_["sweep"]["compared_with"].push_back(cell.id);
+    journal_->write_environment(environment_);
+  }
   return {{"id", cell.id},
           {"status", to_string(result.status)},
           {"reason", result.reason},

@@ -22,6 +22,9 @@ DEFAULT_SHAPES = (
     "128,768,12 1024,768,12 2048,768,12 512,4096,32 16,768,12 1,4096,32 16,6144,96 128,6144,96"
 ).split()
 LEAST_SAMPLES = 9
+SAMPLES = 15
+LEAST_LAUNCHES = 3  # fewer say nothing of the spread between them
+LAUNCHES = 5  # of each peer and of ours
 LEAST_MEMORY = 0.2  # of all, before one more peer is prepared: they wait side by side
 DONE, CHECK_FAILED, NO_RESOURCE, INTERRUPTED, TERMINATED = 0, 1, 4, 130, 143
 
@@ -71,7 +74,8 @@ def options() -> argparse.Namespace:
     add("--ours", type=names_of, help="our backends (default: those that may be the fastest)")
     add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, bf16-bf16, ...")
     add("--threads", default="", help="such as 1,2 (default: every allowed core)")
-    add("--samples", type=int, default=LEAST_SAMPLES, help="per cell, at least 9 (default)")
+    add("--samples", type=int, default=SAMPLES, help="per cell, at least 9 (default 15)")
+    add("--launches", type=int, default=LAUNCHES, help="that take them, at least 3 (default 5)")
     add("--min-time", type=float, default=0.05, help="least seconds per sample (default 0.05)")
     add("--inputs", type=int, default=4, help="different x taken in turn (default 4)")
     add("--seed", type=int, default=1, help="of weights and inputs (default 1)")
@@ -93,6 +97,10 @@ def options() -> argparse.Namespace:
     given.shapes = given.shapes or [shape_of(text) for text in DEFAULT_SHAPES]
     if given.samples < LEAST_SAMPLES:
         parser.error(f"--samples: {given.samples} is below {LEAST_SAMPLES}")
+    if not LEAST_LAUNCHES <= given.launches <= given.samples:
+        parser.error(
+            f"--launches: {given.launches} is not from {LEAST_LAUNCHES} to {given.samples}, the samples"
+        )
     if not all(1 <= count <= cores for count in given.threads):
         parser.error(f"--threads: from 1 to {cores}, the cores that this process may use")
     if not (0 < given.min_time < float("inf") and 1 <= given.inputs <= 64 and given.seed >= 0):
@@ -143,7 +151,9 @@ class Run:
         self.cpus = sorted(os.sched_getaffinity(0))
         build = os.path.dirname(os.path.abspath(given.program))
         self.environments = Environments(given.environments, not given.no_install, build)
-        self.how = Settings(given.samples, given.min_time, given.seed, given.inputs)
+        self.how = Settings(
+            given.samples, given.launches, given.min_time, given.seed, given.inputs
+        )
         self.logs = os.path.join(given.environments, "logs")
         os.makedirs(self.logs, exist_ok=True)
         self.peers: List[Peer] = []  # those that can run
@@ -175,6 +185,7 @@ class Run:
         return {
             "repetitions": given.samples,
             "repetitions_asked": given.samples,
+            "processes": given.launches,
             "min_time_s": given.min_time,
             "cache": "warm",
             "seed": given.seed,
@@ -242,14 +253,21 @@ class Run:
                 rounded=any(name.endswith("-bf16") for name in self.given.numbers),
                 **sizes,
             )
-            run = ShapeRun(keeper, problem, folder, threads, self.how)
+            run = ShapeRun(
+                keeper,
+                problem,
+                folder,
+                threads,
+                self.how,
+                lambda peer: open_.enter_context(self.start(peer, threads)),
+            )
             for peer in self.our_peers(keeper, threads) + self.peers:
                 say(f"{problem['id']}, t{threads}: preparing and checking {peer.name}")
                 if memory_left() < LEAST_MEMORY:
                     say(f"{peer.name}: skipped here: too little memory is left")
                     run.leave_out(peer, "not enough memory beside the peers before it")
                     continue
-                run.add(peer, open_.enter_context(self.start(peer, threads)))
+                run.add(peer)
             # The control runs on the cores of the peers.
             os.sched_setaffinity(keeper.process.pid, self.cpus[:threads])
             run.rounds()

@@ -140,8 +140,9 @@ class Server:
         self.layers = {}
         ready, failed = [], []
         wanted = request["formulations"]  # none named: all
+        names = request.get("variants", [])  # likewise
         for variant in self.rival.variants(problem):
-            if wanted and variant.formulation not in wanted:
+            if wanted and variant.formulation not in wanted or names and variant.name not in names:
                 continue
             told = {"name": variant.name, "formulation": variant.formulation}
             start = time.perf_counter()

@@ -43,9 +43,12 @@ class Server {
     layers_.clear();
     read_problem(request);
     const std::vector<std::string> wanted = texts(request, "formulations");  // none named: all
+    const std::vector<std::string> names =
+        request.has("variants") ? texts(request, "variants") : std::vector<std::string>{};
     ordered_json ready = ordered_json::array(), failed = ordered_json::array();
     for (const Variant& variant : rival_.variants(problem_)) {
       if (!wanted.empty() && !contains(wanted, to_string(variant.formulation))) continue;
+      if (!names.empty() && !contains(names, variant.name)) continue;
       ordered_json told{{"name", variant.name}, {"formulation", to_string(variant.formulation)}};
       try {
         const Clock::time_point start = Clock::now();

@@ -1,13 +1,14 @@
-"""One shape: prepare and check every peer, choose its fastest variants, and time them in turn."""
+"""One shape: prepare and check every peer, choose its fastest variants, and time them in turn, in
+several launches of all."""
 import math
 import os
 import random
 import statistics
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from catalogue import Peer
+from catalogue import Peer, contest
 from process import PeerDied, PeerError, Process
 
 
@@ -18,6 +19,7 @@ HOPELESS = 1.3  # times the fastest, after which a variant is timed no more
 @dataclass
 class Settings:
     samples: int
+    launches: int
     min_time: float
     seed: int
     inputs: int
@@ -31,6 +33,7 @@ class Readings:
     control: List[float] = field(default_factory=list)
     clock_ghz: List[float] = field(default_factory=list)
     tile_gflops: List[float] = field(default_factory=list)
+    launches: List[int] = field(default_factory=list)  # which one took each sample
 
     def beside(self) -> Dict[str, List[float]]:
         """The control's readings by the names that the keeper records them under."""
@@ -83,25 +86,38 @@ class ShapeRun:
     """All cells of one shape and number of threads."""
 
     def __init__(
-        self, keeper: Process, problem: Dict[str, Any], folder: str, threads: int, how: Settings
+        self,
+        keeper: Process,
+        problem: Dict[str, Any],
+        folder: str,
+        threads: int,
+        how: Settings,
+        start: Callable[[Peer], Process],
     ) -> None:
         self.keeper, self.problem, self.folder = keeper, problem, folder
-        self.threads, self.how = threads, how
+        self.threads, self.how, self.start = threads, how, start
         self.cells: List[Cell] = []
+        self.chosen: List[Cell] = []  # of ours, those that peers are compared with
+        self.launch = 0
         self.random = random.Random(how.seed)
 
-    def add(self, peer: Peer, process: Process) -> None:
+    def prepare(self, peer: Peer, process: Process, variants: List[str]) -> Dict[str, Any]:
+        return process.ask(
+            "prepare",
+            folder=self.folder,
+            shape=self.problem["shape"],
+            inputs=self.how.inputs,
+            threads=self.threads,
+            formulations=list(peer.formulations),
+            variants=variants,
+        )
+
+    def add(self, peer: Peer) -> None:
         """Prepares the peer's variants, checks them, and keeps the fastest of each formulation."""
+        process = self.start(peer)
         cells = {f: Cell(peer, f, process=process) for f in peer.formulations}
         try:
-            made = process.ask(
-                "prepare",
-                folder=self.folder,
-                shape=self.problem["shape"],
-                inputs=self.how.inputs,
-                threads=self.threads,
-                formulations=list(peer.formulations),
-            )
+            made = self.prepare(peer, process, [])
             for variant in made["failed"] + made["variants"]:
                 formulation = variant["formulation"]
                 cell = cells.setdefault(formulation, Cell(peer, formulation, process=process))
@@ -194,22 +210,65 @@ class ShapeRun:
                 kept.append((before[key] + after[key]) / 2)
         return after
 
+    def choose_ours(self) -> None:
+        """Of our cells the one that peers are compared with: the fastest in trials, for whoever
+        is picked by the samples that are compared looks faster than it is."""
+        fastest: Dict[Tuple[str, str], List[Cell]] = {}
+        for cell in self.cells:
+            if cell.peer.ours and cell.variant:
+                fastest.setdefault(contest(cell.peer.numbers), []).append(cell)
+        self.chosen = [min(cells, key=lambda cell: cell.pace) for cells in fastest.values()]
+
     def rounds(self) -> None:
-        """Every cell once per round, in random order, with the control before and after."""
+        """Every cell once per round, in random order, with the control before and after. All peers
+        are launched anew between rounds, because speed differs from launch to launch."""
+        self.choose_ours()
         timed = [cell for cell in self.cells if cell.variant]
         turns = [(cell, cell.readings) for cell in timed]
-        ours = [cell for cell in timed if cell.peer.ours] or timed
-        if ours:  # the fastest of ours is timed twice: what equal layers differ by is noise
-            twin = min(ours, key=lambda cell: cell.pace)
+        if timed:  # the fastest of ours is timed twice: what equal layers differ by is noise
+            twin = min(self.chosen or timed, key=lambda cell: cell.pace)
             twin.again = Readings()
             turns.append((twin, twin.again))
         for number in range(self.how.samples):
+            launch = number * self.how.launches // self.how.samples
+            if launch != self.launch:
+                self.launch = launch
+                self.launch_again(timed)
             said = f"{self.problem['id']}, t{self.threads}: round {number + 1}"
             print(f"peers: {said} of {self.how.samples}, {len(turns)} cells", file=sys.stderr)
             self.random.shuffle(turns)
             for cell, readings in turns:
                 if cell.variant:
                     self.turn(cell, readings)
+
+    def launch_again(self, timed: List[Cell]) -> None:
+        """New processes for all, each with its chosen variants alone, checked again."""
+        together: Dict[int, List[Cell]] = {}  # the cells of each process
+        for cell in timed:
+            assert cell.process is not None
+            cell.process.end()
+            if cell.variant:
+                together.setdefault(id(cell.process), []).append(cell)
+        for cells in together.values():
+            peer = cells[0].peer
+            try:
+                process = self.start(peer)
+                for cell in cells:
+                    cell.process = process
+                made = self.prepare(peer, process, [cell.variant["name"] for cell in cells])
+                failed = {variant["name"]: variant["reason"] for variant in made["failed"]}
+                for cell in cells:
+                    name = cell.variant["name"]
+                    wrong = failed[name] if name in failed else self.check(cell, name)
+                    if wrong:
+                        self.lose(cell, f"in launch {self.launch + 1}: {wrong}")
+            except PeerError as error:
+                for cell in cells:
+                    self.give_up(cell, error)
+
+    def lose(self, cell: Cell, reason: str) -> None:
+        cell.checked, cell.variant, cell.reason = cell.variant["name"], {}, reason
+        cell.status = "failed"
 
     def turn(self, cell: Cell, readings: Readings) -> None:
         before = self.keeper.ask("control", threads=self.threads)
@@ -221,12 +280,17 @@ class ShapeRun:
         except PeerError as error:
             self.give_up(cell, error)
             return
+        readings.launches.append(self.launch)
         self.control(readings, before)
 
     def record(self, versions: Dict[str, str]) -> List[Dict[str, Any]]:
         """Has every cell written into the results folder."""
         return [
-            self.keeper.ask("result", **self.fields(cell, versions.get(cell.peer.name, "")))
+            self.keeper.ask(
+                "result",
+                chosen=cell in self.chosen,
+                **self.fields(cell, versions.get(cell.peer.name, "")),
+            )
             for cell in self.cells
         ]
 
@@ -250,11 +314,13 @@ class ShapeRun:
         if not variant:
             return {**fields, "reason": cell.reason, "status": cell.status}
         fields["seconds"] = readings.seconds
+        fields["processes"] = readings.launches
         for key, values in readings.beside().items():
             if len(values) == len(readings.seconds):
                 fields[key] = values
         if again is not None:
             fields["again"] = again.seconds
+            fields["again_processes"] = again.launches
             if len(again.control) == len(again.seconds):
                 fields["again_control"] = again.control
         return fields

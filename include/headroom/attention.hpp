@@ -96,10 +96,11 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 /// for what it can do. For `"auto"`:
 ///
 /// 1. The tuning file, if there is one: the candidate that is fastest near the closest measured
-///    shape. Distance counts doublings of tokens, widths and heads; see `src/tuning/distance.hpp`.
-///    A file is not used if it is missing or broken, if it is for another processor, version (up to
-///    the minor one) or instruction set, or if it has no times for this number of threads or no
-///    shape within 4 doublings. `Choice::warning` then says why.
+///    shape. Distance counts doublings of tokens, widths and heads; see
+///    `src/library/tuning/distance.hpp`. A file is not used if it is missing or broken, if it is
+///    for another processor, version (up to the minor one) or instruction set, or if it has no
+///    times for this number of threads or no shape within 4 doublings. `Choice::warning` then says
+///    why.
 /// 2. Otherwise a rule: of the backends that are linked into this program and take the shape, the
 ///    one that the project prefers; or a threaded one if more than one thread is allowed and the
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.

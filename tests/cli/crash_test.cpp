@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -66,7 +67,11 @@ TEST_F(CliCrash, ACellMayDieInALaterProcess) {
   EXPECT_EQ(cells.at("tbb")["status"], "crashed");
   EXPECT_FALSE(cells.at("tbb").contains("time_s"));
   EXPECT_EQ(cells.at("naive")["status"], "ok");
-  EXPECT_EQ(cells.at("naive")["time_s"]["processes"], (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3}));
+  // Three or four, by how long a launch takes beside a sample.
+  const std::vector<int> launches = cells.at("naive")["time_s"]["processes"];
+  EXPECT_EQ(launches.size(), 8u);
+  EXPECT_TRUE(std::is_sorted(launches.begin(), launches.end()));
+  EXPECT_GE(launches.back(), 2) << "the others go on after the process in which tbb died";
 }
 
 // What the system refuses to one cell it refuses to all: no cell is at fault.

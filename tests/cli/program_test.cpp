@@ -85,7 +85,7 @@ TEST_F(Cli, InfoTellsTheClockTheCachesAndWhyAConditionIsNotKnown) {
   EXPECT_NE(text.output.find("last level of all cores "), std::string::npos) << text.output;
   EXPECT_EQ(text.output.find("unknown"), std::string::npos) << text.output;
   EXPECT_GE(info["processor"]["last_level_total_bytes"], 0);
-  EXPECT_EQ(now["clock_ghz"].is_null(), !headroom::machine::cycle_chain());
+  EXPECT_EQ(now["clock_ghz"].is_null(), !headroom::processor::cycle_chain());
   for (const char* name : {"governor", "turbo", "load", "huge_pages", "clock_ghz"}) {
     ASSERT_TRUE(now.contains(name)) << name;
     EXPECT_EQ(now[name].is_null(), now["unavailable"].contains(name)) << name;
@@ -103,10 +103,10 @@ TEST_F(Cli, InfoMeasuresWhatTheMachineHoldsAndAtWhichClock) {
     EXPECT_GT(gflops, 0);
     EXPECT_GT(peaks["sustained_fma_gflops_by_threads"][threads], 0);
     for (const char* clock : {"clock_ghz_by_threads", "sustained_clock_ghz_by_threads"}) {
-      ASSERT_EQ(peaks[clock].contains(threads), headroom::machine::cycle_chain().has_value());
+      ASSERT_EQ(peaks[clock].contains(threads), headroom::processor::cycle_chain().has_value());
     }
   }
-  if (headroom::machine::cycle_chain()) {
+  if (headroom::processor::cycle_chain()) {
     expect("$headroom info --measure", 0, {"FMA peak (", " GFLOP/s at ", " GHz"});
   }
 }
@@ -172,7 +172,7 @@ TEST_F(Cli, EverySampleHasTheClockThatItRanAt) {
   for (const json& line : results()) {
     if (!line.contains("control")) GTEST_SKIP() << "this build has no control kernel";
     const json& control = line["control"];
-    if (!headroom::machine::cycle_chain()) {
+    if (!headroom::processor::cycle_chain()) {
       EXPECT_FALSE(control.contains("clock_ghz"));
       continue;
     }

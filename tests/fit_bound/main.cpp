@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "headroom/headroom.hpp"
-#include "machine/cores.hpp"
+#include "processor/cores.hpp"
 #include "programs.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"

@@ -2,7 +2,6 @@
 // first line is an option, the next lines are axes in the order of `axes_of`; empty ones are not
 // given.
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,27 +18,6 @@ using headroom::plan::Axes;
 /// Small ones: with many members on several axes the list itself is what takes the memory.
 constexpr std::size_t kMostShapes = 1000;
 
-Axes axes_of(std::istream& lines) {
-  Axes axes;
-  std::string line;
-  for (std::optional<std::string>* axis :
-       {&axes.heads, &axes.tokens, &axes.batch, &axes.d_model, &axes.head_dim, &axes.d_in,
-        &axes.threads, &axes.backend, &axes.formulation, &axes.isa, &axes.dropout, &axes.model,
-        &axes.preset}) {
-    if (std::getline(lines, line) && !line.empty()) *axis = line;
-  }
-  if (std::getline(lines, line)) {
-    axes.no_causal = line.find('c') != std::string::npos;
-    axes.qkv_bias = line.find('b') != std::string::npos;
-    axes.no_out_proj = line.find('p') != std::string::npos;
-  }
-  for (std::optional<std::string>* axis :
-       {&axes.kv_heads, &axes.window, &axes.past, &axes.lengths, &axes.rotary}) {
-    if (std::getline(lines, line) && !line.empty()) *axis = line;
-  }
-  return axes;
-}
-
 /// @param parse of an option's text; what it refuses is as good an answer.
 template <class Parse>
 void answered(Parse parse) {
@@ -48,6 +26,30 @@ void answered(Parse parse) {
   } catch (const headroom::InvalidArgument&) {
   } catch (const headroom::Unavailable&) {
   }
+}
+
+// Reads a line for each axis; an empty one does not give it.
+void read_axes(std::istream& lines, const auto&... axes) {
+  const auto read = [&](auto* axis) {
+    std::string line;
+    if (std::getline(lines, line) && !line.empty()) answered([&] { *axis = line; });
+  };
+  (read(axes), ...);
+}
+
+Axes axes_of(std::istream& lines) {
+  Axes axes;
+  read_axes(lines, &axes.heads, &axes.tokens, &axes.batch, &axes.d_model, &axes.head_dim,
+            &axes.d_in, &axes.threads, &axes.backend, &axes.formulation, &axes.isa, &axes.dropout,
+            &axes.model, &axes.preset);
+  std::string line;
+  if (std::getline(lines, line)) {
+    axes.no_causal = line.find('c') != std::string::npos;
+    axes.qkv_bias = line.find('b') != std::string::npos;
+    axes.no_out_proj = line.find('p') != std::string::npos;
+  }
+  read_axes(lines, &axes.kv_heads, &axes.window, &axes.past, &axes.lengths, &axes.rotary);
+  return axes;
 }
 
 }  // namespace

@@ -33,11 +33,36 @@ bool is_source(const fs::path& path) {
 }
 
 // Sources below a folder, by their paths from there.
-std::map<std::string, std::string> sources(const fs::path& folder = "src") {
+std::map<std::string, std::string> sources(const fs::path& folder) {
   std::map<std::string, std::string> all;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
     if (!entry.is_regular_file() || !is_source(entry.path())) continue;
     all.emplace(fs::relative(entry.path(), kRoot / folder).generic_string(), read(entry.path()));
+  }
+  return all;
+}
+
+// Each sees those before it.
+const std::vector<std::string> kBuildings{"library", "suite", "tell"};
+
+// Sources of all buildings, by their paths from there, as an #include names them.
+std::map<std::string, std::string> sources() {
+  std::map<std::string, std::string> all;
+  for (const std::string& building : kBuildings) {
+    for (const auto& [path, text] : sources(fs::path("src") / building)) {
+      EXPECT_TRUE(all.emplace(path, text).second) << path << " stands in two buildings";
+    }
+  }
+  return all;
+}
+
+// Where a room stands in the order of the buildings.
+std::map<std::string, std::size_t> floors() {
+  std::map<std::string, std::size_t> all;
+  for (std::size_t i = 0; i < kBuildings.size(); ++i) {
+    for (const auto& entry : fs::directory_iterator(kRoot / "src" / kBuildings[i])) {
+      if (entry.is_directory()) all[entry.path().filename().string()] = i;
+    }
   }
   return all;
 }
@@ -110,6 +135,24 @@ TEST(House, EveryRoomStandsInTheTable) {
   for (const auto& [path, _] : sources()) found.insert(room_of(path));
   for (const std::string& room : found) EXPECT_TRUE(table.contains(room)) << "src/" << room;
   for (const auto& [room, _] : table) EXPECT_TRUE(found.contains(room)) << room;
+}
+
+TEST(House, HasThreeBuildings) {
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(kRoot / "src")) {
+    if (entry.is_directory()) found.insert(entry.path().filename().string());
+  }
+  EXPECT_EQ(found, std::set<std::string>(kBuildings.begin(), kBuildings.end()));
+}
+
+TEST(House, TellSeesSuiteAndSuiteSeesLibrary) {
+  const auto floor = floors();
+  for (const auto& [room, seen] : rooms()) {
+    for (const std::string& other : seen) {
+      ASSERT_TRUE(floor.contains(room) && floor.contains(other)) << room << ' ' << other;
+      EXPECT_LE(floor.at(other), floor.at(room)) << room << " may not see " << other;
+    }
+  }
 }
 
 TEST(House, ARoomSeesOnlyWhatTheTableAllows) {
@@ -205,12 +248,12 @@ TEST(House, HasNoTwoFilesOfOneName) {
 
 TEST(House, CommandsNeitherMeasureNorRecord) {
   const std::set<std::string> forbidden{
-      "measure/check.hpp",       "measure/group_measurement.hpp",
+      "measure/group/check.hpp", "measure/group/group_measurement.hpp",
       "measure/runner.hpp",      "measure/workers/isolation.hpp",
       "record/continuation.hpp", "record/journal.hpp",
       "record/run_record.hpp",   "measure/workers/worker_process.hpp"};
   for (const std::string& header : forbidden) {
-    EXPECT_TRUE(fs::exists(kRoot / "src" / header)) << header << " is forbidden, but not there";
+    EXPECT_TRUE(sources().contains(header)) << header << " is forbidden, but not there";
   }
   for (const auto& [path, text] : sources()) {
     if (!path.starts_with("cli/")) continue;
@@ -233,7 +276,7 @@ bool names_backend(const fs::path& path, const std::string& text, const std::str
 
 TEST(House, OnlyItsOwnFolderAndTheListsNameABackend) {
   std::smatch list;
-  const std::string cmake = read(kRoot / "src/backends/backends.cmake");
+  const std::string cmake = read(kRoot / "src/library/backends/backends.cmake");
   ASSERT_TRUE(std::regex_search(cmake, list, std::regex("HEADROOM_KNOWN_BACKENDS ([a-z0-9 ]+)")));
   std::istringstream names(list[1]);
   for (std::string name; names >> name;) {
@@ -242,11 +285,11 @@ TEST(House, OnlyItsOwnFolderAndTheListsNameABackend) {
       for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
         if (!entry.is_regular_file()) continue;
         const std::string path = fs::relative(entry.path(), kRoot).generic_string();
-        const bool own = path.starts_with("src/backends/" + name + "/");
+        const bool own = path.starts_with("src/library/backends/" + name + "/");
         const bool a_list =
-            path == "src/backends/backends.cmake" || path == "include/headroom/backend.hpp";
+            path == "src/library/backends/backends.cmake" || path == "include/headroom/backend.hpp";
         // A baseline is of use with its rival, so that one package holds both.
-        const bool packaged = path == "src/backends/autovec/CMakeLists.txt";
+        const bool packaged = path == "src/library/backends/autovec/CMakeLists.txt";
         if (own || a_list || packaged) continue;
         EXPECT_FALSE(names_backend(entry.path(), read(entry.path()), name))
             << path << " names " << name;

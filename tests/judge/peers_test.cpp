@@ -40,6 +40,17 @@ TEST(Peers, StandBesideTheBestOfOursOnAsManyThreads) {
   EXPECT_EQ(blocks[2].shape().tokens, 16);
 }
 
+// By the compared samples another one of ours may be faster: it was not chosen.
+TEST(Peers, StandBesideTheOneThatWasChosenBefore) {
+  record::ResultsFolder folder = folder_with_peers();
+  folder.environment["sweep"]["compared_with"] = {"split/xsimd/f32/t1/B1_T4_D8_H2", 7};
+  const std::vector<PeerBlock> blocks = compared(folder);
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[0].ours->cell.id, "split/xsimd/f32/t1/B1_T4_D8_H2");
+  EXPECT_EQ(blocks[1].ours, nullptr);
+  EXPECT_FALSE(blocks[1].peers.front().to_ours);
+}
+
 TEST(Peers, AreFasterOnlyWhereTheSamplesSaySo) {
   const record::ResultsFolder folder = folder_with_peers();
   const std::vector<PeerBlock> blocks = compared(folder);

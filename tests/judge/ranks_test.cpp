@@ -82,6 +82,7 @@ TEST(RanksBesideOne, AreNotHeldAgainstAPeerOfOneProcess) {
                                          timed("tbb", Formulation::split, 4, 1e-3),
                                          timed("other", Formulation::split, 1, 2e-3)});
   folder.results[2].peer = true;
+  folder.environment["sweep"]["compared_with"] = {folder.results[0].cell.id};
   const std::vector<PeerBlock> blocks = peer_blocks(folder);
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].ours, folder.results.data());

@@ -17,7 +17,7 @@ struct FakeProcessor {
   std::size_t burst = 0;
   std::int64_t iterations = 0;
 
-  CycleChain chain() {
+  processor::CycleChain chain() {
     return {[this](std::int64_t count) {
               iterations += count;
               now += static_cast<double>(count) * 40 / (ghz * 1e9) + delays[burst++];
@@ -55,35 +55,36 @@ TEST(Clock, OfATeamIsTheMeanOfItsThreads) {
   thread_local double ghz = 0;
   Team team(2, [](int index) { ghz = index == 0 ? 2.0 : 4.0; });
   team.run();
-  const CycleChain chain{[](std::int64_t count) {
-                           now += static_cast<double>(count) / (ghz * 1e9);
-                           return std::uint32_t{0};
-                         },
-                         1, 1, "fake"};
+  const processor::CycleChain chain{[](std::int64_t count) {
+                                      now += static_cast<double>(count) / (ghz * 1e9);
+                                      return std::uint32_t{0};
+                                    },
+                                    1, 1, "fake"};
   EXPECT_NEAR(ClockMeter(chain, [] { return now; }).sample(team), 3.0, 1e-6);
 }
 
 // What the chain computes, in plain arithmetic.
-std::uint32_t last_link(const CycleChain& chain, std::int64_t iterations) {
-  std::uint32_t value = kChainStart;
+std::uint32_t last_link(const processor::CycleChain& chain, std::int64_t iterations) {
+  std::uint32_t value = processor::kChainStart;
   for (std::int64_t i = 0; i < iterations * chain.links; ++i) {
-    value = chain.instruction.starts_with("imul") ? value * kChainFactor : value + kChainFactor;
+    value = chain.instruction.starts_with("imul") ? value * processor::kChainFactor
+                                                  : value + processor::kChainFactor;
   }
   return value;
 }
 
 TEST(Clock, TheChainRunsAllItsLinks) {
-  const auto chain = cycle_chain();
-  if (!chain) GTEST_SKIP() << why_no_clock();
+  const auto chain = processor::cycle_chain();
+  if (!chain) GTEST_SKIP() << processor::why_no_clock();
   for (const std::int64_t iterations : {0, 1, 2, 7, 1000}) {
     EXPECT_EQ(chain->run(iterations), last_link(*chain, iterations)) << iterations;
   }
 }
 
 TEST(Clock, IsMeasuredOrSaysWhyNot) {
-  EXPECT_EQ(cycle_chain().has_value(), why_no_clock().empty());
+  EXPECT_EQ(processor::cycle_chain().has_value(), processor::why_no_clock().empty());
   const auto ghz = measure_clock_ghz();
-  EXPECT_EQ(ghz.has_value(), cycle_chain().has_value());
+  EXPECT_EQ(ghz.has_value(), processor::cycle_chain().has_value());
   if (!ghz) return;
   EXPECT_GT(*ghz, 0);
   RecordProperty("ghz", std::to_string(*ghz));

@@ -1,5 +1,5 @@
 // Cores and memory that made-up machines allow: masks of any size, quotas of nested control groups.
-#include "machine/cores.hpp"
+#include "processor/cores.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace headroom::machine {
 namespace {
 
 // A system that may have `places` processors, of which this process may use every second one.
-AffinityCall every_second_of(std::size_t places, int& calls) {
+processor::AffinityCall every_second_of(std::size_t places, int& calls) {
   return [places, &calls](std::size_t bytes, cpu_set_t* set) {
     ++calls;
     if (8 * bytes < places) {
@@ -27,16 +27,16 @@ AffinityCall every_second_of(std::size_t places, int& calls) {
 
 TEST(Affinity, CountsAnyNumberOfProcessors) {
   int calls = 0;
-  EXPECT_EQ(affinity_cores(every_second_of(8, calls)), 4);
+  EXPECT_EQ(processor::affinity_cores(every_second_of(8, calls)), 4);
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(affinity_cores(every_second_of(1024, calls)), 512);
-  EXPECT_EQ(affinity_cores(every_second_of(1026, calls)), 513);
-  EXPECT_EQ(affinity_cores(every_second_of(100000, calls)), 50000);
+  EXPECT_EQ(processor::affinity_cores(every_second_of(1024, calls)), 512);
+  EXPECT_EQ(processor::affinity_cores(every_second_of(1026, calls)), 513);
+  EXPECT_EQ(processor::affinity_cores(every_second_of(100000, calls)), 50000);
 }
 
 TEST(Affinity, EndsWhereTheSystemDoesNotTell) {
   const auto refuse_with = [](int error) {
-    return affinity_cores([error](std::size_t, cpu_set_t*) {
+    return processor::affinity_cores([error](std::size_t, cpu_set_t*) {
       errno = error;
       return -1;
     });
@@ -48,11 +48,11 @@ TEST(Affinity, EndsWhereTheSystemDoesNotTell) {
 class Quotas : public test::TemporaryFolder {};
 
 TEST_F(Quotas, WithoutGroupsThereIsNone) {
-  EXPECT_EQ(quota_cores(path_), 0);
+  EXPECT_EQ(processor::quota_cores(path_), 0);
   write("proc/self/cgroup", "0::/\n");
-  EXPECT_EQ(quota_cores(path_), 0);
+  EXPECT_EQ(processor::quota_cores(path_), 0);
   write("sys/fs/cgroup/cpu.max", "max 100000\n");
-  EXPECT_EQ(quota_cores(path_), 0);
+  EXPECT_EQ(processor::quota_cores(path_), 0);
 }
 
 TEST_F(Quotas, TheSmallestOfNestedGroupsBinds) {
@@ -60,37 +60,37 @@ TEST_F(Quotas, TheSmallestOfNestedGroupsBinds) {
   write("sys/fs/cgroup/outer/middle/inner/cpu.max", "max 100000\n");
   write("sys/fs/cgroup/outer/middle/cpu.max", "150000 100000\n");
   write("sys/fs/cgroup/outer/cpu.max", "800000 100000\n");
-  EXPECT_EQ(quota_cores(path_), 1.5);
+  EXPECT_EQ(processor::quota_cores(path_), 1.5);
   write("sys/fs/cgroup/outer/cpu.max", "50000 50000\n");
-  EXPECT_EQ(quota_cores(path_), 1);
+  EXPECT_EQ(processor::quota_cores(path_), 1);
   write("sys/fs/cgroup/outer/middle/inner/cpu.max", "25000 100000\n");
-  EXPECT_EQ(quota_cores(path_), 0.25);
+  EXPECT_EQ(processor::quota_cores(path_), 0.25);
 }
 
 TEST_F(Quotas, OfAContainerThatSeesItsGroupAsTheRoot) {
   write("proc/self/cgroup", "0::/docker/abc\n");
   write("sys/fs/cgroup/cpu.max", "300000 100000\n");
-  EXPECT_EQ(quota_cores(path_), 3);
+  EXPECT_EQ(processor::quota_cores(path_), 3);
 }
 
 TEST_F(Quotas, OfVersion1AreNestedToo) {
   write("proc/self/cgroup", "5:memory:/a\n4:cpu,cpuacct:/outer/inner\n3:cpuset:/\n");
   write("sys/fs/cgroup/cpu,cpuacct/outer/inner/cpu.cfs_quota_us", "-1\n");
   write("sys/fs/cgroup/cpu,cpuacct/outer/inner/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(quota_cores(path_), 0);
+  EXPECT_EQ(processor::quota_cores(path_), 0);
   write("sys/fs/cgroup/cpu,cpuacct/outer/cpu.cfs_quota_us", "250000\n");
   write("sys/fs/cgroup/cpu,cpuacct/outer/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(quota_cores(path_), 2.5);
+  EXPECT_EQ(processor::quota_cores(path_), 2.5);
   write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
   write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(quota_cores(path_), 0.5);
+  EXPECT_EQ(processor::quota_cores(path_), 0.5);
 }
 
 TEST_F(Quotas, OfGroupsThatAreNotAboveThisProcessDoNotCount) {
   write("proc/self/cgroup", "0::/../sibling\n");
   write("sys/fs/cgroup/cpu.max", "100000 100000\n");
   write("sys/fs/sibling/cpu.max", "200000 100000\n");
-  EXPECT_EQ(quota_cores(path_), 0);
+  EXPECT_EQ(processor::quota_cores(path_), 0);
 }
 
 TEST_F(Quotas, OfMemoryAreTheSmallestToo) {

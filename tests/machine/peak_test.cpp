@@ -87,8 +87,8 @@ TEST(FmaLimits, CarryBothRatesAndTheirClocks) {
   // No thread can sleep for less than it was told: 1 GFLOP/s each.
   EXPECT_LE(peak.gflops, 2);
   EXPECT_LE(peak.sustained_gflops, 2);
-  EXPECT_EQ(peak.clock_ghz.has_value(), why_no_clock().empty());
-  EXPECT_EQ(peak.sustained_clock_ghz.has_value(), why_no_clock().empty());
+  EXPECT_EQ(peak.clock_ghz.has_value(), processor::why_no_clock().empty());
+  EXPECT_EQ(peak.sustained_clock_ghz.has_value(), processor::why_no_clock().empty());
 }
 
 TEST(FmaLimits, EndWhenStopped) {

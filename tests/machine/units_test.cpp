@@ -10,7 +10,7 @@
 #include "headroom/error.hpp"
 #include "headroom/unit.hpp"
 #include "machine/meters/unit_trial.hpp"
-#include "machine/unit_facts.hpp"
+#include "processor/unit_facts.hpp"
 
 namespace headroom {
 namespace {

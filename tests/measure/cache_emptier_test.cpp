@@ -7,11 +7,11 @@
 #include <limits>
 #include <string>
 
-#include "machine/cores.hpp"
 #include "machine/processor.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/sweep.hpp"
 #include "plan/expand.hpp"
+#include "processor/cores.hpp"
 #include "program/exit_code.hpp"
 #include "support/small_request.hpp"
 
@@ -70,10 +70,10 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
     GTEST_SKIP() << "the caches of this machine are unknown";
   }
   const PreparedSweep sweep = prepare_sweep(cold_request());
-  MeasureSettings settings;
+  Settings settings;
   settings.timing = sweep.settings.timing;
   settings.kernels.read = counted_read;
-  settings.limits.memory_bytes = sweep.settings.memory_limit;
+  settings.memory_limit = sweep.settings.memory_limit;
   settings.timing.repetitions = 2;
   int before_timing = 0;
   int finished = 0;
@@ -88,8 +88,8 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
                              }};
   plan::Estimator estimator;
   const plan::Group& group = sweep.plan.groups.front();
-  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
-  measure_round(group, problem, {0, {Assignment{}}}, settings, estimator, events);
+  const Problem problem = make_problem({group.shape, {}}, 1, reference::Data::standard, 1e9);
+  measure_round({group, problem}, {0, {Assignment{}}}, settings, estimator, events);
   EXPECT_EQ(finished, 1);
   EXPECT_EQ(before_timing, (1 + plan::kPhaseRuns) * allowed_cores());
   // A layer as small as this is timed twice, and of two samples this process takes one.

@@ -1,13 +1,13 @@
 // The call of a cell: its cache is filled before, and every pass finds the same past.
-#include "measure/cell_layer.hpp"
+#include "measure/group/cell_layer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "core/call/demand.hpp"
-#include "measure/cell_result.hpp"
-#include "measure/check.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/check.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::measure {
@@ -30,7 +30,7 @@ Shape after() {
 AttentionOptions naive() { return {"naive", Formulation::split, 1}; }
 
 TEST(CellLayer, GivesTheSameEveryTimeAndPassesItsCheck) {
-  const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({after(), {}}, 1, reference::Data::standard, 1e9);
   EXPECT_TRUE(problem.all_rows_checked());
   LocalLayer layer(problem, naive());
   EXPECT_EQ(layer.attention().shape().tokens, plan::kFillTokens);
@@ -45,7 +45,7 @@ TEST(CellLayer, GivesTheSameEveryTimeAndPassesItsCheck) {
 }
 
 TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
-  const Problem problem = make_problem(after(), 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({after(), {}}, 1, reference::Data::standard, 1e9);
   std::vector<float> expected;
   for (const std::int64_t tokens : {plan::kFillTokens, std::int64_t{5}, std::int64_t{100}}) {
     LocalLayer layer(problem, naive(), tokens);
@@ -59,7 +59,7 @@ TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
 TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {
   Shape shape = after();
   shape.past = 0;
-  const Problem problem = make_problem(shape, 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({shape, {}}, 1, reference::Data::standard, 1e9);
   LocalLayer layer(problem, naive());
   EXPECT_EQ(layer.attention().shape(), shape);
   EXPECT_EQ(layer.cache_bytes(), 0);
@@ -71,7 +71,7 @@ TEST(CellLayer, AutoChoosesForTheCellAndNotForTheLayerThatFillsItsCache) {
   Shape shape = after();
   shape.lengths.clear();
   shape.tokens = 1;
-  const Problem problem = make_problem(shape, 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({shape, {}}, 1, reference::Data::standard, 1e9);
   AttentionOptions options;
   options.backend = kAuto;
   options.threads = 1;

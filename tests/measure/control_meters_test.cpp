@@ -73,7 +73,7 @@ TEST(ControlMeters, ReadBothRatesAndTheClock) {
     ASSERT_TRUE(reading.tile_gflops.has_value());
     EXPECT_GT(*reading.tile_gflops, 0);
     EXPECT_LE(*reading.tile_gflops, 0.5 * threads);
-    ASSERT_EQ(reading.clock_ghz.has_value(), machine::why_no_clock().empty());
+    ASSERT_EQ(reading.clock_ghz.has_value(), processor::why_no_clock().empty());
     EXPECT_GT(reading.clock_ghz.value_or(1), 0);
   }
 }

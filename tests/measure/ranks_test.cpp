@@ -1,10 +1,10 @@
 // The roofs of cells of several processes: those of one rank, as many times as there are ranks.
 #include <gtest/gtest.h>
 
-#include "machine/cores.hpp"
-#include "measure/cell_result.hpp"
-#include "measure/check.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/check.hpp"
 #include "measure/roofs.hpp"
+#include "processor/cores.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom::measure {

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "measure/cell_result.hpp"
-#include "measure/group_measurement.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/group_measurement.hpp"
 #include "measure/roofs.hpp"
 #include "support/child.hpp"
 #include "support/sample_results.hpp"
@@ -64,18 +64,18 @@ double slow_tile(std::int64_t iterations, float* sink) { return slow_fma(iterati
 
 TEST(SweepLines, HoldBothRatesBesideEachSample) {
   const PreparedSweep sweep = prepare_sweep(small_request(nullptr));
-  MeasureSettings settings;
+  Settings settings;
   settings.timing = sweep.settings.timing;
   settings.timing.repetitions = settings.timing.processes = 2;
-  settings.limits.memory_bytes = sweep.settings.memory_limit;
+  settings.memory_limit = sweep.settings.memory_limit;
   settings.kernels = {slow_fma, nullptr, slow_tile};
   const plan::Group& group = sweep.plan.groups.front();
-  const Problem problem = make_problem(group.shape, 1, reference::Data::standard, 1e9);
+  const Problem problem = make_problem({group.shape, {}}, 1, reference::Data::standard, 1e9);
   plan::Estimator estimator;
   Part part;
   const MeasureEvents events{[](const std::string&) {}, [&](const Part& done) { part = done; }};
   Assignment assigned;
-  measure_round(group, problem, {0, {assigned}}, settings, estimator, events);
+  measure_round({group, problem}, {0, {assigned}}, settings, estimator, events);
   ASSERT_EQ(part.result.status, record::Status::ok) << part.result.reason;
   ASSERT_TRUE(part.result.control.has_value());
   const std::size_t samples = part.result.time.samples.size();

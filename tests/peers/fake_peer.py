@@ -1,4 +1,5 @@
-"""A peer for tests that needs no library: fake_peer.py [dies]."""
+"""A peer for tests that needs no library: fake_peer.py [dies | FILE]. With a file it counts its
+launches there, and its third one after the first gives wrong results."""
 import math
 import os
 import sys
@@ -9,6 +10,7 @@ sys.path.insert(0, os.environ["PEERS_FOLDER"])
 from peer import Layer, Problem, Rival, Variant, serve  # noqa: E402
 
 Rows = List[List[float]]
+WRONG_LAUNCH = 4  # one asks for the version, then come those that are measured
 
 
 def read(problem: Problem, name: str, width: int) -> Rows:
@@ -44,6 +46,11 @@ def layer(problem: Problem, x: Rows) -> Rows:
 class Fake(Rival):
     def __init__(self) -> None:
         self.dies = sys.argv[1:] == ["dies"]
+        self.wrong = False
+        if sys.argv[1:] and not self.dies:
+            with open(sys.argv[1], "a+b") as file:
+                file.write(b"x")
+                self.wrong = file.tell() == WRONG_LAUNCH
 
     def about(self) -> Tuple[str, Dict[str, Any]]:
         print("a library that talks on standard output")
@@ -68,10 +75,13 @@ class Fake(Rival):
         def fails() -> Layer:
             raise ValueError("no such operator")
 
+        def perhaps(i: int, y: array) -> array:
+            return off(i, y) if self.wrong else y
+
         # The variant that takes the first input for all is right once, the others are plain.
         first = array("f", [v for row in layer(problem, xs[0]) for v in row])
         return [
-            Variant("right", "split", made(lambda _, y: y)),
+            Variant("right", "split", made(perhaps)),
             Variant("off", "fused", made(off)),
             Variant("first-input", "fused", made(lambda _, y: first)),
             Variant("short", "fused", made(lambda _, y: y[:-1])),

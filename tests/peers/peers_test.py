@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 REAL_MKL = os.path.join(ROOT, "build-peers", "mkl", "lib", "libmkl_rt.so.3")
 PEERS = os.path.join(ROOT, "bench", "peers")
 sys.path.insert(0, PEERS)
-from catalogue import RIVALS, given_peer  # noqa: E402
+from catalogue import RIVALS, given_peer, our_backend  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
 from rounds import Cell, Settings, ShapeRun, Trial  # noqa: E402
 from venvs import Environments, NotInstalled  # noqa: E402
@@ -58,7 +58,9 @@ class Measured(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.out = os.path.join(WORK, "results")
-        peers = ["--peers", "openvino", "--peer", f"fake={FAKE}", "--peer", f"mortal={FAKE} dies"]
+        count = os.path.join(WORK, "launches")
+        fakes = [f"fake={FAKE}", f"mortal={FAKE} dies", f"fickle={FAKE} {count}"]
+        peers = ["--peers", "openvino", *(word for fake in fakes for word in ("--peer", fake))]
         cls.done = measure("--out", cls.out, *peers)
         cls.cells = cells_of(cls.out)
         cls.environment = environment_of(cls.out)
@@ -71,7 +73,8 @@ class Measured(unittest.TestCase):
     def test_a_right_result_has_a_time(self) -> None:
         cell = self.cell("fake", "split")
         self.assertEqual(cell["status"], "ok", cell)
-        self.assertEqual(len(cell["time_s"]["samples"]), 9)
+        self.assertEqual(len(cell["time_s"]["samples"]), 15)
+        self.assertEqual(cell["time_s"]["processes"], [i // 3 for i in range(15)])
         self.assertLess(cell["error"]["nrmse"], 5e-6)
         self.assertEqual(cell["provenance"]["project"], "fake 1.0")
 
@@ -79,7 +82,7 @@ class Measured(unittest.TestCase):
         cell = self.cell("fake", "split")
         if "control" not in cell:
             self.skipTest("this build has no control kernel")
-        self.assertEqual(len(cell["control"]["tile_gflops"]), 9)
+        self.assertEqual(len(cell["control"]["tile_gflops"]), 15)
         self.assertGreater(cell["tile_fraction"], 0)
 
     def test_a_wrong_result_has_none(self) -> None:
@@ -103,10 +106,18 @@ class Measured(unittest.TestCase):
         self.assertIn("exit code 3: out of luck", cell["reason"])
 
     def test_ours_are_measured_and_timed_twice(self) -> None:
-        ours = [c for c in self.cells if c["backend"] not in ("fake", "mortal")]
+        ours = [c for c in self.cells if c["backend"] not in ("fake", "mortal", "fickle")]
         self.assertTrue(ours)
         self.assertEqual({c["status"] for c in ours}, {"ok"}, ours)
         self.assertEqual(sum("again" in c for c in ours), 1)
+        chosen = self.environment["sweep"]["compared_with"]
+        self.assertEqual([c["id"] for c in ours if "again" in c], chosen)
+
+    def test_every_launch_is_checked(self) -> None:
+        cell = self.cell("fickle", "split")
+        self.assertEqual(cell["status"], "failed")
+        self.assertIn("in launch 3: max_over_rms", cell["reason"])
+        self.assertNotIn("time_s", cell)
 
     def test_what_is_not_installed_is_skipped_with_the_command(self) -> None:
         for text in (self.done.stderr, self.done.stdout):
@@ -149,7 +160,7 @@ class Measured(unittest.TestCase):
 
 class Choice(unittest.TestCase):
     def test_the_fastest_variant_is_taken_while_the_machine_slows_down(self) -> None:
-        run = ShapeRun(None, {}, "", 1, Settings(samples=9, min_time=0.05, seed=1, inputs=2))
+        run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)
         seconds = {"first": 1.0, "better": 0.95, "hopeless": 5.0}
         asked: List[str] = []
 
@@ -167,6 +178,19 @@ class Choice(unittest.TestCase):
         self.assertEqual(cell.reason, "")
         self.assertEqual(asked.count("hopeless"), 2)
         self.assertEqual(asked.count("first"), asked.count("better"))
+
+
+    def test_ours_are_chosen_by_the_trials_one_of_each_contest(self) -> None:
+        run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)
+        for numbers, pace in (("f32", 2.0), ("bf16x6", 1.0), ("bf16", 0.5), ("bf16-bf16", 0.4)):
+            cell = Cell(our_backend("program", "tbb", numbers), "split", {"name": numbers})
+            cell.pace = pace
+            run.cells.append(cell)
+        run.cells.append(Cell(RIVALS[0], "split", {"name": "theirs"}))
+        run.cells.append(Cell(our_backend("program", "xsimd", "f32"), "split"))  # it failed
+        run.choose_ours()
+        chosen = [cell.variant["name"] for cell in run.chosen]
+        self.assertEqual(chosen, ["bf16x6", "bf16", "bf16-bf16"])
 
 
 class Protocol(unittest.TestCase):
@@ -222,6 +246,8 @@ class Protocol(unittest.TestCase):
     def test_wrong_usage(self) -> None:
         for arguments, told in (
             (["--samples", "3"], "below 9"),
+            (["--launches", "1"], "not from 3 to 15, the samples"),
+            (["--samples", "9", "--launches", "10"], "not from 3 to 9, the samples"),
             (["--peers", "nobody"], "unknown peer 'nobody'; known: pytorch-sdpa"),
             (["--shapes", "5,8,3"], "multiple of the heads"),
             (["--peer", "nameless"], "NAME=COMMAND"),

@@ -15,7 +15,7 @@ using pick::Contest;
 using pick::Pick;
 using record::CellResult;
 
-// In milliseconds, of one process, or of as many as there are threes of samples.
+// In milliseconds: each sample of a launch of its own, or each three if there are many.
 const std::vector<double> kWide{0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98};
 const std::vector<double> kFast(9, 1.0);
 const std::vector<double> kFastAgain(90, 1.0);
@@ -26,7 +26,7 @@ CellResult timed(const std::string& backend, const std::vector<double>& millisec
   std::vector<double> samples;
   std::vector<int> processes;
   for (const double each : milliseconds) {
-    processes.push_back(milliseconds.size() > 9 ? static_cast<int>(samples.size()) / 3 : 0);
+    processes.push_back(static_cast<int>(samples.size()) / (milliseconds.size() > 9 ? 3 : 1));
     samples.push_back(1e-3 * each);
   }
   CellResult result = test::with_time(test::sample_result(backend), samples);
@@ -47,15 +47,16 @@ struct Rounds : testing::Test {
 
   // @param xsimd samples of each round; @param took seconds of each
   Pick decide(const std::vector<double>& xsimd, double took) {
-    return pick::pick_with_rounds(
+    const Pick found = pick::pick_with_rounds(
         contest, folder, {}, [this] { return spent; },
         [&](const plan::Plan& plan, double) {
           plans.push_back(plan);
           spent += took;
           return std::vector{timed("tbb", xsimd == kWide ? kFast : kFastAgain),
                              timed("xsimd", xsimd)};
-        },
-        note);
+        });
+    note = found.note;
+    return found;
   }
 
   record::ResultsFolder folder;
@@ -109,8 +110,8 @@ TEST_F(Rounds, SamplesOfARoundAreThoseOfOtherProcesses) {
   const record::TimeSummary& time = folder.results[1].time;
   ASSERT_EQ(time.samples.size(), 99U);
   EXPECT_EQ(time.processes.front(), 0);
-  EXPECT_EQ(time.processes.at(9), 1);
-  EXPECT_EQ(time.processes.back(), 30);
+  EXPECT_EQ(time.processes.at(9), 9);
+  EXPECT_EQ(time.processes.back(), 38);
 }
 
 }  // namespace

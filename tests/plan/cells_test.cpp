@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 
 #include "headroom/error.hpp"
-#include "machine/cores.hpp"
 #include "plan/cell.hpp"
-#include "plan/choices.hpp"
 #include "plan/expand.hpp"
 #include "plan/shapes/models.hpp"
+#include "processor/cores.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -29,13 +29,25 @@ std::set<std::string> ids(const Plan& plan) {
   return all;
 }
 
-std::string error_of(const Axes& axes) {
+std::string error_of(const std::function<void()>& work) {
   try {
-    expand(axes, {});
+    work();
   } catch (const InvalidArgument& error) {
     return error.what();
   }
   return "";
+}
+
+std::string error_of(const Axes& axes) {
+  return error_of([&] { expand(axes, {}); });
+}
+
+// What typing this for an axis of `axes` brings.
+std::string error_of(Axes axes, auto Axes::*axis, const char* typed) {
+  return error_of([&] {
+    axes.*axis = typed;
+    expand(axes, {});
+  });
 }
 
 TEST(Cells, CrossProductWithStableIds) {
@@ -131,11 +143,9 @@ TEST(Cells, ManyCellsNeedYes) {
 }
 
 TEST(Cells, UnknownNamesSuggestTheNearest) {
-  const auto check = [](std::optional<std::string> Axes::*axis, const char* typed,
-                        const char* meant) {
-    Axes axes = small();
-    axes.*axis = typed;
-    EXPECT_NE(error_of(axes).find(meant), std::string::npos) << error_of(axes);
+  const auto check = [](auto axis, const char* typed, const char* meant) {
+    const std::string error = error_of(small(), axis, typed);
+    EXPECT_NE(error.find(meant), std::string::npos) << error;
   };
   check(&Axes::backend, "naiv", "'naive'");
   check(&Axes::formulation, "splt", "'split'");
@@ -146,9 +156,8 @@ TEST(Cells, UnknownNamesSuggestTheNearest) {
 
 TEST(Cells, DropoutIsAProbability) {
   for (const char* wrong : {"-0.1", "1", "1.5", "nan", "inf", "x", "", "0.1x"}) {
-    Axes axes = small();
-    axes.dropout = wrong;
-    EXPECT_NE(error_of(axes).find("--dropout"), std::string::npos) << wrong;
+    EXPECT_NE(error_of(small(), &Axes::dropout, wrong).find("--dropout"), std::string::npos)
+        << wrong;
   }
   Axes axes = small();
   axes.dropout = "0.25";
@@ -226,9 +235,7 @@ TEST(Cells, SeveralPresetsAreJoinedAndSharedShapesStandOnce) {
   EXPECT_EQ(shapes_of("heads,heads"), shapes_of("heads"));
   // Twelve heads of 64 for 1 and 128 tokens are in both.
   EXPECT_EQ(shapes_of("heads,tokens"), shapes_of("heads") + shapes_of("tokens") - 2);
-  Axes wrong = small();
-  wrong.preset = "heads,tokns";
-  EXPECT_NE(error_of(wrong).find("'tokens'"), std::string::npos);
+  EXPECT_NE(error_of(small(), &Axes::preset, "heads,tokns").find("'tokens'"), std::string::npos);
 }
 
 TEST(Cells, QuickReachesGpt2AndNinetySixHeads) {

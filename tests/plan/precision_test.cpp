@@ -6,7 +6,6 @@
 #include "headroom/error.hpp"
 #include "plan/budget.hpp"
 #include "plan/cell.hpp"
-#include "plan/choices.hpp"
 #include "plan/expand.hpp"
 
 namespace headroom::plan {
@@ -41,22 +40,26 @@ TEST(PrecisionAxis, NamesStandInTheThirdPart) {
 }
 
 TEST(PrecisionAxis, TextsAreListsOfNames) {
-  EXPECT_EQ(parse_precisions(std::nullopt), std::vector{Precision::f32});
-  EXPECT_EQ(parse_precisions("bf16,f32"), (std::vector{Precision::bf16, Precision::f32}));
-  EXPECT_EQ(parse_precisions("all").size(), 6U);
-  EXPECT_EQ(parse_dtypes("all"), (std::vector{Dtype::f32, Dtype::bf16}));
-  const auto text_of = [](const auto& parse, const char* text) -> std::string {
+  Axes axes;
+  EXPECT_EQ(rival_axes_of(axes).precisions, std::vector{Precision::f32});
+  axes.precision = "bf16,f32";
+  EXPECT_EQ(axes.precision.values(), (std::vector{Precision::bf16, Precision::f32}));
+  axes.precision = "all";
+  EXPECT_EQ(axes.precision.values().size(), 6U);
+  axes.dtype = "all";
+  EXPECT_EQ(axes.dtype.values(), (std::vector{Dtype::f32, Dtype::bf16}));
+  const auto text_of = [](auto axis, const char* text) -> std::string {
     try {
-      parse(std::optional<std::string>(text));
+      axis = text;
     } catch (const InvalidArgument& error) {
       return error.what();
     }
     return "";
   };
-  EXPECT_NE(text_of(parse_precisions, "bf16x4").find("--precision: unknown precision 'bf16x4'"),
+  EXPECT_NE(text_of(axes.precision, "bf16x4").find("--precision: unknown precision 'bf16x4'"),
             std::string::npos);
-  EXPECT_NE(text_of(parse_precisions, "f32,,bf16").find("empty name"), std::string::npos);
-  EXPECT_NE(text_of(parse_dtypes, "f16").find("bf16"), std::string::npos);
+  EXPECT_NE(text_of(axes.precision, "f32,,bf16").find("empty name"), std::string::npos);
+  EXPECT_NE(text_of(axes.dtype, "f16").find("bf16"), std::string::npos);
 }
 
 TEST(PrecisionAxis, EachDtypeIsAGroupOfItsOwn) {

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "headroom/error.hpp"
-#include "machine/cores.hpp"
 #include "plan/cell.hpp"
-#include "plan/choices.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
+#include "processor/cores.hpp"
 
 namespace headroom::plan {
 namespace {
@@ -29,9 +28,9 @@ Axes on_ranks(const char* ranks) {
 
 Plan started(const Axes& axes, int ranks_here) { return expand(axes, {1, false, ranks_here}); }
 
-std::string error_of(const Axes& axes, int ranks_here) {
+std::string error_of(const char* ranks, int ranks_here) {
   try {
-    started(axes, ranks_here);
+    started(on_ranks(ranks), ranks_here);
   } catch (const InvalidArgument& error) {
     return error.what();
   }
@@ -63,23 +62,23 @@ TEST(Ranks, AutoStandsOnEveryNumberOfThem) {
 }
 
 TEST(Ranks, MoreThanWereStartedAreRefusedWithTheCommandThatStartsThem) {
-  const std::string none = error_of(on_ranks("1,4"), 1);
+  const std::string none = error_of("1,4", 1);
   for (const char* part :
        {"--ranks: 4 ranks, but 1 process was started", "at most as many are allowed",
         "mpirun -n 4 headroom sweep --ranks 1,4 ..."}) {
     EXPECT_NE(none.find(part), std::string::npos) << part << " in: " << none;
   }
-  EXPECT_NE(error_of(on_ranks("3"), 2).find("2 processes were started"), std::string::npos);
-  EXPECT_EQ(error_of(on_ranks("2"), 2), "");
+  EXPECT_NE(error_of("3", 2).find("2 processes were started"), std::string::npos);
+  EXPECT_EQ(error_of("2", 2), "");
 }
 
 TEST(Ranks, WhatIsNoNumberOfThemIsRefused) {
-  const std::string most = error_of(on_ranks("4097"), kMaxRanks);
+  const std::string most = error_of("4097", kMaxRanks);
   EXPECT_NE(most.find("--ranks: 4097 is too many; the limit is 4096"), std::string::npos) << most;
   for (const char* text : {"0", "-1", "two", ""}) {
-    EXPECT_NE(error_of(on_ranks(text), kMaxRanks).find("--ranks"), std::string::npos) << text;
+    EXPECT_NE(error_of(text, kMaxRanks).find("--ranks"), std::string::npos) << text;
   }
-  EXPECT_EQ(parse_ranks("4096"), std::vector<int>{kMaxRanks});
+  EXPECT_EQ(on_ranks("4096").ranks.values(), std::vector<int>{kMaxRanks});
 }
 
 bool warned(const Cell& cell, const std::string& of) {

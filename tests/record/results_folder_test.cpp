@@ -49,7 +49,8 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
 
 TEST(ResultReader, GivesBackWhichProcessTookEachSample) {
   CellResult result = with_time(sample_result("tbb"), kSamples);
-  EXPECT_FALSE(to_json(result)["time_s"].contains("processes")) << "as in older folders";
+  result.time.processes.clear();
+  EXPECT_FALSE(to_json(result)["time_s"].contains("processes")) << "nothing says which";
   EXPECT_TRUE(from_json(to_json(result)).time.processes.empty());
   result.time.processes = {0, 0, 1, 2};
   result.again = Again{1.5, {1, 2}, {}, {0, 1}};

@@ -1,4 +1,5 @@
-// The element bound against its formula (src/reference/element_bound.hpp), and where it saturates.
+// The element bound against its formula (src/suite/reference/element_bound.hpp), and where it
+// saturates.
 #include <gtest/gtest.h>
 
 #include <algorithm>

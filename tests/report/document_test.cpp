@@ -154,7 +154,8 @@ TEST(ReportFacts, TheCommandHasEveryOptionThatChangesAResult) {
   environment["sweep"] = {
       {"identity", {{"axes", {{"heads", "2"}}}, {"shard", {{"index", 1}, {"of", 8}}}}},
       {"cache", "cold"},
-      {"repetitions_asked", 9},  // of a version that had one process
+      {"repetitions_asked", 9},
+      {"processes", 1},
       {"min_time_s", 0.00001},
       {"seed", 12345678901},
       {"budget_s", 600.0},

@@ -11,7 +11,7 @@
 #include "judge/noise.hpp"
 #include "judge/peers.hpp"
 #include "judge/ranking.hpp"
-#include "measure/cell_result.hpp"
+#include "measure/group/cell_result.hpp"
 #include "record/peaks.hpp"
 #include "record/result.hpp"
 #include "report/findings/findings.hpp"
@@ -110,8 +110,10 @@ TEST(PrecisionCompare, PairsOnlyEqualOnes) {
 TEST(PrecisionPeers, StandBesideOursOfTheSameNumbers) {
   CellResult rival = cell("pytorch", kStored, 2e-3, 2e-3);
   rival.peer = true;
-  const record::ResultsFolder folder = sample_folder(
+  record::ResultsFolder folder = sample_folder(
       "peers", {cell("tbb", kF32, 1e-4, 3e-7), cell("tbb", kStored, 1e-3, 2e-3), rival});
+  folder.environment["sweep"]["compared_with"] = {folder.results[0].cell.id,
+                                                  folder.results[1].cell.id};
   const std::vector<judge::PeerBlock> blocks = judge::peer_blocks(folder);
   ASSERT_EQ(blocks.size(), 1U);
   EXPECT_EQ(blocks.front().ours, &folder.results[1]);
@@ -264,7 +266,7 @@ TEST(PrecisionExport, CsvHasBoth) {
       show::export_csv(sample_folder("folder", {cell("tbb", kStored, 1e-3, 2e-3)}));
   EXPECT_NE(text.find(",precision"), std::string::npos);
   EXPECT_NE(text.find("split,tbb,bf16,"), std::string::npos) << text;
-  EXPECT_NE(text.find("bf16,1,\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("bf16,1,,0,0,0,0\r\n"), std::string::npos) << text;
 }
 
 }  // namespace

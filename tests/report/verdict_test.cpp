@@ -121,12 +121,12 @@ TEST(ReportVerdict, AWideIntervalIsNoReasonToLinkTheLighterBackend) {
               "0.9");
 }
 
-TEST(ReportVerdict, TooFewSamplesAreSaidToBeSo) {
-  const Told answer =
-      told({cell("xsimd", kSplit, 96, {8, 8.01, 8.02}), cell("tbb", kSplit, 96, {1, 1.01, 1.02})});
+TEST(ReportVerdict, OneLaunchIsSaidToBeOne) {
+  const Told answer = told({test::of_one_launch(cell("xsimd", kSplit, 96, {8, 8.01, 8.02})),
+                            test::of_one_launch(cell("tbb", kSplit, 96, {1, 1.01, 1.02}))});
   expect_no_part(answer.text, "The result is clear");
   const report::Prose sure = answer.conclusion.most_heads.rows.at(0).at(4);
-  EXPECT_EQ(report::plain_text(sure), "unknown: too few samples");
+  EXPECT_EQ(report::plain_text(sure), "unknown: one launch only");
 }
 
 TEST(ReportVerdict, SaysWhatSplitWinsOverTheWrapper) {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "core/element/fp16_tiles.hpp"
-#include "machine/unit_facts.hpp"
+#include "processor/unit_facts.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 
 namespace headroom::simd {

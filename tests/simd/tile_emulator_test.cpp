@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headroom/precision.hpp"
-#include "machine/unit_facts.hpp"
+#include "processor/unit_facts.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 
 namespace headroom::simd {

@@ -8,7 +8,7 @@
 
 #include "core/executor.hpp"
 #include "headroom/headroom.hpp"
-#include "machine/unit_facts.hpp"
+#include "processor/unit_facts.hpp"
 #include "simd/attend.hpp"
 #include "simd/tiles/tile_products.hpp"
 #include "support/tile_processor.hpp"

@@ -47,6 +47,8 @@ inline std::vector<record::CellResult> cells_with_peers() {
 
 inline nlohmann::ordered_json environment_with_peers() {
   nlohmann::ordered_json environment = sample_environment();
+  environment["sweep"]["compared_with"] = {"fused/tbb/f32/t1/B1_T4_D8_H2",
+                                           "fused/tbb/f32/t2/B1_T4_D8_H2"};
   environment["peers"] = {
       {"steady", {{"version", "steady 2.1"}, {"settings", {{"mode", "plain"}}}}},
       {"rapid",

@@ -25,14 +25,15 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   // The two virtual cores were one physical core beside this one.
   const shared = backend === "onednn" && formulation === "split" && threads === 2;
   const samples = Array.from({ length: 9 }, (_, i) => middle * wobble(seed, i));
+  const processes = samples.map((_, i) => i);
   const sorted = [...samples].sort((a, b) => a - b);
   const line = {
     schema: "headroom.cell/1", id: `${formulation}/${backend}/f32/t${threads}/B1_T${tokens}_D${width}_H${heads}`,
     status: "ok", reason: null, formulation, backend, precision: "f32", dtype: "f32",
-    threads, ranks: 1, isa: "avx2", unit: "none",
+    threads, ranks: 1, isa: "avx2", unit: "none", cache: "warm",
     shape: { batch: 1, tokens, d_in: width, d_out: width, heads, head_dim, causal: true, qkv_bias: false,
       out_proj: true, d_proj: width, dropout: 0 },
-    time_s: { median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0], samples },
+    time_s: { median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0], samples, processes },
     flops, gflops: flops * 1e-9 / sorted[4], peak_fraction: flops * 1e-9 / sorted[4] / kPeak[threads],
     tile_fraction: flops * 1e-9 / sorted[4] / kTile[threads],
     control: { kernel: "fma", isa: "avx2", threads,
@@ -42,9 +43,10 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
     setup_s: 0.01, packed_bytes: 16 * width * width, workspace_bytes: 16 * tokens * width,
     provenance: { project: "sample", attend: "sample" },
     error: { nrmse: 5e-8 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
+    checked_rows: { checked: tokens, of: tokens },
   };
   if (backend === "tbb" && formulation === "split" && threads === 2) {
-    line.again = { ratio: wobble(seed, 99), samples, control_gflops: [] };
+    line.again = { ratio: wobble(seed, 99), samples, processes, control_gflops: [] };
   }
   return line;
 };
@@ -57,7 +59,7 @@ const withPrecision = (line, precision) => {
   return {
     ...line, id: line.id.replace("/f32/", "/" + precision + "/"), precision,
     time_s: { median: time.median / faster, ci95: time.ci95.map((t) => t / faster), min: time.min / faster,
-      samples: time.samples.map((t) => t / faster) },
+      samples: time.samples.map((t) => t / faster), processes: time.processes },
     gflops: line.gflops * faster, peak_fraction: null, tile_fraction: undefined, again: undefined,
     error: { ...line.error, nrmse: line.error.nrmse * worse, limit },
   };

@@ -56,9 +56,11 @@ TEST_F(Tune, MeasuresEveryVariantOfEveryShape) {
   settings.isa = available_isas().back();
   settings.threads = {1, 2};
   settings.shapes = {test::tuned_shape(9, 32, 2), test::tuned_shape(40, 64, 4)};
-  settings.repetitions = 5;
-  settings.min_time = 1e-4;
-  const std::vector<Tuned> all = tune_kernels(settings);
+  settings.measure.timing.repetitions = 5;
+  settings.measure.timing.processes = 2;
+  settings.measure.timing.min_time = 1e-4;
+  measure::Observer nobody;
+  const std::vector<Tuned> all = tune_kernels(settings, nobody);
   ASSERT_EQ(all.size(), 2U);
   for (const Tuned& tuned : all) {
     const auto names = backend_facts(tuned.backend).kernel_variants(settings.isa);
@@ -73,13 +75,18 @@ TEST_F(Tune, MeasuresEveryVariantOfEveryShape) {
   EXPECT_TRUE(backend_entry(all[1].backend).describe().threaded);
 }
 
+class Stopping final : public measure::Observer {
+ public:
+  bool stopped() override { return true; }
+};
+
 TEST_F(Tune, StopsWhenAsked) {
   TuneSettings settings;
   settings.isa = available_isas().back();
   settings.threads = {1};
   settings.shapes = {test::tuned_shape(9, 32, 2)};
-  settings.stopped = [] { return true; };
-  EXPECT_TRUE(tune_kernels(settings).empty());
+  Stopping observer;
+  EXPECT_TRUE(tune_kernels(settings, observer).empty());
 }
 
 TEST_F(Tune, TheFileIsReadAsItWasMeant) {

@@ -1,0 +1,230 @@
+// Backend `auto`: chosen from a tuning file or by rule.
+#include "attention/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "backends/backend.hpp"
+#include "core/element/layer_numbers.hpp"
+#include "core/environment_variable.hpp"
+#include "core/nearest.hpp"
+#include "core/regular_file.hpp"
+#include "core/text/names.hpp"
+#include "headroom/error.hpp"
+#include "processor/cores.hpp"
+#include "tuning/predict.hpp"
+#include "tuning/rule.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr Name<Choice::Source> kSources[] = {{Choice::Source::caller, "caller"},
+                                             {Choice::Source::tuning_file, "tuning file"},
+                                             {Choice::Source::rule, "rule"}};
+
+tuning::Request request_of(const Shape& shape, const AttentionOptions& options) {
+  tuning::Request request;
+  request.shape = shape;
+  request.threads = wanted_threads(options);
+  const Target target = select_target(options.isa, options.unit);
+  request.isa = to_string(target.isa);
+  request.formulation = options.formulation;
+  request.dtype = options.dtype;
+  for (const BackendInfo& info : backends()) {
+    if (!info.available || backend_entry(info.name).declines(shape)) continue;
+    const Arithmetic does = arithmetic_of(info.name, options.precision, options.dtype, target);
+    if (!does.precision) continue;
+    const BackendFacts& facts = backend_facts(info.name);
+    request.usable.emplace(
+        info.name,
+        tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
+                       facts.threads_pay_from, *does.precision, std::string(to_string(does.unit))});
+  }
+  return request;
+}
+
+// The tuning file of the options, read when it is first asked for.
+class TuningSource {
+ public:
+  explicit TuningSource(const AttentionOptions& options)
+      : path_(options.tuning_file.empty() ? environment("HEADROOM_TUNING") : options.tuning_file) {}
+
+  const std::string& path() const { return path_; }
+
+  // Null if none is named, or if it cannot be read: then the choice's warning says why.
+  const tuning::TuningFile* file(Choice& choice) {
+    if (path_.empty()) return nullptr;
+    if (!file_ && problem_.empty()) read();
+    if (!problem_.empty()) choice.warning = problem_;
+    return file_ ? &*file_ : nullptr;
+  }
+
+ private:
+  void read() {
+    try {
+      file_ = tuning::read_tuning(path_);
+    } catch (const FileError& error) {
+      problem_ = fmt::format("the tuning file is not used: {}", error.what());
+    }
+  }
+
+  std::string path_;
+  std::optional<tuning::TuningFile> file_;
+  std::string problem_;
+};
+
+// @return whether the file had an answer.
+bool ask_file(TuningSource& source, const tuning::Request& request, Choice& choice) {
+  const tuning::TuningFile* file = source.file(choice);
+  if (file == nullptr || file->shapes.empty()) return false;  // it may be about kernels alone
+  const std::string stale = tuning::stale_reason(*file);
+  const tuning::Prediction found =
+      stale.empty() ? tuning::predict(*file, request) : tuning::Prediction{};
+  if (!found.best) {
+    choice.warning = fmt::format("{} is not used: {}; write it anew with headroom pick --emit json",
+                                 source.path(), stale.empty() ? found.why_not : stale);
+    return false;
+  }
+  choice.backend = found.best->backend;
+  choice.formulation = found.best->formulation;
+  choice.source = Choice::Source::tuning_file;
+  choice.reason = fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
+                              source.path(), found.nearest.id(), found.distance, found.shapes);
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(Choice::Source source) { return name_of(kSources, source); }
+
+int wanted_threads(const AttentionOptions& options) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    throw InvalidArgument(
+        fmt::format("threads is {}; allowed is 0 (every allowed core) or 1 to {}, and this process "
+                    "may use {} cores",
+                    options.threads, kMaxThreads, allowed_cores()));
+  }
+  return options.threads == 0 ? std::min(allowed_cores(), kMaxThreads) : options.threads;
+}
+
+namespace {
+
+[[noreturn]] void fail_kernels(const std::string& backend, const std::string& name,
+                               const std::vector<std::string>& known) {
+  throw InvalidArgument(
+      known.empty()
+          ? fmt::format("kernels: backend '{}' has no variants; leave '{}' out", backend, name)
+          : fmt::format("kernels: backend '{}' has no variant '{}'; {}", backend, name,
+                        suggest(name, known)));
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The tuning file's word on the kernels, if it has one; a file that cannot be used is a warning.
+void ask_file_for_kernels(TuningSource& source, const std::vector<std::string>& known,
+                          std::string_view isa, int threads, Choice& choice) {
+  const tuning::TuningFile* file = source.file(choice);
+  const tuning::TunedKernels* tuned = file != nullptr ? file->kernels_for(isa, threads) : nullptr;
+  if (tuned == nullptr) return;
+  std::string why_not = tuning::stale_reason(*file);
+  if (why_not.empty() && !has(known, tuned->variant)) {
+    why_not = fmt::format("this program has no variant '{}'", tuned->variant);
+  }
+  if (!why_not.empty()) {
+    choice.warning =
+        fmt::format("the kernels of {} are not used: {}; write it anew with headroom tune",
+                    source.path(), why_not);
+    return;
+  }
+  choice.kernels = tuned->variant;
+  choice.kernels_reason = fmt::format("fastest in {} with {} thread{}", source.path(),
+                                      tuned->threads, tuned->threads == 1 ? "" : "s");
+}
+
+// @param warn whether a file that cannot be used is worth a word: for `auto` it was said already
+void choose_kernels(const AttentionOptions& options, TuningSource& source, bool warn,
+                    Choice& choice) {
+  const BackendFacts& facts = backend_entry(choice.backend).facts();
+  const Isa isa = select_isa(options.isa);
+  std::vector<std::string> known;
+  if (facts.kernel_variants != nullptr) known = facts.kernel_variants(isa);
+  if (!options.kernels.empty()) {
+    if (!has(known, options.kernels)) fail_kernels(choice.backend, options.kernels, known);
+    choice.kernels = options.kernels;
+    choice.kernels_reason = "named by the caller";
+    return;
+  }
+  if (known.empty()) return;
+  const bool threaded = backend_entry(choice.backend).describe().threaded;
+  const int threads = threaded ? wanted_threads(options) : 1;
+  ask_file_for_kernels(source, known, to_string(isa), threads, choice);
+  if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+}
+
+// What the backend makes of the precision and the dtype that are asked for.
+void choose_precision(const AttentionOptions& options, Choice& choice) {
+  const Arithmetic does = arithmetic_of(choice.backend, options.precision, options.dtype,
+                                        select_target(options.isa, options.unit));
+  if (!does.precision) {
+    throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
+                                  choice.backend, to_string(options.precision),
+                                  to_string(options.dtype), does.reason));
+  }
+  choice.precision = *does.precision;
+  choice.precision_reason = does.reason;
+  choice.unit = does.unit;
+}
+
+// Checks all that the layer would check, so that a program can ask before it makes weights.
+Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningSource& source) {
+  wanted_threads(options);
+  const BackendEntry& entry = backend_entry(options.backend);
+  select_target(options.isa, options.unit);
+  if (const auto reason = entry.declines(shape)) {
+    throw Unsupported(
+        fmt::format("backend '{}' declines {}: {}", options.backend, shape.id(), *reason));
+  }
+  Choice choice{options.backend, options.formulation.value_or(Formulation::split),
+                Choice::Source::caller, "named by the caller", ""};
+  choose_precision(options, choice);
+  choose_kernels(options, source, true, choice);
+  return choice;
+}
+
+}  // namespace
+
+Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
+  shape.validate();
+  TuningSource source(options);
+  if (options.backend != kAuto) return choose_named(shape, options, source);
+  const tuning::Request request = request_of(shape, options);
+  const Numbers numbers{options.precision, options.dtype};
+  if (request.usable.empty() && numbers != Numbers{}) {
+    throw Unavailable(
+        fmt::format("auto: no backend of this program computes {} here that also takes {}; choose "
+                    "other numbers",
+                    to_string(numbers), shape.id()));
+  }
+  Choice choice;
+  if (ask_file(source, request, choice)) {
+    choose_precision(options, choice);
+    choose_kernels(options, source, true, choice);
+    return choice;
+  }
+  const tuning::RuleChoice rule = tuning::choose_by_rule(request);
+  choice.backend = rule.backend;
+  choice.formulation = rule.formulation;
+  choice.source = Choice::Source::rule;
+  choice.reason = rule.reason;
+  choose_precision(options, choice);
+  if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+  choose_kernels(options, source, choice.warning.empty(), choice);
+  return choice;
+}
+
+}  // namespace headroom

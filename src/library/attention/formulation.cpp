@@ -1,0 +1,86 @@
+#include "attention/formulation.hpp"
+
+#include <vector>
+
+#include "core/text/names.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr Name<Formulation> kNames[] = {
+    {Formulation::wrapper, "wrapper"},
+    {Formulation::split, "split"},
+    {Formulation::fused, "fused"},
+};
+
+// Query, key or value: its weights, and its head blocks.
+struct Source {
+  const Matrix* matrix;
+  const std::vector<float>* bias;
+  std::int64_t first_block;
+  std::int64_t heads;
+};
+
+void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
+  const Matrix& m = *source.matrix;
+  spec.weights.push_back({m.values.data() + first_col, m.rows, cols, m.cols});
+  if (!source.bias->empty()) spec.biases.push_back(source.bias->data() + first_col);
+}
+
+}  // namespace
+
+std::string_view to_string(Formulation formulation) { return name_of(kNames, formulation); }
+
+std::optional<Formulation> parse_formulation(std::string_view name) {
+  return value_of(kNames, name);
+}
+
+PlannedProducts plan_products(Formulation formulation, const Shape& shape,
+                              const SplitWeights& weights) {
+  const std::int64_t heads = shape.heads;
+  const std::int64_t key_heads = shape.key_heads();
+  const std::int64_t head_dim = shape.head_dim();
+  const Source query{&weights.query, &weights.query_bias, 0, heads};
+  const Source key{&weights.key, &weights.key_bias, heads, key_heads};
+  const Source value{&weights.value, &weights.value_bias, heads + key_heads, key_heads};
+  PlannedProducts plan;
+  std::vector<PlannedProduct>& of_keys = shape.d_memory > 0 ? plan.of_memory : plan.of_x;
+  const auto add_heads = [&](std::vector<PlannedProduct>& to, const Source& source,
+                             std::int64_t first, std::int64_t count) {
+    to.push_back({{{}, {}, head_dim}, source.first_block + first, count});
+    append(to.back().spec, source, first * head_dim, count * head_dim);
+  };
+  switch (formulation) {
+    case Formulation::wrapper: {  // head by head, like the textbook's list of heads
+      const std::int64_t group = heads / key_heads;
+      for (std::int64_t k = 0; k < key_heads; ++k) {
+        for (std::int64_t h = k * group; h < (k + 1) * group; ++h) {
+          add_heads(plan.of_x, query, h, 1);
+        }
+        add_heads(of_keys, key, k, 1);
+        add_heads(of_keys, value, k, 1);
+      }
+      break;
+    }
+    case Formulation::split:
+      add_heads(plan.of_x, query, 0, heads);
+      add_heads(of_keys, key, 0, key_heads);
+      add_heads(of_keys, value, 0, key_heads);
+      break;
+    case Formulation::fused: {
+      add_heads(plan.of_x, query, 0, heads);
+      if (shape.d_memory > 0) {
+        add_heads(of_keys, key, 0, key_heads);
+      } else {
+        append(of_keys.back().spec, key, 0, shape.kv_width());
+        of_keys.back().blocks += key_heads;
+      }
+      append(of_keys.back().spec, value, 0, shape.kv_width());
+      of_keys.back().blocks += key_heads;
+      break;
+    }
+  }
+  return plan;
+}
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+#include "headroom/precision.hpp"
+
+#include <string>
+
+#include "core/element/layer_numbers.hpp"
+#include "core/text/names.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr Name<Precision> kPrecisions[] = {
+    {Precision::f32, "f32"},       {Precision::bf16x9, "bf16x9"}, {Precision::bf16x6, "bf16x6"},
+    {Precision::fp16x3, "fp16x3"}, {Precision::bf16x3, "bf16x3"}, {Precision::bf16, "bf16"},
+};
+constexpr Name<Dtype> kDtypes[] = {
+    {Dtype::f32, "f32"},
+    {Dtype::bf16, "bf16"},
+};
+
+}  // namespace
+
+std::string_view to_string(Precision precision) { return name_of(kPrecisions, precision); }
+std::string_view to_string(Dtype dtype) { return name_of(kDtypes, dtype); }
+
+std::optional<Precision> parse_precision(std::string_view name) {
+  return value_of(kPrecisions, name);
+}
+
+std::optional<Dtype> parse_dtype(std::string_view name) { return value_of(kDtypes, name); }
+
+std::string to_string(const Numbers& numbers) {
+  std::string name(to_string(numbers.precision));
+  if (numbers.dtype == Dtype::f32) return name;
+  return name.append("-").append(to_string(numbers.dtype));
+}
+
+Precision accuracy_class(Precision precision) {
+  switch (precision) {
+    case Precision::bf16x9:
+    case Precision::bf16x6:
+    case Precision::fp16x3:
+      return Precision::f32;
+    default:
+      return precision;
+  }
+}
+
+}  // namespace headroom

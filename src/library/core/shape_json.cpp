@@ -1,0 +1,109 @@
+#include "core/shape_json.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string>
+
+#include "core/text/names.hpp"
+
+namespace headroom {
+namespace {
+
+using Pairs = Rotary::Pairs;
+
+constexpr Name<Pairs> kPairs[] = {
+    {Pairs::none, "none"}, {Pairs::neighbours, "neighbours"}, {Pairs::halves, "halves"}};
+
+void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
+  if (rotary.pairs == Pairs::none) return;
+  json["rotary"] = {
+      {"pairs", to_string(rotary.pairs)}, {"base", rotary.base}, {"scale", rotary.scale}};
+}
+
+Rotary read_rotary(const JsonFields& fields) {
+  Rotary rotary;
+  const std::string name = fields.text("pairs");
+  const std::optional<Pairs> pairs = parse_pairs(name);
+  if (!pairs || *pairs == Pairs::none) fields.fail("pairs", "neighbours or halves");
+  rotary.pairs = *pairs;
+  rotary.base = fields.positive("base");
+  rotary.scale = fields.positive("scale");
+  return rotary;
+}
+
+constexpr ShapeField kFields[] = {{"window", &Shape::window},
+                                  {"d_memory", &Shape::d_memory},
+                                  {"past", &Shape::past},
+                                  {"memory_tokens", &Shape::memory_tokens}};
+
+void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
+  value = fields.whole(key, 0);
+}
+void read_member(const JsonFields& fields, const char* key, double& value) {
+  value = fields.not_negative(key);
+}
+
+// What a line does not have keeps its default.
+void read_fields(const JsonFields& fields, Shape& shape) {
+  if (fields.has("kv_heads")) shape.kv_heads = fields.whole("kv_heads", 0);
+  for (const ShapeField& field : kFields) {
+    if (!fields.has(field.name)) continue;
+    std::visit([&](auto member) { read_member(fields, field.name, shape.*member); }, field.member);
+  }
+  if (fields.has("rotary")) shape.rotary = read_rotary(fields.object("rotary"));
+  if (fields.has("lengths")) {
+    shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
+  }
+  if (shape.kv_heads == shape.heads) shape.kv_heads = 0;  // two ways to say the same
+}
+
+}  // namespace
+
+std::string_view to_string(Pairs pairs) { return name_of(kPairs, pairs); }
+
+std::optional<Pairs> parse_pairs(std::string_view name) { return value_of(kPairs, name); }
+
+std::span<const ShapeField> shape_fields() { return kFields; }
+
+nlohmann::ordered_json to_json(const Shape& shape) {
+  nlohmann::ordered_json json = {
+      {"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
+      {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
+      {"causal", shape.causal}, {"qkv_bias", shape.qkv_bias}, {"out_proj", shape.d_proj > 0},
+      {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
+  if (shape.key_heads() != shape.heads) json["kv_heads"] = shape.kv_heads;
+  add_rotary(shape.rotary, json);
+  for (const ShapeField& field : kFields) {
+    std::visit(
+        [&](auto member) {
+          if (shape.*member > 0) json[field.name] = shape.*member;
+        },
+        field.member);
+  }
+  if (!shape.lengths.empty()) json["lengths"] = shape.lengths;
+  return json;
+}
+
+Shape shape_from_json(const JsonFields& fields) {
+  Shape shape;
+  shape.batch = fields.whole("batch", 0);
+  shape.tokens = fields.whole("tokens", 0);
+  shape.d_in = fields.whole("d_in", 1);
+  shape.d_out = fields.whole("d_out", 1);
+  shape.heads = fields.whole("heads", 1);
+  shape.causal = fields.flag("causal");
+  shape.qkv_bias = fields.flag("qkv_bias");
+  const bool projects = fields.flag("out_proj");
+  shape.d_proj = fields.whole("d_proj", 0);
+  shape.dropout = fields.not_negative("dropout");
+  read_fields(fields, shape);
+  shape.validate();
+  if (projects != (shape.d_proj > 0)) fields.fail("out_proj", "whether d_proj is above 0");
+  if (fields.whole("head_dim", 1) != shape.head_dim()) {
+    fields.fail("head_dim", fmt::format("d_out / heads = {}", shape.head_dim()));
+  }
+  return shape;
+}
+
+}  // namespace headroom

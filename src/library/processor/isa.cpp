@@ -1,0 +1,87 @@
+#include "headroom/isa.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/environment_variable.hpp"
+#include "core/nearest.hpp"
+#include "core/text/names.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr Name<Isa> kNames[] = {
+    {Isa::sse42, "sse4.2"},
+    {Isa::avx2, "avx2"},
+    {Isa::avx512, "avx512"},
+    {Isa::neon, "neon"},
+};
+
+std::vector<std::string> names_of(const std::vector<Isa>& isas) {
+  std::vector<std::string> names;
+  for (const Isa isa : isas) names.emplace_back(to_string(isa));
+  return names;
+}
+
+Isa require_available(Isa isa, std::string_view source) {
+  const std::vector<Isa> here = available_isas();
+  if (std::find(here.begin(), here.end(), isa) != here.end()) return isa;
+  throw Unavailable(
+      fmt::format("{} asks for instruction set {}, which this machine or this build does not have; "
+                  "available: {}",
+                  source, to_string(isa), fmt::join(names_of(here), ", ")));
+}
+
+}  // namespace
+
+std::string_view to_string(Isa isa) { return name_of(kNames, isa); }
+
+std::optional<Isa> parse_isa(std::string_view name) { return value_of(kNames, name); }
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> isas;
+#if defined(__x86_64__)
+  // The compiler's test includes the operating system's support for wide registers (xgetbv); the
+  // detector of xsimd 8.1 does not.
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("sse4.2") != 0) isas.push_back(Isa::sse42);
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
+    isas.push_back(Isa::avx2);
+  }
+  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("fma") != 0) {
+    isas.push_back(Isa::avx512);
+  }
+#elif defined(__aarch64__)
+  isas.push_back(Isa::neon);  // part of the base architecture
+#endif
+  return isas;
+}
+
+Isa select_isa(std::optional<Isa> requested) {
+  if (requested) return require_available(*requested, "the request");
+  if (const std::string forced = environment("HEADROOM_ISA"); !forced.empty()) {
+    const std::optional<Isa> isa = parse_isa(forced);
+    if (!isa) {
+      throw Unavailable(fmt::format("HEADROOM_ISA is '{}', which is no instruction set; {}", forced,
+                                    suggest(forced, names_of(available_isas()))));
+    }
+    return require_available(*isa, "HEADROOM_ISA");
+  }
+  const std::vector<Isa> here = available_isas();
+  if (here.empty()) {
+    throw Unavailable(
+        "this processor has none of the instruction sets of this build; x86-64 needs "
+        "SSE4.2");
+  }
+  return here.back();
+}
+
+}  // namespace headroom

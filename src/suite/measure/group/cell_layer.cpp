@@ -1,0 +1,85 @@
+#include "measure/group/cell_layer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "core/element/convert.hpp"
+#include "measure/group/past_chunks.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// `auto` goes by the number of rows, and the layer is made for more of them than the cell has.
+std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) {
+  if (shape.past == 0 || options.backend != kAuto) return std::nullopt;
+  Choice choice = choose_backend(shape, options);
+  options.backend = choice.backend;
+  options.formulation = choice.formulation;
+  return choice;
+}
+
+}  // namespace
+
+LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
+    : problem_(problem),
+      choice_(choice_for(problem.shape, options)),
+      attention_(plan::layer_shape(problem.shape), problem.weights, options) {
+  const Shape& shape = problem.shape;
+  if (numbers().dtype == Dtype::bf16) {
+    x_.resize(problem.x.values.size());
+    y_.resize(static_cast<std::size_t>(shape.rows() * shape.output_width()));
+    to_bf16(problem.x.values.data(), static_cast<std::int64_t>(x_.size()), x_.data());
+  }
+  if (shape.past == 0 || shape.batch == 0) return;
+  cache_.emplace(attention_, shape.batch, shape.context());
+  const auto start = Clock::now();
+  fill(fill_tokens);
+  fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void LocalLayer::fill(std::int64_t tokens) {
+  for_each_chunk_of_past(problem_.shape, tokens,
+                         [&](std::int64_t first, std::int64_t count, Call call) {
+                           call.cache = &*cache_;
+                           attention_.append(problem_.past.view().slice(first, count), call);
+                         });
+}
+
+void LocalLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
+  const Shape& shape = problem_.shape;
+  Call call;
+  call.times = times;
+  call.lengths = shape.lengths;
+  if (shape.d_memory > 0) call.memory = problem_.memory.view();
+  if (cache_) {
+    for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate(i, shape.past);
+    call.cache = &*cache_;
+  }
+  if (numbers().dtype == Dtype::bf16) {
+    attention_.forward(bf16_x(), Bf16MatrixView{y_.data(), y.rows, y.cols, y.cols}, call);
+  } else {
+    attention_.forward(x, y, call);
+  }
+}
+
+ConstBf16MatrixView LocalLayer::bf16_x() const {
+  const Shape& shape = problem_.shape;
+  return {x_.data(), shape.rows(), shape.d_in, shape.d_in};
+}
+
+void LocalLayer::take(ConstMatrixView y) {
+  if (y_.empty()) return;
+  for (std::int64_t r = 0; r < y.rows; ++r) to_bf16(y.row(r), y.cols, y_.data() + r * y.cols);
+}
+
+void LocalLayer::give(MatrixView y) const {
+  if (y_.empty()) return;
+  for (std::int64_t r = 0; r < y.rows; ++r) from_bf16(y_.data() + r * y.cols, y.cols, y.row(r));
+}
+
+}  // namespace headroom::measure

@@ -1,0 +1,134 @@
+#include "measure/group/check.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "headroom/initialise.hpp"
+#include "plan/estimate.hpp"
+#include "plan/user_weights.hpp"
+#include "processor/cores.hpp"
+#include "reference/oracle_cost.hpp"
+#include "statistics/samples.hpp"
+
+namespace headroom::measure {
+namespace {
+
+// Queries and keys of unit variance give logits of unit variance. Scaled by 36, the largest of a
+// few hundred reach 100.
+constexpr float kAdversarialScale = 6;
+
+void scale(Matrix& matrix) {
+  for (float& value : matrix.values) value *= kAdversarialScale;
+}
+
+reference::Inputs inputs_of(const Problem& problem) {
+  return {problem.x.view(), problem.past.view(), problem.memory.view()};
+}
+
+void round_to_bf16(std::vector<float>& values) {
+  for (float& value : values) value = headroom::round_to_bf16(value).value();
+}
+
+void round_to_bf16(Problem& problem) {
+  SplitWeights& w = problem.weights;
+  for (Matrix* matrix :
+       {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past, &problem.memory}) {
+    round_to_bf16(matrix->values);
+  }
+  for (std::vector<float>* bias : {&w.query_bias, &w.key_bias, &w.value_bias, &w.output_bias}) {
+    round_to_bf16(*bias);
+  }
+}
+
+// What every class of limits among the rivals needs beyond the bound of f32.
+void add_bounds(Problem& problem, const std::vector<Numbers>& rivals) {
+  if (problem.data == reference::Data::standard) return;
+  for (const Numbers& numbers : rivals) {
+    const Precision of_limits = reference::limit_class(numbers);
+    if (of_limits == Precision::f32 || problem.expected.coarse_bounds.contains(of_limits)) continue;
+    reference::add_coarse_bound(problem.shape, problem.weights, inputs_of(problem), of_limits,
+                                allowed_cores(), problem.expected);
+  }
+}
+
+}  // namespace
+
+double total(const PhaseTimes& times) {
+  return times.qkv + times.attend + times.output + times.sum;
+}
+
+Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
+                     double max_flops) {
+  const Shape& shape = group.shape;
+  const plan::UserWeights* weights = group.weights.get();
+  Problem problem{
+      shape,
+      weights == nullptr ? gaussian_weights(shape, seed) : plan::load_user_weights(*weights, shape),
+      gaussian_input(shape, seed + 1),
+      {},
+      data};
+  if (shape.past > 0) problem.past = gaussian_past(shape, seed + 1);
+  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape, seed + 1);
+  if (data == reference::Data::adversarial && weights == nullptr) {
+    scale(problem.weights.query);
+    scale(problem.weights.key);
+  }
+  // The norm-wise limits are for Gaussian data without dropout.
+  if (shape.dropout > 0 || weights != nullptr) problem.data = reference::Data::adversarial;
+  std::vector<Numbers> rivals;
+  for (const plan::Cell& cell : group.cells) {
+    if (!cell.unsupported) rivals.push_back(cell.numbers);
+  }
+  expect_result(problem, seed, max_flops, rivals);
+  return problem;
+}
+
+void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
+                   const std::vector<Numbers>& rivals) {
+  if (!rivals.empty() && rivals.front().dtype == Dtype::bf16) {
+    problem.dtype = Dtype::bf16;
+    round_to_bf16(problem);
+  }
+  problem.expected = reference::attention(
+      problem.shape, problem.weights, inputs_of(problem),
+      reference::affordable_rows(problem.shape, max_flops, seed), allowed_cores());
+  add_bounds(problem, rivals);
+}
+
+Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                        const BeforePass& before) {
+  for (std::int64_t row = 0; row < y.rows; ++row) {
+    std::fill_n(y.row(row), y.cols, std::numeric_limits<float>::quiet_NaN());
+  }
+  Checked checked;
+  layer.take(y);
+  if (before) before();
+  layer.forward(x, y, checked.phases);
+  layer.give(y);
+  checked.comparison = reference::compare(problem.expected, y, problem.data, layer.numbers());
+  return checked;
+}
+
+Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+                  const BeforePass& before) {
+  Pace pace{first, total(first)};
+  if (pace.forward >= plan::kShortPass) return pace;
+  // The first pass found fresh memory; it says nothing about the others.
+  std::vector<double> qkv, attend, output, sum;
+  for (int run = 0; run < plan::kPhaseRuns; ++run) {
+    PhaseTimes times;
+    if (before) before();
+    layer.forward(x, y, times);
+    qkv.push_back(times.qkv);
+    attend.push_back(times.attend);
+    output.push_back(times.output);
+    sum.push_back(times.sum);
+    pace.forward = std::min(pace.forward, total(times));
+  }
+  pace.phases = {statistics::median(qkv), statistics::median(attend), statistics::median(output),
+                 statistics::median(sum)};
+  return pace;
+}
+
+}  // namespace headroom::measure

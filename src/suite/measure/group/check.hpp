@@ -1,0 +1,61 @@
+// Every result is checked against the oracle before anything is said about it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "headroom/attention.hpp"
+#include "headroom/shape.hpp"
+#include "headroom/view.hpp"
+#include "measure/group/cell_layer.hpp"
+#include "measure/group/problem.hpp"
+#include "plan/cell.hpp"
+#include "reference/comparator.hpp"
+
+namespace headroom::measure {
+
+/// Draws weights and input from the seed and computes the expected result of as many rows as
+/// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
+/// scaled so that logits reach about 100, where a softmax that is careless with its maximum
+/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
+/// every shape with dropout, and for weights of the user's, which may be of any size.
+/// @param group weights and inputs are rounded to the dtype of its cells first, so that the oracle
+///        is fed what they are fed; without cells to f32
+Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
+                     double max_flops);
+
+/// Rounds all that is fed to what the rivals store, and computes what is expected of them.
+/// @param rivals all of one dtype; empty: f32
+void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
+                   const std::vector<Numbers>& rivals);
+
+struct Checked {
+  reference::Comparison comparison;
+  PhaseTimes phases;
+};
+
+/// Done before each pass, such as to empty the caches. May be empty.
+using BeforePass = std::function<void()>;
+
+/// Runs the layer once and compares, within the limits of what it computes with. `y` is filled with
+/// NaN before, so that a backend that writes nothing, or not everything, cannot pass with what a
+/// rival left there.
+/// @param x as in the problem, wherever it lies
+Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,
+                        const BeforePass& before = {});
+
+/// Seconds of all phases together.
+double total(const PhaseTimes& times);
+
+/// How long a pass takes.
+struct Pace {
+  PhaseTimes phases;   ///< the median of each
+  double forward = 0;  ///< seconds of the shortest pass
+};
+
+/// Where a pass is short, takes `plan::kPhaseRuns` more; else the first pass is all there is.
+Pace measure_pace(CellLayer& layer, ConstMatrixView x, MatrixView y, const PhaseTimes& first,
+                  const BeforePass& before = {});
+
+}  // namespace headroom::measure

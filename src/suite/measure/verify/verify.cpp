@@ -1,0 +1,270 @@
+#include "measure/verify/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "backends/backend.hpp"
+#include "core/environment_variable.hpp"
+#include "headroom/error.hpp"
+#include "measure/crew/crew.hpp"
+#include "measure/group/cell_result.hpp"
+#include "measure/group/check.hpp"
+#include "measure/verify/verify_process.hpp"
+#include "plan/admission.hpp"
+#include "plan/estimate.hpp"
+#include "program/numbers.hpp"
+
+namespace headroom::measure {
+namespace {
+
+using reference::Data;
+
+// Few, and no divisor of any block, so that what came before arrives in many small chunks.
+constexpr std::int64_t kFillTokens = 5;
+
+Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
+           std::int64_t head_dim) {
+  Shape shape;
+  shape.batch = batch;
+  shape.tokens = tokens;
+  shape.d_in = d_in;
+  shape.d_out = heads * head_dim;
+  shape.heads = heads;
+  shape.d_proj = d_in;
+  return shape;
+}
+
+// Each case covers something that no other case does.
+std::vector<VerifyCase> own_cases() {
+  std::vector<VerifyCase> cases;
+  const auto add = [&](Shape shape, auto change, Data data = Data::standard) {
+    change(shape);
+    cases.push_back({{shape, {}}, data});
+  };
+  const auto plain = [](Shape&) {};
+  add(make(1, 6, 3, 2, 1), plain);       // smaller than any vector
+  add(make(1, 1, 768, 12, 64), plain);   // a single token: a matrix times a vector
+  add(make(1, 64, 768, 12, 64), plain);  // GPT-2
+  add(make(2, 33, 96, 3, 59), plain);    // odd sizes, two sequences, narrow input
+  add(make(1, 47, 500, 5, 8), plain);    // wide input, narrow heads
+  add(make(1, 19, 200, 25, 3), plain);   // more heads than a block holds
+  add(make(1, 40, 768, 96, 8), plain);   // 96 heads
+  add(make(1, 300, 128, 2, 80), plain);  // longer than a block of keys
+  add(make(3, 17, 111, 1, 111), [](Shape& s) { s.causal = false; });
+  add(make(1, 270, 64, 1, 128), [](Shape& s) { s.causal = false, s.qkv_bias = true; });
+  add(make(2, 29, 80, 4, 40), [](Shape& s) { s.qkv_bias = true; });
+  add(make(1, 37, 48, 6, 16), [](Shape& s) { s.d_proj = 0; });
+  add(make(1, 31, 64, 4, 16), [](Shape& s) { s.d_proj = 13; });
+  add(make(2, 35, 64, 4, 24), [](Shape& s) { s.dropout = 0.3; });
+  const auto turned = [](Shape& s, Rotary::Pairs pairs) { s.rotary.pairs = pairs; };
+  add(make(2, 33, 96, 6, 16), [](Shape& s) { s.kv_heads = 2; });
+  add(make(1, 40, 80, 25, 8), [](Shape& s) { s.kv_heads = 1, s.qkv_bias = true; });
+  add(make(1, 300, 64, 2, 40), [](Shape& s) { s.window = 37; });
+  add(make(1, 45, 64, 4, 16), [&](Shape& s) { turned(s, Rotary::Pairs::halves); });
+  add(make(1, 45, 64, 4, 24), [&](Shape& s) { turned(s, Rotary::Pairs::neighbours); });
+  add(make(2, 1, 96, 6, 16), [](Shape& s) { s.past = 290, s.kv_heads = 3; });
+  add(make(1, 21, 96, 3, 59), [](Shape& s) { s.past = 64; });
+  add(make(1, 3, 64, 4, 16), [](Shape& s) { s.past = 100, s.causal = false; });
+  add(make(4, 40, 64, 4, 16), [](Shape& s) { s.lengths = {17, 0, 40, 1}; });
+  add(make(3, 9, 64, 4, 16), [&](Shape& s) {
+    s.past = 70, s.lengths = {1, 9, 0}, s.window = 30, s.kv_heads = 2;
+    turned(s, Rotary::Pairs::halves);
+  });
+  add(make(1, 128, 128, 4, 32), plain, Data::adversarial);
+  add(
+      make(1, 290, 96, 3, 64), [](Shape& s) { s.causal = false; }, Data::adversarial);
+  add(
+      make(2, 21, 70, 96, 2), [](Shape& s) { s.qkv_bias = true; }, Data::adversarial);
+  return cases;
+}
+
+bool isa_is_forced(const plan::Axes& axes) {
+  return axes.isa || !environment("HEADROOM_ISA").empty();
+}
+
+VerifyCheck check_cell(const Problem& problem, const plan::Cell& cell, Crew* crew,
+                       VerifyCheck check) {
+  try {
+    const std::unique_ptr<CellLayer> layer = make_layer(problem, cell, crew, kFillTokens);
+    Matrix y(problem.shape.rows(), problem.shape.output_width());
+    check.error = run_and_compare(*layer, problem, problem.x.view(), y.view()).comparison;
+    check.checked_rows = static_cast<std::int64_t>(problem.expected.rows.size());
+    if (!check.error->passed) check.status = record::Status::failed;
+    check.reason = check.error->reason;
+  } catch (const Unsupported& error) {
+    check.status = record::Status::unsupported;
+    check.reason = error.what();
+  } catch (const Unavailable& error) {
+    check.status = record::Status::unsupported;
+    check.reason = error.what();
+  } catch (const std::bad_alloc&) {
+    check.status = record::Status::skipped;
+    check.reason = "out of memory";
+  } catch (const ResourceError&) {
+    throw;  // says nothing about the backend
+  } catch (const std::exception& error) {
+    check.status = record::Status::failed;
+    check.reason = fmt::format("ended with an error: {}", error.what());
+  }
+  return check;
+}
+
+// What identifies the check is filled in by whoever asked for it.
+VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
+                        std::optional<Problem>& problem, const Settings& settings) {
+  VerifyCheck check;
+  check.data = each.data;
+  const Shape& shape = each.group.shape;
+  plan::Limits limits;
+  limits.memory_bytes = settings.memory_limit;
+  // Nothing is timed, so that the seconds of the estimate do not matter.
+  const plan::CellEstimate estimate = plan::Estimator().estimate(shape, cell, {});
+  check.reason = plan::reason_to_skip(shape, cell, estimate, limits);
+  if (!check.reason.empty()) {
+    check.status = cell.unsupported ? record::Status::unsupported : record::Status::skipped;
+    return check;
+  }
+  if (!problem) problem = make_problem(each.group, settings.seed, each.data, plan::kCheckFlops);
+  check.data = problem->data;
+  return check_cell(*problem, cell, settings.crew, check);
+}
+
+void count(const VerifyCheck& check, VerifyCounts& counts) {
+  if (check.status == record::Status::ok) {
+    ++counts.passed;
+  } else if (check.status == record::Status::failed) {
+    ++counts.failed;
+  } else {
+    ++counts.skipped;
+  }
+}
+
+std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
+                                      const std::vector<int>& ranks) {
+  std::vector<plan::Cell> all;
+  for (const int count : ranks) {
+    for (const plan::Cell& rival : rivals) {
+      all.push_back(rival);
+      all.back().ranks = count;
+    }
+  }
+  return all;
+}
+
+std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
+  const plan::RivalAxes asked = plan::rival_axes_of(axes);
+  std::vector<Numbers> all_numbers;
+  for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
+    for (const Precision precision : asked.precisions) all_numbers.push_back({precision, dtype});
+  }
+  std::vector<plan::Cell> rivals;
+  for (const plan::BackendChoice& backend : axes.backend.values_or(plan::every_backend())) {
+    find_backend(backend.name);  // `auto` computes nothing itself
+    struct Level {
+      std::optional<Isa> isa;
+      std::optional<Unit> unit;
+    };
+    std::vector<Level> levels{{asked.isa, asked.unit}};
+    if (backend.uses_isa && !backend_facts(backend.name).one_isa_per_process &&
+        !isa_is_forced(axes)) {
+      levels.clear();
+      for (const Target& target : available_targets(asked.unit)) {
+        levels.push_back({target.isa, target.unit});
+      }
+    }
+    for (const int threads : backend.threaded ? asked.threads : std::vector<int>{1}) {
+      for (const Formulation formulation : asked.formulations) {
+        for (const Level& level : levels) {
+          for (const Numbers& numbers : all_numbers) {
+            plan::Cell cell;
+            cell.formulation = formulation;
+            cell.backend = backend.name;
+            cell.numbers = numbers;
+            cell.threads = threads;
+            cell.isa = backend.uses_isa ? level.isa : std::nullopt;
+            cell.unit = backend.uses_isa ? level.unit : std::nullopt;
+            plan::decline_numbers(cell);
+            rivals.push_back(cell);
+          }
+        }
+      }
+    }
+  }
+  return on_each_ranks(rivals, asked.ranks);
+}
+
+std::vector<plan::Cell> of_dtype(const std::vector<plan::Cell>& rivals, Dtype dtype) {
+  std::vector<plan::Cell> fed;
+  std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(fed),
+               [&](const plan::Cell& rival) { return rival.numbers.dtype == dtype; });
+  return fed;
+}
+
+}  // namespace
+
+std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options) {
+  // Expanded even if unused, so that an invalid axis is an error here as in every command.
+  const plan::Plan plan = plan::expand(axes, options);
+  const std::vector<plan::Cell> rivals = rivals_of(axes);
+  std::vector<VerifyCase> cases;
+  if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
+    for (const plan::Group& group : plan.groups) {
+      cases.push_back({{group.shape, of_dtype(rivals, group.dtype()), group.weights}});
+    }
+    return cases;
+  }
+  const Shape& asked = plan.groups.front().shape;
+  for (VerifyCase each : own_cases()) {
+    Shape& shape = each.group.shape;
+    if (axes.no_causal) shape.causal = false, shape.window = 0;
+    if (axes.qkv_bias) shape.qkv_bias = true;
+    if (axes.no_out_proj) shape.d_proj = 0;
+    // Pairs need heads of even width.
+    if (axes.rotary && shape.head_dim() % 2 == 0) shape.rotary = asked.rotary;
+    if (axes.dropout) shape.dropout = asked.dropout;
+    shape.dropout_seed = options.seed;
+    for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
+      each.group.cells = of_dtype(rivals, dtype);
+      cases.push_back(each);
+    }
+  }
+  return cases;
+}
+
+VerifyCounts verify(const std::vector<VerifyCase>& cases, const Settings& settings,
+                    const std::function<void(const VerifyCheck&)>& done,
+                    const std::function<bool()>& stopped) {
+  VerifyCounts counts;
+  for (const VerifyCase& each : cases) {
+    if (stopped()) return counts;
+    const std::vector<plan::Cell>& rivals = each.group.cells;
+    std::optional<Problem> problem;  // of the process that checks
+    const auto check = [&](std::size_t rival) {
+      return check_rival(each, rivals[rival], problem, settings);
+    };
+    const auto report = [&](std::size_t rival, VerifyCheck found) {
+      const plan::Cell& cell = rivals[rival];
+      found.id = plan::cell_id(each.group.shape, cell);
+      found.isa = cell.isa ? std::string(to_string(*cell.isa)) : "";
+      const std::string multiplied = unit_in_use(cell);
+      found.unit = multiplied == "none" ? "" : multiplied;
+      found.rows = each.group.shape.rows();
+      count(found, counts);
+      done(found);
+    };
+    if (settings.crew == nullptr) {
+      check_apart(rivals.size(), check, settings.memory_limit, report, stopped);
+      continue;
+    }
+    for (std::size_t i = 0; i < rivals.size() && !stopped(); ++i) report(i, check(i));
+  }
+  return counts;
+}
+
+}  // namespace headroom::measure

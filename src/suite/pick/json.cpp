@@ -1,0 +1,113 @@
+#include "core/shape_json.hpp"
+#include "core/text/names.hpp"
+#include "headroom/version.hpp"
+#include "pick/lines.hpp"
+#include "pick/pick.hpp"
+#include "program/json_text.hpp"
+#include "tuning/tuning_file.hpp"
+
+namespace headroom::pick {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr Name<judge::Loss> kLosses[] = {{judge::Loss::little, "little"},
+                                         {judge::Loss::unknown, "unknown"},
+                                         {judge::Loss::large, "large"}};
+
+ordered_json cost_json(const LinkCost& cost) {
+  return {{"packages", cost.packages},   {"build_packages", cost.build_packages},
+          {"libraries", cost.libraries}, {"library_bytes", cost.library_bytes},
+          {"known", cost.known},         {"measured", cost.measured}};
+}
+
+ordered_json configuration_json(const Configuration& configuration) {
+  return {{"backend", configuration.backend},
+          {"formulation", to_string(configuration.formulation)},
+          {"threads", configuration.threads},
+          {"precision", to_string(configuration.numbers.precision)},
+          {"dtype", to_string(configuration.numbers.dtype)},
+          {"worst_nrmse", configuration.worst_error},
+          {"mean_loss", configuration.mean_loss},
+          {"worst_loss", configuration.worst_loss},
+          {"worst_shape", configuration.worst_shape},
+          {"shapes_without_time", configuration.missing},
+          {"times_the_fastest_ci95",
+           {configuration.times_fastest.low, configuration.times_fastest.high}},
+          {"loss", name_of(kLosses, configuration.loss)}};
+}
+
+ordered_json candidate_json(const Candidate& candidate) {
+  const record::CellResult& result = *candidate.result;
+  const judge::Difference& difference = candidate.to_fastest;
+  return {
+      {"backend", result.cell.backend},
+      {"formulation", to_string(result.cell.formulation)},
+      {"threads", result.threads},
+      {"precision", to_string(result.cell.numbers.precision)},
+      {"dtype", to_string(result.cell.numbers.dtype)},
+      {"nrmse", result.error->nrmse},
+      {"isa", result.isa},
+      {"unit", result.unit},
+      {"time_s",
+       {{"median", result.time.median}, {"ci95", {result.time.ci95.low, result.time.ci95.high}}}},
+      {"packed_bytes", result.costs->packed_bytes},
+      {"times_the_fastest", difference.ratio},
+      {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
+      {"loss", name_of(kLosses, candidate.loss)}};
+}
+
+ordered_json shape_json(const ShapePick& shape) {
+  ordered_json candidates = ordered_json::array();
+  for (const Candidate& candidate : shape.candidates) {
+    candidates.push_back(candidate_json(candidate));
+  }
+  return {{"id", shape.shape.id()},
+          {"shape", headroom::to_json(shape.shape)},
+          {"choice", candidates[shape.chosen]},
+          {"candidates", candidates},
+          {"not_timed", shape.left_out}};
+}
+
+}  // namespace
+
+std::string to_json(const Pick& pick) {
+  const ordered_json& environment = pick.folder->environment;
+  ordered_json choice = configuration_json(pick.choice());
+  choice["reason"] = reason(pick);
+  choice["cmake"] = cmake_lines(pick.choice());
+  choice["cpp"] = cpp_lines(pick.choice());
+  choice["open"] = ordered_json::array();
+  for (const std::size_t open : pick.open) {
+    choice["open"].push_back(pick.configurations[open].backend);
+  }
+  ordered_json configurations = ordered_json::array();
+  ordered_json costs = ordered_json::object();
+  for (const Configuration& configuration : pick.configurations) {
+    configurations.push_back(configuration_json(configuration));
+    costs[configuration.backend] = cost_json(pick.costs.at(configuration.backend));
+  }
+  ordered_json shapes = ordered_json::array();
+  for (const ShapePick& shape : pick.shapes) shapes.push_back(shape_json(shape));
+  ordered_json all{{"schema", tuning::kSchema},
+                   {"headroom", text_at(environment, "/headroom", HEADROOM_VERSION)},
+                   {"time", text_at(environment, "/time")},
+                   {"machine",
+                    {{"processor", text_at(environment, "/processor/name")},
+                     {"architecture", text_at(environment, "/processor/architecture")},
+                     {"allowed_cores", value_at(environment, "/allowed_cores")},
+                     {"isa", text_at(environment, "/isa")},
+                     {"unit", text_at(environment, "/unit")}}},
+                   {"margin", pick.margin},
+                   {"choice", choice},
+                   {"configurations", configurations},
+                   {"link", costs},
+                   {"shapes", shapes}};
+  for (const Answer& answer : pick.answers) {
+    all["answers"][std::string(to_string(answer.demand))] =
+        configuration_json(answer.configuration);
+  }
+  return headroom::to_text(all, 2) + "\n";
+}
+
+}  // namespace headroom::pick

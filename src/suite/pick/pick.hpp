@@ -1,0 +1,88 @@
+// Chooses the backend and formulation for one or several shapes from measured results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/call/demand.hpp"
+#include "judge/verdict.hpp"
+#include "pick/candidates.hpp"
+#include "pick/link_cost.hpp"
+#include "record/results_folder.hpp"
+
+namespace headroom::pick {
+
+/// A backend with its settings, used for every shape.
+struct Configuration {
+  std::string backend;
+  Formulation formulation = Formulation::split;
+  int threads = 1;
+  Numbers numbers = {};
+  double worst_error = 0;                  ///< the largest nrmse that was found
+  double mean_loss = 1;                    ///< time over the fastest of each shape, geometric mean
+  double worst_loss = 1;                   ///< the largest of these ratios
+  std::string worst_shape = {};            ///< the shape with that ratio
+  std::size_t missing = 0;                 ///< shapes for which it has no time
+  judge::Loss loss = judge::Loss::little;  ///< the largest of all shapes
+  statistics::Interval times_fastest = {1, 1};  ///< its time over the fastest's, 95 %, where that
+                                                ///< reaches highest
+};
+
+/// A candidate that may be as good as the fastest of its shape, and is lighter to link.
+struct OpenCandidate {
+  std::size_t shape = 0;
+  std::size_t candidate = 0;
+};
+
+/// The configuration to use for the shapes of one demand.
+struct Answer {
+  Demand demand = Demand::prefill;
+  Configuration configuration;
+  std::vector<Configuration> open;  ///< lighter, and perhaps as good
+};
+
+/// Refers to the folder, which must outlive it.
+struct Pick {
+  const record::ResultsFolder* folder = nullptr;
+  std::vector<ShapePick> shapes;
+  std::vector<Configuration> configurations;   ///< the best of each backend, best first
+  std::size_t chosen = 0;                      ///< index into the configurations
+  std::vector<std::size_t> open;               ///< lighter than that, and perhaps as good
+  std::vector<OpenCandidate> open_candidates;  ///< what leaves them open, or an answer's
+  std::vector<Answer> answers;  ///< for prefill and for decode, if there are shapes of both
+  std::map<std::string, LinkCost> costs;  ///< by backend
+  double margin = 0;                      ///< ratio minus 1 up to which times count as the same
+  std::string note;                       ///< how measuring on ended, if that was needed
+
+  const Configuration& choice() const { return configurations[chosen]; }
+  /// Whether a lighter backend was chosen, which loses little against the fastest.
+  bool lighter_won() const { return chosen != 0; }
+};
+
+/// @param shapes to pick for; empty: all of the folder
+/// @throws InvalidArgument for a shape that the folder does not have, naming the nearest ones, and
+///         if the filters leave nothing. If no cell has a time: std::runtime_error if one failed or
+///         crashed, Unavailable if all are unsupported, otherwise ResourceError.
+Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
+          const Filters& filters);
+
+/// That cells of several ranks were not judged, and how many; empty if there were none.
+std::string left_out_ranks(const record::ResultsFolder& folder);
+
+/// What differs if the results are from another machine; empty if they are from this one.
+std::string other_machine(const record::ResultsFolder& folder);
+
+/// For people.
+std::string to_text(const Pick& pick);
+
+/// A file for `include()`: defines the target `headroom::pick`.
+std::string to_cmake(const Pick& pick);
+
+/// A tuning file for tools and for the backend `auto`: schema `headroom.tuning/1`.
+std::string to_json(const Pick& pick);
+
+}  // namespace headroom::pick

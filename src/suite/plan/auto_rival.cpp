@@ -1,0 +1,81 @@
+#include "plan/auto_rival.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "headroom/error.hpp"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::size_t kFormulations = 3;
+
+Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
+  Cell cell;
+  cell.formulation = choice.formulation;
+  cell.backend = kAuto;
+  cell.chosen = choice.backend;
+  cell.threads = options.threads;
+  cell.isa = options.isa;
+  cell.unit = options.unit;
+  cell.numbers = {options.precision, options.dtype};
+  if (!choice.warning.empty()) cell.warnings.push_back(choice.warning);
+  if (choice.backend.empty()) {
+    cell.unsupported = true;
+    cell.skip_reason = choice.precision_reason;
+  } else if (choice.precision != options.precision) {
+    cell.unsupported = true;
+    cell.skip_reason = fmt::format("auto takes {}, which computes {} as {}: {}", choice.backend,
+                                   to_string(options.precision), to_string(choice.precision),
+                                   choice.precision_reason);
+  }
+  return cell;
+}
+
+// No backend may have such numbers; then the cell says so, as that of a named backend does.
+Choice choose(const Shape& shape, const AttentionOptions& options) {
+  try {
+    return choose_backend(shape, options);
+  } catch (const Unavailable& error) {
+    if (options.precision == Precision::f32 && options.dtype == Dtype::f32) throw;
+    Choice none;
+    none.formulation = options.formulation.value_or(Formulation::fused);
+    none.precision_reason = error.what();
+    return none;
+  }
+}
+
+}  // namespace
+
+void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& warnings) {
+  std::vector<std::optional<Formulation>> wanted{std::nullopt};
+  if (axes.formulations.size() < kFormulations) {
+    wanted.assign(axes.formulations.begin(), axes.formulations.end());
+  }
+  const auto add = [&](const AttentionOptions& options, int ranks) {
+    const Choice choice = choose(group.shape, options);
+    group.cells.push_back(auto_cell(choice, options));
+    group.cells.back().ranks = ranks;
+    group.cells.back().order = group.cells.size() - 1;
+    const std::string& warning = choice.warning;
+    const bool told = std::find(warnings.begin(), warnings.end(), warning) != warnings.end();
+    if (!warning.empty() && !told) warnings.push_back(warning);
+  };
+  for (const int ranks : axes.ranks) {
+    for (const int threads : axes.threads) {
+      for (const std::optional<Formulation> formulation : wanted) {
+        for (const Precision precision : axes.precisions) {
+          AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
+          options.unit = axes.unit;
+          options.precision = precision;
+          options.dtype = axes.dtype;
+          add(options, ranks);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,68 @@
+// The axes of a sweep, each described once: name, help, what its text means, where it is recorded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headroom/formulation.hpp"
+#include "headroom/isa.hpp"
+#include "headroom/load_weights.hpp"
+#include "headroom/precision.hpp"
+#include "headroom/unit.hpp"
+#include "plan/axis.hpp"
+#include "plan/shapes/models.hpp"
+
+namespace headroom::plan {
+
+/// A backend by name, or `auto`.
+struct BackendChoice {
+  std::string name;
+  bool threaded = false;
+  bool uses_isa = false;
+
+  auto operator<=>(const BackendChoice&) const = default;
+};
+std::vector<BackendChoice> every_backend();
+
+/// An axis that was not given has no values; `expand` gives it its default.
+struct Axes {
+  Axes();
+
+  Axis<std::int64_t> heads, tokens, batch, d_model, head_dim, d_in, kv_heads, window, past;
+  Axis<std::vector<std::int64_t>> lengths;
+  Axis<Rotary::Pairs> rotary;
+  Axis<int> threads, ranks;
+  Axis<BackendChoice> backend;
+  Axis<Formulation> formulation;
+  Axis<Precision> precision;
+  Axis<Dtype> dtype;
+  Axis<Isa> isa;
+  Axis<Unit> unit;
+  Axis<double> dropout;
+  Axis<ShapeSeed> model, preset;
+  Axis<std::string> weights, layer;
+  Axis<std::pair<std::string, std::string>> tensor;
+  Axis<Stored> stored;
+  AxisFlag causal, strict, no_causal, qkv_bias, no_out_proj;
+
+  /// Calls `visit` with every axis of `axes`, in the order of `--help`.
+  template <class Self, class Visit>
+  static void each(Self& axes, Visit visit) {
+    const auto all = [&](auto&... axis) { (visit(axis), ...); };
+    all(axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in, axes.kv_heads,
+        axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks, axes.backend,
+        axes.formulation, axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model,
+        axes.preset, axes.weights, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
+        axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+  }
+
+  /// Whether any axis that sets a size was given.
+  bool sizes_given() const;
+
+  /// A line for each axis whose values were given more than once.
+  std::vector<std::string> notes() const;
+};
+
+}  // namespace headroom::plan

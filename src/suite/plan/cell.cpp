@@ -1,0 +1,29 @@
+#include "plan/cell.hpp"
+
+#include <fmt/format.h>
+
+namespace headroom::plan {
+
+std::size_t Plan::cell_count() const {
+  std::size_t count = 0;
+  for (const Group& group : groups) count += group.cells.size();
+  return count;
+}
+
+AttentionOptions Cell::options() const {
+  AttentionOptions options{backend, formulation, threads, isa};
+  options.unit = unit;
+  options.precision = numbers.precision;
+  options.dtype = numbers.dtype;
+  options.kernels = kernels;
+  return options;
+}
+
+std::string cell_id(const Shape& shape, const Cell& cell) {
+  const std::string ranks = cell.ranks > 1 ? fmt::format("r{}", cell.ranks) : "";
+  const std::string variant = cell.kernels.empty() ? "" : "." + cell.kernels;
+  return fmt::format("{}/{}{}/{}/{}t{}/{}", to_string(cell.formulation), cell.backend, variant,
+                     headroom::to_string(cell.numbers), ranks, cell.threads, shape.id());
+}
+
+}  // namespace headroom::plan

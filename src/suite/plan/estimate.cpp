@@ -1,0 +1,191 @@
+#include "plan/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/backend.hpp"
+#include "core/call/demand.hpp"
+#include "plan/shapes/layer_shape.hpp"
+#include "processor/cores.hpp"
+
+namespace headroom::plan {
+namespace {
+
+constexpr double kReadBytesPerSecond = 1e10;
+constexpr double kPackBytesPerSecond = 4e8;
+constexpr double kDrawSecondsPerFloat = 2.5e-8;
+constexpr double kOracleFlopsPerSecond = 6e8;
+
+// Keys and values of the past and of the call. Backends pad heads to whole vectors, of 16 floats at
+// most.
+double cache_bytes(const Shape& shape) {
+  constexpr double kLanes = 16;
+  const double head = std::ceil(static_cast<double>(shape.head_dim()) / kLanes) * kLanes;
+  return 4.0 * 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
+         static_cast<double>(shape.key_heads()) * head;
+}
+
+// What the oracle needs at least for the rows of a cell: each row's keys, from the inputs of all
+// tokens that it sees, for every head.
+double least_check_flops(const Shape& shape) {
+  constexpr double kRows = 4;
+  const double rows = std::min(kRows, static_cast<double>(shape.rows()));
+  return rows * 8 * static_cast<double>(seen_keys(shape)) * static_cast<double>(shape.heads) *
+         static_cast<double>(shape.key_input());
+}
+
+// Of the layer, for each rank: a guess, in which no rank has less than the heads that share keys.
+double share_of_rank(const Shape& shape, const Cell& cell) {
+  return 1 / static_cast<double>(std::clamp<std::int64_t>(cell.ranks, 1, shape.key_heads()));
+}
+
+// Ranks beyond the key heads keep the keys and values of a head that another one has.
+double copies_of_keys(const Shape& shape, const Cell& cell) {
+  const auto busy = static_cast<double>(std::min<std::int64_t>(cell.ranks, shape.heads));
+  return std::max(1.0, busy / static_cast<double>(shape.key_heads()));
+}
+
+// Of a layer's weights, packed.
+double weight_bytes(const Shape& shape, const Cell& cell) {
+  const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype,
+                                        select_target(cell.isa, cell.unit));
+  return static_cast<double>(shape.bytes().weights) / sizeof(float) *
+         static_cast<double>(does.weight_bytes);
+}
+
+std::int64_t saturate(double bytes) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return bytes >= 0x1p63 ? kMost : static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const Shape& shape) {
+  const ByteCount bytes = shape.bytes();
+  // The oracle keeps a row's expected values and magnitudes in double precision.
+  // Each process has an input of its own. What came before is drawn once.
+  const double past = 4.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
+                      static_cast<double>(shape.key_input());
+  return saturate(static_cast<double>(bytes.weights) + 2 * static_cast<double>(bytes.input) +
+                  5 * static_cast<double>(bytes.output) + past);
+}
+
+std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
+  const Shape layer = layer_shape(shape);
+  const ByteCount bytes = shape.bytes();
+  const auto rows = static_cast<double>(layer.rows());
+  const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
+  double workspace = 4 * rows * widths;  // q, k, v, context
+  const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
+  if (attend_bytes != nullptr) workspace += attend_bytes(layer);
+  const double x_and_y = static_cast<double>(bytes.input) + static_cast<double>(bytes.output);
+  double total = weight_bytes(shape, cell) + cell.ranks * workspace + (cell.ranks - 1) * x_and_y;
+  if (shape.past > 0) total += cache_bytes(shape) * copies_of_keys(shape, cell);
+  return saturate(total);
+}
+
+std::string Estimator::key(const Cell& cell) {
+  std::string key = cell.runs() + "/" + std::string(to_string(cell.formulation));
+  if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
+  if (cell.ranks > 1) key.append("/r").append(std::to_string(cell.ranks));
+  return key;
+}
+
+double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell) {
+  const BackendFacts& facts = backend_facts(cell.runs());
+  const bool wrapper = cell.formulation == Formulation::wrapper;
+  const int threads = std::min(cell.threads, allowed_cores());
+  const double rate = facts.gflops * 1e9 * threads / share_of_rank(shape, cell);
+  const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
+                         (flops.attention * 1.5 + flops.output) / rate;
+  const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
+  const double memory = static_cast<double>(bytes_to_read(shape)) / kReadBytesPerSecond;
+  return std::max(compute, memory) + calls * facts.call_seconds;
+}
+
+double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
+  const auto known = forward_.find(key(cell));
+  const double factor = known == forward_.end() ? 1 : std::exp(known->second);
+  return modelled_seconds(shape, shape.flops(), cell) * factor;
+}
+
+// Keys and values are appended: projections without attention.
+double Estimator::modelled_fill_seconds(const Shape& shape, const Cell& cell) {
+  const Shape fill = fill_shape(shape);
+  return modelled_seconds(fill, {fill.flops().qkv, 0, 0}, cell);
+}
+
+double Estimator::fill_seconds(const Shape& shape, const Cell& cell) const {
+  if (shape.past == 0) return 0;
+  const auto known = fill_.find(key(cell));
+  const double factor = known == fill_.end() ? 1 : std::exp(known->second);
+  return modelled_fill_seconds(shape, cell) * factor;
+}
+
+double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
+  const double forward = forward_seconds(shape, cell);
+  const double pass = plan.emptying + forward;
+  const double launch = setup_seconds(shape, cell) + fill_seconds(shape, cell) + pass;
+  const double phases = forward < kShortPass ? kPhaseRuns * pass : 0;
+  const SamplePlan samples = plan.samples(forward, launch);
+  return phases + samples.processes * launch + samples.repetitions * plan.sample_seconds(forward);
+}
+
+CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
+                                 const TimingPlan& plan) const {
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(shared_bytes(shape), cell_bytes(shape, cell), &bytes)) {
+    bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return {bytes, cell_seconds(shape, cell, plan)};
+}
+
+double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
+  const Shape& shape = group.shape;
+  const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
+  const double past = static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
+                      static_cast<double>(shape.key_input()) * kDrawSecondsPerFloat;
+  double checked = std::min(shape.flops().total(), kCheckFlops);
+  // A few rows after many tokens may cost more than all that is checked elsewhere.
+  if (shape.past > 0) checked = std::max(checked, least_check_flops(shape));
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Cell& cell : group.cells) {
+    if (cell.skip_reason.empty()) fastest = std::min(fastest, forward_seconds(shape, cell));
+  }
+  const double twin = fastest < kShortPass ? plan.repetitions * plan.sample_seconds(fastest) : 0;
+  return weights + past + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
+}
+
+double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
+  const auto known = setup_.find(cell.backend);
+  const double factor = known == setup_.end() ? 1 : std::exp(known->second);
+  const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);
+  return bytes / kPackBytesPerSecond * factor;
+}
+
+void Estimator::learn(Corrections& corrections, const std::string& key, double ratio) {
+  if (!(ratio > 0)) return;
+  const double seen = std::log(ratio);
+  const auto [known, fresh] = corrections.try_emplace(key, seen);
+  if (!fresh) known->second = 0.5 * (known->second + seen);
+}
+
+void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
+  learn(forward_, key(cell), seconds / modelled_seconds(shape, shape.flops(), cell));
+}
+
+void Estimator::observe_fill(const Shape& shape, const Cell& cell, double seconds) {
+  if (shape.past > 0) {
+    learn(fill_, key(cell), seconds / modelled_fill_seconds(shape, cell));
+  }
+}
+
+void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
+  // With fewer weights, creating threads and primitives dominates the time.
+  constexpr double kLeastBytes = 1 << 24;
+  const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);
+  if (bytes >= kLeastBytes) learn(setup_, cell.backend, seconds * kPackBytesPerSecond / bytes);
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,170 @@
+// The axes that set sizes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headroom/error.hpp"
+#include "plan/expand.hpp"
+#include "plan/shapes/models.hpp"
+#include "plan/shapes/shape_set.hpp"
+#include "plan/user_weights.hpp"
+
+namespace headroom::plan {
+namespace {
+
+const std::vector<std::int64_t> kDefaultTokens{128};
+constexpr std::int64_t kDefaultHeadDim = 64;
+
+std::vector<ShapeSeed> seeds_of(const Axes& axes) {
+  if (axes.model) {
+    std::vector<ShapeSeed> seeds = axes.model.values();
+    if (!axes.preset) return seeds;
+    for (ShapeSeed& seed : seeds) seed.tokens = axes.preset.values().front().tokens;
+    return seeds;
+  }
+  if (axes.preset) return axes.preset.values();
+  if (!axes.sizes_given()) return preset_shapes("quick");
+  return {{768, 12, kDefaultHeadDim, false, kDefaultTokens}};
+}
+
+Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
+  Rotary rotary = seed.rotary;
+  if (!axes.rotary) return rotary;
+  rotary.pairs = *axes.rotary.first();
+  // Without pairs nothing turns, whatever the base.
+  return rotary.pairs == Rotary::Pairs::none ? Rotary{} : rotary;
+}
+
+// One value of every axis that sets a width; 0 stands for "not given".
+struct Widths {
+  std::int64_t heads = 0;
+  std::int64_t d_model = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t d_in = 0;
+};
+
+Shape make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
+  Shape shape;
+  shape.heads = given.heads > 0 ? given.heads : seed.heads;
+  const bool seed_width = given.heads == 0 || seed.keeps_width;
+  const std::int64_t head_dim = given.head_dim > 0 ? given.head_dim : seed.head_dim;
+  std::int64_t width = seed.heads * seed.head_dim;
+  if (given.head_dim > 0 || !seed_width) {
+    if (__builtin_mul_overflow(shape.heads, head_dim, &width)) {
+      throw InvalidArgument(
+          fmt::format("--heads {} times --head-dim {} does not fit in 63 bits; "
+                      "make one of them smaller",
+                      shape.heads, head_dim));
+    }
+  }
+  const bool as_model = given.d_model == 0 && given.head_dim == 0 && seed_width;
+  shape.d_out = given.d_model > 0 ? given.d_model : width;
+  shape.d_in = given.d_in > 0 ? given.d_in : (as_model ? seed.d_model : shape.d_out);
+  // The projection maps back to the width of the input, so that the result can be added to it.
+  shape.d_proj = axes.no_out_proj ? 0 : shape.d_in;
+  shape.causal = !axes.no_causal;
+  shape.qkv_bias = axes.qkv_bias;
+  return shape;
+}
+
+// Not a list: a few words on the command line give billions, which `ShapeSet` will refuse.
+template <class Take>
+void for_each_widths(const Axes& axes, Take take) {
+  const std::vector<std::int64_t> head_dims = axes.head_dim.values_or({0});
+  const std::vector<std::int64_t> d_ins = axes.d_in.values_or({0});
+  for (const std::int64_t h : axes.heads.values_or({0})) {
+    for (const std::int64_t m : axes.d_model.values_or({0})) {
+      for (const std::int64_t d : head_dims) {
+        for (const std::int64_t i : d_ins) take(Widths{h, m, d, i});
+      }
+    }
+  }
+}
+
+// Of other heads than the seed's as many share a key head, where that divides them; where it does
+// not, the shape will be refused.
+std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
+  if (seed.kv_heads == 0) return 0;
+  const std::int64_t group = seed.heads / seed.kv_heads;
+  return heads % group == 0 ? heads / group : seed.kv_heads;
+}
+
+// The axes of the call for a layer whose widths are set; an axis that was not given has the seed's.
+template <class Take>
+void for_each_call(const Axes& axes, const ShapeSeed& seed, Shape shape, Take take) {
+  std::vector<std::int64_t> batches = axes.batch.values_or(seed.batches);
+  std::vector<std::int64_t> tokens = axes.tokens.values_or(seed.tokens);
+  if (axes.lengths) {
+    shape.lengths = axes.lengths.values().front();
+    batches = {static_cast<std::int64_t>(shape.lengths.size())};
+    tokens = {*std::max_element(shape.lengths.begin(), shape.lengths.end())};
+  }
+  const auto windows = axes.window.values_or({shape.causal ? seed.window : 0});
+  const auto pasts = axes.past.values_or(seed.pasts);
+  for (const std::int64_t kv_heads : axes.kv_heads.values_or({kv_heads_of(seed, shape.heads)})) {
+    // As many as heads is the same layer as none named, and must have the same name.
+    shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
+    for (const std::int64_t window : windows) {
+      shape.window = window;
+      for (const std::int64_t past : pasts) {
+        for (const std::int64_t batch : batches) {
+          for (const std::int64_t count : tokens) {
+            shape.past = past;
+            shape.batch = batch;
+            shape.tokens = count;
+            take(shape);
+          }
+        }
+      }
+    }
+  }
+}
+
+void require_lengths_alone(const Axes& axes) {
+  if (!axes.lengths || (!axes.batch && !axes.tokens)) return;
+  throw InvalidArgument(
+      "--lengths: it gives the sequences and the tokens of each; leave out --batch and --tokens");
+}
+
+// The layer is the file's, the calls are those of the axes.
+std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint64_t seed,
+                                std::size_t most, std::vector<std::string>& notes) {
+  const Axes call = without_layer_axes(axes, layer, notes);
+  ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, kDefaultTokens};
+  start.kv_heads = layer.kv_heads;
+  start.window = layer.window;
+  Shape shape = layer;
+  if (axes.no_out_proj) shape.d_proj = 0;
+  shape.dropout = axes.dropout.first().value_or(0);
+  shape.dropout_seed = seed;
+  ShapeSet set(most);
+  for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
+  return set.shapes();
+}
+
+}  // namespace
+
+std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
+                                 std::size_t most, std::vector<std::string>& notes) {
+  require_lengths_alone(axes);
+  if (weights != nullptr) return expand_calls(axes, weights->layer.shape, seed, most, notes);
+  ShapeSet set(most);
+  for (const ShapeSeed& start : seeds_of(axes)) {
+    const Rotary rotary = rotary_of(axes, start);
+    for_each_widths(axes, [&](const Widths& given) {
+      Shape shape = make_shape(start, given, axes);
+      shape.rotary = rotary;
+      shape.dropout = axes.dropout.first().value_or(0);
+      shape.dropout_seed = seed;
+      for_each_call(axes, start, shape, [&](const Shape& one) { set.add(one); });
+    });
+  }
+  // Shapes of a preset often coincide once an axis overrides them; no note is needed.
+  if (set.repeated() > 0 && !axes.preset) {
+    notes.push_back(
+        fmt::format("{} duplicate shapes dropped; each is measured once", set.repeated()));
+  }
+  return set.shapes();
+}
+
+}  // namespace headroom::plan

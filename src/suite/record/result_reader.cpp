@@ -1,0 +1,228 @@
+// Reads a line of results.jsonl into a CellResult. A file may come from anywhere, so every value is
+// checked before it is used.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "core/element/read_numbers.hpp"
+#include "core/json_fields.hpp"
+#include "core/shape_json.hpp"
+#include "headroom/error.hpp"
+#include "record/result.hpp"
+
+namespace headroom::record {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kSchema = "headroom.cell/1";
+constexpr std::int64_t kMostProcesses = 1'000'000;
+
+// Where nothing says which process took a sample, there are none.
+std::vector<int> read_processes(const JsonFields& fields, std::size_t samples) {
+  if (!fields.has("processes")) return {};
+  std::vector<int> processes;
+  for (const std::int64_t process : fields.wholes("processes", 0, kMostProcesses)) {
+    processes.push_back(static_cast<int>(process));
+  }
+  if (processes.size() != samples) {
+    fields.fail("processes", fmt::format("nothing, or the process of each of {} samples", samples));
+  }
+  return processes;
+}
+
+TimeSummary read_time(const JsonFields& fields) {
+  TimeSummary time;
+  time.median = fields.positive("median");
+  time.min = fields.positive("min");
+  time.samples = fields.positives("samples");
+  time.processes = read_processes(fields, time.samples.size());
+  const std::vector<double> interval = fields.positives("ci95");
+  if (interval.size() != 2 || interval[0] > interval[1]) {
+    fields.fail("ci95", "a lower and an upper bound");
+  }
+  time.ci95 = {interval[0], interval[1]};
+  return time;
+}
+
+// Machines that do not tell it have none.
+std::vector<double> read_if_there(const JsonFields& fields, const char* key, std::size_t samples) {
+  if (!fields.has(key)) return {};
+  std::vector<double> readings = fields.positives(key);
+  if (readings.size() != samples) {
+    fields.fail(key, fmt::format("nothing, or a reading for each of {} samples", samples));
+  }
+  return readings;
+}
+
+Control read_control(const JsonFields& fields, std::size_t samples) {
+  if (fields.text("kernel") != "fma") fields.fail("kernel", "fma");
+  Control control;
+  control.isa = fields.text("isa");
+  control.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
+  control.gflops = fields.positives("gflops");
+  if (control.gflops.size() != samples) {
+    fields.fail("gflops", fmt::format("one reading per sample, {} in all", samples));
+  }
+  control.tile_gflops = read_if_there(fields, "tile_gflops", samples);
+  control.clock_ghz = read_if_there(fields, "clock_ghz", samples);
+  return control;
+}
+
+Again read_again(const JsonFields& fields) {
+  Again again;
+  again.ratio = fields.positive("ratio");
+  again.samples = fields.positives("samples");
+  if (fields.at("control_gflops") != ordered_json::array()) {
+    again.control = fields.positives("control_gflops");
+  }
+  again.processes = read_processes(fields, again.samples.size());
+  return again;
+}
+
+PhaseTimes read_phases(const JsonFields& fields) {
+  return {fields.not_negative("qkv"), fields.not_negative("attend"), fields.not_negative("output"),
+          fields.has("sum") ? fields.not_negative("sum") : 0};
+}
+
+AttentionCosts read_costs(const JsonFields& line) {
+  AttentionCosts costs;
+  costs.setup_seconds = line.not_negative("setup_s");
+  costs.packed_bytes = line.whole("packed_bytes", 0);
+  costs.workspace_bytes = line.whole("workspace_bytes", 0);
+  const JsonFields provenance = line.object("provenance");
+  costs.project_provenance = provenance.text("project");
+  costs.attend_provenance = provenance.text("attend");
+  return costs;
+}
+
+void read_choice(const JsonFields& fields, CellResult& result) {
+  Choice& choice = result.choice.emplace();
+  choice.backend = fields.text("backend");
+  choice.formulation = result.cell.formulation;
+  choice.reason = fields.text("reason");
+  const std::string source = fields.text("source");
+  using Source = Choice::Source;
+  for (const Source known : {Source::caller, Source::tuning_file, Source::rule}) {
+    if (to_string(known) == source) choice.source = known;
+  }
+  if (to_string(choice.source) != source) fields.fail("source", "caller, tuning file or rule");
+  result.cell.chosen = choice.backend;
+}
+
+reference::Comparison read_error(const JsonFields& fields, const CellResult& result) {
+  const bool passed = result.status == Status::ok;
+  // A wrong result may be NaN or infinite, which JSON writes as null.
+  const auto value = [&](const char* key) {
+    if (!passed && fields.has(key) && !fields.has_value(key)) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    return fields.not_negative(key);
+  };
+  reference::Comparison error;
+  error.limits = reference::limits_of(result.cell.numbers);
+  error.nrmse = value("nrmse");
+  error.max_over_rms = value("max_over_rms");
+  error.passed = passed;
+  if (result.status == Status::failed) error.reason = result.reason;
+  return error;
+}
+
+void read_identity(const JsonFields& line, CellResult& result) {
+  plan::Cell& cell = result.cell;
+  cell.id = line.text("id");
+  if (cell.id.empty()) line.fail("id", "the name of the cell");
+  const std::optional<Formulation> formulation = parse_formulation(line.text("formulation"));
+  if (!formulation) line.fail("formulation", "wrapper, split or fused");
+  cell.formulation = *formulation;
+  cell.backend = line.text("backend");
+  if (cell.backend.empty()) line.fail("backend", "the name of a backend");
+  cell.numbers.dtype = read_dtype(line);
+  cell.numbers.precision = read_precision(line);
+  result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
+  cell.threads = result.threads;
+  cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
+  result.isa = line.text("isa");
+  result.unit = line.text("unit");
+  const std::optional<plan::CacheState> cache = plan::parse_cache_state(line.text("cache"));
+  if (!cache) line.fail("cache", "warm or cold");
+  result.cache = *cache;
+  if (!line.has("warnings")) return;
+  const ordered_json& warnings = line.at("warnings");
+  if (!warnings.is_array()) line.fail("warnings", "a list of texts");
+  for (const ordered_json& warning : warnings) {
+    if (!warning.is_string()) line.fail("warnings", "a list of texts");
+    cell.warnings.push_back(warning.get<std::string>());
+  }
+}
+
+void read_status(const JsonFields& line, CellResult& result) {
+  const std::optional<Status> status = parse_status(line.text("status"));
+  if (!status) line.fail("status", "ok, unsupported, skipped, failed or crashed");
+  result.status = *status;
+  if (result.status == Status::ok) {
+    if (line.has_value("reason")) line.fail("reason", "null if the status is ok");
+    return;
+  }
+  result.reason = line.text("reason");
+  if (result.reason.empty()) line.fail("reason", "why the cell has no time");
+  for (const char* key : {"time_s", "gflops"}) {
+    if (line.has(key)) line.fail(key, "nothing unless the status is ok");
+  }
+}
+
+void read_measured(const JsonFields& line, CellResult& result) {
+  const bool ok = result.status == Status::ok;
+  if (ok) {
+    result.time = read_time(line.object("time_s"));
+    result.gflops = line.not_negative("gflops");
+    if (line.has_value("peak_fraction")) result.peak_fraction = line.not_negative("peak_fraction");
+    if (line.has_value("tile_fraction")) result.tile_fraction = line.not_negative("tile_fraction");
+    if (line.has_value("read_gbps")) {
+      result.reading = {line.whole("bytes", 0), line.not_negative("read_gbps")};
+      if (line.has_value("read_fraction")) {
+        result.reading->fraction = line.not_negative("read_fraction");
+      }
+    }
+    if (line.has_value("control")) {
+      result.control = read_control(line.object("control"), result.time.samples.size());
+    }
+    if (line.has_value("again")) result.again = read_again(line.object("again"));
+    result.phases = read_phases(line.object("phases_s"));
+  }
+  // A number without its check is worthless: an `ok` line must have all of these.
+  if (ok || line.has("setup_s")) result.costs = read_costs(line);
+  if (line.has_value("key_value_cache")) {
+    const JsonFields cache = line.object("key_value_cache");
+    result.cached = {cache.whole("bytes", 0), cache.not_negative("fill_s")};
+  }
+  if (line.has_value("choice")) read_choice(line.object("choice"), result);
+  if (ok || line.has("error")) {
+    result.error = read_error(line.object("error"), result);
+    result.checked_rows = line.object("checked_rows").whole("checked", 0, result.shape.rows());
+  }
+  if (line.has("estimate")) {
+    const JsonFields estimate = line.object("estimate");
+    result.estimate = {estimate.whole("bytes", 0), estimate.not_negative("seconds")};
+  }
+}
+
+}  // namespace
+
+CellResult from_json(const ordered_json& line) {
+  const JsonFields fields(line, "");
+  if (fields.text("schema") != kSchema) {
+    fields.fail("schema", fmt::format("{}; read it with the headroom that wrote it", kSchema));
+  }
+  CellResult result;
+  read_identity(fields, result);
+  read_status(fields, result);
+  result.shape = shape_from_json(fields.object("shape"));
+  read_measured(fields, result);
+  return result;
+}
+
+}  // namespace headroom::record

@@ -1,0 +1,193 @@
+#include "pick/pick.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/results.hpp"
+#include "core/nearest.hpp"
+#include "headroom/backend.hpp"
+#include "headroom/error.hpp"
+#include "judge/cautions.hpp"
+#include "pick/contest.hpp"
+#include "pick/rounds.hpp"
+#include "plan/axes_options.hpp"
+#include "plan/expand.hpp"
+#include "plan/user_weights.hpp"
+#include "program/exit_code.hpp"
+#include "program/numbers.hpp"
+#include "program/output_file.hpp"
+#include "program/scratch_folder.hpp"
+#include "program/signals.hpp"
+
+namespace headroom::cli {
+namespace {
+
+struct PickOptions {
+  plan::AxesOptions axes;
+  std::string emit = "text";
+  std::optional<std::string> from, without, max_packed_bytes, max_error, budget, output;
+};
+
+// Backends that are named; empty for all.
+std::vector<std::string> names_of(const plan::Axis<plan::BackendChoice>& axis) {
+  if (axis.text() == "all") return {};
+  std::vector<std::string> names;
+  for (const plan::BackendChoice& each : axis.values()) names.push_back(each.name);
+  if (std::find(names.begin(), names.end(), kAuto) == names.end()) return names;
+  throw InvalidArgument("--backend: auto is what pick answers for; name other backends");
+}
+
+double parse_error(const std::string& text) {
+  const double error = parse_real("--max-error", text);
+  if (error > 0) return error;
+  throw InvalidArgument(
+      fmt::format("--max-error: '{}' is not above 0; give the largest nrmse, such as 1e-4", text));
+}
+
+void require_one_rank(const plan::Axis<int>& ranks) {
+  if (!ranks || ranks.values() == std::vector{1}) return;
+  throw InvalidArgument(
+      fmt::format("--ranks: '{}' was given, but pick answers for one process, which is what a "
+                  "program is linked as; leave it out, and measure ranks with headroom sweep",
+                  ranks.text()));
+}
+
+pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
+  require_one_rank(axes.ranks);
+  pick::Filters filters;
+  filters.backends = names_of(axes.backend);
+  if (options.without) {
+    plan::Axes left_out;
+    left_out.backend = *options.without;
+    filters.without = names_of(left_out.backend);
+  }
+  filters.formulations = plan::rival_axes_of(axes).formulations;
+  filters.threads = axes.threads.values();
+  select_target(axes.isa.first(), axes.unit.first());  // what is not here is an error
+  if (axes.isa) filters.isa = to_string(*axes.isa.first());
+  if (axes.unit) filters.unit = to_string(*axes.unit.first());
+  if (options.max_packed_bytes) {
+    filters.max_packed_bytes = parse_bytes("--max-packed-bytes", *options.max_packed_bytes);
+  }
+  filters.precisions = axes.precision.values();
+  if (options.max_error) filters.max_error = parse_error(*options.max_error);
+  if (axes.dtype.values().size() > 1) {
+    throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
+  }
+  filters.dtype = axes.dtype.first().value_or(Dtype::f32);
+  return filters;
+}
+
+std::string emitted(const PickOptions& options, const pick::Pick& choice) {
+  if (options.emit == "cmake") return pick::to_cmake(choice);
+  return options.emit == "json" ? pick::to_json(choice) : pick::to_text(choice);
+}
+
+void check_emit(const std::string& emit) {
+  const std::vector<std::string> formats{"text", "cmake", "json"};
+  if (std::find(formats.begin(), formats.end(), emit) != formats.end()) return;
+  throw InvalidArgument(
+      fmt::format("--emit: unknown format '{}'; {}", emit, suggest(emit, formats)));
+}
+
+void write(const PickOptions& options, const pick::Pick& choice) {
+  if (options.output) {
+    write_file(*options.output, emitted(options, choice));
+  } else {
+    out().write(emitted(options, choice));
+  }
+}
+
+int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Filters& filters) {
+  const record::ResultsFolder folder = read_results(*options.from);
+  std::vector<Shape> shapes;
+  if (axes.sizes_given() || axes.preset) {
+    std::vector<std::string> notes;
+    const auto weights = plan::find_user_weights(axes);
+    shapes = plan::expand_shapes(axes, weights.get(), 1, plan::kMaxCells, notes);
+  }
+  if (const std::string ranks = pick::left_out_ranks(folder); !ranks.empty()) {
+    complain("note", ranks);
+  }
+  const std::string elsewhere = pick::other_machine(folder);
+  if (!elsewhere.empty()) {
+    complain("warning",
+             elsewhere + "; the choice is valid there, and auto will not use its file here");
+  }
+  write(options, pick::pick(folder, shapes, filters));
+  return kDone;
+}
+
+void complain_of(const char* kind, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) complain(kind, text);
+}
+
+int pick_by_measuring(const PickOptions& options, const plan::Axes& axes,
+                      const pick::Filters& filters, machine::LimitKernelsOf limits_of) {
+  std::optional<double> budget;
+  if (options.budget) budget = parse_duration("--budget", *options.budget);
+  const pick::Contest contest = pick::prepare_contest(axes, filters, budget, limits_of);
+  complain_of("note", contest.plan.notes);
+  complain_of("warning", contest.plan.warnings);
+  install_signal_handlers();
+  const ScratchFolder scratch("headroom-pick");
+  const auto start = std::chrono::steady_clock::now();
+  pick::run_contest(contest, scratch.path() / "contest");
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  record::ResultsFolder folder = read_results(scratch.path() / "contest");
+  int rounds = 0;
+  const pick::Pick choice = pick::pick_with_rounds(
+      contest, folder, filters,
+      [start] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      },
+      [&](const plan::Plan& plan, double seconds) {
+        return pick::run_round(contest, plan, seconds,
+                               scratch.path() / fmt::format("round-{}", ++rounds));
+      });
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  if (!choice.note.empty()) complain("note", choice.note);
+  complain_of("warning",
+              judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
+  write(options, choice);
+  return kDone;
+}
+
+int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
+  check_emit(options.emit);
+  const plan::Axes axes = options.axes.values();
+  const pick::Filters filters = filters_of(options, axes);
+  return options.from ? pick_from(options, axes, filters)
+                      : pick_by_measuring(options, axes, filters, limits_of);
+}
+
+}  // namespace
+
+Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
+  CLI::App* command =
+      app.add_subcommand("pick", "choose the backend and formulation to link for these shapes");
+  const auto options = std::make_shared<PickOptions>();
+  options->axes.add_to(*command);
+  command->add_option("--from", options->from,
+                      "results folder to pick from (default: measure now)");
+  command->add_option("--emit", options->emit,
+                      "text (default), cmake (a file to include) or json (a tuning file)");
+  command->add_option("--output", options->output, "file to write (default: standard output)");
+  command->add_option("--without", options->without, "backends not to pick, separated by commas");
+  command->add_option("--max-packed-bytes", options->max_packed_bytes,
+                      "maximum size of packed weights, such as 64MiB");
+  command->add_option("--max-error", options->max_error,
+                      "largest nrmse of what is picked, such as 1e-4; chooses among precisions "
+                      "(default: those that are as accurate as f32)");
+  command->add_option("--budget", options->budget,
+                      "time for measuring, such as 90s (default: 90s per shape)");
+  return {command, [options, limits_of] { return run(*options, limits_of); }};
+}
+
+}  // namespace headroom::cli

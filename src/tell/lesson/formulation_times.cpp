@@ -1,0 +1,103 @@
+#include "lesson/formulation_times.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+
+#include "headroom/backend.hpp"
+#include "headroom/unit.hpp"
+#include "judge/noise.hpp"
+#include "judge/ranking.hpp"
+#include "measure/runner.hpp"
+#include "plan/cell.hpp"
+
+namespace headroom::lesson {
+namespace {
+
+struct Sample {
+  Shape shape;
+  const char* what;
+};
+
+Shape square_layer(std::int64_t tokens, std::int64_t width, std::int64_t heads) {
+  Shape shape;
+  shape.tokens = tokens;
+  shape.d_in = shape.d_out = shape.d_proj = width;
+  shape.heads = heads;
+  return shape;
+}
+
+std::vector<Sample> measured_shapes() {
+  return {{square_layer(128, 768, 12), "12 heads of 64, the widths of GPT-2, 128 tokens"},
+          {square_layer(16, 1536, 96), "96 heads of 16, 16 tokens"}};
+}
+
+plan::Group group_of(const Shape& shape) {
+  plan::Group group;
+  group.shape = shape;
+  for (const BackendInfo& info : backends()) {
+    if (!info.available) continue;
+    for (const Formulation formulation : {Formulation::wrapper, Formulation::split}) {
+      plan::Cell cell;
+      cell.formulation = formulation;
+      cell.backend = info.name;
+      cell.order = group.cells.size();
+      cell.id = plan::cell_id(shape, cell);
+      group.cells.push_back(std::move(cell));
+    }
+  }
+  return group;
+}
+
+// Nothing if it was not measured, as when a backend declines the shape.
+const record::CellResult* timed(const std::vector<record::CellResult>& results,
+                                const plan::Cell& cell) {
+  for (const record::CellResult& result : results) {
+    if (result.cell.id != cell.id) continue;
+    if (record::is_broken(result.status)) {
+      throw std::runtime_error(
+          fmt::format("explain: {}: {}; nothing is shown", cell.id, result.reason));
+    }
+    return result.has_time() ? &result : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<ShapeTimes> time_formulations(machine::LimitKernelsOf limits_of,
+                                          measure::Observer& observer) {
+  plan::Plan plan;
+  plan.target = select_target();
+  for (const Sample& sample : measured_shapes()) plan.groups.push_back(group_of(sample.shape));
+  const std::vector<record::CellResult> results =
+      measure::run_plan(plan, measure::settings_for(plan.target, limits_of), observer);
+  if (results.size() < plan.cell_count()) return {};
+
+  std::vector<ShapeTimes> all;
+  judge::Comparisons comparisons;
+  for (const Sample& sample : measured_shapes()) all.push_back({sample.shape, sample.what, {}});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<plan::Cell>& cells = plan.groups[i].cells;
+    all[i].backends.reserve(cells.size() / 2);  // answers refer to its elements
+    for (std::size_t cell = 0; cell < cells.size(); cell += 2) {
+      const record::CellResult* wrapper = timed(results, cells[cell]);
+      const record::CellResult* split = timed(results, cells[cell + 1]);
+      if (wrapper == nullptr || split == nullptr) continue;
+      FormulationTimes& times = all[i].backends.emplace_back();
+      times.backend = cells[cell].backend;
+      times.wrapper = wrapper->time.median;
+      times.split = split->time.median;
+      comparisons.add(wrapper, *split, [&times](const judge::CellDifference& found) {
+        times.difference = found.difference;
+      });
+    }
+  }
+  const auto noise = judge::noise_floor(results);
+  comparisons.run(noise ? noise->floor : 0);
+  return all;
+}
+
+}  // namespace headroom::lesson

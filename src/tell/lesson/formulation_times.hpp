@@ -1,0 +1,35 @@
+// Wrapper and split on this machine, for the page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headroom/shape.hpp"
+#include "judge/verdict.hpp"
+#include "machine/meters/peak.hpp"
+#include "measure/observer.hpp"
+
+namespace headroom::lesson {
+
+struct FormulationTimes {
+  std::string backend;
+  double wrapper = 0;            ///< seconds per pass, the median
+  double split = 0;              ///< likewise
+  judge::Difference difference;  ///< split over wrapper
+};
+
+struct ShapeTimes {
+  Shape shape;
+  std::string what;  ///< for people
+  std::vector<FormulationTimes> backends;
+};
+
+/// The layers of a lesson are too small for a time to mean anything, so two others are measured, on
+/// one thread and as a sweep does: of few wide heads and of many narrow ones.
+/// @param limits_of may be null
+/// @return nothing if it was stopped
+/// @throws std::runtime_error if a result is wrong.
+std::vector<ShapeTimes> time_formulations(machine::LimitKernelsOf limits_of,
+                                          measure::Observer& observer);
+
+}  // namespace headroom::lesson

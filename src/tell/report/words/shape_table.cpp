@@ -1,0 +1,117 @@
+#include "report/words/shape_table.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "backends/backend.hpp"
+#include "program/numbers.hpp"
+#include "report/words/wording.hpp"
+#include "show/results_table.hpp"
+
+namespace headroom::report {
+namespace {
+
+using judge::Verdict;
+using record::CellResult;
+
+Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
+
+Prose tokens(const Shape& shape) {
+  if (shape.past == 0) return number(shape.tokens);
+  return {plain(fmt::format("{} after {}", shape.tokens, shape.past))};
+}
+
+Prose speed_up(const std::optional<Versus>& versus) {
+  if (!versus) return {plain("-")};
+  if (versus->difference.verdict == Verdict::not_distinguishable) {
+    return {plain("n.d.")};
+  }
+  return {plain(times(versus->speed_up()))};
+}
+
+Prose lead(const ShapeFindings& shape) {
+  const Contest* next = shape.runner_up();
+  if (next == nullptr) return {plain("-")};
+  const judge::Difference& difference = next->behind_fastest->difference;
+  Prose prose{code(next->cell->cell.backend)};
+  if (difference.verdict == Verdict::slower) {
+    prose.push_back(
+        plain(fmt::format(" {} ({})", times(difference.ratio), range(difference.ci95))));
+  }
+  return prose;
+}
+
+Prose limit(const Findings& findings, const CellResult& cell) {
+  const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs);
+  if (!share) return {plain("-")};
+  return {plain(limit_words(*share))};
+}
+
+Prose checked(const CellResult& cell) {
+  if (!cell.error) return {plain("-")};
+  const std::string sample = rows_checked(cell);
+  return {plain(sample.empty() ? "all rows" : sample)};
+}
+
+Prose sureness(const ShapeFindings& shape) {
+  const Contest* next = shape.runner_up();
+  if (next == nullptr) return {plain("nothing to compare")};
+  if (!next->behind_fastest->difference.enough) return {plain("unknown: one launch only")};
+  const std::vector<std::string> leaders = shape.leaders();
+  if (leaders.size() == 1) return {strong("clear")};
+  std::vector<std::string> tied, doubtful;
+  for (const std::string& name : leaders) {
+    if (name == leaders.front()) continue;
+    const bool little = shape.best_of(name)->loss() == judge::Loss::little;
+    (little ? tied : doubtful).push_back(name);
+  }
+  Prose prose;
+  if (!tied.empty()) {
+    append(prose, {plain("tied with ")});
+    append(prose, listed(tied));
+  }
+  if (!doubtful.empty()) {
+    append(prose,
+           {plain(tied.empty() ? "not distinguishable from " : "; not distinguishable from ")});
+    append(prose, listed(doubtful));
+  }
+  return prose;
+}
+
+}  // namespace
+
+Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes) {
+  Table table;
+  table.columns = {{"heads", true},
+                   {"tokens", true},
+                   {"width", true},
+                   {"fastest", false},
+                   {"result", false},
+                   {"threads", true},
+                   {"time", true},
+                   {"±", true},
+                   {fmt::format("over {}", baseline_backend()), true},
+                   {"of limit", false},
+                   {"next backend", false},
+                   {"checked", false}};
+  for (const ShapeFindings* shape : shapes) {
+    const Contest& winner = *shape->winner();
+    const CellResult& cell = *winner.cell;
+    table.rows.push_back({number(shape->shape.heads),
+                          tokens(shape->shape),
+                          number(shape->shape.d_out),
+                          {code(name_of(cell))},
+                          sureness(*shape),
+                          {plain(threads_words(cell, findings.roofs))},
+                          {plain(format_seconds(cell.time.median))},
+                          {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
+                          speed_up(winner.over_baseline),
+                          limit(findings, cell),
+                          lead(*shape),
+                          checked(cell)});
+  }
+  return table;
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "core/shape_json.hpp"
+#include "core/text/shown.hpp"
+#include "show/export.hpp"
+
+namespace headroom::show {
+namespace {
+
+// RFC 4180: a field with special characters is quoted, and quotes within it are doubled.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
+
+bool is_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// A spreadsheet computes what begins like this, and a formula may fetch what it likes: an
+// apostrophe makes it text.
+std::string inert(const std::string& text) {
+  const bool formula =
+      !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+  return formula && !is_number(text) ? "'" + text : text;
+}
+
+std::string text(std::string_view value) { return std::string(value); }
+std::string flag(bool value) { return value ? "true" : "false"; }
+// The shortest text that reads back as the same number.
+std::string text(double value) { return fmt::format("{}", value); }
+std::string text(std::int64_t value) { return fmt::format("{}", value); }
+
+template <class Value>
+std::string if_timed(const record::CellResult& result, Value value) {
+  return result.status == record::Status::ok ? text(value) : "";
+}
+
+struct Column {
+  const char* name;
+  std::string (*field)(const record::CellResult&);
+};
+
+using Result = const record::CellResult&;
+
+bool has_rotary(Result r) { return r.shape.rotary.pairs != Rotary::Pairs::none; }
+
+constexpr Column kColumns[] = {
+    {"id", [](Result r) { return r.cell.id; }},
+    {"status", [](Result r) { return text(to_string(r.status)); }},
+    {"reason", [](Result r) { return r.reason; }},
+    {"formulation", [](Result r) { return text(headroom::to_string(r.cell.formulation)); }},
+    {"backend", [](Result r) { return r.cell.backend; }},
+    {"dtype", [](Result r) { return text(headroom::to_string(r.cell.numbers.dtype)); }},
+    {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},
+    {"isa", [](Result r) { return r.isa; }},
+    {"unit", [](Result r) { return r.unit; }},
+    {"cache", [](Result r) { return text(to_string(r.cache)); }},
+    {"batch", [](Result r) { return text(r.shape.batch); }},
+    {"tokens", [](Result r) { return text(r.shape.tokens); }},
+    {"d_in", [](Result r) { return text(r.shape.d_in); }},
+    {"d_out", [](Result r) { return text(r.shape.d_out); }},
+    {"heads", [](Result r) { return text(r.shape.heads); }},
+    {"head_dim", [](Result r) { return text(r.shape.head_dim()); }},
+    {"causal", [](Result r) { return flag(r.shape.causal); }},
+    {"qkv_bias", [](Result r) { return flag(r.shape.qkv_bias); }},
+    {"d_proj", [](Result r) { return text(r.shape.d_proj); }},
+    {"dropout", [](Result r) { return text(r.shape.dropout); }},
+    {"median_s", [](Result r) { return if_timed(r, r.time.median); }},
+    {"ci95_low_s", [](Result r) { return if_timed(r, r.time.ci95.low); }},
+    {"ci95_high_s", [](Result r) { return if_timed(r, r.time.ci95.high); }},
+    {"min_s", [](Result r) { return if_timed(r, r.time.min); }},
+    {"samples",
+     [](Result r) { return if_timed(r, static_cast<std::int64_t>(r.time.samples.size())); }},
+    {"flops", [](Result r) { return if_timed(r, r.shape.flops().total()); }},
+    {"gflops", [](Result r) { return if_timed(r, r.gflops); }},
+    {"peak_fraction", [](Result r) { return r.peak_fraction ? text(*r.peak_fraction) : ""; }},
+    {"tile_fraction", [](Result r) { return r.tile_fraction ? text(*r.tile_fraction) : ""; }},
+    {"qkv_s", [](Result r) { return if_timed(r, r.phases.qkv); }},
+    {"attend_s", [](Result r) { return if_timed(r, r.phases.attend); }},
+    {"output_s", [](Result r) { return if_timed(r, r.phases.output); }},
+    {"setup_s", [](Result r) { return r.costs ? text(r.costs->setup_seconds) : ""; }},
+    {"packed_bytes", [](Result r) { return r.costs ? text(r.costs->packed_bytes) : ""; }},
+    {"workspace_bytes", [](Result r) { return r.costs ? text(r.costs->workspace_bytes) : ""; }},
+    {"nrmse", [](Result r) { return r.error ? text(r.error->nrmse) : ""; }},
+    {"max_over_rms", [](Result r) { return r.error ? text(r.error->max_over_rms) : ""; }},
+    {"checked_rows", [](Result r) { return r.error ? text(r.checked_rows) : ""; }},
+    {"project", [](Result r) { return r.costs ? r.costs->project_provenance : ""; }},
+    {"attend", [](Result r) { return r.costs ? r.costs->attend_provenance : ""; }},
+    {"warnings",
+     [](Result r) {
+       std::string all;
+       for (const std::string& warning : r.cell.warnings)
+         all += (all.empty() ? "" : "; ") + warning;
+       return all;
+     }},
+    {"peer", [](Result r) { return flag(r.peer); }},
+    {"kv_heads", [](Result r) { return text(r.shape.key_heads()); }},
+    {"rotary", [](Result r) { return text(to_string(r.shape.rotary.pairs)); }},
+    {"rotary_base", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.base) : ""; }},
+    {"rotary_scale", [](Result r) { return has_rotary(r) ? text(r.shape.rotary.scale) : ""; }},
+    {"lengths", [](Result r) { return fmt::format("{}", fmt::join(r.shape.lengths, "-")); }},
+    {"bytes", [](Result r) { return r.reading ? text(r.reading->bytes) : ""; }},
+    {"read_gbps", [](Result r) { return r.reading ? text(r.reading->gbps) : ""; }},
+    {"read_fraction",
+     [](Result r) { return r.reading && r.reading->fraction ? text(*r.reading->fraction) : ""; }},
+    {"cache_bytes", [](Result r) { return r.cached ? text(r.cached->bytes) : ""; }},
+    {"fill_s", [](Result r) { return r.cached ? text(r.cached->fill_seconds) : ""; }},
+    {"precision", [](Result r) { return text(headroom::to_string(r.cell.numbers.precision)); }},
+    {"ranks", [](Result r) { return text(std::int64_t{r.cell.ranks}); }},
+    {"sum_s", [](Result r) { return r.cell.ranks > 1 ? if_timed(r, r.phases.sum) : ""; }},
+};
+
+}  // namespace
+
+std::string export_csv(const record::ResultsFolder& folder) {
+  std::string table;
+  for (const Column& column : kColumns) {
+    if (!table.empty()) table += ',';
+    table += quoted(column.name);
+  }
+  for (const ShapeField& field : shape_fields()) table += fmt::format(",{}", field.name);
+  for (const record::CellResult* result : record::in_order(folder)) {
+    std::string line;
+    for (const Column& column : kColumns) {
+      line += &column == kColumns ? "\r\n" : ",";
+      line += quoted(inert(shown_text(column.field(*result))));
+    }
+    for (const ShapeField& field : shape_fields()) {
+      std::visit([&](auto member) { line += "," + text(result->shape.*member); }, field.member);
+    }
+    table += line;
+  }
+  return table + "\r\n";
+}
+
+}  // namespace headroom::show
