@@ -1,6 +1,7 @@
 // How a cell is timed: how many samples, how long, and from how many processes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "machine/meters/peak.hpp"
@@ -30,6 +31,9 @@ inline constexpr int kMinRepetitions = static_cast<int>(statistics::kLeastSample
 
 /// Seconds of samples that a cell gets whose pass takes more than one.
 inline constexpr double kSlowSeconds = 9;
+
+/// The most samples of a cell that anybody may ask for.
+inline constexpr std::int64_t kMaxRepetitions = 10'000;
 
 /// The least number of processes that samples come from, if there are as many samples: fewer say
 /// nothing of the spread between launches.

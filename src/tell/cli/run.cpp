@@ -12,6 +12,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "plan/axes_options.hpp"
+#include "plan/timing_plan.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -27,8 +28,6 @@ namespace {
 using nlohmann::ordered_json;
 using record::Status;
 using run::RivalOutcome;
-
-constexpr std::int64_t kMaxRepetitions = 10'000;
 
 struct RunOptions {
   plan::AxesOptions axes;
@@ -47,9 +46,9 @@ run::RunRequest request_of(const RunOptions& options) {
   request.check = options.check;
   if (options.repetitions) {
     const std::int64_t count = parse_number("--repetitions", *options.repetitions);
-    if (count > kMaxRepetitions) {
-      throw InvalidArgument(
-          fmt::format("--repetitions: {} is too many; the limit is {}", count, kMaxRepetitions));
+    if (count > plan::kMaxRepetitions) {
+      throw InvalidArgument(fmt::format("--repetitions: {} is too many; the limit is {}", count,
+                                        plan::kMaxRepetitions));
     }
     request.repetitions = static_cast<int>(count);
   }

@@ -14,6 +14,7 @@
 #include "headroom/error.hpp"
 #include "plan/axes_options.hpp"
 #include "plan/expand.hpp"
+#include "plan/timing_plan.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
@@ -36,7 +37,6 @@ struct SweepOptions {
   bool yes = false;
 };
 
-constexpr std::int64_t kMaxRepetitions = 10'000;
 constexpr std::int64_t kMaxProcesses = 100;
 
 int parse_count(const char* option, const std::string& text, std::int64_t most) {
@@ -64,7 +64,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   request.limits_of = limits_of;
   request.cache = parse_cache(options.cache);
   if (options.repetitions) {
-    request.repetitions = parse_count("--repetitions", *options.repetitions, kMaxRepetitions);
+    request.repetitions = parse_count("--repetitions", *options.repetitions, plan::kMaxRepetitions);
   }
   if (options.processes) {
     request.processes = parse_count("--processes", *options.processes, kMaxProcesses);

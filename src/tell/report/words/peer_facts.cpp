@@ -13,12 +13,12 @@ namespace {
 using nlohmann::ordered_json;
 
 // Any value for people; the fields of an object one after another.
-std::string said(const ordered_json& value) {
+std::string in_words(const ordered_json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return headroom::to_text(value);
   std::vector<std::string> parts;
-  for (const auto& [name, field] : value.items()) parts.push_back(name + " " + said(field));
+  for (const auto& [name, field] : value.items()) parts.push_back(name + " " + in_words(field));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -38,8 +38,8 @@ void add_trials(const std::string& peer, const ordered_json& places, Table& tabl
       const ordered_json& taken = value_at(told, "/taken");
       table.rows.push_back({{code(place)},
                             {code(fmt::format("{}/{}", peer, formulation))},
-                            plain_or_dash(said(taken)),
-                            plain_or_dash(said(value_at(told, "/tried")))});
+                            plain_or_dash(in_words(taken)),
+                            plain_or_dash(in_words(value_at(told, "/tried")))});
     }
   }
 }
@@ -49,12 +49,12 @@ void add_trials(const std::string& peer, const ordered_json& places, Table& tabl
 Table peer_rows(const record::ResultsFolder& folder) {
   Table table{{{"peer", false}, {"version", false}, {"settings", false}, {"packages", false}}, {}};
   for (const auto& [name, peer] : peers_of(folder).items()) {
-    const std::string skipped = said(value_at(peer, "/skipped"));
+    const std::string skipped = in_words(value_at(peer, "/skipped"));
     table.rows.push_back({{code(name)},
-                          plain_or_dash(skipped.empty() ? said(value_at(peer, "/version"))
+                          plain_or_dash(skipped.empty() ? in_words(value_at(peer, "/version"))
                                                         : "not measured: " + skipped),
-                          plain_or_dash(said(value_at(peer, "/settings"))),
-                          plain_or_dash(said(value_at(peer, "/packages")))});
+                          plain_or_dash(in_words(value_at(peer, "/settings"))),
+                          plain_or_dash(in_words(value_at(peer, "/packages")))});
   }
   return table;
 }
