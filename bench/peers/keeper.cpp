@@ -39,7 +39,6 @@ using nlohmann::ordered_json;
 
 // Backends that are expected to take more than this times the fastest are not worth their time.
 constexpr double kWorthwhile = 4;
-constexpr std::int64_t kMostLaunches = 1000000;
 
 class Keeper {
  public:
@@ -261,19 +260,9 @@ std::optional<reference::Comparison> worst(const std::vector<reference::Comparis
   return *least;
 }
 
-// Which launch took each sample; empty if one took all.
-std::vector<int> launches(const JsonFields& request, const char* key) {
-  std::vector<int> all;
-  if (!request.has(key)) return all;
-  for (const std::int64_t launch : request.wholes(key, 0, kMostLaunches)) {
-    all.push_back(static_cast<int>(launch));
-  }
-  return all;
-}
-
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {
   result.time.samples = request.positives("seconds");
-  result.time.processes = launches(request, "processes");
+  result.time.processes = record::read_processes(request, "processes");
   if (request.has("control")) {
     record::Control& control = result.control.emplace();
     control.isa = to_string(target_.isa);
@@ -286,7 +275,7 @@ void Keeper::set_times(const JsonFields& request, record::CellResult& result) co
     record::Again& again = result.again.emplace();
     again.samples = request.positives("again");
     if (request.has("again_control")) again.control = request.positives("again_control");
-    again.processes = launches(request, "again_processes");
+    again.processes = record::read_processes(request, "again_processes");
   }
   measure::rate_samples(result, {}, seed_);
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <type_traits>
-
 #include "core/nearest.hpp"
 #include "core/shape_json.hpp"
 #include "headroom/attention.hpp"
@@ -140,8 +138,12 @@ std::vector<ShapeSeed> models_of(std::string_view option, const std::string& tex
   return seeds;
 }
 
-std::vector<ShapeSeed> presets_of(std::string_view /*option*/, const std::string& text) {
-  return preset_shapes(text);
+std::vector<ShapeSeed> presets_of(std::string_view option, const std::string& text) {
+  std::vector<ShapeSeed> seeds;
+  for (const std::string& name : split_names(option, text)) {
+    for (ShapeSeed& seed : preset_shapes(name)) seeds.push_back(std::move(seed));
+  }
+  return seeds;
 }
 
 std::vector<std::string> as_typed(std::string_view /*option*/, const std::string& text) {
@@ -271,7 +273,7 @@ bool Axes::sizes_given() const {
 std::vector<std::string> Axes::notes() const {
   std::vector<std::string> notes;
   each(*this, [&](const auto& axis) {
-    if constexpr (!std::is_same_v<std::decay_t<decltype(axis)>, AxisFlag>) {
+    if constexpr (!is_flag<decltype(axis)>) {
       if (axis.repeated() == 0) return;
       notes.push_back(fmt::format("{} {}: {} repeated; each is measured once", axis.option(),
                                   axis.text(), axis.repeated()));

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,9 @@ class AxisFlag {
   AxisWords words_;
   bool given_ = false;
 };
+
+template <class Any>
+inline constexpr bool is_flag = std::is_same_v<std::remove_cvref_t<Any>, AxisFlag>;
 
 /// Splits names separated by commas. @throws InvalidArgument for an empty name.
 std::vector<std::string> split_names(std::string_view option, std::string_view text);

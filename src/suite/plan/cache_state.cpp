@@ -1,14 +1,18 @@
 #include "plan/cache_state.hpp"
 
-namespace headroom::plan {
+#include "core/text/names.hpp"
 
-std::string_view to_string(CacheState state) { return state == CacheState::cold ? "cold" : "warm"; }
+namespace headroom::plan {
+namespace {
+
+constexpr Name<CacheState> kNames[] = {{CacheState::warm, "warm"}, {CacheState::cold, "cold"}};
+
+}  // namespace
+
+std::string_view to_string(CacheState state) { return name_of(kNames, state); }
 
 std::optional<CacheState> parse_cache_state(std::string_view name) {
-  for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-    if (to_string(state) == name) return state;
-  }
-  return std::nullopt;
+  return value_of(kNames, name);
 }
 
 }  // namespace headroom::plan

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <span>
-#include <type_traits>
 
 #include "core/text/fingerprint.hpp"
 #include "program/json_differences.hpp"
@@ -83,7 +82,7 @@ ordered_json to_json(const SweepIdentity& identity) {
   plan::Axes::each(identity.axes, [&](const auto& axis) {
     if (!axis) return;
     const plan::AxisWords& words = axis.words();
-    if constexpr (std::is_same_v<std::decay_t<decltype(axis)>, plan::AxisFlag>) {
+    if constexpr (plan::is_flag<decltype(axis)>) {
       given[words.name] = true;
     } else if (words.may_repeat) {
       given[words.name] = axis.texts();

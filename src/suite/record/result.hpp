@@ -16,6 +16,10 @@
 #include "reference/comparator.hpp"
 #include "statistics/intervals.hpp"
 
+namespace headroom {
+class JsonFields;
+}
+
 namespace headroom::record {
 
 enum class Status { ok, unsupported, skipped, failed, crashed };
@@ -99,6 +103,9 @@ nlohmann::ordered_json to_json(const CellResult& result);
 /// seed.
 /// @throws InvalidArgument naming the field, what was found there and what is allowed.
 CellResult from_json(const nlohmann::ordered_json& line);
+
+/// Which process or launch took each sample; empty without the key.
+std::vector<int> read_processes(const JsonFields& fields, const char* key);
 
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
 

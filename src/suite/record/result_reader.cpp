@@ -19,16 +19,10 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kSchema = "headroom.cell/1";
-constexpr std::int64_t kMostProcesses = 1'000'000;
 
-// Where nothing says which process took a sample, there are none.
-std::vector<int> read_processes(const JsonFields& fields, std::size_t samples) {
-  if (!fields.has("processes")) return {};
-  std::vector<int> processes;
-  for (const std::int64_t process : fields.wholes("processes", 0, kMostProcesses)) {
-    processes.push_back(static_cast<int>(process));
-  }
-  if (processes.size() != samples) {
+std::vector<int> processes_of(const JsonFields& fields, std::size_t samples) {
+  std::vector<int> processes = read_processes(fields, "processes");
+  if (!processes.empty() && processes.size() != samples) {
     fields.fail("processes", fmt::format("nothing, or the process of each of {} samples", samples));
   }
   return processes;
@@ -39,7 +33,7 @@ TimeSummary read_time(const JsonFields& fields) {
   time.median = fields.positive("median");
   time.min = fields.positive("min");
   time.samples = fields.positives("samples");
-  time.processes = read_processes(fields, time.samples.size());
+  time.processes = processes_of(fields, time.samples.size());
   const std::vector<double> interval = fields.positives("ci95");
   if (interval.size() != 2 || interval[0] > interval[1]) {
     fields.fail("ci95", "a lower and an upper bound");
@@ -79,7 +73,7 @@ Again read_again(const JsonFields& fields) {
   if (fields.at("control_gflops") != ordered_json::array()) {
     again.control = fields.positives("control_gflops");
   }
-  again.processes = read_processes(fields, again.samples.size());
+  again.processes = processes_of(fields, again.samples.size());
   return again;
 }
 
@@ -211,6 +205,13 @@ void read_measured(const JsonFields& line, CellResult& result) {
 }
 
 }  // namespace
+
+std::vector<int> read_processes(const JsonFields& fields, const char* key) {
+  constexpr std::int64_t kMost = 1'000'000;
+  if (!fields.has(key)) return {};
+  const std::vector<std::int64_t> numbers = fields.wholes(key, 0, kMost);
+  return {numbers.begin(), numbers.end()};
+}
 
 CellResult from_json(const ordered_json& line) {
   const JsonFields fields(line, "");

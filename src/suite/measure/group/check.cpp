@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include "headroom/initialise.hpp"
@@ -82,6 +84,14 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
   }
   expect_result(problem, seed, max_flops, rivals);
   return problem;
+}
+
+std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed) {
+  try {
+    return make_problem(group, seed, reference::Data::standard, plan::kCheckFlops);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
 }
 
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,

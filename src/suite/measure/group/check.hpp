@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "headroom/attention.hpp"
@@ -24,6 +25,9 @@ namespace headroom::measure {
 ///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops);
+
+/// What the cells of a sweep are checked with: standard data. None if it does not fit in memory.
+std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed);
 
 /// Rounds all that is fed to what the rivals store, and computes what is expected of them.
 /// @param rivals all of one dtype; empty: f32

@@ -26,7 +26,7 @@ class GroupMeasurement {
   GroupMeasurement(const PreparedGroup& prepared, const Round& round, const Settings& settings,
                    plan::Estimator& estimator, const MeasureEvents& events)
       : group_(prepared.group),
-        problem_(prepared.problem),
+        problem_(*prepared.problem),
         round_(round),
         settings_(settings),
         estimator_(estimator),
@@ -293,7 +293,17 @@ std::optional<record::CellResult> refusal_by_estimate(const plan::Group& group,
 
 void measure_round(const PreparedGroup& prepared, const Round& round, const Settings& settings,
                    plan::Estimator& estimator, const MeasureEvents& events) {
-  GroupMeasurement(prepared, round, settings, estimator, events).run();
+  if (prepared.problem) {
+    GroupMeasurement(prepared, round, settings, estimator, events).run();
+    return;
+  }
+  for (const Assignment& assigned : round.cells) {
+    const plan::Cell& cell = prepared.group.cells.at(assigned.cell);
+    Part part{blank_result(prepared.group, cell, settings.timing, estimator), {}, 0, 0};
+    part.result.status = record::Status::skipped;
+    part.result.reason = "not enough memory for the weights and the expected result";
+    events.finished(part);
+  }
 }
 
 }  // namespace headroom::measure

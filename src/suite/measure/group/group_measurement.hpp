@@ -32,14 +32,14 @@ struct MeasureEvents {
 /// `started` passes this and the cell's id while only that cell is running.
 inline constexpr const char* kCheckPrefix = "check ";
 
-/// Cells, and what they are checked and timed with.
+/// Cells, and what they are checked and timed with: none if memory was too small for it.
 struct PreparedGroup {
   const plan::Group& group;
-  const Problem& problem;
+  const std::optional<Problem>& problem;
 };
 
-/// Each cell of the round ends in exactly one `finished`. Rivals that fit in memory together are
-/// timed in one run, with their repetitions in random order.
+/// Each cell of the round ends in exactly one `finished`: `skipped` without a problem. Rivals that
+/// fit in memory together are timed in one run, with their repetitions in random order.
 /// @throws ResourceError if the system refuses what every cell needs, such as threads.
 void measure_round(const PreparedGroup& prepared, const Round& round, const Settings& settings,
                    plan::Estimator& estimator, const MeasureEvents& events);

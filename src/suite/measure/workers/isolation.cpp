@@ -26,7 +26,7 @@ struct State {
   Assignment assigned;
   plan::SamplePlan plan;  // known once the first process has answered
   std::vector<record::CellResult> parts;
-  bool finished = false;
+  bool finished = true;  // until it is admitted
 
   int process() const { return static_cast<int>(parts.size()); }
 };
@@ -35,14 +35,19 @@ class ForkedExecutor final : public GroupExecutor {
  public:
   ForkedExecutor(const plan::Group& group, const Settings& settings, plan::Estimator& estimator,
                  Observer& observer)
-      : group_(group), settings_(settings), estimator_(estimator), observer_(observer) {
+      : GroupExecutor(group, settings, estimator, observer) {
     for (std::size_t i = 0; i < group_.cells.size(); ++i) {
-      states_.push_back({group_.cells[i], {i}, {}, {}, false});
+      states_.push_back({group_.cells[i], {i}, {}, {}});
     }
   }
 
   void measure() override {
-    batches_.push_back(admitted());
+    std::vector<State*> all;
+    for (const std::size_t cell : admit()) {
+      states_[cell].finished = false;
+      all.push_back(&states_[cell]);
+    }
+    batches_.push_back(std::move(all));
     while (!batches_.empty()) {
       std::vector<State*> cells = std::move(batches_.back());
       batches_.pop_back();
@@ -51,7 +56,7 @@ class ForkedExecutor final : public GroupExecutor {
       const int process = cells.front()->process();
       begin(cells, process);
       while (const auto part = server_->next(observer_, settings_.timeout.value_or(kPatience))) {
-        if (const auto whole = joined(*part)) finish(*whole);
+        if (const auto whole = joined(*part)) finish_cell(*whole);
       }
       const WorkerEnd end = server_->end();
       if (end.server_lost) server_.reset();
@@ -61,16 +66,6 @@ class ForkedExecutor final : public GroupExecutor {
   }
 
  private:
-  // Decides from estimates alone, before anything is allocated.
-  std::vector<State*> admitted() {
-    std::vector<State*> all;
-    for (State& state : states_) {
-      const auto refusal = refusal_by_estimate(group_, state.cell, settings_, estimator_);
-      refusal ? finish(*refusal) : all.push_back(&state);
-    }
-    return all;
-  }
-
   // What is measured next, the last batch first. All cells of a batch are at the same process.
   void go_on(std::vector<State*> cells, int process, const WorkerEnd& end) {
     std::vector<State*> missing;
@@ -154,20 +149,14 @@ class ForkedExecutor final : public GroupExecutor {
     record::CellResult result = blank_result(group_, state.cell, settings_.timing, estimator_);
     result.status = record::Status::crashed;
     result.reason = reason;
+    finish_cell(result);
+  }
+
+  void finish_cell(const record::CellResult& result) {
+    find(result.cell.id)->finished = true;
     finish(result);
   }
 
-  void finish(const record::CellResult& result) {
-    // What a process's estimator learned about times is lost with it.
-    learn(estimator_, result);
-    find(result.cell.id)->finished = true;
-    observer_.finished(result);
-  }
-
-  const plan::Group& group_;
-  const Settings& settings_;
-  plan::Estimator& estimator_;
-  Observer& observer_;
   std::vector<State> states_;
   std::vector<std::vector<State*>> batches_;
   std::unique_ptr<ForkServer> server_;

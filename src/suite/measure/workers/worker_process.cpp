@@ -14,7 +14,6 @@
 #include <random>
 #include <string>
 
-#include "measure/group/cell_result.hpp"
 #include "measure/workers/child_process.hpp"
 #include "measure/workers/messages.hpp"
 #include "program/exit_code.hpp"
@@ -92,7 +91,8 @@ class Server {
       if (problem_) {
         measure_in_new_process(round);
       } else {
-        refuse(round);
+        measure(round);  // refuses each cell: nothing that needs a process
+        send(socket_, kRoundEndMessage, "");
       }
     }
   }
@@ -101,11 +101,7 @@ class Server {
   void prepare_problem() {
     send(socket_, kStartedMessage, "expected result of " + group_.shape.id());
     signs_.working(estimator_.group_seconds(group_, settings_.timing));
-    try {
-      problem_ = make_problem(group_, settings_.seed, reference::Data::standard, plan::kCheckFlops);
-    } catch (const std::bad_alloc&) {
-      problem_.reset();
-    }
+    problem_ = try_problem(group_, settings_.seed);
   }
 
   // An answer that a process did not live to read may still be there.
@@ -121,18 +117,6 @@ class Server {
     }
   }
 
-  void refuse(const Round& round) {
-    for (const Assignment& assigned : round.cells) {
-      Part part;
-      part.result =
-          blank_result(group_, group_.cells.at(assigned.cell), settings_.timing, estimator_);
-      part.result.status = record::Status::skipped;
-      part.result.reason = "not enough memory for the weights and the expected result";
-      finish(part);
-    }
-    send(socket_, kRoundEndMessage, "");
-  }
-
   void finish(const Part& part) const {
     send(socket_, kFinishedMessage, to_text(part));
     wait_for_answer(socket_);
@@ -145,6 +129,8 @@ class Server {
       die_with(server);
       vary_addresses();
       measure(round);
+      // Not exit(), which would flush output that the parent still has in its buffers.
+      _exit(0);
     }
     if (process < 0) {
       send(socket_, kRefusedMessage,
@@ -157,14 +143,12 @@ class Server {
     send(socket_, kRoundEndMessage, status == 0 ? "" : describe_end(status));
   }
 
-  [[noreturn]] void measure(const Round& round) {
+  void measure(const Round& round) {
     const MeasureEvents events{
         [this](const std::string& what) { send(socket_, kStartedMessage, what); },
         [this](const Part& part) { finish(part); },
         [this](double seconds) { signs_.working(seconds); }};
-    guarded([&] { measure_round({group_, *problem_}, round, settings_, estimator_, events); });
-    // Not exit(), which would flush output that the parent still has in its buffers.
-    _exit(0);
+    guarded([&] { measure_round({group_, problem_}, round, settings_, estimator_, events); });
   }
 
   // The parent hears of every exception before this process ends.

@@ -116,27 +116,6 @@ void add_quick(std::vector<ShapeSeed>& seeds) {
   seeds.push_back({6144, 96, 64, false, {1}});
 }
 
-void add_preset(std::vector<ShapeSeed>& seeds, std::string_view name) {
-  if (name == "quick") {
-    add_quick(seeds);
-  } else if (name == "heads") {
-    add_heads(seeds, {1, 128});
-  } else if (name == "tokens") {
-    add_tokens(seeds);
-  } else if (name == "models") {
-    add_models(seeds, kModelTokens);
-  } else if (name == "decode") {
-    add_decode(seeds);
-  } else if (name == "full") {
-    add_models(seeds, {1, 16, 128, 512, 1024, 2048});
-    add_heads(seeds, {1, 16, 128, 1024});
-    add_tokens(seeds);
-  } else {
-    throw InvalidArgument(
-        fmt::format("--preset: unknown preset '{}'; {}", name, suggest(name, preset_names())));
-  }
-}
-
 }  // namespace
 
 const std::vector<std::string>& model_names() {
@@ -162,12 +141,25 @@ ShapeSeed model_shape(std::string_view name) {
       fmt::format("--model: unknown model '{}'; {}", name, suggest(name, model_names())));
 }
 
-std::vector<ShapeSeed> preset_shapes(std::string_view names) {
+std::vector<ShapeSeed> preset_shapes(std::string_view name) {
   std::vector<ShapeSeed> seeds;
-  for (std::size_t start = 0; start <= names.size();) {
-    const std::size_t comma = std::min(names.find(',', start), names.size());
-    add_preset(seeds, names.substr(start, comma - start));
-    start = comma + 1;
+  if (name == "quick") {
+    add_quick(seeds);
+  } else if (name == "heads") {
+    add_heads(seeds, {1, 128});
+  } else if (name == "tokens") {
+    add_tokens(seeds);
+  } else if (name == "models") {
+    add_models(seeds, kModelTokens);
+  } else if (name == "decode") {
+    add_decode(seeds);
+  } else if (name == "full") {
+    add_models(seeds, {1, 16, 128, 512, 1024, 2048});
+    add_heads(seeds, {1, 16, 128, 1024});
+    add_tokens(seeds);
+  } else {
+    throw InvalidArgument(
+        fmt::format("--preset: unknown preset '{}'; {}", name, suggest(name, preset_names())));
   }
   return seeds;
 }

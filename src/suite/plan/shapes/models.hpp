@@ -27,9 +27,8 @@ struct ShapeSeed {
 /// @throws InvalidArgument for an unknown name; the message suggests the nearest one.
 ShapeSeed model_shape(std::string_view name);
 
-/// @param names of presets, separated by commas.
 /// @throws InvalidArgument for an unknown name; the message suggests the nearest one.
-std::vector<ShapeSeed> preset_shapes(std::string_view names);
+std::vector<ShapeSeed> preset_shapes(std::string_view name);
 
 const std::vector<std::string>& model_names();
 const std::vector<std::string>& preset_names();

@@ -89,35 +89,53 @@ std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
   return heads % group == 0 ? heads / group : seed.kv_heads;
 }
 
-// The axes of the call for a layer whose widths are set; an axis that was not given has the seed's.
-template <class Take>
-void for_each_call(const Axes& axes, const ShapeSeed& seed, Shape shape, Take take) {
-  std::vector<std::int64_t> batches = axes.batch.values_or(seed.batches);
-  std::vector<std::int64_t> tokens = axes.tokens.values_or(seed.tokens);
+// The axes of the call; one that was not given has the seed's values. Read once for all widths, of
+// which there may be millions.
+struct Calls {
+  std::vector<std::int64_t> lengths, kv_heads, windows, pasts, batches, tokens;
+};
+
+Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
+  Calls calls{{},
+              axes.kv_heads.values(),
+              axes.window.values_or({causal ? seed.window : 0}),
+              axes.past.values_or(seed.pasts),
+              axes.batch.values_or(seed.batches),
+              axes.tokens.values_or(seed.tokens)};
   if (axes.lengths) {
-    shape.lengths = axes.lengths.values().front();
-    batches = {static_cast<std::int64_t>(shape.lengths.size())};
-    tokens = {*std::max_element(shape.lengths.begin(), shape.lengths.end())};
+    calls.lengths = axes.lengths.values().front();
+    calls.batches = {static_cast<std::int64_t>(calls.lengths.size())};
+    calls.tokens = {*std::max_element(calls.lengths.begin(), calls.lengths.end())};
   }
-  const auto windows = axes.window.values_or({shape.causal ? seed.window : 0});
-  const auto pasts = axes.past.values_or(seed.pasts);
-  for (const std::int64_t kv_heads : axes.kv_heads.values_or({kv_heads_of(seed, shape.heads)})) {
-    // As many as heads is the same layer as none named, and must have the same name.
-    shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
-    for (const std::int64_t window : windows) {
-      shape.window = window;
-      for (const std::int64_t past : pasts) {
-        for (const std::int64_t batch : batches) {
-          for (const std::int64_t count : tokens) {
-            shape.past = past;
-            shape.batch = batch;
-            shape.tokens = count;
-            take(shape);
-          }
+  return calls;
+}
+
+void add_calls(const Calls& calls, Shape shape, ShapeSet& set) {
+  shape.lengths = calls.lengths;
+  for (const std::int64_t window : calls.windows) {
+    shape.window = window;
+    for (const std::int64_t past : calls.pasts) {
+      shape.past = past;
+      for (const std::int64_t batch : calls.batches) {
+        shape.batch = batch;
+        for (const std::int64_t tokens : calls.tokens) {
+          shape.tokens = tokens;
+          set.add(shape);
         }
       }
     }
   }
+}
+
+// For a layer whose widths are set.
+void add_calls(const Calls& calls, const ShapeSeed& seed, Shape shape, ShapeSet& set) {
+  const auto add = [&](std::int64_t kv_heads) {
+    // As many as heads is the same layer as none named, and must have the same name.
+    shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
+    add_calls(calls, shape, set);
+  };
+  if (calls.kv_heads.empty()) add(kv_heads_of(seed, shape.heads));
+  for (const std::int64_t kv_heads : calls.kv_heads) add(kv_heads);
 }
 
 void require_lengths_alone(const Axes& axes) {
@@ -138,7 +156,7 @@ std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint6
   shape.dropout = axes.dropout.first().value_or(0);
   shape.dropout_seed = seed;
   ShapeSet set(most);
-  for_each_call(call, start, shape, [&](const Shape& one) { set.add(one); });
+  add_calls(calls_of(call, start, shape.causal), start, shape, set);
   return set.shapes();
 }
 
@@ -148,15 +166,17 @@ std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, s
                                  std::size_t most, std::vector<std::string>& notes) {
   require_lengths_alone(axes);
   if (weights != nullptr) return expand_calls(axes, weights->layer.shape, seed, most, notes);
+  const double dropout = axes.dropout.first().value_or(0);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
     const Rotary rotary = rotary_of(axes, start);
+    const Calls calls = calls_of(axes, start, !axes.no_causal);
     for_each_widths(axes, [&](const Widths& given) {
       Shape shape = make_shape(start, given, axes);
       shape.rotary = rotary;
-      shape.dropout = axes.dropout.first().value_or(0);
+      shape.dropout = dropout;
       shape.dropout_seed = seed;
-      for_each_call(axes, start, shape, [&](const Shape& one) { set.add(one); });
+      add_calls(calls, start, shape, set);
     });
   }
   // Shapes of a preset often coincide once an axis overrides them; no note is needed.

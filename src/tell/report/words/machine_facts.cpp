@@ -10,6 +10,7 @@
 #include "program/numbers.hpp"
 #include "record/peaks.hpp"
 #include "report/words/facts.hpp"
+#include "report/words/wording.hpp"
 #include "show/machine_words.hpp"
 
 namespace headroom::report {
@@ -17,15 +18,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Any value for people: text without quotes, a list with commas, null as `otherwise`.
-std::string said(const ordered_json& value, const std::string& otherwise = "not known") {
-  if (value.is_null()) return otherwise;
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
-  if (!value.is_array()) return headroom::to_text(value);
-  std::vector<std::string> parts;
-  for (const ordered_json& part : value) parts.push_back(said(part, otherwise));
-  return fmt::format("{}", fmt::join(parts, ", "));
+std::string said(const ordered_json& value, const char* otherwise = "not known") {
+  return in_words(value, otherwise);
 }
 
 std::string bytes(const ordered_json& value) {

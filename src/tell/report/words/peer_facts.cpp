@@ -1,26 +1,16 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
 
 #include "program/json_text.hpp"
 #include "report/words/facts.hpp"
+#include "report/words/wording.hpp"
 
 namespace headroom::report {
 namespace {
 
 using nlohmann::ordered_json;
-
-// Any value for people; the fields of an object one after another.
-std::string in_words(const ordered_json& value) {
-  if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_object()) return headroom::to_text(value);
-  std::vector<std::string> parts;
-  for (const auto& [name, field] : value.items()) parts.push_back(name + " " + in_words(field));
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
 
 Prose plain_or_dash(const std::string& text) { return {plain(text.empty() ? "-" : text)}; }
 

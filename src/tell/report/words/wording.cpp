@@ -1,12 +1,14 @@
 #include "report/words/wording.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "judge/core_rate.hpp"
+#include "program/json_text.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::report {
@@ -20,6 +22,18 @@ std::string three_digits(double value) {
 }
 
 }  // namespace
+
+std::string in_words(const nlohmann::ordered_json& value, const char* otherwise) {
+  if (value.is_null()) return otherwise;
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (!value.is_structured()) return headroom::to_text(value);
+  std::vector<std::string> parts;
+  for (const auto& [name, field] : value.items()) {
+    parts.push_back((value.is_object() ? name + " " : "") + in_words(field, otherwise));
+  }
+  return fmt::format("{}", fmt::join(parts, value.is_object() ? "; " : ", "));
+}
 
 std::string times(double ratio) { return three_digits(ratio) + " ×"; }
 

@@ -30,6 +30,10 @@ Prose listed(const std::vector<std::string>& names);
 
 void append(Prose& prose, Prose more);
 
+/// Any value: text without quotes, a list with commas, the fields of an object with semicolons.
+/// @param otherwise for null
+std::string in_words(const nlohmann::ordered_json& value, const char* otherwise = "");
+
 /// The share of its limit that a cell reaches, and which limit that is.
 struct Share {
   double value = 0;
