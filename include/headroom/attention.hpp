@@ -46,6 +46,9 @@ struct AttentionOptions {
   /// Empty: what the tuning file says, or else the backend's own choice. `headroom tune` measures
   /// them.
   std::string kernels = {};
+  /// Forces `Choice::few_rows`, 0 or more. Empty: what the tuning file says, or else what was
+  /// measured on another machine. Ignored where parts are not multiplied by a unit.
+  std::optional<std::int64_t> few_rows = std::nullopt;
   /// What products compute with. A backend may take a better one where that costs nothing; see
   /// `Choice::precision`.
   Precision precision = Precision::f32;
@@ -87,6 +90,7 @@ struct Choice {
   /// token has the same bits among calls of few rows, and among calls of many. 0: there is no such
   /// border.
   std::int64_t few_rows = 0;
+  std::string few_rows_reason = {};  ///< one line for people; set once the layer exists
 };
 
 /// `"caller"`, `"tuning file"` or `"rule"`.
@@ -106,10 +110,10 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
 ///
 /// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
-///         or a variant of kernels that the backend does not have; Unavailable for a named backend
-///         or an instruction set or a unit that is not here, and if no backend of this program
-///         takes the shape; Unsupported if the named backend declines the shape, the precision or
-///         the dtype.
+///         a variant of kernels that the backend does not have, or `few_rows` below 0; Unavailable
+///         for a named backend or an instruction set or a unit that is not here, and if no backend
+///         of this program takes the shape; Unsupported if the named backend declines the shape,
+///         the precision or the dtype.
 HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
 
 /// Wall-clock seconds of each part of one forward pass.

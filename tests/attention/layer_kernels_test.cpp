@@ -190,6 +190,53 @@ TEST_F(LayerKernels, TheTuningFileNamesTheNearestThreadCount) {
   EXPECT_EQ(warnings_, std::vector<std::string>());
 }
 
+TEST_F(LayerKernels, TheTuningFileMovesTheBorderOfFewRows) {
+  const Variants variants = all_variants().front();
+  ordered_json json = tuning_json({});
+  json.erase("shapes");
+  const ordered_json border{{"precision", "bf16"}, {"unit", "emulated"}, {"few_rows", 29}};
+  json["kernels"] = {{{"isa", to_string(variants.isa)},
+                      {"threads", 1},
+                      {"variant", variants.names[0]},
+                      {"borders", {border}}}};
+  write("tuning.json", json.dump());
+  const std::string file = (path_ / "tuning.json").string();
+  AttentionOptions options = tuned(variants, file, 1);
+  options.unit = Unit::emulated;
+  const auto choice_of = [&](Precision precision) {
+    options.precision = precision;
+    return Attention(layer_.shape, layer_.weights, options).choice();
+  };
+  EXPECT_EQ(choice_of(Precision::bf16).few_rows, 29);
+  EXPECT_NE(choice_of(Precision::bf16).few_rows_reason.find(file), std::string::npos);
+  EXPECT_EQ(choice_of(Precision::bf16x3).few_rows, 11);
+  EXPECT_EQ(choice_of(Precision::bf16x3).few_rows_reason, "measured on Granite Rapids");
+  EXPECT_EQ(choice_of(Precision::f32).few_rows_reason, "");
+  options.few_rows = 5;
+  EXPECT_EQ(choice_of(Precision::bf16).few_rows, 5);
+  EXPECT_EQ(choice_of(Precision::bf16).few_rows_reason, "given by the caller");
+  EXPECT_EQ(choice_of(Precision::f32).few_rows, 0);
+  options.few_rows = -1;
+  EXPECT_THROW(choice_of(Precision::bf16), InvalidArgument);
+}
+
+// Rows on one side of the border are f32, on the other products of parts.
+TEST_F(LayerKernels, ABorderThatIsGivenIsKept) {
+  const Variants variants = all_variants().front();
+  const auto forward = [&](std::optional<std::int64_t> few_rows, Precision precision) {
+    AttentionOptions options = options_of(variants, "");
+    options.unit = Unit::emulated;
+    options.precision = precision;
+    options.few_rows = few_rows;
+    Attention attention(layer_.shape, layer_.weights, options);
+    Matrix y(layer_.shape.rows(), layer_.shape.output_width());
+    attention.forward(layer_.x.view(), y.view());
+    return y.values;
+  };
+  EXPECT_EQ(forward(21, Precision::bf16), forward({}, Precision::f32)) << "21 rows are few";
+  EXPECT_NE(forward(20, Precision::bf16), forward({}, Precision::f32)) << "21 rows are many";
+}
+
 TEST_F(LayerKernels, WhatTheFileCannotSayIsAWarning) {
   const Variants variants = all_variants().front();
   const std::string isa(to_string(variants.isa));

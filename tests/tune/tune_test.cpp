@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/regular_file.hpp"
 #include "support/sample_tuning.hpp"
 #include "support/temporary_folder.hpp"
+#include "tune/borders.hpp"
 #include "tune/words.hpp"
 #include "tuning/tuning_file.hpp"
 
@@ -43,13 +45,66 @@ TEST(Choose, TakesTheFastestThatIsSlowerNowhere) {
   EXPECT_EQ(choose("own", {good, better}), "better");
 }
 
+std::vector<RowTimes> rows(const std::vector<std::pair<std::int64_t, Verdict>>& verdicts) {
+  std::vector<RowTimes> all;
+  for (const auto& [count, verdict] : verdicts) {
+    RowTimes& times = all.emplace_back();
+    times.rows = count;
+    times.by_unit.ratio = 0.75;
+    times.by_unit.verdict = verdict;
+  }
+  return all;
+}
+
+TEST(ChooseBorder, StaysWhereNothingSpeaksAgainstIt) {
+  const auto measured = rows({{8, Verdict::slower}, {16, Verdict::same}, {32, Verdict::faster}});
+  EXPECT_EQ(choose_border(8, measured), 8);
+  EXPECT_EQ(choose_border(20, measured), 20);
+  EXPECT_EQ(choose_border(31, measured), 31);
+  EXPECT_EQ(choose_border(48, {}), 48);
+}
+
+TEST(ChooseBorder, MovesToTheNearestPlaceThatFits) {
+  const auto measured = rows({{8, Verdict::slower}, {16, Verdict::same}, {32, Verdict::faster}});
+  EXPECT_EQ(choose_border(3, measured), 8);
+  EXPECT_EQ(choose_border(48, measured), 31);
+  // What is slower for more rows again counts.
+  EXPECT_EQ(choose_border(3, rows({{8, Verdict::faster}, {16, Verdict::slower}})), 16);
+  EXPECT_EQ(choose_border(3, rows({{4, Verdict::faster}, {8, Verdict::faster}})), 3);
+}
+
 class Tune : public test::TemporaryFolder {
  protected:
   std::vector<Tuned> sample() const {
-    return {{1, "xsimd", "far", "why", {times("near", {{0.9, Verdict::faster}})}, "near"},
+    const Border border{Precision::bf16, Unit::emulated, 3, 15, rows({{8, Verdict::slower}})};
+    return {{1, "xsimd", "far", "why", {times("near", {{0.9, Verdict::faster}})}, "near", {border}},
             {2, "tbb", "far", "why", {times("near", {{1.1, Verdict::slower}})}, "far"}};
   }
 };
+
+TEST_F(Tune, MeasuresTheBordersOfEveryPrecisionThatAUnitMultiplies) {
+  setenv("HEADROOM_UNIT", "emulated", 1);
+  TuneSettings settings;
+  settings.isa = available_isas().back();
+  settings.threads = {1};
+  settings.shapes = {test::tuned_shape(9, 32, 2)};
+  settings.rows = {2, 33};
+  settings.measure.timing.repetitions = 5;
+  settings.measure.timing.processes = 2;
+  settings.measure.timing.min_time = 1e-4;
+  measure::Observer nobody;
+  const std::vector<Tuned> all = tune_kernels(settings, nobody);
+  unsetenv("HEADROOM_UNIT");
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].borders.size(), kAllPrecisions.size() - 1);
+  for (const Border& border : all[0].borders) {
+    EXPECT_EQ(border.unit, Unit::emulated);
+    EXPECT_GT(border.own_choice, 0);
+    ASSERT_EQ(border.rows.size(), 2U);
+    EXPECT_EQ(border.rows[1].rows, 33);
+    EXPECT_GT(border.rows[1].by_unit.ratio, 1) << "an emulator that is faster than vectors";
+  }
+}
 
 TEST_F(Tune, MeasuresEveryVariantOfEveryShape) {
   TuneSettings settings;
@@ -97,6 +152,12 @@ TEST_F(Tune, TheFileIsReadAsItWasMeant) {
   EXPECT_EQ(file.kernels_for("avx2", 1)->variant, "near");
   EXPECT_EQ(file.kernels_for("avx2", 2)->variant, "far");
   EXPECT_EQ(file.kernels_for("avx512", 1), nullptr);
+  const auto& borders = file.kernels_for("avx2", 1)->borders;
+  ASSERT_EQ(borders.size(), 1U);
+  EXPECT_EQ(borders[0].precision, Precision::bf16);
+  EXPECT_EQ(borders[0].unit, "emulated");
+  EXPECT_EQ(borders[0].few_rows, 15);
+  EXPECT_TRUE(file.kernels_for("avx2", 2)->borders.empty());
 }
 
 TEST_F(Tune, KeepsWhatElseTheFileHolds) {
@@ -127,7 +188,8 @@ TEST_F(Tune, LeavesFilesAloneThatAreNotItsOwn) {
 TEST_F(Tune, TheTableNamesVariantsShapesAndTheChoice) {
   const std::string text = to_text(sample(), {test::tuned_shape(9, 32, 2)});
   for (const char* part : {"1 thread (xsimd)", "near", "0.900", "faster", "chosen: near",
-                           "2 threads (tbb)", "slower", "chosen: far", "B1_T9_D32_H2"}) {
+                           "2 threads (tbb)", "slower", "chosen: far", "B1_T9_D32_H2", "8 rows",
+                           "chosen: emulated from 16 rows on (by itself 4)"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing:\n" << text;
   }
 }

@@ -142,8 +142,14 @@ void ask_file_for_kernels(TuningSource& source, const std::vector<std::string>& 
     return;
   }
   choice.kernels = tuned->variant;
-  choice.kernels_reason = fmt::format("fastest in {} with {} thread{}", source.path(),
-                                      tuned->threads, tuned->threads == 1 ? "" : "s");
+  const std::string where = fmt::format("in {} with {} thread{}", source.path(), tuned->threads,
+                                        tuned->threads == 1 ? "" : "s");
+  choice.kernels_reason = "fastest " + where;
+  for (const tuning::TunedBorder& border : tuned->borders) {
+    if (border.precision != choice.precision || border.unit != to_string(choice.unit)) continue;
+    choice.few_rows = border.few_rows;
+    choice.few_rows_reason = "measured " + where;
+  }
 }
 
 // @param warn whether a file that cannot be used is worth a word: for `auto` it was said already
@@ -157,13 +163,16 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
     if (!has(known, options.kernels)) fail_kernels(choice.backend, options.kernels, known);
     choice.kernels = options.kernels;
     choice.kernels_reason = "named by the caller";
-    return;
+  } else if (!known.empty()) {
+    const bool threaded = backend_entry(choice.backend).describe().threaded;
+    const int threads = threaded ? wanted_threads(options) : 1;
+    ask_file_for_kernels(source, known, to_string(isa), threads, choice);
+    if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
   }
-  if (known.empty()) return;
-  const bool threaded = backend_entry(choice.backend).describe().threaded;
-  const int threads = threaded ? wanted_threads(options) : 1;
-  ask_file_for_kernels(source, known, to_string(isa), threads, choice);
-  if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+  if (options.few_rows && choice.unit != Unit::none) {
+    choice.few_rows = *options.few_rows;
+    choice.few_rows_reason = "given by the caller";
+  }
 }
 
 // What the backend makes of the precision and the dtype that are asked for.
@@ -200,6 +209,10 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningS
 
 Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
   shape.validate();
+  if (options.few_rows && *options.few_rows < 0) {
+    throw InvalidArgument(
+        fmt::format("few_rows: {} is not possible; give 0 or more", *options.few_rows));
+  }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);
   const tuning::Request request = request_of(shape, options);

@@ -70,11 +70,14 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
   const ArenaScope arena(
       expected_bytes(shape, products_, entry.facts(), does, options.threads, options.dtype));
-  backend_ = entry.make({options.threads, target, choice.kernels, choice.precision, options.dtype});
+  BackendConfig config{options.threads, target, choice.kernels, choice.precision, options.dtype};
+  if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
+  backend_ = entry.make(config);
   const KernelChoice kernels = backend_->kernels();
   choice.kernels = kernels.name;
   choice.few_rows = kernels.few_rows;
   if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
+  if (!kernels.few_rows_reason.empty()) choice.few_rows_reason = kernels.few_rows_reason;
   make_buffers();
   prepare(products_.of_x, shape.rows(), project_);
   costs.project_provenance = project_->costs().provenance;

@@ -72,6 +72,7 @@ struct KernelChoice {
   std::string name;  ///< empty: it has no variants
   std::string reason;
   std::int64_t few_rows = 0;  ///< as `Choice::few_rows`
+  std::string few_rows_reason = {};
 };
 
 /// A backend made ready for one thread count, level and unit.
@@ -95,6 +96,7 @@ struct BackendConfig {
   std::string kernels = {};  ///< one of `BackendFacts::kernel_variants`; empty: its own choice
   Precision precision = Precision::f32;  ///< one that it computes, see `BackendFacts::computes`
   Dtype dtype = Dtype::f32;
+  std::optional<std::int64_t> few_rows = std::nullopt;  ///< empty: its own choice
 };
 
 /// What a backend makes of a precision and a dtype on a target.

@@ -101,6 +101,11 @@ class SimdBackend final : public Backend {
       : kernels_{kernel_table(config.target.isa), config.dtype,
                  choose_tiles(config.target, config.precision)},
         executor_(std::move(executor)) {
+    if (kernels_.tiles.kernels != nullptr && config.few_rows) {
+      kernels_.tiles.few_rows = *config.few_rows;
+    } else if (kernels_.tiles.kernels != nullptr) {
+      border_reason_ = fmt::format("measured on {}", kernels_.tiles.measured_on);
+    }
     variant_ = find_project_variant(config.target.isa, config.kernels);
     if (variant_ != nullptr) return;
     const CoreFacts core = core_facts(config.target.isa);
@@ -116,14 +121,15 @@ class SimdBackend final : public Backend {
     return std::make_unique<SimdAttention>(kernels_, *variant_, *executor_, shape);
   }
   KernelChoice kernels() const override {
-    return {std::string(variant_->name), reason_, kernels_.tiles.few_rows};
+    return {std::string(variant_->name), reason_, kernels_.tiles.few_rows, border_reason_};
   }
 
  private:
   Kernels kernels_;
   std::unique_ptr<Executor> executor_;
   const ProjectVariant* variant_ = nullptr;
-  std::string reason_;  ///< empty if the caller named the variant
+  std::string reason_;         ///< empty if the caller named the variant
+  std::string border_reason_;  ///< empty if the caller gave the border
 };
 
 }  // namespace

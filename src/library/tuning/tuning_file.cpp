@@ -55,6 +55,11 @@ TuningFile read_fields(const JsonFields& file) {
       tuned.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
       tuned.variant = fields.text("variant");
       if (tuned.variant.empty()) fields.fail("variant", "the name of a variant");
+      if (!fields.has("borders")) continue;
+      for (const JsonFields& border : fields.objects("borders", kMaxKernels)) {
+        tuned.borders.push_back(
+            {read_precision(border), border.text("unit"), border.whole("few_rows", 0)});
+      }
     }
   }
   if (!tuning.kernels.empty() && !file.has("shapes")) return tuning;

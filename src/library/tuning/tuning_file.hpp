@@ -47,11 +47,19 @@ struct TunedShape {
   std::vector<Candidate> candidates;  ///< at least one
 };
 
+/// Up to how many rows a unit is not worth its while; see `Choice::few_rows`.
+struct TunedBorder {
+  Precision precision = Precision::f32;
+  std::string unit;
+  std::int64_t few_rows = 0;
+};
+
 /// The variant of the kernels that was fastest for a level and a number of threads.
 struct TunedKernels {
   std::string isa;
   int threads = 1;
   std::string variant;
+  std::vector<TunedBorder> borders = {};  ///< empty where no unit was measured
 };
 
 struct TuningFile {

@@ -16,12 +16,14 @@ AttentionOptions Cell::options() const {
   options.precision = numbers.precision;
   options.dtype = numbers.dtype;
   options.kernels = kernels;
+  options.few_rows = few_rows;
   return options;
 }
 
 std::string cell_id(const Shape& shape, const Cell& cell) {
   const std::string ranks = cell.ranks > 1 ? fmt::format("r{}", cell.ranks) : "";
-  const std::string variant = cell.kernels.empty() ? "" : "." + cell.kernels;
+  std::string variant = cell.kernels.empty() ? "" : "." + cell.kernels;
+  if (cell.few_rows) variant += fmt::format(".rows{}", *cell.few_rows);
   return fmt::format("{}/{}{}/{}/{}t{}/{}", to_string(cell.formulation), cell.backend, variant,
                      headroom::to_string(cell.numbers), ranks, cell.threads, shape.id());
 }

@@ -30,10 +30,11 @@ struct Cell {
   std::size_t order = 0;   ///< position among the rivals of its shape
   std::optional<Isa> isa;  ///< only if forced, as is the unit
   std::optional<Unit> unit = std::nullopt;
-  std::string kernels = {};           ///< their variant, if forced; part of the id, as `tbb.near`
-  std::vector<std::string> warnings;  ///< recorded with the result
-  std::string skip_reason;            ///< if set before the sweep, the cell is not run
-  bool unsupported = false;           ///< that reason is what the backend cannot do
+  std::string kernels = {};  ///< their variant, if forced; part of the id, as `tbb.near`
+  std::optional<std::int64_t> few_rows = std::nullopt;  ///< if forced; part of the id, as `.rows3`
+  std::vector<std::string> warnings;                    ///< recorded with the result
+  std::string skip_reason;   ///< if set before the sweep, the cell is not run
+  bool unsupported = false;  ///< that reason is what the backend cannot do
 
   AttentionOptions options() const;
   /// The backend that does the arithmetic.

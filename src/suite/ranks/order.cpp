@@ -18,6 +18,7 @@ ordered_json to_json(const AttentionOptions& options) {
           {"isa", options.isa ? static_cast<int>(*options.isa) : -1},
           {"unit", options.unit ? static_cast<int>(*options.unit) : -1},
           {"kernels", options.kernels},
+          {"few_rows", options.few_rows.value_or(-1)},
           {"precision", static_cast<int>(options.precision)},
           {"dtype", static_cast<int>(options.dtype)}};
 }
@@ -30,6 +31,7 @@ AttentionOptions options_from(const ordered_json& json) {
   if (const int isa = json.at("isa"); isa >= 0) options.isa = static_cast<Isa>(isa);
   if (const int unit = json.at("unit"); unit >= 0) options.unit = static_cast<Unit>(unit);
   options.kernels = json.at("kernels");
+  if (const std::int64_t rows = json.at("few_rows"); rows >= 0) options.few_rows = rows;
   options.precision = static_cast<Precision>(json.at("precision").get<int>());
   options.dtype = static_cast<Dtype>(json.at("dtype").get<int>());
   return options;

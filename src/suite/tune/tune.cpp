@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "backends/backend.hpp"
 #include "headroom/error.hpp"
-#include "judge/noise.hpp"
-#include "judge/ranking.hpp"
-#include "measure/runner.hpp"
 #include "plan/cell.hpp"
+#include "tune/borders.hpp"
+#include "tune/rivals.hpp"
 
 namespace headroom::tune {
 namespace {
@@ -77,34 +74,6 @@ Entry entry_of(const TuneSettings& settings, int threads) {
   return entry;
 }
 
-const record::CellResult* result_of(const std::vector<record::CellResult>& results,
-                                    const plan::Cell& cell) {
-  const auto found =
-      std::find_if(results.begin(), results.end(),
-                   [&](const record::CellResult& result) { return result.cell.id == cell.id; });
-  return found == results.end() ? nullptr : &*found;
-}
-
-// Every variant of every shape beside the own choice. @return nothing if some were not measured
-std::optional<std::vector<judge::CellPair>> pairs_of(
-    const std::vector<Entry>& entries, const std::vector<record::CellResult>& results) {
-  std::vector<judge::CellPair> pairs;
-  for (const Entry& entry : entries) {
-    for (const plan::Group& group : entry.groups) {
-      for (const plan::Cell& cell : group.cells) {
-        const record::CellResult* result = result_of(results, cell);
-        if (result == nullptr) return std::nullopt;
-        if (!result->has_time()) {
-          throw std::runtime_error(fmt::format("tune: {} {}: {}", cell.id,
-                                               record::to_string(result->status), result->reason));
-        }
-        if (cell.order > 0) pairs.push_back({result_of(results, group.cells.front()), result});
-      }
-    }
-  }
-  return pairs;
-}
-
 }  // namespace
 
 double VariantTimes::mean_ratio() const {
@@ -141,6 +110,8 @@ std::vector<Shape> default_shapes() {
   return shapes;
 }
 
+std::vector<std::int64_t> default_rows() { return {4, 8, 12, 16, 24, 32, 48, 64}; }
+
 std::vector<Tuned> tune_kernels(const TuneSettings& settings, measure::Observer& observer) {
   std::vector<Entry> entries;
   plan::Plan plan;
@@ -149,25 +120,21 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings, measure::Observer&
     const std::vector<plan::Group>& groups = entries.back().groups;
     plan.groups.insert(plan.groups.end(), groups.begin(), groups.end());
   }
-  const std::vector<record::CellResult> results =
-      measure::run_plan(plan, settings.measure, observer);
-  const auto pairs = pairs_of(entries, results);
-  if (!pairs) return {};
-  const auto noise = judge::noise_floor(results);
-  const std::vector<judge::CellDifference> differences =
-      judge::compare_cells(*pairs, noise ? noise->floor : 0);
-  auto difference = differences.begin();
+  const auto differences = compare_with_first(plan, settings.measure, observer);
+  if (!differences) return {};
+  auto difference = differences->begin();
   std::vector<Tuned> all;
   for (Entry& entry : entries) {
     std::vector<VariantTimes>& others = entry.tuned.others;
     for (std::size_t i = 1; i < entry.variants.size(); ++i)
       others.push_back({entry.variants[i], {}});
     for (std::size_t shape = 0; shape < entry.groups.size(); ++shape) {
-      for (VariantTimes& times : others) times.by_shape.push_back((difference++)->difference);
+      for (VariantTimes& times : others) times.by_shape.push_back(*difference++);
     }
     entry.tuned.chosen = choose(entry.tuned.own_choice, others);
     all.push_back(std::move(entry.tuned));
   }
+  if (!tune_borders(settings, observer, all)) return {};
   return all;
 }
 

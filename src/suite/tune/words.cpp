@@ -29,6 +29,29 @@ ordered_json kept_of(const std::filesystem::path& path) {
   return ordered_json::parse(text);
 }
 
+std::string row_of(const std::string& first, const std::string& second,
+                   const judge::Difference& one) {
+  return fmt::format("  {:<12} {:<20} {:.3f} [{:.3f}, {:.3f}] {}\n", first, second, one.ratio,
+                     one.ci95.low, one.ci95.high, to_string(one.verdict));
+}
+
+std::string to_text(const Border& border) {
+  std::string text;
+  for (const RowTimes& times : border.rows) {
+    text += row_of(text.empty() ? std::string(to_string(border.precision)) : "",
+                   fmt::format("{} rows", times.rows), times.by_unit);
+  }
+  return text + fmt::format("  chosen: {} from {} rows on (by itself {})\n", to_string(border.unit),
+                            border.chosen + 1, border.own_choice + 1);
+}
+
+ordered_json to_json(const Border& border) {
+  return {{"precision", to_string(border.precision)},
+          {"unit", to_string(border.unit)},
+          {"few_rows", border.chosen},
+          {"own_choice", border.own_choice}};
+}
+
 }  // namespace
 
 std::string to_text(const std::vector<Tuned>& all, const std::vector<Shape>& shapes) {
@@ -39,15 +62,15 @@ std::string to_text(const std::vector<Tuned>& all, const std::vector<Shape>& sha
                     tuned.threads == 1 ? "" : "s", tuned.backend, tuned.own_choice, tuned.reason);
     for (const VariantTimes& times : tuned.others) {
       for (std::size_t s = 0; s < shapes.size(); ++s) {
-        const judge::Difference& one = times.by_shape[s];
-        text += fmt::format("  {:<12} {:<20} {:.3f} [{:.3f}, {:.3f}] {}\n",
-                            s == 0 ? times.variant : "", shapes[s].id(), one.ratio, one.ci95.low,
-                            one.ci95.high, to_string(one.verdict));
+        text += row_of(s == 0 ? times.variant : "", shapes[s].id(), times.by_shape[s]);
       }
     }
     text += fmt::format("  chosen: {}\n", tuned.chosen);
+    for (const Border& border : tuned.borders) text += to_text(border);
   }
-  return text + "Ratios are times over that of the backend's own choice; below 1 is faster.\n";
+  return text +
+         "Ratios are times over that of the backend's own choice, or of a unit over that of "
+         "vectors; below 1 is faster.\n";
 }
 
 std::string tuning_text(const std::filesystem::path& path, const std::vector<Tuned>& all, Isa isa) {
@@ -68,11 +91,14 @@ std::string tuning_text(const std::filesystem::path& path, const std::vector<Tun
     for (const VariantTimes& times : tuned.others) {
       others.push_back({{"variant", times.variant}, {"times_its_own_choice", times.mean_ratio()}});
     }
+    ordered_json borders = ordered_json::array();
+    for (const Border& border : tuned.borders) borders.push_back(to_json(border));
     kernels.push_back({{"isa", to_string(isa)},
                        {"threads", tuned.threads},
                        {"variant", tuned.chosen},
                        {"own_choice", tuned.own_choice},
-                       {"others", others}});
+                       {"others", others},
+                       {"borders", borders}});
   }
   file["kernels"] = std::move(kernels);
   return headroom::to_text(file, 2) + "\n";

@@ -100,6 +100,7 @@ ordered_json kernels_json() {
         {"computed_as", to_string(choice.precision)},
         {"unit", to_string(choice.unit)},
         {"few_rows", choice.few_rows},
+        {"few_rows_reason", choice.few_rows_reason},
         {"reason", choice.precision_reason}};
   }
   return json;
@@ -111,8 +112,9 @@ void print_kernels(const ordered_json& kernels) {
   for (const auto& [precision, choice] : kernels["precisions"].items()) {
     const bool by_unit = choice["unit"] != to_string(Unit::none);
     out().print("  {:<12} {}\n", precision,
-                by_unit ? fmt::format("by {}, from {} rows on", text_at(choice, "/unit"),
-                                      choice["few_rows"].get<std::int64_t>() + 1)
+                by_unit ? fmt::format("by {}, from {} rows on ({})", text_at(choice, "/unit"),
+                                      choice["few_rows"].get<std::int64_t>() + 1,
+                                      text_at(choice, "/few_rows_reason"))
                         : fmt::format("as {}: {}", text_at(choice, "/computed_as"),
                                       text_at(choice, "/reason")));
   }

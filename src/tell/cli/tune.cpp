@@ -43,6 +43,7 @@ int run(const TuneOptions& options, machine::LimitKernelsOf limits_of) {
   settings.threads = axes.threads.values_or(
       allowed_cores() > 1 ? std::vector<int>{1, allowed_cores()} : std::vector<int>{1});
   settings.shapes = tune::default_shapes();
+  settings.rows = tune::default_rows();
   if (options.min_time)
     settings.measure.timing.min_time = parse_duration("--min-time", *options.min_time);
   const std::string path = path_of(options);

@@ -47,6 +47,7 @@ HEADROOM_INLINE void multiply_tiles() {
 
 struct AmxUnit {
   static constexpr const char* kName = "amx";
+  static constexpr const char* kMeasuredOn = "Granite Rapids";
   template <Precision P>
   static constexpr std::int64_t few_rows() {
     return few_rows_of_tiles(P);

@@ -144,6 +144,7 @@ inline void emulated_fp16_product(float* c, const std::uint16_t* a, std::int64_t
 /// The unit of levels without tiles: for tests.
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
+  static constexpr const char* kMeasuredOn = "Granite Rapids";
   template <Precision P>
   static constexpr std::int64_t few_rows() {
     return few_rows_of_tiles(P);

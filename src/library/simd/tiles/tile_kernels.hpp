@@ -95,7 +95,8 @@ struct TilePrecision {
 };
 
 struct TileKernels {
-  const char* unit;  ///< such as "amx"
+  const char* unit;         ///< such as "amx"
+  const char* measured_on;  ///< the core that `few_rows` was found on
   TilePrecision bf16x9, bf16x6, fp16x3, bf16x3, bf16;
 };
 

@@ -50,7 +50,7 @@ TileChoice choose_tiles(const Target& target, Precision precision) {
   const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
   const TilePrecision* kernels = tile_precision(target, precision);
-  return {kernels, precision, kernels->few_rows, unit->unit};
+  return {kernels, precision, kernels->few_rows, unit->unit, unit->measured_on};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,

@@ -19,8 +19,9 @@ namespace headroom::simd {
 struct TileChoice {
   const TilePrecision* kernels = nullptr;  ///< null: there are none, f32 does it all
   Precision precision = Precision::f32;
-  std::int64_t few_rows = 0;  ///< of the kernels
-  const char* unit = "";      ///< its name
+  std::int64_t few_rows = 0;     ///< of the kernels
+  const char* unit = "";         ///< its name
+  const char* measured_on = "";  ///< the core that its border was found on
 
   bool takes(std::int64_t rows) const { return kernels != nullptr && rows > few_rows; }
   /// Attention of fewer rows than half a block of tiles streams keys, which threads share.

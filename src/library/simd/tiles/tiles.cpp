@@ -71,11 +71,16 @@ constexpr TilePrecision fp16_precision() {
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, {}, {}, {}, {}, precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, Unit::kMeasuredOn,           {}, {}, {},
+                         {},          precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{
-    Unit::kName,      precision<Precision::bf16x9>(), precision<Precision::bf16x6>(),
-    fp16_precision(), precision<Precision::bf16x3>(), precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName,
+                         Unit::kMeasuredOn,
+                         precision<Precision::bf16x9>(),
+                         precision<Precision::bf16x6>(),
+                         fp16_precision(),
+                         precision<Precision::bf16x3>(),
+                         precision<Precision::bf16>()};
 #endif
 
 #if !defined(HEADROOM_UNIT_AMX) && !defined(HEADROOM_UNIT_DOT)
