@@ -1,46 +1,20 @@
 #include "statistics/student_t.hpp"
 
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/policies/policy.hpp>
 #include <cmath>
-#include <limits>
 
 #include "statistics/samples.hpp"
 
 namespace headroom::statistics {
 namespace {
 
-// The continued fraction of I_x(a, b), by Lentz's method. It converges fast for x < (a+1)/(a+b+2).
-double beta_fraction(double x, double a, double b) {
-  constexpr int kMostTerms = 1000;
-  constexpr double kTiny = 1e-300;  // in place of a zero, which would end the recurrence
-  constexpr double kConverged = 1e-15;
-  const auto term = [&](int index) {
-    const int half = index / 2;
-    const double m = half;
-    if (index % 2 == 0) return m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    return -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-  };
-  const auto not_zero = [](double value) { return std::fabs(value) < kTiny ? kTiny : value; };
-  double numerator = 1;
-  double denominator = 1 / not_zero(1 + term(1));
-  double value = denominator;
-  for (int index = 2; index < kMostTerms; ++index) {
-    denominator = 1 / not_zero(1 + term(index) * denominator);
-    numerator = not_zero(1 + term(index) / numerator);
-    const double step = numerator * denominator;
-    value *= step;
-    if (std::fabs(step - 1) < kConverged) break;
-  }
-  return value;
-}
+namespace policies = boost::math::policies;
 
-double regularised_beta(double x, double a, double b) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log1p(-x));
-  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(x, a, b) / a;
-  return 1 - front * beta_fraction(1 - x, b, a) / b;
-}
+// What has no answer is NaN, not an exception.
+using StudentT = boost::math::students_t_distribution<
+    double, policies::policy<policies::domain_error<policies::ignore_error>,
+                             policies::overflow_error<policies::ignore_error>>>;
 
 // Of the mean.
 double squared_error(const std::vector<double>& values) {
@@ -51,19 +25,11 @@ double squared_error(const std::vector<double>& values) {
 }  // namespace
 
 double student_t_p(double t, double freedom) {
-  return regularised_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+  return 2 * cdf(complement(StudentT(freedom), std::fabs(t)));
 }
 
 double student_t_quantile(double p, double freedom) {
-  double low = 0;
-  double high = 1;
-  while (student_t_p(high, freedom) > p && std::isfinite(high)) high *= 2;
-  constexpr int kHalvings = 200;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    (student_t_p(middle, freedom) > p ? low : high) = middle;
-  }
-  return high;
+  return quantile(complement(StudentT(freedom), p / 2));
 }
 
 double welch_p(const std::vector<double>& a, const std::vector<double>& b) {

@@ -6,9 +6,7 @@
 namespace headroom::statistics {
 
 /// Probability of a |t| at least as large as this one, with `freedom` degrees of freedom (any
-/// positive number): the regularised incomplete beta function I_x(freedom/2, 1/2) at
-/// x = freedom / (freedom + t^2), by its continued fraction (DLMF 8.17.22). Our own, because the
-/// standard library has none and Boost.Math would be the only use of Boost.
+/// positive number). By Boost.Math.
 double student_t_p(double t, double freedom);
 
 /// The t that is exceeded in absolute value with probability `p`. @pre 0 < p < 1
