@@ -20,8 +20,8 @@ const CellResult* result_of(const std::vector<CellResult>& results, const plan::
   });
   if (found == results.end()) return nullptr;
   if (found->has_time()) return &*found;
-  throw std::runtime_error(fmt::format("tune: {} {}: {}", cell.id,
-                                       record::to_string(found->status), found->reason));
+  throw std::runtime_error(
+      fmt::format("tune: {} {}: {}", cell.id, record::to_string(found->status), found->reason));
 }
 
 }  // namespace
@@ -40,8 +40,7 @@ std::optional<std::vector<judge::Difference>> compare_with_first(const plan::Pla
   }
   const auto noise = judge::noise_floor(results);
   std::vector<judge::Difference> differences;
-  for (const judge::CellDifference& one :
-       judge::compare_cells(pairs, noise ? noise->floor : 0)) {
+  for (const judge::CellDifference& one : judge::compare_cells(pairs, noise ? noise->floor : 0)) {
     differences.push_back(one.difference);
   }
   return differences;

@@ -91,14 +91,12 @@ std::string tuning_text(const std::filesystem::path& path, const std::vector<Tun
     for (const VariantTimes& times : tuned.others) {
       others.push_back({{"variant", times.variant}, {"times_its_own_choice", times.mean_ratio()}});
     }
-    ordered_json borders = ordered_json::array();
-    for (const Border& border : tuned.borders) borders.push_back(to_json(border));
-    kernels.push_back({{"isa", to_string(isa)},
-                       {"threads", tuned.threads},
-                       {"variant", tuned.chosen},
-                       {"own_choice", tuned.own_choice},
-                       {"others", others},
-                       {"borders", borders}});
+    ordered_json& entry = kernels.emplace_back(ordered_json{{"isa", to_string(isa)},
+                                                            {"threads", tuned.threads},
+                                                            {"variant", tuned.chosen},
+                                                            {"own_choice", tuned.own_choice},
+                                                            {"others", others}});
+    for (const Border& border : tuned.borders) entry["borders"].push_back(to_json(border));
   }
   file["kernels"] = std::move(kernels);
   return headroom::to_text(file, 2) + "\n";
