@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "measure/observer.hpp"
-#include "tune/tune.hpp"
+#include "tune/tuned.hpp"
 
 namespace headroom::tune {
 

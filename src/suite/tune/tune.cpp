@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "backends/backend.hpp"
@@ -75,12 +74,6 @@ Entry entry_of(const TuneSettings& settings, int threads) {
 }
 
 }  // namespace
-
-double VariantTimes::mean_ratio() const {
-  double sum = 0;
-  for (const judge::Difference& difference : by_shape) sum += std::log(difference.ratio);
-  return by_shape.empty() ? 1 : std::exp(sum / static_cast<double>(by_shape.size()));
-}
 
 std::string choose(const std::string& own_choice, const std::vector<VariantTimes>& others) {
   const auto any = [](const VariantTimes& times, judge::Verdict verdict) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/tune.hpp"
+#include "tune/tuned.hpp"
 
 namespace headroom::tune {
 
