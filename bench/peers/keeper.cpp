@@ -13,8 +13,8 @@
 
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
-#include "core/shape_json.hpp"
 #include "headroom/headroom.hpp"
+#include "json/shape_json.hpp"
 #include "judge/cautions.hpp"
 #include "judge/noise.hpp"
 #include "machine/conditions.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 
 namespace headroom::peers {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/shape_json.hpp"
 #include "headroom/attention.hpp"
+#include "json/shape_json.hpp"
 #include "protocol.hpp"
 
 namespace headroom::peers {

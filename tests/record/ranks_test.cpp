@@ -1,8 +1,8 @@
 // Cells of several processes in a results folder.
 #include <gtest/gtest.h>
 
-#include "core/json_fields.hpp"
 #include "headroom/error.hpp"
+#include "json/json_fields.hpp"
 #include "record/identity.hpp"
 #include "record/peaks.hpp"
 #include "record/results_folder.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
+#include "json/shape_json.hpp"
 #include "record/peaks.hpp"
 #include "record/result.hpp"
 #include "support/sample_results.hpp"

@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "json/shape_json.hpp"
 #include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 

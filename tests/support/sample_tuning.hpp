@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/shape_json.hpp"
 #include "headroom/version.hpp"
+#include "json/shape_json.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::test {

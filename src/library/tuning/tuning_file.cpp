@@ -6,13 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/element/read_numbers.hpp"
-#include "core/json_fields.hpp"
 #include "core/regular_file.hpp"
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "headroom/version.hpp"
+#include "json/json_fields.hpp"
+#include "json/read_numbers.hpp"
+#include "json/shape_json.hpp"
 #include "processor/processor_name.hpp"
 
 namespace headroom::tuning {

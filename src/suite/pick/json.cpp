@@ -1,6 +1,6 @@
-#include "core/shape_json.hpp"
 #include "core/text/names.hpp"
 #include "headroom/version.hpp"
+#include "json/shape_json.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
 #include "program/json_text.hpp"

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "core/nearest.hpp"
-#include "core/shape_json.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
+#include "json/shape_json.hpp"
 #include "plan/cell.hpp"
 #include "processor/cores.hpp"
 #include "program/numbers.hpp"

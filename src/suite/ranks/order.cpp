@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/shape_json.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "json/shape_json.hpp"
 
 namespace headroom::ranks {
 namespace {

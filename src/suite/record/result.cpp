@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/shape_json.hpp"
 #include "core/text/names.hpp"
+#include "json/shape_json.hpp"
 
 namespace headroom::record {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "core/element/read_numbers.hpp"
-#include "core/json_fields.hpp"
-#include "core/shape_json.hpp"
 #include "headroom/error.hpp"
+#include "json/json_fields.hpp"
+#include "json/read_numbers.hpp"
+#include "json/shape_json.hpp"
 #include "record/result.hpp"
 
 namespace headroom::record {

@@ -8,9 +8,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "json/shape_json.hpp"
 #include "plan/axes_options.hpp"
 #include "plan/timing_plan.hpp"
 #include "program/exit_code.hpp"

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
+#include "json/shape_json.hpp"
 #include "show/export.hpp"
 
 namespace headroom::show {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "core/shape_json.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "json/shape_json.hpp"
 
 namespace headroom::weights {
 namespace {

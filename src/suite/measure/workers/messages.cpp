@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <limits>
 
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 #include "program/json_text.hpp"
 
 namespace headroom::measure {

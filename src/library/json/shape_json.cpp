@@ -1,4 +1,4 @@
-#include "core/shape_json.hpp"
+#include "json/shape_json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Precision and dtype as files have them.
 #pragma once
 
-#include "core/json_fields.hpp"
 #include "headroom/export.h"
 #include "headroom/precision.hpp"
+#include "json/json_fields.hpp"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "core/element/read_numbers.hpp"
+#include "json/read_numbers.hpp"
 
 namespace headroom {
 

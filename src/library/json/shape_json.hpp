@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "core/json_fields.hpp"
 #include "headroom/export.h"
 #include "headroom/shape.hpp"
+#include "json/json_fields.hpp"
 
 namespace headroom {
 
