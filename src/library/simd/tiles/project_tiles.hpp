@@ -327,7 +327,7 @@ HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage&
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
   constexpr std::int64_t kLines = S::kRight * kRightStep / 32;  // of a step
   const std::int64_t block_halves = cut_block_halves(S::kRight, task.depth);
-  cut_task_rows<S::kPrecision>(task, stage, memory);
+  if (!task.rows_are_cut) cut_task_rows<S::kPrecision>(task, stage, memory);
   const std::int64_t rows = whole(task.rows, kTileBlock);
   const std::int64_t all_calls = S::kProducts * rows / kTileBlock;
   constexpr bool kScaled = kOfFp16<S::kPrecision>;

@@ -70,6 +70,7 @@ struct TileProjectTask {
   float* scratch = nullptr;          ///< `tile_project_scratch`
   const KernelTable* f32 = nullptr;  ///< for values that parts cannot carry
   Dtype dtype = Dtype::f32;          ///< of the panels
+  bool rows_are_cut = false;         ///< into this scratch; only if one stage is the whole depth
 };
 
 /// An attention task whose tiles are `kTileBlock` rows high.

@@ -15,7 +15,7 @@ constexpr std::int64_t kWholeDepth = 1024;
 // range check passes less often.
 constexpr std::int64_t kFp16Depth = 768;
 constexpr std::int64_t kTaskRows = 256;  // 512 are a fifth slower
-// A task cuts its rows anew, which costs more than its partial sums outside of the L2.
+// Each stage cuts its rows anew, which costs more than its partial sums outside of the L2.
 constexpr std::int64_t kStagedBlocks = 128;
 constexpr std::int64_t kWholeBlocks = 64;
 constexpr std::int64_t kTasksPerSlot = 2;
@@ -73,6 +73,7 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
   const int slots = executor.slots_for(expected_seconds(most_rows, weight_floats_));
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
+  cut_rows_.resize(static_cast<std::size_t>(slots));
   cut_weights(executor);
 }
 
@@ -146,10 +147,13 @@ void TileProducts::run(const Executor& executor, ConstMatrixView x,
                        std::span<const BlockedView> y) {
   const double seconds = expected_seconds(x.rows, weight_floats_);
   const Cut cut = this->cut(x.rows, executor.slots_for(seconds));
-  // Neighbouring tasks share panels, so that these are read from memory once.
+  const bool staged = stage_depth_ < depth_;
+  std::fill(cut_rows_.begin(), cut_rows_.end(), -1);
   auto task = [&](std::int64_t index, int slot) {
-    const std::int64_t row_task = index % cut.row_tasks;
-    const std::int64_t column_task = index / cut.row_tasks;
+    // In one stage, neighbouring tasks share rows, which are cut for the first of them. In several,
+    // they share panels, so that these are read from memory once.
+    const std::int64_t row_task = staged ? index % cut.row_tasks : index / cut.column_tasks;
+    const std::int64_t column_task = staged ? index / cut.row_tasks : index % cut.column_tasks;
     TileProjectTask part;
     part.first_row = tile_begin(cut.row_blocks, cut.row_tasks, row_task) * kTileBlock;
     const std::int64_t end = tile_begin(cut.row_blocks, cut.row_tasks, row_task + 1) * kTileBlock;
@@ -166,6 +170,9 @@ void TileProducts::run(const Executor& executor, ConstMatrixView x,
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
     part.f32 = f32_;
     part.dtype = weights_.front().dtype();
+    std::int64_t& cut_rows = cut_rows_[static_cast<std::size_t>(slot)];
+    part.rows_are_cut = !staged && cut_rows == row_task;
+    cut_rows = row_task;
     choice_.kernels->project(part);
   };
   executor.run(cut.row_tasks * cut.column_tasks, task, seconds);

@@ -71,7 +71,8 @@ class TileProducts {
   double weight_floats_ = 0;
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
-  std::vector<TileRun> runs_;  ///< room for every matrix, for each slot
+  std::vector<TileRun> runs_;           ///< room for every matrix, for each slot
+  std::vector<std::int64_t> cut_rows_;  ///< the task of rows whose parts a slot's scratch has
 };
 
 }  // namespace headroom::simd
