@@ -1,5 +1,7 @@
 // Products that are cut into several tasks of rows and of columns have the bits of each alone, and
 // a task multiplies the rows that it is given, whatever its thread multiplied before.
+#include "simd/tiles/tile_products.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "core/executor.hpp"
 #include "headroom/initialise.hpp"
-#include "simd/tiles/tile_products.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -86,6 +87,26 @@ TEST_P(TileProductsCut, HasTheBitsOfEachPartInStages) {
   for (std::int64_t i = 0; i < 44 * 40; ++i) {
     ASSERT_EQ(y.values[static_cast<std::size_t>(256 * 40 + i)],
               part.values[static_cast<std::size_t>(i)]);
+  }
+}
+
+// Sums of the last rows are still to be written when those of the next columns are begun.
+TEST_P(TileProductsCut, HasTheBitsOfFewRowsInHeadsOfAnyWidth) {
+  const Matrix w = uniform_matrices(704, 120, 1, 1).front();
+  const Matrix x = uniform_matrices(96, 704, 1, 2).front();
+  const std::vector<PackedMatrix> weights = packed(w.view());
+  TileProducts products(choice_, kernels_, weights, 96, executor_);
+  Matrix heads(3 * 96, 40);
+  const BlockedView blocks{heads.values.data(), 96, 40, 3, 40, 96 * 40};
+  products.run(executor_, x.view(), {&blocks, 1});
+  for (std::int64_t row = 0; row < 96; row += kTileBlock) {
+    const Matrix few = alone({x.view().row(row), kTileBlock, 704, 704}, w.view());
+    for (std::int64_t r = 0; r < kTileBlock; ++r) {
+      for (std::int64_t c = 0; c < 120; ++c) {
+        ASSERT_EQ(heads.view().row(c / 40 * 96 + row + r)[c % 40], few.view().row(r)[c])
+            << row + r << ", " << c;
+      }
+    }
   }
 }
 

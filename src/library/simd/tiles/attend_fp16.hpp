@@ -48,10 +48,8 @@ HEADROOM_INLINE void cut_fp16_queries(const AttendTask& task, const TileRows& ti
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
   for (std::int64_t r = 0; r < kTileBlock; ++r) {
     const std::int64_t row = tile.rows.row + r;
-    const float* from = nullptr;
-    if (r < tile.rows.rows) {
-      from = task.q + row / task.group * task.q_stride + row % task.group * task.q_head_stride;
-    }
+    const float* from = r < tile.rows.rows ? query_row(task, row) : nullptr;
+    prefetch_query(task, row);
     Fp16Range range = cut_fp16_row(from, task.head_dim, steps, r, tile.queries);
     tile.bad[r] = range.exponent == kNoFp16Scale;
     if (tile.bad[r] != 0) range.exponent = 0;

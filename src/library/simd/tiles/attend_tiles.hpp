@@ -192,18 +192,21 @@ class TileBlock {
     Vec most[kGroup];
 #pragma GCC unroll 4
     for (int i = 0; i < kGroup; ++i) most[i] = Vec(kMinusInfinity);
-    float* scores = score_row(scores_, r);
-    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
-      float* at = scores + score_of(k);
+    float* scores = score_row(scores_, r) + score_of(keys.begin);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kTileSide, scores += kSums) {
 #pragma GCC unroll 4
-      for (int i = 0; i < kGroup; ++i) {
-        Vec score = load(at + i * kTileSide);
-        if constexpr (kScaled) {
-          const std::int32_t query = tile.fp16->ranges.exponent[r + i];
-          score = score * inverse_of_scores(query, fp16_->exponent + k);
-          store(at + i * kTileSide, score);
+      for (std::int64_t v = 0; v < kTileSide; v += kLanes) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kGroup; ++i) {
+          float* at = scores + i * kTileSide + v;
+          Vec score = load(at);
+          if constexpr (kScaled) {
+            const std::int32_t query = tile.fp16->ranges.exponent[r + i];
+            score = score * inverse_of_scores(query, fp16_->exponent + k + v);
+            store(at, score);
+          }
+          most[i] = max_or_second(most[i], score);
         }
-        most[i] = max_or_second(most[i], score);
       }
     }
 #pragma GCC unroll 4
@@ -239,31 +242,37 @@ class TileBlock {
     const Vec shift(shift_[row_]);
     float* sum = tile.rows.state.sum + row_ * kLanes;
     Vec sums[2] = {load(sum), Vec(0.0F)};
-    for (std::int64_t k = key_; k < end; k += 2 * kLanes) {
-      Vec weights[2];
+    const float* from = scores + score_of(key_);
+    std::uint16_t* to = out + key_ / kTileDepth * S::kLeft * kLeftStep;
+    for (std::int64_t step = key_; step < end; step += kTileDepth) {
+#pragma GCC unroll 8
+      for (std::int64_t k = 0; k < kTileDepth; k += 2 * kLanes) {
+        Vec weights[2];
 #pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        const std::int64_t key = k + i * kLanes;
-        weights[i] =
-            exp2_for<S::kPrecision>(multiply_add(load(scores + score_of(key)), scale, shift));
-        sums[i] += weights[i];
-        if (kDropout) weights[i] = weights[i] * load(factors_ + key);
-        if constexpr (kScaled) {
+        for (int i = 0; i < 2; ++i) {
+          const std::int64_t key = k + i * kLanes;
           weights[i] =
-              weights[i] * scale_of_weights(weight_exponent_, exponent_[row_], fp16_->value + key);
+              exp2_for<S::kPrecision>(multiply_add(load(from + score_of(key)), scale, shift));
+          sums[i] += weights[i];
+          if (kDropout) weights[i] = weights[i] * load(factors_ + step + key);
+          if constexpr (kScaled) {
+            weights[i] = weights[i] * scale_of_weights(weight_exponent_, exponent_[row_],
+                                                       fp16_->value + step + key);
+          }
+        }
+        TwoHalves parts[S::kLeft];
+        if constexpr (kScaled) {
+          cut_fp16_neighbours(weights[0], weights[1], parts);
+        } else {
+          cut_neighbours<S::kPrecision>(weights[0], weights[1], parts);
+        }
+#pragma GCC unroll 3
+        for (int p = 0; p < S::kLeft; ++p) {
+          __builtin_memcpy(to + p * kLeftStep + k, &parts[p], sizeof(parts[p]));
         }
       }
-      TwoHalves parts[S::kLeft];
-      if constexpr (kScaled) {
-        cut_fp16_neighbours(weights[0], weights[1], parts);
-      } else {
-        cut_neighbours<S::kPrecision>(weights[0], weights[1], parts);
-      }
-      std::uint16_t* at = out + k / kTileDepth * S::kLeft * kLeftStep + k % kTileDepth;
-#pragma GCC unroll 3
-      for (int p = 0; p < S::kLeft; ++p) {
-        __builtin_memcpy(at + p * kLeftStep, &parts[p], sizeof(parts[p]));
-      }
+      from += kTileDepth / kTileSide * kSums;
+      to += S::kLeft * kLeftStep;
     }
     store(sum, sums[0] + sums[1]);
   }
@@ -392,6 +401,16 @@ HEADROOM_INLINE void attend_exactly(const TileAttendTask& whole_task, std::int64
   whole_task.f32->stored(whole_task.dtype).attend(exact);
 }
 
+/// Of the rows from `row` on, as many as a tile has.
+HEADROOM_INLINE void prefetch_output(const AttendTask& task, std::int64_t row) {
+  const std::int64_t end = row + kTileBlock < task.rows ? row + kTileBlock : task.rows;
+  for (; row < end; ++row) {
+    const RowPlace at = place_of(task, row);
+    const float* to = task.out + at.token * task.out_stride + at.head * task.out_head_stride;
+    for (std::int64_t c = 0; c < task.head_dim; c += kChunk) __builtin_prefetch(to + c, 1, 3);
+  }
+}
+
 template <Precision P, class Unit>
 void attend_tiles(const TileAttendTask& whole_task) {
   const AttendTask& task = whole_task.task;
@@ -424,6 +443,7 @@ void attend_tiles(const TileAttendTask& whole_task) {
     }
   }
   for_tiles([&](const TileRows& tile) {
+    prefetch_output(task, tile.rows.row + tile.rows.rows);
     const TileState& state = single ? tile.rows.state : tile.all;
     finish_tile(task, tile.rows, state);
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {

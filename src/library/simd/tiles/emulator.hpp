@@ -145,18 +145,27 @@ inline void emulated_fp16_product(float* c, const std::uint16_t* a, std::int64_t
 struct EmulatedUnit {
   static constexpr const char* kName = "emulated";
   static constexpr const char* kMeasuredOn = "Granite Rapids";
+  /// As of tiles.
+  template <class S>
+  static constexpr std::int64_t held_steps() {
+    return S::kProducts == 1 ? 8 : 0;
+  }
   template <Precision P>
   static constexpr std::int64_t few_rows() {
     return few_rows_of_tiles(P);
   }
   struct Session {};
 
+  HEADROOM_INLINE static float* sum_at(const Operands& of, int i, int j, std::int64_t n) {
+    return of.sums[i][j] + n / kTileSide * of.sums_stride + n % kTileSide;
+  }
+
   template <class S, class Beside>
   static void multiply(const Operands& of, Beside&) {
     for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {
-        float* sums = of.sums[i][j];
-        for (std::int64_t n = 0; n < kSums; ++n) sums[n] = 0;
+        alignas(64) float sums[kSums] = {};
+        for (std::int64_t n = 0; of.add && n < kSums; ++n) sums[n] = *sum_at(of, i, j, n);
         for (std::int64_t s = 0; s < of.steps; ++s) {
           const std::uint16_t* a = of.a + s * S::kLeft * kLeftStep + i * kLeftTile;
           const std::uint16_t* b = of.b + s * S::kRight * kRightStep + j * kTileDepth;
@@ -170,6 +179,7 @@ struct EmulatedUnit {
             }
           }
         }
+        for (std::int64_t n = 0; n < kSums; ++n) *sum_at(of, i, j, n) = sums[n];
       }
     }
   }

@@ -16,12 +16,16 @@ inline constexpr std::int64_t kSums = kTileSide * kTileSide;
 
 /// Steps follow each other, and in each step the parts: one stream for a, one for b.
 struct Operands {
-  const std::uint16_t* a = nullptr;  ///< see cut_row
-  const std::uint16_t* b = nullptr;  ///< see cut_columns
+  const std::uint16_t* a = nullptr;       ///< see cut_row
+  const std::uint16_t* b = nullptr;       ///< see cut_columns
+  const std::uint16_t* next_a = nullptr;  ///< what is multiplied after it, to be prefetched
+  const std::uint16_t* next_b = nullptr;
   std::int64_t steps = 0;
-  std::int64_t rows =
-      kTileBlock;     ///< that anybody reads: of 16 or fewer the lower tiles are left out
-  float* sums[2][2];  ///< tiles of 16 rows of 16, written
+  /// That anybody reads: of 16 or fewer the lower tiles are left out.
+  std::int64_t rows = kTileBlock;
+  float* sums[2][2];  ///< tiles of 16 rows of 16
+  std::int64_t sums_stride = kTileSide;
+  bool add = false;  ///< to what the sums are; otherwise to zeros
 };
 
 /// Work of vectors that a unit may do between its products; here none. What is left is done after.

@@ -219,10 +219,11 @@ template <bool kScaled>
 /// products
 ///         their checks cost more than they hide
 /// @tparam kScaled see total_row
-template <bool kRows, bool kScaled>
+/// @tparam kFar whether operands come from beyond the L1, and are worth a prefetch
+template <bool kRows, bool kScaled, bool kFar>
 class BlockEnd {
  public:
-  static constexpr bool kAhead = true;
+  static constexpr bool kAhead = kFar;
 
   /// @param calls of `next` for each block
   /// @param lines to prefetch in a call
@@ -234,19 +235,25 @@ class BlockEnd {
         rows_a_call_((kTileBlock + calls - 1) / calls),
         lines_(lines) {}
 
-  HEADROOM_INLINE void ask_from(const std::uint16_t* parts) { ask_ = parts; }
+  /// Before a block of columns.
+  /// @param parts of weights to prefetch, those of the next block
+  HEADROOM_INLINE void begin(const PanelRun& run, std::int64_t block, const std::uint16_t* parts) {
+    ask_ = parts;
+    const std::int64_t column = block * kTileBlock;
+    const std::int64_t head = column / run.block_cols;
+    const std::int64_t inside = column - head * run.block_cols;
+    next_together_ = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
+    next_place_ = head * run.block_stride + inside;
+  }
 
   HEADROOM_INLINE void start(const PanelRun& run, const TileSums& of) {
     run_ = &run;
     of_ = of;
-    const std::int64_t column = of.block * kTileBlock;
-    const std::int64_t head = column / run.block_cols;
-    const std::int64_t inside = column - head * run.block_cols;
     const std::int64_t rest = task_->rows - of.row;
     rows_ = rest < kTileBlock ? rest : kTileBlock;
     y_row_ = run.y + (task_->first_row + of.row) * run.y_stride;
-    together_ = inside + kTileBlock <= run.block_cols && column + kTileBlock <= run.cols;
-    to_ = stage_->last ? y_row_ + head * run.block_stride + inside : of.partials;
+    together_ = next_together_;
+    to_ = stage_->last ? y_row_ + next_place_ : of.partials;
     stride_ = stage_->last ? run.y_stride : kTileBlock;
     row_ = 0;
     doubtful_ = Bits{};
@@ -266,14 +273,21 @@ class BlockEnd {
     } else {
       while (row_ < rows_) scatter();
     }
-    for (std::int64_t r = 0; r < rows_; ++r) bad_ = bad_ || memory_->bad_rows[of_.row + r] != 0;
-    if (stage_->last && (bad_ || any_lane(doubtful_))) [[unlikely]] {
+    if (stage_->last && (bad_ || has_bad_rows() || any_lane(doubtful_))) [[unlikely]] {
       finish_exactly<kScaled>(*task_, *run_, *stage_, of_, rows_, *memory_);
     }
     rows_ = 0;
   }
 
  private:
+  HEADROOM_INLINE bool has_bad_rows() const {
+    std::uint64_t flags[kTileBlock / 8];
+    __builtin_memcpy(flags, memory_->bad_rows + of_.row, sizeof(flags));
+    std::uint64_t any = 0;
+    for (const std::uint64_t each : flags) any |= each;
+    return any != 0;
+  }
+
   HEADROOM_INLINE void write_row() {
     Vec total[kBlockVectors];
     total_row<kScaled>(*run_, *stage_, of_, row_, total);
@@ -312,6 +326,8 @@ class BlockEnd {
   float* to_ = nullptr;
   std::int64_t stride_ = 0;
   bool together_ = false, bad_ = false;
+  bool next_together_ = false;
+  std::int64_t next_place_ = 0;
   Bits doubtful_{};
 };
 
@@ -321,48 +337,111 @@ HEADROOM_INLINE const Fp16Range& stage_range(const TileRun& run, const TileProje
       .ranges[block * stage_count(task.depth, task.stage_depth) + stage.begin / task.stage_depth];
 }
 
+/// The rows of a task over blocks of columns, one stage of the depth.
+///
+/// Where a unit says so, the stage is walked in short pieces: their part of the weights stays in
+/// the L1 while all rows pass, and sums wait in the L2 for the next piece.
+template <class S, class Unit>
+class StageProducts {
+ public:
+  HEADROOM_INLINE StageProducts(const TileProjectTask& task, const TileStage& stage,
+                                const ProjectMemory& memory)
+      : task_(&task),
+        stage_(&stage),
+        memory_(&memory),
+        rows_(whole(task.rows, kTileBlock)),
+        piece_(kHeld > 0 && kHeld < stage.steps ? kHeld : stage.steps),
+        buffers_(piece_ < stage.steps ? rows_ / kTileBlock + 1 : 2),
+        end_(task, stage, memory, S::kProducts * piece_, lines_a_call()) {}
+
+  HEADROOM_INLINE void block(const TileRun& run, std::int64_t block) {
+    const std::int64_t block_halves = cut_block_halves(S::kRight, task_->depth);
+    const std::uint16_t* b =
+        run.parts + block * block_halves + stage_->begin / kTileDepth * S::kRight * kRightStep;
+    end_.begin(run.panels, block, b + block_halves);
+    const std::int64_t first_buffer = buffer_;
+    for (std::int64_t step = 0; step < stage_->steps; step += piece_) {
+      buffer_ = first_buffer;
+      piece(run, block, step, b + step * S::kRight * kRightStep);
+    }
+    ++index_;
+  }
+
+  HEADROOM_INLINE void finish() { end_.finish(); }
+
+ private:
+  static constexpr std::int64_t kHeld = Unit::template held_steps<S>();
+  static constexpr bool kScaled = kOfFp16<S::kPrecision>;
+
+  HEADROOM_INLINE std::int64_t lines_a_call() const {
+    constexpr std::int64_t kLines = S::kRight * kRightStep / 32;  // of a step
+    const std::int64_t calls = S::kProducts * rows_ / kTileBlock;
+    return (kLines + calls - 1) / calls;
+  }
+
+  /// All rows over some steps from `step` on.
+  HEADROOM_INLINE void piece(const TileRun& run, std::int64_t block, std::int64_t step,
+                             const std::uint16_t* b) {
+    const bool last = step + piece_ >= stage_->steps;
+    Operands of;
+    of.b = b;
+    of.steps = last ? stage_->steps - step : piece_;
+    of.add = step > 0;
+    for (std::int64_t row = 0; row < rows_; row += kTileBlock) {
+      float* sums = memory_->sums + buffer_ * 4 * kSums;
+      buffer_ = buffer_ + 1 < buffers_ ? buffer_ + 1 : 0;
+      for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
+      of.a = memory_->left + (row / kTileBlock * stage_->steps + step) * S::kLeft * kLeftStep;
+      of.rows = task_->rows - row < kTileBlock ? task_->rows - row : kTileBlock;
+      const bool last_row = row + kTileBlock >= rows_;
+      of.next_a = last_row ? memory_->left + (last ? 0 : step + piece_) * S::kLeft * kLeftStep
+                           : of.a + stage_->steps * S::kLeft * kLeftStep;
+      of.next_b = last_row ? b + of.steps * S::kRight * kRightStep : b;
+      Unit::template multiply<S>(of, end_);
+      if (last) hand_on(run, block, row, sums);
+    }
+  }
+
+  HEADROOM_INLINE void hand_on(const TileRun& run, std::int64_t block, std::int64_t row,
+                               const float* sums) {
+    end_.finish();
+    if constexpr (kScaled) {
+      fp16_factors(memory_->ranges[row / kTileBlock], stage_range(run, *task_, *stage_, block),
+                   stage_->depth, factors_[turn_]);
+    }
+    end_.start(run.panels,
+               {sums, block, row, memory_->partials + (index_ * rows_ + row) * kTileBlock,
+                run.bad[block] != 0, factors_[turn_]});
+    turn_ = 1 - turn_;
+  }
+
+  const TileProjectTask* task_;
+  const TileStage* stage_;
+  const ProjectMemory* memory_;
+  std::int64_t rows_;
+  std::int64_t piece_;    ///< steps
+  std::int64_t buffers_;  ///< of sums: those of all rows, and of those that are still written
+  std::int64_t buffer_ = 0;
+  std::int64_t index_ = 0;  ///< of the block among all of the task
+  int turn_ = 0;
+  alignas(64) float factors_[2][kTileBlock];
+  BlockEnd<S::kProducts == 1, kScaled, kHeld == 0> end_;
+};
+
 template <class S, class Unit>
 HEADROOM_INLINE void project_stage(const TileProjectTask& task, const TileStage& stage,
                                    const ProjectMemory& memory) {
   constexpr std::int64_t kPanels = kTileBlock / kPanel;
-  constexpr std::int64_t kLines = S::kRight * kRightStep / 32;  // of a step
-  const std::int64_t block_halves = cut_block_halves(S::kRight, task.depth);
   if (!task.rows_are_cut) cut_task_rows<S::kPrecision>(task, stage, memory);
-  const std::int64_t rows = whole(task.rows, kTileBlock);
-  const std::int64_t all_calls = S::kProducts * rows / kTileBlock;
-  constexpr bool kScaled = kOfFp16<S::kPrecision>;
-  BlockEnd<S::kProducts == 1, kScaled> end(task, stage, memory, S::kProducts * stage.steps,
-                                           (kLines + all_calls - 1) / all_calls);
-  alignas(64) float factors[2][kTileBlock];
-  std::int64_t index = 0;
-  int turn = 0;
+  StageProducts<S, Unit> products(task, stage, memory);
   for (std::int64_t n = 0; n < task.run_count; ++n) {
     const TileRun& run = task.runs[n];
     const std::int64_t blocks = (run.panels.panel_end + kPanels - 1) / kPanels;
-    for (std::int64_t block = run.panels.panel_begin / kPanels; block < blocks; ++block, ++index) {
-      Operands of;
-      of.b = run.parts + block * block_halves + stage.begin / kTileDepth * S::kRight * kRightStep;
-      of.steps = stage.steps;
-      end.ask_from(of.b + block_halves);
-      for (std::int64_t row = 0; row < rows; row += kTileBlock) {
-        float* sums = memory.sums + turn * 4 * kSums;
-        if constexpr (kScaled) {
-          fp16_factors(memory.ranges[row / kTileBlock], stage_range(run, task, stage, block),
-                       stage.depth, factors[turn]);
-        }
-        for (int i = 0; i < 4; ++i) of.sums[i / 2][i % 2] = sums + i * kSums;
-        of.a = memory.left + row / kTileBlock * stage.steps * S::kLeft * kLeftStep;
-        of.rows = task.rows - row < kTileBlock ? task.rows - row : kTileBlock;
-        Unit::template multiply<S>(of, end);
-        end.finish();
-        end.start(run.panels,
-                  {sums, block, row, memory.partials + (index * rows + row) * kTileBlock,
-                   run.bad[block] != 0, factors[turn]});
-        turn = 1 - turn;
-      }
+    for (std::int64_t block = run.panels.panel_begin / kPanels; block < blocks; ++block) {
+      products.block(run, block);
     }
   }
-  end.finish();
+  products.finish();
 }
 
 template <Precision P, class Unit>

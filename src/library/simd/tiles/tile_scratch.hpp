@@ -60,7 +60,7 @@ struct TileProjectScratch {
   const std::int64_t padded = whole(rows, kTileBlock);
   TileProjectScratch at;
   at.sums = part_count(precision) * padded * stage_depth / 2;
-  at.partials = at.sums + 2 * kTileBlock * kTileBlock;
+  at.partials = at.sums + (padded / kTileBlock + 1) * kTileBlock * kTileBlock;
   at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
   at.ranges = at.flags + whole(padded, 64) / 4;
   constexpr std::int64_t kRangeFloats = sizeof(Fp16Rows) / sizeof(float);
