@@ -73,9 +73,9 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
   if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
-    const TileAttendScratch at =
-        tile_attend_scratch(tiles_.precision, dtype, kernels.tile_rows, kernels.lanes, head_dim,
-                            std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
+    const TileAttendScratch at = tile_attend_scratch(
+        attend_precision(tiles_.precision), dtype, kernels.tile_rows, kernels.lanes, head_dim,
+        std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);

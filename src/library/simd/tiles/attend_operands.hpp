@@ -13,7 +13,6 @@ struct TileRows {
   Tile rows;                         ///< its state is that of the present segment
   std::uint16_t* queries = nullptr;  ///< two left tiles of the head's depth
   unsigned char* bad;                ///< rows that f32 has to do
-  Fp16Queries* fp16;                 ///< if parts are
   TileState all;                     ///< over all segments so far
 };
 
@@ -26,7 +25,6 @@ struct AttendMemory {
   float* sums;
   float* factors;
   unsigned char* skip;  ///< keys whose numbers parts cannot carry
-  Fp16Keys* fp16;       ///< if parts are
   float* f32;
 };
 
@@ -48,7 +46,6 @@ HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   memory.sums = task.scratch + memory.at.sums;
   memory.factors = task.scratch + memory.at.factors;
   memory.skip = reinterpret_cast<unsigned char*>(task.scratch + memory.at.skip);
-  memory.fp16 = reinterpret_cast<Fp16Keys*>(task.scratch + memory.at.fp16);
   memory.f32 = task.scratch + memory.at.f32;
   return memory;
 }
@@ -73,7 +70,6 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   float* states = flags + kTileBlock / 2;
   tile.rows.state = tile_state(task, states);
   tile.all = tile_state(task, states + memory.at.state_floats);
-  tile.fp16 = reinterpret_cast<Fp16Queries*>(states + 2 * memory.at.state_floats);
   return tile;
 }
 

@@ -2,7 +2,7 @@
 // states are those of the f32 kernels; a tile is 32 rows, two tiles of sums one below the other.
 #pragma once
 
-#include "simd/tiles/attend_fp16.hpp"
+#include "simd/tiles/attend_operands.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -59,7 +59,6 @@ template <class S>
 class TileBlock {
  public:
   static constexpr bool kAhead = false;  // slower here
-  static constexpr bool kScaled = kOfFp16<S::kPrecision>;
 
   TileBlock() = default;
   HEADROOM_INLINE TileBlock(const AttendTask& task, const TileRows& of, const KeyBlock& against,
@@ -70,13 +69,7 @@ class TileBlock {
         task_(&task),
         factors_(memory.factors),
         scores_(memory.scores[turn]),
-        weights_(memory.weights[turn]),
-        fp16_(memory.fp16) {
-    if constexpr (kScaled) {
-      check_rows(task, of, against, *fp16_, exponent_);
-      weight_exponent_ = weight_exponent(task);
-    }
-  }
+        weights_(memory.weights[turn]) {}
 
   TileRows tile;
   KeyBlock block;
@@ -139,13 +132,11 @@ class TileBlock {
       const std::int64_t width = cols - c < kTileBlock ? cols - c : kTileBlock;
       for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
         const Vec factor(factor_[r]);
-        const Vec inverse(kScaled ? inverse_of_values(weight_exponent_, exponent_[r]) : 1.0F);
         for (std::int64_t v = 0; v < width; v += kLanes) {
           float* out = tile.rows.state.out + r * cols + c + v;
           const float* more = memory.sums + (r / kTileSide * 2 + v / kTileSide) * kSums +
                               r % kTileSide * kTileSide + v % kTileSide;
-          const Vec sums = kScaled ? load(more) * inverse : load(more);
-          store(out, multiply_add(load(out), factor, sums));
+          store(out, multiply_add(load(out), factor, load(more)));
         }
       }
     }
@@ -198,14 +189,7 @@ class TileBlock {
       for (std::int64_t v = 0; v < kTileSide; v += kLanes) {
 #pragma GCC unroll 4
         for (int i = 0; i < kGroup; ++i) {
-          float* at = scores + i * kTileSide + v;
-          Vec score = load(at);
-          if constexpr (kScaled) {
-            const std::int32_t query = tile.fp16->ranges.exponent[r + i];
-            score = score * inverse_of_scores(query, fp16_->exponent + k + v);
-            store(at, score);
-          }
-          most[i] = max_or_second(most[i], score);
+          most[i] = max_or_second(most[i], load(scores + i * kTileSide + v));
         }
       }
     }
@@ -255,17 +239,9 @@ class TileBlock {
               exp2_for<S::kPrecision>(multiply_add(load(from + score_of(key)), scale, shift));
           sums[i] += weights[i];
           if (kDropout) weights[i] = weights[i] * load(factors_ + step + key);
-          if constexpr (kScaled) {
-            weights[i] = weights[i] * scale_of_weights(weight_exponent_, exponent_[row_],
-                                                       fp16_->value + step + key);
-          }
         }
         TwoHalves parts[S::kLeft];
-        if constexpr (kScaled) {
-          cut_fp16_neighbours(weights[0], weights[1], parts);
-        } else {
-          cut_neighbours<S::kPrecision>(weights[0], weights[1], parts);
-        }
+        cut_neighbours<S::kPrecision>(weights[0], weights[1], parts);
 #pragma GCC unroll 3
         for (int p = 0; p < S::kLeft; ++p) {
           __builtin_memcpy(to + p * kLeftStep + k, &parts[p], sizeof(parts[p]));
@@ -278,19 +254,14 @@ class TileBlock {
   }
 
   HEADROOM_INLINE void clear(std::int64_t end) {
-    // Zeros are zeros in any two parts.
-    constexpr Precision kAny = kScaled ? Precision::bf16x3 : S::kPrecision;
-    cut_row<kAny>(nullptr, 0, (end - key_) / kTileDepth, row_,
-                  weights_ + key_ / kTileDepth * S::kLeft * kLeftStep);
+    cut_row<S::kPrecision>(nullptr, 0, (end - key_) / kTileDepth, row_,
+                           weights_ + key_ / kTileDepth * S::kLeft * kLeftStep);
   }
 
   const AttendTask* task_ = nullptr;
   float* factors_ = nullptr;
   float* scores_ = nullptr;
   std::uint16_t* weights_ = nullptr;
-  const Fp16Keys* fp16_ = nullptr;
-  int weight_exponent_ = 0;
-  std::int32_t exponent_[kTileBlock];  ///< of each row's values, if parts are fp16
   std::int64_t calls_ = 1, due_ = 0;
   std::int64_t piece_ = 0, pieces_ = 0;
   std::int64_t row_ = 0, key_ = 0;
@@ -364,14 +335,8 @@ HEADROOM_INLINE void attend_tile_segment(const AttendTask& task, const AttendMem
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const KeyBlock seen = task_block(task, begin);
     if (seen.first >= seen.count) continue;
-    bool bad = false;
-    if constexpr (kOfFp16<S::kPrecision>) {
-      cut_fp16_keys<S, B>(task, seen, memory);
-      bad = cut_fp16_values<S, B>(task, seen, memory);
-    } else {
-      const bool bad_keys = cut_keys<S, B>(task, seen, memory);
-      bad = cut_values<S, B>(task, seen, bad_keys, memory);
-    }
+    const bool bad_keys = cut_keys<S, B>(task, seen, memory);
+    const bool bad = cut_values<S, B>(task, seen, bad_keys, memory);
     attend_tile_block<S, Unit>(task, memory, begin, bad);
   }
 }
@@ -422,13 +387,7 @@ void attend_tiles(const TileAttendTask& whole_task) {
       work(tile_of(task, memory, t));
     }
   };
-  for_tiles([&](const TileRows& tile) {
-    if constexpr (kOfFp16<P>) {
-      cut_fp16_queries(task, tile);
-    } else {
-      cut_queries<P>(task, tile);
-    }
-  });
+  for_tiles([&](const TileRows& tile) { cut_queries<P>(task, tile); });
   {
     [[maybe_unused]] const typename Unit::Session session;
     for (std::int64_t s = segments.begin; s < segments.end; ++s) {
@@ -447,12 +406,7 @@ void attend_tiles(const TileAttendTask& whole_task) {
     const TileState& state = single ? tile.rows.state : tile.all;
     finish_tile(task, tile.rows, state);
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
-      bool good = tile.bad[r] == 0 && !is_doubtful_row(task, state, r);
-      if constexpr (kOfFp16<P>) {
-        good = good && !(whole_task.dtype == Dtype::f32 ? is_too_deep<float>(task, tile, state, r)
-                                                        : is_too_deep<Half>(task, tile, state, r));
-      }
-      if (good) continue;
+      if (tile.bad[r] == 0 && !is_doubtful_row(task, state, r)) continue;
       attend_exactly(whole_task, tile.rows.row + r, memory.f32);
     }
   });

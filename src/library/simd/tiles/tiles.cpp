@@ -61,9 +61,12 @@ constexpr TilePrecision precision() {
 #if !defined(HEADROOM_UNIT_DOT)
 constexpr TilePrecision fp16_precision() {
   constexpr Precision kFp16 = Precision::fp16x3;
-  return {cut_fp16_weights<kFp16>,      project_tiles<kFp16, Unit>,
-          attend_tiles<kFp16, Unit>,    burst<SchemeOf<kFp16, float>>,
-          burst<SchemeOf<kFp16, Half>>, Unit::template few_rows<kFp16>()};
+  return {cut_fp16_weights<kFp16>,
+          project_tiles<kFp16, Unit>,
+          attend_tiles<attend_precision(kFp16), Unit>,
+          burst<SchemeOf<kFp16, float>>,
+          burst<SchemeOf<kFp16, Half>>,
+          Unit::template few_rows<kFp16>()};
 }
 #endif
 
