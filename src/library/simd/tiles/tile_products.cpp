@@ -23,7 +23,7 @@ constexpr std::int64_t kTasksPerSlot = 2;
 std::int64_t longest_stage(Precision precision) {
   switch (part_count(precision)) {
     case 1:
-      return 2048;
+      return 1024;
     case 2:
       return 768;
     default:
