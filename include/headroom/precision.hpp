@@ -18,8 +18,8 @@ namespace headroom {
 /// in float32, are what the number behind the name counts (Henry, Tang, Heinecke, "Leveraging the
 /// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", 2019). Two parts
 /// of fp16 hold 23 of its 24 bits, over fewer magnitudes: `fp16x3` scales each row and each 32
-/// columns by a power of two, and leaves to `f32` what two parts of them do not carry. Its attention is
-/// that of `bf16x6`, which is faster there.
+/// columns by a power of two, and leaves to `f32` what two parts of them do not carry. Its
+/// attention is that of `bf16x6`, which is faster there.
 enum class Precision {
   f32,     ///< float32 products
   bf16x9,  ///< all products of three parts: a check of `bf16x6`

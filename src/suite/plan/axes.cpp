@@ -273,7 +273,7 @@ bool Axes::sizes_given() const {
 std::vector<std::string> Axes::notes() const {
   std::vector<std::string> notes;
   each(*this, [&](const auto& axis) {
-    if constexpr (!is_flag<decltype(axis)>) {
+    if constexpr (!kIsFlag<decltype(axis)>) {
       if (axis.repeated() == 0) return;
       notes.push_back(fmt::format("{} {}: {} repeated; each is measured once", axis.option(),
                                   axis.text(), axis.repeated()));

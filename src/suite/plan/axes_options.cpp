@@ -16,7 +16,7 @@ void AxesOptions::add_to(CLI::App& app, Which which) {
     Option& option = options_.emplace_back(Option{words.name, {}, false});
     const std::string name = "--" + option.name;
     CLI::Option* added = nullptr;
-    if constexpr (is_flag<decltype(axis)>) {
+    if constexpr (kIsFlag<decltype(axis)>) {
       added = app.add_flag(name, option.set, words.help);
     } else {
       added = app.add_option(name, option.texts, words.help)->type_name("");
@@ -39,7 +39,7 @@ Axes AxesOptions::values() const {
   Axes::each(axes, [&](auto& axis) {
     for (const Option& option : options_) {
       if (option.name != axis.words().name) continue;
-      if constexpr (is_flag<decltype(axis)>) {
+      if constexpr (kIsFlag<decltype(axis)>) {
         axis = option.set;
       } else {
         for (const std::string& text : option.texts) axis = text;

@@ -94,7 +94,7 @@ class AxisFlag {
 };
 
 template <class Any>
-inline constexpr bool is_flag = std::is_same_v<std::remove_cvref_t<Any>, AxisFlag>;
+inline constexpr bool kIsFlag = std::is_same_v<std::remove_cvref_t<Any>, AxisFlag>;
 
 /// Splits names separated by commas. @throws InvalidArgument for an empty name.
 std::vector<std::string> split_names(std::string_view option, std::string_view text);

@@ -82,7 +82,7 @@ ordered_json to_json(const SweepIdentity& identity) {
   plan::Axes::each(identity.axes, [&](const auto& axis) {
     if (!axis) return;
     const plan::AxisWords& words = axis.words();
-    if constexpr (plan::is_flag<decltype(axis)>) {
+    if constexpr (plan::kIsFlag<decltype(axis)>) {
       given[words.name] = true;
     } else if (words.may_repeat) {
       given[words.name] = axis.texts();
