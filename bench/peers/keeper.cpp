@@ -76,6 +76,17 @@ void round_to_bf16(std::vector<float>& values) {
   for (float& value : values) value = headroom::round_to_bf16(value).value();
 }
 
+std::set<Precision> precisions_of(const JsonFields& settings) {
+  std::set<Precision> precisions;
+  if (!settings.has("numbers")) return precisions;
+  for (const ordered_json& name : settings.at("numbers")) {
+    const std::optional<Numbers> numbers = record::numbers_named(name.get<std::string>());
+    if (!numbers) settings.fail("numbers", "a list of names such as f32 and bf16x6");
+    precisions.insert(numbers->precision);
+  }
+  return precisions;
+}
+
 // A program of the user's own says nothing of them and is held to f32.
 Numbers numbers_of(const JsonFields& request) {
   Numbers numbers;
@@ -212,6 +223,7 @@ ordered_json Keeper::begin(const JsonFields& request) {
       judge::cautions_before(machine::current_conditions(), record::is_release_build());
   journal_ = std::make_unique<record::Journal>(request.text("out"));
   peaks_ = measure::measure_peaks(target_, threads, limits_of_);
+  measure::measure_products(peaks_, threads, precisions_of(request.object("settings")), limits_of_);
   environment_["peaks"] = to_json(peaks_);
   journal_->write_environment(environment_);
   return {{"warnings", environment_["warnings"]}};

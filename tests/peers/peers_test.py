@@ -263,6 +263,16 @@ class Protocol(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("'\\x1b[31m\\x9b\\u202e\\nFORGED'", done.stderr)
 
+    def test_other_numbers_than_f32_have_a_roof_of_their_own(self) -> None:
+        out = os.path.join(WORK, "roofs")
+        numbers = ["--numbers", "f32,bf16", "--peers", "none", "--ours", "xsimd"]
+        done = measure("--out", out, *numbers)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        environment = environment_of(out)
+        rates = environment["peaks"].get("gflops_by_precision_and_threads", {})
+        has_unit = environment["unit"] in ("amx", "avx512_bf16")
+        self.assertEqual("bf16" in rates, has_unit, environment["unit"])
+
     def test_a_peer_cannot_take_the_name_of_a_backend(self) -> None:
         out = os.path.join(WORK, "taken")
         done = measure("--out", out, "--peers", "none", "--peer", f"naive={FAKE}")

@@ -72,17 +72,6 @@ std::optional<double> value_of(const std::map<int, double>& values, int threads)
 
 constexpr const char* kProducts = "gflops_by_precision_and_threads";
 
-// Inverse of `to_string`; empty for an unknown name.
-std::optional<Numbers> numbers_named(std::string_view name) {
-  for (const Precision precision : kAllPrecisions) {
-    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-      const Numbers numbers{precision, dtype};
-      if (headroom::to_string(numbers) == name) return numbers;
-    }
-  }
-  return std::nullopt;
-}
-
 std::map<Numbers, std::map<int, double>> products_of(const ordered_json& environment) {
   std::map<Numbers, std::map<int, double>> products;
   const ordered_json& all = value_at(environment, fmt::format("/peaks/{}", kProducts).c_str());
@@ -121,6 +110,16 @@ int parts_products(const Numbers& numbers) {
 }
 
 }  // namespace
+
+std::optional<Numbers> numbers_named(std::string_view name) {
+  for (const Precision precision : kAllPrecisions) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+      const Numbers numbers{precision, dtype};
+      if (headroom::to_string(numbers) == name) return numbers;
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<double> Peaks::product_roof(const Numbers& numbers, int threads) const {
   if (numbers.precision == Precision::f32) return value_of(fma_gflops, threads);

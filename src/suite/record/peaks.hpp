@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/element/layer_numbers.hpp"
 #include "headroom/unit.hpp"
@@ -57,6 +58,9 @@ struct Peaks {
   /// of bursts, and this says what was seen.
   std::string why_not_held(int threads) const;
 };
+
+/// Inverse of `to_string`; empty for an unknown name.
+std::optional<Numbers> numbers_named(std::string_view name);
 
 nlohmann::ordered_json to_json(const Peaks& peaks);
 
