@@ -127,12 +127,12 @@ struct AmxUnit {
 
   template <class S, bool kLower, class Beside>
   HEADROOM_INLINE static void multiply_tiles_of(const Operands& of, Beside& beside) {
-    const std::int64_t stride = of.sums_stride * std::int64_t{sizeof(float)};
+    constexpr std::int64_t kStride = kTileSide * std::int64_t{sizeof(float)};
     if (of.add) {
-      load_tile<0>(of.sums[0][0], stride);
-      load_tile<1>(of.sums[0][1], stride);
-      if constexpr (kLower) load_tile<2>(of.sums[1][0], stride);
-      if constexpr (kLower) load_tile<3>(of.sums[1][1], stride);
+      load_tile<0>(of.sums[0][0], kStride);
+      load_tile<1>(of.sums[0][1], kStride);
+      if constexpr (kLower) load_tile<2>(of.sums[1][0], kStride);
+      if constexpr (kLower) load_tile<3>(of.sums[1][1], kStride);
     } else {
       zero_tile<0>();
       zero_tile<1>();
@@ -149,10 +149,10 @@ struct AmxUnit {
       a = next_a;
       b = next_b;
     }
-    store_tile<0>(of.sums[0][0], stride);
-    store_tile<1>(of.sums[0][1], stride);
-    if constexpr (kLower) store_tile<2>(of.sums[1][0], stride);
-    if constexpr (kLower) store_tile<3>(of.sums[1][1], stride);
+    store_tile<0>(of.sums[0][0], kStride);
+    store_tile<1>(of.sums[0][1], kStride);
+    if constexpr (kLower) store_tile<2>(of.sums[1][0], kStride);
+    if constexpr (kLower) store_tile<3>(of.sums[1][1], kStride);
   }
 
   template <class S, class Beside>

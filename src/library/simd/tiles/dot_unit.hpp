@@ -32,8 +32,8 @@ struct DotUnit {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       for (int j = 0; j < 2; ++j) {
-        sums[r][j] = of.add ? _mm512_loadu_ps(of.sums[i][j] + (first + r) * of.sums_stride)
-                            : _mm512_setzero_ps();
+        sums[r][j] =
+            of.add ? _mm512_loadu_ps(of.sums[i][j] + (first + r) * kTileSide) : _mm512_setzero_ps();
       }
     }
     for (std::int64_t s = 0; s < of.steps; ++s) {
@@ -55,8 +55,8 @@ struct DotUnit {
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      _mm512_storeu_ps(of.sums[i][0] + (first + r) * of.sums_stride, sums[r][0]);
-      _mm512_storeu_ps(of.sums[i][1] + (first + r) * of.sums_stride, sums[r][1]);
+      _mm512_storeu_ps(of.sums[i][0] + (first + r) * kTileSide, sums[r][0]);
+      _mm512_storeu_ps(of.sums[i][1] + (first + r) * kTileSide, sums[r][1]);
     }
   }
 

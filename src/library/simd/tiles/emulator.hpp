@@ -156,16 +156,12 @@ struct EmulatedUnit {
   }
   struct Session {};
 
-  HEADROOM_INLINE static float* sum_at(const Operands& of, int i, int j, std::int64_t n) {
-    return of.sums[i][j] + n / kTileSide * of.sums_stride + n % kTileSide;
-  }
-
   template <class S, class Beside>
   static void multiply(const Operands& of, Beside&) {
     for (int i = 0; i < (of.rows > kTileSide ? 2 : 1); ++i) {
       for (int j = 0; j < 2; ++j) {
-        alignas(64) float sums[kSums] = {};
-        for (std::int64_t n = 0; of.add && n < kSums; ++n) sums[n] = *sum_at(of, i, j, n);
+        float* sums = of.sums[i][j];
+        for (std::int64_t n = 0; !of.add && n < kSums; ++n) sums[n] = 0;
         for (std::int64_t s = 0; s < of.steps; ++s) {
           const std::uint16_t* a = of.a + s * S::kLeft * kLeftStep + i * kLeftTile;
           const std::uint16_t* b = of.b + s * S::kRight * kRightStep + j * kTileDepth;
@@ -179,7 +175,6 @@ struct EmulatedUnit {
             }
           }
         }
-        for (std::int64_t n = 0; n < kSums; ++n) *sum_at(of, i, j, n) = sums[n];
       }
     }
   }

@@ -24,8 +24,7 @@ struct Operands {
   /// That anybody reads: of 16 or fewer the lower tiles are left out.
   std::int64_t rows = kTileBlock;
   float* sums[2][2];  ///< tiles of 16 rows of 16
-  std::int64_t sums_stride = kTileSide;
-  bool add = false;  ///< to what the sums are; otherwise to zeros
+  bool add = false;   ///< to what the sums are; otherwise to zeros
 };
 
 /// Work of vectors that a unit may do between its products; here none. What is left is done after.
