@@ -72,7 +72,7 @@ TEST_P(TileProductsCut, HasTheBitsOfEachPart) {
   const std::vector<PackedMatrix> weights = packed(w.view());
   TileProducts products(choice_, kernels_, weights, kRows, executor_);
   // Twice, with other rows: nothing is left of those before.
-  for (const std::uint64_t seed : {2U, 3U}) {
+  for (const std::uint32_t seed : {2U, 3U}) {
     const Matrix x = uniform_matrices(kRows, 33, 1, seed).front();
     expect_bits_of_parts(run(products, x.view(), kCols), x.view(), w.view());
   }
