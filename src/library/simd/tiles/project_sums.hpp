@@ -96,8 +96,7 @@ template <bool kScaled>
 /// added to what earlier stages left, and handed on or written, and weights are prefetched.
 ///
 /// @tparam kRows whether rows are written between products, or all after them: with several
-/// products
-///         their checks cost more than they hide
+///         products their checks cost more than they hide
 /// @tparam kScaled see total_row
 /// @tparam kFar whether operands come from beyond the L1, and are worth a prefetch
 template <bool kRows, bool kScaled, bool kFar>
@@ -148,6 +147,7 @@ class BlockEnd {
   }
 
   HEADROOM_INLINE void finish() {
+    if (rows_ == 0) return;
     if (together_) {
       while (row_ < rows_) write_row();
     } else {
