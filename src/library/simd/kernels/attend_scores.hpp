@@ -134,7 +134,9 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
     while (prefetch.rows > 0 && k + kLanes < block.count) score(RowPrefetcher(prefetch));
   } else if (prefetches_pieces(task)) {
     while (k + kLanes < block.count) {
-      score(piece_prefetch<B>(task, block, false, k / kStreamDepth));
+      const char* ahead = piece_ahead<B>(task, block, false, k / kStreamDepth);
+      if (ahead == nullptr) break;
+      score(PiecePrefetcher<kPanel * sizeof(B)>{ahead});
     }
   }
   while (k + kLanes < block.count) score(NoPrefetcher());

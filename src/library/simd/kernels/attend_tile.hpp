@@ -38,6 +38,8 @@ class RowPrefetcher {
  public:
   HEADROOM_INLINE explicit RowPrefetcher(PrefetchRows& prefetch) : rows_(&prefetch) {}
 
+  HEADROOM_INLINE void step() const {}
+
   HEADROOM_INLINE void operator()(std::int64_t) const {
     if (rows_->rows <= 0) return;
     for (std::int64_t c = 0; c < rows_->width; c += kChunk) {
@@ -128,51 +130,43 @@ inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 template <int NV>
 inline constexpr int kStreamRows = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
 
-/// Asks for neighbouring lines, some per chunk of the depth.
-struct LinePrefetcher {
-  const char* next = nullptr;
-  std::int64_t per_chunk = 0;  ///< of a panel of keys
+/// Prefetches a piece into the L2 while another of the same size is read, a step's lines with each
+/// step: many at once would take every place for misses that the core has, and nothing else could
+/// be on its way.
+/// @tparam BYTES that a step reads
+template <int BYTES>
+struct PiecePrefetcher {
+  const char* next;
 
-  /// The share of columns of a piece of values, which has two chunks.
-  HEADROOM_INLINE LinePrefetcher share(std::int64_t column, std::int64_t width) const {
-    const std::int64_t of_chunk = per_chunk * width / kStreamDepth;
-    return {next + per_chunk * column / kChunk * kLine, of_chunk};
+  HEADROOM_INLINE void operator()(std::int64_t) const {}
+
+  HEADROOM_INLINE void step() {
+    constexpr int kLine = 64;
+#pragma GCC unroll 16
+    for (int at = 0; at < BYTES; at += kLine) __builtin_prefetch(next + at, 0, 2);
+    next += BYTES;
   }
-
-  HEADROOM_INLINE void operator()(std::int64_t) {
-    for (std::int64_t i = 0; i < per_chunk; ++i) {
-      __builtin_prefetch(next, 0, 2);
-      next += kLine;
-    }
-  }
-
-  static constexpr std::int64_t kLine = 64;  ///< bytes
 };
 
 /// A stream reads the keys of a block in pieces and then its values in as many; in memory both
 /// follow each other from block to block. On a core with two multiply-adds a cycle its
 /// multiply-adds and its misses did not overlap, unless each piece prefetches the one that is read
 /// two pieces later, be it of the keys or of the values.
+/// @return where that one begins; null if there is none
 template <class B>
-HEADROOM_INLINE LinePrefetcher piece_prefetch(const AttendTask& task, const KeyBlock& block,
-                                              bool values, std::int64_t piece) {
+HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& block, bool values,
+                                        std::int64_t piece) {
   constexpr std::int64_t kAhead = 2;
   constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
-  LinePrefetcher prefetch;
-  if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) {
-    return prefetch;
-  }
+  if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) return nullptr;
   const std::int64_t later = piece + kAhead;
   const bool same = later < kPieces;
   const std::int64_t key = block.begin + (same || !values ? 0 : kKeyBlock) +
                            (same ? later : later - kPieces) * kStreamDepth;
-  if (key >= task.key_count) return prefetch;
+  if (key >= task.key_count) return nullptr;
   const B* from = values == same ? static_cast<const B*>(task.values) + key * task.value_stride
                                  : static_cast<const B*>(task.keys) + key * task.head_dim;
-  prefetch.next = reinterpret_cast<const char*>(from);
-  prefetch.per_chunk =
-      kStreamDepth * kChunk * static_cast<std::int64_t>(sizeof(B)) / LinePrefetcher::kLine;
-  return prefetch;
+  return reinterpret_cast<const char*>(from);
 }
 
 /// Whether the streams of a task prefetch their pieces; a panel of keys must be one.

@@ -122,11 +122,13 @@ HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, con
                                                      cols, k, end, prefetcher);
             };
             if constexpr (kPrefetches && FIRST == 0) {
-              const LinePrefetcher piece = piece_prefetch<B>(task, block, true, k / kStreamDepth);
-              add(piece.share(c, NV * kLanes));
-            } else {
-              add(NoPrefetcher());
+              constexpr std::int64_t kSize = sizeof(B);
+              if (const char* ahead = piece_ahead<B>(task, block, true, k / kStreamDepth)) {
+                add(PiecePrefetcher<NV * kLanes * kSize>{ahead + c * kStreamDepth * kSize});
+                return;
+              }
             }
+            add(NoPrefetcher());
           });
         });
     k = end;

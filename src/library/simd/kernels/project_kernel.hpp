@@ -136,6 +136,8 @@ class TilePrefetcher {
     }
   }
 
+  HEADROOM_INLINE void step() const {}
+
  private:
   static constexpr std::int64_t kMargin = 4;  ///< chunks, 900 cycles of a full AVX-512 tile
   TilePrefetches prefetches_;

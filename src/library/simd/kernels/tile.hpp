@@ -62,6 +62,7 @@ HEADROOM_INLINE void depth_step(Accumulators<MR, NV>& acc, const float* a, const
 /// as even one that is never run cost a product 2 to 5 %.
 struct NoPrefetcher {
   HEADROOM_INLINE void operator()(std::int64_t) const {}
+  HEADROOM_INLINE void step() const {}
 };
 
 /// acc += A B over `depth` steps in order, so every element is one chain of multiply-adds. Its bits
@@ -69,7 +70,8 @@ struct NoPrefetcher {
 /// @param a chunks of `MR x kChunk`
 /// @param b rows of one panel; further panels at `panel_stride`
 /// @param row from one row of b to the next, in floats
-/// @param prefetcher called before each chunk of the depth, with what is left of it
+/// @param prefetcher called before each chunk of the depth, with what is left of it, and its `step`
+///        before each step of a chunk
 /// @tparam AR rows of a chunk, of which these are MR neighbours
 /// @tparam B what b is stored as: float or Half
 template <int MR, int NV, Prefetch kPrefetch, int AR = MR, class B, class Prefetcher = NoPrefetcher>
@@ -80,8 +82,10 @@ HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const
   for (; depth >= kChunk; depth -= kChunk) {
     prefetcher(depth);
 #pragma GCC unroll 4
-    for (int k = 0; k < kChunk; ++k)
+    for (int k = 0; k < kChunk; ++k) {
+      prefetcher.step();
       depth_step<MR, NV, kPrefetch>(acc, a + k, b + k * row, panel_stride);
+    }
     a += AR * kChunk;
     b += kChunk * row;
   }
