@@ -37,16 +37,21 @@ function(headroom_use_precompiled target name)
   endif()
 endfunction()
 
-# What neither takes samples nor computes much need not be fast, and is compiled in two thirds of the
-# time.
-set(HEADROOM_UNHURRIED $<$<CONFIG:Release>:-O1>)
-
-# headroom_compile_quickly(<target> <precompiled>): that, and eight files as one, so that templates of
-# other projects are instantiated once for all of them. An edit costs no more than one file did alone.
-function(headroom_compile_quickly target precompiled)
-  target_compile_options(${target} PRIVATE ${HEADROOM_UNHURRIED})
+# headroom_compile_together(<target> <precompiled>): eight files as one, so that templates of other
+# projects are instantiated once for all of them. An edit costs no more than one file did alone.
+function(headroom_compile_together target precompiled)
   if(HEADROOM_PRECOMPILE AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   headroom_use_precompiled(${target} ${precompiled})
+endfunction()
+
+# What neither takes samples nor computes much need not be fast, and is compiled in two thirds of the
+# time.
+set(HEADROOM_UNHURRIED $<$<CONFIG:Release>:-O1>)
+
+# headroom_compile_quickly(<target> <precompiled>): both.
+function(headroom_compile_quickly target precompiled)
+  target_compile_options(${target} PRIVATE ${HEADROOM_UNHURRIED})
+  headroom_compile_together(${target} ${precompiled})
 endfunction()

@@ -25,7 +25,7 @@ constexpr std::int64_t kLine = 64;
 // 64 such buffers in a row start at 64 places, and neighbours more than 1 KiB apart.
 constexpr std::int64_t kGap = 17 * kLine;
 // No system grants more, and up to here no sum below overflows.
-constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t kMostArenaBytes = std::numeric_limits<std::int64_t>::max() / 4;
 
 std::atomic<std::int64_t> live_chunks{0};
 std::atomic<std::int64_t> live_buffer_bytes{0};
@@ -140,7 +140,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   std::shared_ptr<float[]> take(std::int64_t bytes) {
-    if (bytes < 0 || bytes > kMostBytes) return nullptr;
+    if (bytes < 0 || bytes > kMostArenaBytes) return nullptr;
     std::byte* buffer = chunk_ ? chunk_->take(bytes) : nullptr;
     if (buffer == nullptr) {
       std::shared_ptr<Chunk> next = make_chunk(std::max(wanted_, bytes), bytes);
@@ -168,7 +168,7 @@ thread_local Arena* innermost = nullptr;
 
 ArenaScope::ArenaScope(std::int64_t expected_bytes) : outer_(innermost) {
   if (expected_bytes >= kLeastBytes) {
-    arena_ = std::make_unique<Arena>(std::min(expected_bytes, kMostBytes));
+    arena_ = std::make_unique<Arena>(std::min(expected_bytes, kMostArenaBytes));
   }
   innermost = arena_.get();
 }

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-constexpr Name<Isa> kNames[] = {
+constexpr Name<Isa> kIsaNames[] = {
     {Isa::sse42, "sse4.2"},
     {Isa::avx2, "avx2"},
     {Isa::avx512, "avx512"},
@@ -40,9 +40,9 @@ Isa require_available(Isa isa, std::string_view source) {
 
 }  // namespace
 
-std::string_view to_string(Isa isa) { return name_of(kNames, isa); }
+std::string_view to_string(Isa isa) { return name_of(kIsaNames, isa); }
 
-std::optional<Isa> parse_isa(std::string_view name) { return value_of(kNames, name); }
+std::optional<Isa> parse_isa(std::string_view name) { return value_of(kIsaNames, name); }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;

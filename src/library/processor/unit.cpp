@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-constexpr Name<Unit> kNames[] = {
+constexpr Name<Unit> kUnitNames[] = {
     {Unit::none, "none"},
     {Unit::avx512_bf16, "avx512_bf16"},
     {Unit::amx, "amx"},
@@ -34,14 +34,14 @@ Unit require_available(Unit unit, Isa isa, std::string_view source) {
 
 }  // namespace
 
-std::string_view to_string(Unit unit) { return name_of(kNames, unit); }
+std::string_view to_string(Unit unit) { return name_of(kUnitNames, unit); }
 
-std::optional<Unit> parse_unit(std::string_view name) { return value_of(kNames, name); }
+std::optional<Unit> parse_unit(std::string_view name) { return value_of(kUnitNames, name); }
 
 const std::vector<std::string>& unit_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Name<Unit>& each : kNames) all.emplace_back(each.name);
+    for (const Name<Unit>& each : kUnitNames) all.emplace_back(each.name);
     return all;
   }();
   return names;

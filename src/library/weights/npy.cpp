@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::int64_t kMaxHeader = std::int64_t{64} << 10;
-constexpr std::size_t kChunk = std::size_t{1} << 16;  // values that are converted at once
+constexpr std::size_t kConverted = std::size_t{1} << 16;  // values that are converted at once
 
-constexpr std::string_view kNext = "name a file that numpy.save has written";
+constexpr std::string_view kAskNumpy = "name a file that numpy.save has written";
 constexpr std::string_view kConvert =
     "write it again with numpy.save(path, array.astype('float32'))";
 
@@ -32,12 +32,12 @@ Preamble read_preamble(const ByteSource& bytes) {
   std::array<char, 12> start{};
   bytes.read(0, std::span(start).first(8));
   if (std::string_view(start.data(), kMagic.size()) != kMagic) {
-    bytes.fail(0, "the file does not begin as a .npy file", kNext);
+    bytes.fail(0, "the file does not begin as a .npy file", kAskNumpy);
   }
   const int major = static_cast<unsigned char>(start[6]);
   if (major < 1 || major > 3 || start[7] != 0) {
     bytes.fail(6, fmt::format("version {} of the format is not known; allowed are 1 to 3", major),
-               kNext);
+               kAskNumpy);
   }
   const std::size_t length = major == 1 ? 2 : 4;
   bytes.read(8, std::span(start).subspan(8, length));
@@ -87,10 +87,10 @@ template <class Take>
 void for_each_piece(const ByteSource& bytes, const NpyHeader& header, Take take) {
   const auto size = static_cast<std::size_t>(size_of(header.type));
   const auto count = static_cast<std::size_t>(header.count);
-  std::vector<char> raw(std::min(kChunk, count) * size);
-  std::vector<float> piece(std::min(kChunk, count));
+  std::vector<char> raw(std::min(kConverted, count) * size);
+  std::vector<float> piece(std::min(kConverted, count));
   for (std::size_t done = 0; done < count;) {
-    const std::size_t now = std::min(kChunk, count - done);
+    const std::size_t now = std::min(kConverted, count - done);
     const std::int64_t offset = header.offset + static_cast<std::int64_t>(done * size);
     bytes.read(offset, std::span(raw).first(now * size));
     const auto values = std::span(piece).first(now);
@@ -111,7 +111,7 @@ NpyHeader read_npy_header(const ByteSource& bytes) {
     bytes.fail(8,
                fmt::format("the header has {} bytes; the file has {} in all and {} are allowed",
                            preamble.header, bytes.size(), kMaxHeader),
-               kNext);
+               kAskNumpy);
   }
   std::string text(static_cast<std::size_t>(preamble.header), '\0');
   bytes.read(preamble.bytes, text);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostDims = 32;
 
-constexpr std::string_view kNext =
+constexpr std::string_view kSaveAgain =
     "write the array again with numpy.save(path, array.astype('float32'))";
 
 class Parser {
@@ -37,7 +37,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    bytes_.fail(offset_ + static_cast<std::int64_t>(at_), what, kNext);
+    bytes_.fail(offset_ + static_cast<std::int64_t>(at_), what, kSaveAgain);
   }
 
   void skip_blanks() {

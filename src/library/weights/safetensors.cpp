@@ -15,8 +15,8 @@ namespace headroom::weights {
 namespace {
 
 constexpr std::int64_t kLengthBytes = 8;
-constexpr std::size_t kMostDims = 32;
-constexpr std::string_view kNext = "the file is damaged or hostile; get it again";
+constexpr std::size_t kMostTensorDims = 32;
+constexpr std::string_view kGetFile = "the file is damaged or hostile; get it again";
 
 // Every type of the format, because a file may hold other tensors beside the weights.
 struct Type {
@@ -125,7 +125,7 @@ class Header final : public JsonEvents {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       return unexpected("a number of 2^63 or above");
     }
-    const std::size_t most = field_ == Field::offsets ? 2 : kMostDims;
+    const std::size_t most = field_ == Field::offsets ? 2 : kMostTensorDims;
     if (list_->size() == most) {
       fail(fmt::format("{} has more than {} numbers",
                        field_ == Field::offsets ? "'data_offsets'" : "'shape'", most));
@@ -144,7 +144,7 @@ class Header final : public JsonEvents {
   }
 
   [[noreturn]] void fail(const std::string& found) const {
-    StoredTensor{tensor_, {&bytes(), [](const ByteSource*) {}}}.fail(found, kNext);
+    StoredTensor{tensor_, {&bytes(), [](const ByteSource*) {}}}.fail(found, kGetFile);
   }
 
   void begin_tensor() {
@@ -192,7 +192,7 @@ class Header final : public JsonEvents {
 };
 
 [[noreturn]] void fail(const ByteSource& bytes, const Tensor& tensor, const std::string& found) {
-  StoredTensor{tensor, {&bytes, [](const ByteSource*) {}}}.fail(found, kNext);
+  StoredTensor{tensor, {&bytes, [](const ByteSource*) {}}}.fail(found, kGetFile);
 }
 
 // One after the other, from the first byte to the last.
@@ -215,7 +215,7 @@ void require_no_gaps(const ByteSource& bytes, const std::vector<Tensor>& tensors
   }
   if (end != bytes.size()) {
     bytes.fail(end, fmt::format("{} bytes at the end belong to no tensor", bytes.size() - end),
-               kNext);
+               kGetFile);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostDepth = 16;
 constexpr std::size_t kMaxFileName = 255;
-constexpr std::string_view kNext = "the index is damaged or hostile; get it again";
+constexpr std::string_view kGetIndex = "the index is damaged or hostile; get it again";
 
 // A name that leads nowhere but into the folder.
 bool is_plain_name(std::string_view name) {
@@ -72,7 +72,7 @@ class Index final : public JsonEvents {
   }
 
   SafetensorsIndex take() {
-    if (!found_) bytes().fail(0, "the index has no object 'weight_map'", kNext);
+    if (!found_) bytes().fail(0, "the index has no object 'weight_map'", kGetIndex);
     std::sort(index_.entries.begin(), index_.entries.end(),
               [](const auto& a, const auto& b) { return a.tensor < b.tensor; });
     const auto twice =
@@ -92,7 +92,7 @@ class Index final : public JsonEvents {
 
   [[noreturn]] void fail(const std::string& found) const {
     throw FileError(fmt::format("{}: '{}': {}; {}", shown_path(bytes().path()), shown_name(key_),
-                                found, kNext));
+                                found, kGetIndex));
   }
 
   bool scalar(const char* found) {
@@ -128,7 +128,7 @@ SafetensorsIndex read_safetensors_index(const ByteSource& bytes) {
   if (bytes.size() > kMaxIndexBytes) {
     bytes.fail(0,
                fmt::format("the index has {} bytes; {} are allowed", bytes.size(), kMaxIndexBytes),
-               kNext);
+               kGetIndex);
   }
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(0, text);
