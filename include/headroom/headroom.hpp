@@ -4,6 +4,7 @@
 
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
+#include "headroom/dot_product.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/error.hpp"
 #include "headroom/head_share.hpp"

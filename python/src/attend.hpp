@@ -3,15 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string>
-#include <vector>
+#include <optional>
 
-#include "backends/backend.hpp"
-#include "headroom/attention.hpp"
+#include "headroom/dot_product.hpp"
 #include "headroom/shape.hpp"
 
 namespace headroom::python {
@@ -31,11 +26,7 @@ class Attend {
   void run(nb::handle q, nb::handle k, nb::handle v, nb::handle out);
 
  private:
-  void check(std::span<const std::int64_t> queries, std::span<const std::int64_t> keys) const;
-
-  Shape shape_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<HeadAttention> attend_;
+  std::optional<DotProductAttention> attend_;  // made while other threads of Python may run
   std::mutex one_call_;
 };
 

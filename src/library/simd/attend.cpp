@@ -1,7 +1,6 @@
 #include "simd/attend.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "core/rounding.hpp"
@@ -195,8 +194,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.causal = shape_.causal;
   task.window = shape_.window;
   task.prefetches = prefetches_;
-  task.scale =
-      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape_.head_dim())));
+  task.scale = static_cast<float>(std::numbers::log2e * score_scale(call, shape_.head_dim()));
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;
   task.scratch = scratch_.data() + slot * scratch_per_slot_;

@@ -92,7 +92,7 @@ struct AttendTask {
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   bool causal = true;
   std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
-  float scale = 1;                          ///< `log2(e) / sqrt(head_dim)`
+  float scale = 1;                          ///< `log2(e)` times that of scores
   bool prefetches = false;                  ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it

@@ -57,11 +57,7 @@ bool are_alike(std::span<const Sequence> sequences) {
 }  // namespace
 
 OnednnAttention::OnednnAttention(int threads, Operand operand, const Shape& shape)
-    : threads_(threads),
-      operand_(operand),
-      shape_(shape),
-      group_(shape.heads / shape.key_heads()),
-      scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_dim())))) {
+    : threads_(threads), operand_(operand), shape_(shape), group_(shape.heads / shape.key_heads()) {
   const bool cross = shape.d_memory > 0;
   const std::int64_t keys = cross ? shape.memory_tokens : shape.tokens;
   const std::int64_t all_keys = cross ? shape.memory_rows() : shape.rows();
@@ -141,7 +137,9 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
   const std::int64_t most = space.store == nullptr ? block_rows_ : space.store->block_rows;
   const std::int64_t pairs = count * shape_.key_heads();
   std::int64_t members = 1;
-  if (space.store == nullptr && group_ == 1 && rows > 0 && rows <= most) {
+  // Of heads that one call covers, keys must follow those of the head before, so none are left out.
+  const bool from_first_key = rows > 0 && seen_keys(sequence, 0).begin < kKeyStep;
+  if (space.store == nullptr && group_ == 1 && from_first_key && rows <= most) {
     members = choose_members(pairs, sequence.rows, slot_rows_ / rows, space.blocks.slots());
     // Keys that lie one after the other must fill the room between them.
     while (members > 1 && members * rows * sequence.keys() > space.blocks.score_floats()) {
@@ -192,6 +190,7 @@ void OnednnAttention::attend(const AttendCall& call) {
   auto* store = static_cast<OnednnStore*>(call.store);
   const Space space = store == nullptr ? Space{heads_, space_, rotary_, nullptr}
                                        : Space{store->heads, store->space, store->rotary, store};
+  scale_ = static_cast<float>(score_scale(call, shape_.head_dim()));
   with_bad_alloc([&] { plan(call, space); });
   double flops = 0;
   for (const Block& block : blocks_) {

@@ -85,7 +85,7 @@ class OnednnAttention final : public HeadAttention {
   std::int64_t group_;  ///< query heads of a key head
   std::int64_t block_rows_ = 0;
   std::int64_t slot_rows_ = 0;  ///< that a slot has room for, of all heads of a block together
-  float scale_;
+  float scale_ = 1;             // of the scores of the present call
   DenseHeads heads_;
   BlockWorkspace space_;
   RotaryTable rotary_;

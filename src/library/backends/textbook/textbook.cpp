@@ -48,7 +48,6 @@ void softmax(float* row, std::int64_t count) {
 }
 
 void attention_weights(const HeadArgs& a) {
-  const float root = ::sqrtf(static_cast<float>(a.head_dim));
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const float* __restrict q = a.q + i * a.q_stride;
     float* __restrict row = a.weights + i * a.keys;
@@ -57,7 +56,7 @@ void attention_weights(const HeadArgs& a) {
       const float* __restrict k = a.k + j * a.k_stride;
       float score = 0.0f;
       for (std::int64_t d = 0; d < a.head_dim; ++d) score += q[d] * k[d];
-      row[j] = score / root;
+      row[j] = score / a.divisor;
     }
     softmax(row + seen.begin, seen.end - seen.begin);
   }

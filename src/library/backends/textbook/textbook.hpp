@@ -44,6 +44,7 @@ struct HeadArgs {
   std::int64_t head_dim;
   bool causal;
   std::int64_t window;  ///< keys that a row sees at most; 0: no limit
+  float divisor;        ///< of scores
   float* weights;       ///< `rows x keys`, the head's scores and then attention weights
 };
 
@@ -54,7 +55,7 @@ struct HeadArgs {
 /// One compilation of the loops.
 struct Kernels {
   void (*project)(const ProjectArgs& args);
-  /// Fills `weights` with `softmax(q k^T / sqrt(head_dim))`; masked entries are left alone.
+  /// Fills `weights` with `softmax(q k^T / divisor)`; masked entries are left alone.
   void (*attention_weights)(const HeadArgs& args);
   /// `out = weights v`, masked entries skipped.
   void (*weighted_values)(const HeadArgs& args);

@@ -110,6 +110,8 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
   args.keys = sequence.keys();
   args.causal = shape_.causal;
   args.window = shape_.window;
+  args.divisor = call.scale > 0 ? static_cast<float>(1 / call.scale)
+                                : std::sqrt(static_cast<float>(args.head_dim));
   args.weights = (store != nullptr ? store->weights : weights_).data();
   float* factors = (store != nullptr ? store->factors : factors_).data();
   const std::int64_t group = shape_.heads / shape_.key_heads();

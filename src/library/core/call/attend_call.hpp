@@ -1,6 +1,7 @@
 // What one call of `attend` is about: views, sequences, and what earlier calls left.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -51,6 +52,12 @@ struct AttendCall {
   BlockedView out;   ///< as q; no overlap with the others
   std::span<const Sequence> sequences;
   KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
+  double scale = 0;                ///< of scores, above 0; 0: `1 / sqrt(head_dim)`
 };
+
+/// What scores are multiplied by.
+inline double score_scale(const AttendCall& call, std::int64_t head_dim) {
+  return call.scale > 0 ? call.scale : 1 / std::sqrt(static_cast<double>(head_dim));
+}
 
 }  // namespace headroom

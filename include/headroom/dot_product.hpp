@@ -1,0 +1,129 @@
+/// @file
+/// Attention over queries, keys and values of the caller's own, without weights: what PyTorch calls
+/// `scaled_dot_product_attention`. A layer with weights is `Attention`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "headroom/attention.hpp"
+#include "headroom/export.h"
+
+namespace headroom {
+
+/// Heads of sequences, where they lie in the caller's memory: value `c` of head `h` of token `t` of
+/// sequence `b` is at `data + b * batch_stride + t * token_stride + h * head_stride + c`. Strides
+/// count values, not bytes.
+template <class T>
+struct BasicHeadsView {
+  T* data = nullptr;
+  std::int64_t batch = 0;  ///< sequences
+  std::int64_t tokens = 0;
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t batch_stride = 0, token_stride = 0, head_stride = 0;
+
+  /// The same values, read-only.
+  // NOLINTNEXTLINE(google-explicit-constructor): as harmless as float* to const float*
+  operator BasicHeadsView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, batch, tokens, heads, head_dim, batch_stride, token_stride, head_stride};
+  }
+};
+
+using HeadsView = BasicHeadsView<float>;
+using ConstHeadsView = BasicHeadsView<const float>;
+
+/// `(batch, tokens, heads, head_dim)` without gaps, as products write it.
+template <class T>
+BasicHeadsView<T> token_major(T* data, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
+                              std::int64_t head_dim) {
+  const std::int64_t width = heads * head_dim;
+  return {data, batch, tokens, heads, head_dim, tokens * width, width, head_dim};
+}
+
+/// `(batch, heads, tokens, head_dim)` without gaps, as PyTorch has it.
+template <class T>
+BasicHeadsView<T> head_major(T* data, std::int64_t batch, std::int64_t heads, std::int64_t tokens,
+                             std::int64_t head_dim) {
+  const std::int64_t one = tokens * head_dim;
+  return {data, batch, tokens, heads, head_dim, heads * one, head_dim, one};
+}
+
+/// Which keys a query sees, and what becomes of its scores.
+struct ScoreRule {
+  /// The last query of a sequence sees all of its keys, the one before it all but the last, and so
+  /// on: queries are the last tokens of those that the keys are of.
+  bool causal = false;
+  std::int64_t window = 0;  ///< the most keys that a causal query sees; 0: all
+  double scale = 0;         ///< of scores, above 0; 0 stands for `1 / sqrt(head_dim)`
+
+  bool operator==(const ScoreRule&) const = default;
+};
+
+/// The sizes of a call, or of the largest one.
+struct DotProductSizes {
+  std::int64_t batch = 1;     ///< sequences
+  std::int64_t queries = 0;   ///< tokens of q and of the output
+  std::int64_t keys = 0;      ///< tokens of k and v
+  std::int64_t heads = 1;     ///< of q
+  std::int64_t kv_heads = 0;  ///< of k and v, a divisor of `heads`; 0: as many
+  std::int64_t head_dim = 0;
+};
+
+/// What a call brings beside its views.
+struct DotProductLengths {
+  /// Tokens of each sequence that are there; rows after them are neither read nor written. Empty:
+  /// all.
+  std::span<const std::int64_t> queries = {};
+  std::span<const std::int64_t> keys = {};
+};
+
+/// `softmax(scale q k^T) v` for each head of each sequence, by any backend. Made once for calls up
+/// to some sizes, so that a call allocates nothing and starts no thread (`Attention::forward` names
+/// the two exceptions). One object runs one call at a time.
+class HEADROOM_API DotProductAttention {
+ public:
+  /// @param most the sizes of the largest call; its heads and widths are those of all calls
+  /// @param options backend, threads, precision and so on. Formulation and heads of a larger layer
+  ///        do not matter. With dtype bf16 queries, keys and values are rounded to it as they are
+  ///        read.
+  /// @throws InvalidArgument for a size below 1, heads that are no multiple of `kv_heads`, a window
+  ///         without `causal`, or a scale that is negative or not finite; as `choose_backend` for
+  ///         the options; ResourceError if the system refuses the threads; std::bad_alloc if memory
+  ///         runs out.
+  explicit DotProductAttention(const DotProductSizes& most, const ScoreRule& rule = {},
+                               const AttentionOptions& options = {});
+  ~DotProductAttention();
+  DotProductAttention(DotProductAttention&&) noexcept;
+  DotProductAttention& operator=(DotProductAttention&&) noexcept;
+
+  /// @param q `batch` sequences of `tokens` queries
+  /// @param k keys, `kv_heads` of each token
+  /// @param v values, as many as keys
+  /// @param out as q; its memory must not reach into that of the others
+  /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
+  ///         other or the object, a null pointer, strides that are negative or reach beyond any
+  ///         memory, an output that overlaps itself or another view, lengths that do not fit, a
+  ///         sequence with queries and no key, or with fewer keys than queries where `causal` is
+  ///         set.
+  void run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+           const DotProductLengths& lengths = {});
+
+  /// Who computes it, and why. The formulation says nothing here.
+  const Choice& choice() const;
+  /// Memory that is kept between calls.
+  std::int64_t workspace_bytes() const;
+
+ private:
+  class Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+/// One call, for which all is made and thrown away again; a program that calls more than once keeps
+/// a `DotProductAttention`. @throws as that does.
+HEADROOM_API void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+                            const ScoreRule& rule = {}, const AttentionOptions& options = {});
+
+}  // namespace headroom

@@ -1,0 +1,237 @@
+#include "headroom/dot_product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "attention/choice.hpp"
+#include "attention/heads_views.hpp"
+#include "backends/backend.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+void check_sizes(const DotProductSizes& sizes) {
+  const auto check = [](const char* name, std::int64_t value, std::int64_t least) {
+    if (value < least) {
+      throw InvalidArgument(
+          fmt::format("attention: {} is {}; it must be at least {}", name, value, least));
+    }
+  };
+  check("batch", sizes.batch, 1);
+  check("queries", sizes.queries, 1);
+  check("keys", sizes.keys, 1);
+  check("heads", sizes.heads, 1);
+  check("kv_heads", sizes.kv_heads, 0);
+  check("head_dim", sizes.head_dim, 1);
+}
+
+void check_rule(const ScoreRule& rule) {
+  if (!(rule.scale >= 0) || std::isinf(rule.scale)) {
+    throw InvalidArgument(fmt::format(
+        "attention: scale is {}; allowed are finite values above 0, and 0 for 1 / sqrt(head_dim)",
+        rule.scale));
+  }
+  if (rule.window < 0 || (rule.window > 0 && !rule.causal)) {
+    throw InvalidArgument(
+        fmt::format("attention: window is {}; allowed are 0 and, with causal, any number above it",
+                    rule.window));
+  }
+}
+
+// The keys are those of a second input, so that there may be more or fewer than queries.
+Shape shape_of(const DotProductSizes& sizes) {
+  Shape shape;
+  shape.batch = sizes.batch;
+  shape.tokens = sizes.queries;
+  shape.memory_tokens = sizes.keys;
+  shape.heads = sizes.heads;
+  shape.kv_heads = sizes.kv_heads;
+  // Whether heads and widths have a product is for `validate` to say.
+  shape.d_out = sizes.head_dim;
+  if (__builtin_mul_overflow(sizes.head_dim, sizes.heads, &shape.d_out)) {
+    throw InvalidArgument("attention: heads * head_dim does not fit in 63 bits");
+  }
+  shape.d_in = shape.d_memory = 1;  // there are no products whose work would count
+  shape.causal = false;
+  shape.validate();
+  return shape;
+}
+
+// Rows as a backend sees them, of all sequences one after the other.
+struct Rows {
+  explicit Rows(const ConstHeadsView& view) : of(view) {
+    // How far apart the tokens are means nothing where there is one.
+    const bool one = of.tokens == 1;
+    if (one) of.token_stride = std::max(of.batch_stride, of.heads * of.head_dim);
+    between = of.tokens;
+    if (of.batch > 1) {
+      const bool whole = of.token_stride > 0 && of.batch_stride % of.token_stride == 0;
+      between = whole ? of.batch_stride / of.token_stride : 0;
+    }
+  }
+
+  // Backends turn queries and keys in place where there are rotary positions. Here there are none,
+  // so nobody writes through the views of the others than the output.
+  BlockedView from(std::int64_t sequence, std::int64_t count) const {
+    return {const_cast<float*>(of.data) + sequence * of.batch_stride,
+            count * of.tokens,
+            of.token_stride,
+            of.heads,
+            of.head_dim,
+            of.head_stride};
+  }
+
+  ConstHeadsView of;
+  std::int64_t between;  // rows from sequence to sequence; 0: no whole number of them
+};
+
+}  // namespace
+
+class DotProductAttention::Plan {
+ public:
+  Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
+      : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {
+    choice = choose_backend(shape_, options);
+    const BackendEntry& entry = backend_entry(choice.backend);
+    const int threads = entry.describe().threaded ? wanted_threads(options) : 1;
+    BackendConfig config{threads, select_target(options.isa, options.unit), choice.kernels,
+                         choice.precision, options.dtype};
+    if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
+    backend_ = entry.make(config);
+    // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are
+    // the last ones of the same sequence.
+    shape_.causal = rule.causal;
+    shape_.window = rule.window;
+    attend_ = backend_->make_attention(shape_);
+    sequences_.reserve(static_cast<std::size_t>(shape_.batch));
+  }
+
+  void run(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHeadsView& v,
+           const HeadsView& out, const DotProductLengths& lengths) {
+    check_heads(q, k, v, out);
+    check_fits(q, k);
+    check_lengths("query", lengths.queries, q);
+    check_lengths("key", lengths.keys, k);
+    for (std::int64_t b = 0; b < q.batch; ++b) check_sequence(b, q, k, lengths);
+    const Rows of_q(q), of_k(k), of_v(v), of_out(out);
+    const bool together =
+        of_q.between > 0 && of_k.between > 0 && of_out.between > 0 && of_v.between == of_k.between;
+    const std::int64_t count = together ? q.batch : 1;
+    for (std::int64_t first = 0; first < q.batch; first += count) {
+      sequences_.clear();
+      for (std::int64_t i = 0; i < count; ++i) {
+        Sequence one;
+        one.number = i;
+        one.first_row = i * of_q.between;
+        one.first_out = i * of_out.between;
+        one.first_key = i * of_k.between;
+        one.rows = length_of(lengths.queries, first + i, q.tokens);
+        one.new_keys = length_of(lengths.keys, first + i, k.tokens);
+        // Without a mask positions mean nothing, and there may be more queries than keys.
+        one.position = std::max<std::int64_t>(one.new_keys - one.rows, 0);
+        if (one.rows > 0) sequences_.push_back(one);
+      }
+      if (sequences_.empty()) continue;
+      AttendCall call;
+      call.q = of_q.from(first, count);
+      call.k = of_k.from(first, count);
+      call.v = of_v.from(first, count);
+      call.out = of_out.from(first, count);
+      call.sequences = sequences_;
+      call.scale = rule_.scale;
+      attend_->run(call);
+    }
+  }
+
+  std::int64_t workspace_bytes() const { return attend_->costs().workspace_bytes; }
+
+  Choice choice;
+
+ private:
+  static std::int64_t length_of(std::span<const std::int64_t> lengths, std::int64_t sequence,
+                                std::int64_t all) {
+    return lengths.empty() ? all : lengths[static_cast<std::size_t>(sequence)];
+  }
+
+  void check_fits(const ConstHeadsView& q, const ConstHeadsView& k) const {
+    if (q.batch <= shape_.batch && q.tokens <= shape_.tokens && k.tokens <= shape_.memory_tokens &&
+        q.heads == shape_.heads && k.heads == shape_.key_heads() &&
+        q.head_dim == shape_.head_dim()) {
+      return;
+    }
+    throw InvalidArgument(fmt::format(
+        "attention: {} sequences of {} queries and {} keys, {} and {} heads of {}; this was made "
+        "for "
+        "up to {}, {} and {}, and for {} and {} heads of {}",
+        q.batch, q.tokens, k.tokens, q.heads, k.heads, q.head_dim, shape_.batch, shape_.tokens,
+        shape_.memory_tokens, shape_.heads, shape_.key_heads(), shape_.head_dim()));
+  }
+
+  static void check_lengths(const char* what, std::span<const std::int64_t> lengths,
+                            const ConstHeadsView& view) {
+    if (lengths.empty()) return;
+    if (static_cast<std::int64_t>(lengths.size()) != view.batch) {
+      throw InvalidArgument(fmt::format("attention: {} {} lengths for {} sequences", lengths.size(),
+                                        what, view.batch));
+    }
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (lengths[i] >= 0 && lengths[i] <= view.tokens) continue;
+      throw InvalidArgument(
+          fmt::format("attention: {} length {} is {}; the view has room for 0 to {}", what, i,
+                      lengths[i], view.tokens));
+    }
+  }
+
+  void check_sequence(std::int64_t index, const ConstHeadsView& q, const ConstHeadsView& k,
+                      const DotProductLengths& lengths) const {
+    const std::int64_t rows = length_of(lengths.queries, index, q.tokens);
+    const std::int64_t keys = length_of(lengths.keys, index, k.tokens);
+    if (rows > 0 && keys == 0) {
+      throw InvalidArgument(fmt::format("attention: sequence {} has queries and no key", index));
+    }
+    if (rule_.causal && rows > keys) {
+      throw InvalidArgument(fmt::format(
+          "attention: sequence {} has {} queries and {} keys; with causal the last query sees the "
+          "last key, so there must be a key for each",
+          index, rows, keys));
+    }
+  }
+
+  ScoreRule rule_;
+  Shape shape_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<HeadAttention> attend_;
+  std::vector<Sequence> sequences_;
+};
+
+DotProductAttention::DotProductAttention(const DotProductSizes& most, const ScoreRule& rule,
+                                         const AttentionOptions& options)
+    : plan_(std::make_unique<Plan>(most, rule, options)) {}
+DotProductAttention::~DotProductAttention() = default;
+DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
+DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
+
+void DotProductAttention::run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+                              const DotProductLengths& lengths) {
+  plan_->run(q, k, v, out, lengths);
+}
+
+const Choice& DotProductAttention::choice() const { return plan_->choice; }
+
+std::int64_t DotProductAttention::workspace_bytes() const { return plan_->workspace_bytes(); }
+
+void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+               const ScoreRule& rule, const AttentionOptions& options) {
+  check_heads(q, k, v, out);
+  if (q.batch == 0 || q.tokens == 0) return;
+  DotProductAttention once({q.batch, q.tokens, k.tokens, q.heads, k.heads, q.head_dim}, rule,
+                           options);
+  once.run(q, k, v, out);
+}
+
+}  // namespace headroom

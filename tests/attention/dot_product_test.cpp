@@ -1,0 +1,316 @@
+// Attention over queries, keys and values of the caller's own, beside a loop in double precision.
+#include "headroom/dot_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "headroom/error.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::test {
+namespace {
+
+constexpr float kUntouched = 4321.0F;
+
+/// Views over one block of memory, with gaps where `spread` asks for them.
+class Tensor {
+ public:
+  Tensor(std::int64_t batch, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim,
+         bool by_heads, std::int64_t gap, std::int64_t sequence_gap = 0) {
+    const std::int64_t row = (by_heads ? 1 : heads) * head_dim + gap;
+    view_.batch = batch;
+    view_.tokens = tokens;
+    view_.heads = heads;
+    view_.head_dim = head_dim;
+    view_.token_stride = row;
+    view_.head_stride = by_heads ? tokens * row : head_dim;
+    view_.batch_stride = (by_heads ? heads : 1) * tokens * row + sequence_gap;
+    values_.assign(static_cast<std::size_t>(batch * view_.batch_stride + 1), kUntouched);
+    view_.data = values_.data();
+  }
+
+  void fill(std::mt19937& random, float size = 1) {
+    std::normal_distribution<float> normal(0, size);
+    each([&](float& value) { value = normal(random); });
+  }
+
+  template <class Change>
+  void each(Change change) {
+    for (std::int64_t b = 0; b < view_.batch; ++b) {
+      for (std::int64_t t = 0; t < view_.tokens; ++t) {
+        for (std::int64_t h = 0; h < view_.heads; ++h) {
+          for (std::int64_t c = 0; c < view_.head_dim; ++c) change(*at(b, t, h, c));
+        }
+      }
+    }
+  }
+
+  float* at(std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t c = 0) {
+    return values_.data() + b * view_.batch_stride + t * view_.token_stride +
+           h * view_.head_stride + c;
+  }
+  HeadsView view() { return view_; }
+  std::int64_t untouched() const { return std::count(values_.begin(), values_.end(), kUntouched); }
+
+ private:
+  HeadsView view_;
+  std::vector<float> values_;
+};
+
+struct Case {
+  DotProductSizes sizes;
+  ScoreRule rule;
+  bool by_heads = false;
+  std::int64_t gap = 0;
+  std::int64_t sequence_gap = 0;
+  std::vector<std::int64_t> queries = {}, keys = {};  // lengths
+
+  std::int64_t kv_heads() const { return sizes.kv_heads > 0 ? sizes.kv_heads : sizes.heads; }
+  std::int64_t rows(std::int64_t b) const {
+    return queries.empty() ? sizes.queries : queries[static_cast<std::size_t>(b)];
+  }
+  std::int64_t keys_of(std::int64_t b) const {
+    return keys.empty() ? sizes.keys : keys[static_cast<std::size_t>(b)];
+  }
+};
+
+struct Tensors {
+  Tensors(const Case& of, std::uint32_t seed)
+      : q(make(of, of.sizes.queries, of.sizes.heads)),
+        k(make(of, of.sizes.keys, of.kv_heads())),
+        v(make(of, of.sizes.keys, of.kv_heads())),
+        out(make(of, of.sizes.queries, of.sizes.heads)) {
+    std::mt19937 random(seed);
+    q.fill(random);
+    k.fill(random);
+    v.fill(random);
+  }
+
+  static Tensor make(const Case& of, std::int64_t tokens, std::int64_t heads) {
+    return {of.sizes.batch, tokens, heads, of.sizes.head_dim, of.by_heads, of.gap, of.sequence_gap};
+  }
+
+  Tensor q, k, v, out;
+};
+
+// One row, in the order of the definition.
+std::vector<double> expected_row(Tensors& of, const Case& c, std::int64_t b, std::int64_t t,
+                                 std::int64_t h) {
+  const std::int64_t keys = c.keys_of(b);
+  const std::int64_t group = c.sizes.heads / c.kv_heads();
+  const std::int64_t last = c.rule.causal ? keys - c.rows(b) + t : keys - 1;
+  const std::int64_t first =
+      c.rule.window > 0 ? std::max<std::int64_t>(last + 1 - c.rule.window, 0) : 0;
+  const double scale =
+      c.rule.scale > 0 ? c.rule.scale : 1 / std::sqrt(static_cast<double>(c.sizes.head_dim));
+  std::vector<double> scores;
+  for (std::int64_t j = first; j <= last; ++j) {
+    double sum = 0;
+    for (std::int64_t d = 0; d < c.sizes.head_dim; ++d) {
+      sum += static_cast<double>(*of.q.at(b, t, h, d)) * *of.k.at(b, j, h / group, d);
+    }
+    scores.push_back(sum * scale);
+  }
+  const double most = *std::max_element(scores.begin(), scores.end());
+  double total = 0;
+  for (double& score : scores) total += score = std::exp(score - most);
+  std::vector<double> row(static_cast<std::size_t>(c.sizes.head_dim));
+  for (std::int64_t j = first; j <= last; ++j) {
+    const double weight = scores[static_cast<std::size_t>(j - first)] / total;
+    for (std::int64_t d = 0; d < c.sizes.head_dim; ++d) {
+      row[static_cast<std::size_t>(d)] += weight * *of.v.at(b, j, h / group, d);
+    }
+  }
+  return row;
+}
+
+testing::AssertionResult matches(Tensors& of, const Case& c, Precision precision) {
+  std::vector<float> found, expected;
+  for (std::int64_t b = 0; b < c.sizes.batch; ++b) {
+    for (std::int64_t t = 0; t < c.sizes.queries; ++t) {
+      for (std::int64_t h = 0; h < c.sizes.heads; ++h) {
+        if (t >= c.rows(b)) {
+          if (*of.out.at(b, t, h) == kUntouched) continue;
+          return testing::AssertionFailure() << "row " << t << " of " << b << " was written";
+        }
+        for (const double value : expected_row(of, c, b, t, h)) {
+          expected.push_back(static_cast<float>(value));
+        }
+        const float* row = of.out.at(b, t, h);
+        found.insert(found.end(), row, row + c.sizes.head_dim);
+      }
+    }
+  }
+  const auto rows = static_cast<std::int64_t>(found.size()) / c.sizes.head_dim;
+  const auto view = [&](const std::vector<float>& values) {
+    return ConstMatrixView{values.data(), rows, c.sizes.head_dim, c.sizes.head_dim};
+  };
+  return agree(view(found), view(expected), precision);
+}
+
+std::string describe(const Case& c) {
+  return "B" + std::to_string(c.sizes.batch) + " Q" + std::to_string(c.sizes.queries) + " K" +
+         std::to_string(c.sizes.keys) + " H" + std::to_string(c.sizes.heads) + " of " +
+         std::to_string(c.kv_heads()) + " D" + std::to_string(c.sizes.head_dim) +
+         (c.rule.causal ? " causal" : "") + " window " + std::to_string(c.rule.window) + " scale " +
+         std::to_string(c.rule.scale) + (c.by_heads ? " by heads" : "") + " gaps " +
+         std::to_string(c.gap) + ", " + std::to_string(c.sequence_gap);
+}
+
+// Sizes around those of tiles and panels; rows and keys of every relation.
+Case random_case(std::mt19937& random) {
+  const auto one_of = [&](std::initializer_list<std::int64_t> values) {
+    return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
+  };
+  Case c;
+  c.sizes.batch = one_of({1, 1, 2, 3});
+  c.sizes.queries = one_of({1, 2, 5, 14, 17, 33, 64, 70});
+  c.sizes.keys = one_of({1, 7, 16, 32, 33, 65, 130, 300});
+  c.sizes.kv_heads = one_of({0, 1, 2});
+  c.sizes.heads = std::max<std::int64_t>(c.sizes.kv_heads, 1) * one_of({1, 2, 3});
+  c.sizes.head_dim = one_of({1, 8, 20, 32, 64, 96});
+  c.rule.causal = random() % 2 == 0;
+  if (c.rule.causal) {
+    c.sizes.keys = std::max(c.sizes.keys, c.sizes.queries);
+    c.rule.window = one_of({0, 0, 1, 9, 100});
+  }
+  c.rule.scale = random() % 3 == 0 ? 0.05 * static_cast<double>(1 + random() % 20) : 0;
+  c.by_heads = random() % 2 == 0;
+  c.gap = one_of({0, 0, 3, 16});
+  c.sequence_gap = one_of({0, 0, 5, 1 << 10});
+  if (random() % 3 == 0) {
+    for (std::int64_t b = 0; b < c.sizes.batch; ++b) {
+      const auto rows = static_cast<std::int64_t>(random()) % (c.sizes.queries + 1);
+      const std::int64_t least = c.rule.causal ? std::max<std::int64_t>(rows, 1) : 1;
+      c.queries.push_back(rows);
+      c.keys.push_back(least + static_cast<std::int64_t>(random()) % (c.sizes.keys - least + 1));
+    }
+  }
+  return c;
+}
+
+class DotProduct : public LayerTest {
+ protected:
+  static AttentionOptions options() { return GetParam().options(); }
+};
+
+TEST_P(DotProduct, MatchesDoublePrecision) {
+  constexpr std::uint32_t kCalls = 100;
+  for (std::uint32_t seed = 1; seed <= kCalls; ++seed) {
+    std::mt19937 random(seed);
+    const Case c = random_case(random);
+    SCOPED_TRACE(describe(c));
+    Tensors tensors(c, seed);
+    DotProductAttention attention(c.sizes, c.rule, options());
+    attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(),
+                  {c.queries, c.keys});
+    ASSERT_TRUE(matches(tensors, c, GetParam().precision));
+  }
+}
+
+TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
+  DotProductAttention attention({3, 70, 300, 4, 2, 32}, {.causal = true}, options());
+  for (const Case& c : {Case{{1, 1, 300, 4, 2, 32}, {.causal = true}},
+                        Case{{3, 70, 70, 4, 2, 32}, {.causal = true}},
+                        Case{{2, 9, 33, 4, 2, 32}, {.causal = true}}}) {
+    Tensors tensors(c, 7);
+    attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view());
+    EXPECT_TRUE(matches(tensors, c, GetParam().precision)) << describe(c);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, DotProduct, testing::ValuesIn(backend_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Precisions, DotProduct, testing::ValuesIn(precision_cases()), case_name);
+
+const Case kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
+
+class DotProductFaults : public testing::Test {
+ protected:
+  // What `run` says of views that `change` has spoilt; nothing was written then.
+  template <class Change>
+  std::string said(Change change, const DotProductLengths& lengths = {}) {
+    HeadsView q = tensors_.q.view(), k = tensors_.k.view(), v = tensors_.v.view(),
+              out = tensors_.out.view();
+    change(q, k, v, out);
+    const std::int64_t before = tensors_.out.untouched();
+    try {
+      attention_.run(q, k, v, out, lengths);
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(tensors_.out.untouched(), before);
+      return error.what();
+    }
+    return "it was taken";
+  }
+
+  Tensors tensors_{kPlain, 1};
+  DotProductAttention attention_{kPlain.sizes, kPlain.rule, {.backend = "naive"}};
+};
+
+using View = HeadsView&;
+
+testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << text << "' has no '" << part << "'";
+}
+
+TEST_F(DotProductFaults, OfSizesNameBothViews) {
+  EXPECT_EQ(
+      said([](View, View, View v, View) { v.tokens = 8; }),
+      "attention: v is 2 x 8 x 2 x 8 (batch, tokens, heads, head_dim), and k is 2 x 9 x 2 x 8 "
+      "(batch, tokens, heads, head_dim)");
+  EXPECT_TRUE(has(said([](View, View, View, View out) { out.heads = 2; }), "out is 2 x 5 x 2 x 8"));
+  EXPECT_TRUE(has(said([](View, View k, View v, View) { k.batch = v.batch = 1; }), "k is 1 x"));
+  EXPECT_TRUE(has(said([](View, View k, View v, View) { k.heads = v.heads = 1; }),
+                  "this was made for up to 2, 5 and 9, and for 4 and 2 heads of 8"));
+}
+
+TEST_F(DotProductFaults, OfStridesAndPointersNameTheView) {
+  EXPECT_TRUE(has(said([](View, View k, View, View) { k.data = nullptr; }), "k is a null pointer"));
+  EXPECT_TRUE(has(said([](View q, View, View, View) { q.token_stride = -32; }),
+                  "q has the negative stride -32"));
+  EXPECT_TRUE(has(said([](View, View, View v, View) {
+                    v.batch_stride = std::numeric_limits<std::int64_t>::max() / 2;
+                  }),
+                  "v would span more than"));
+  EXPECT_TRUE(has(said([](View, View, View, View out) { out.token_stride = 31; }),
+                  "out overlaps itself: a stride of 31 where 32"));
+  EXPECT_TRUE(
+      has(said([](View q, View, View, View out) { q.data = out.data + 100; }), "out overlaps q"));
+}
+
+TEST_F(DotProductFaults, OfLengthsNameTheSequence) {
+  const auto as_is = [](View, View, View, View) {};
+  const std::vector<std::int64_t> one{1}, beyond{5, 6}, none{0, 9}, few{9, 4};
+  EXPECT_TRUE(has(said(as_is, {one, {}}), "1 query lengths for 2 sequences"));
+  EXPECT_TRUE(has(said(as_is, {beyond, {}}), "query length 1 is 6"));
+  EXPECT_TRUE(has(said(as_is, {{}, none}), "sequence 0 has queries and no key"));
+  EXPECT_TRUE(has(said(as_is, {{}, few}), "sequence 1 has 5 queries and 4 keys"));
+}
+
+TEST(DotProductOptions, ThatMeanNothingAreRefused) {
+  const DotProductSizes sizes = kPlain.sizes;
+  EXPECT_THROW(DotProductAttention(sizes, {.window = 3}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {.scale = -1}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {.scale = std::nan("")}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention({2, 5, 9, 4, 3, 8}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention({2, 5, 0, 4, 2, 8}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {}, {.threads = -1}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {}, {.backend = "none"}), InvalidArgument);
+}
+
+TEST(DotProductOnce, IsTheSameAsAnObject) {
+  Tensors tensors(kPlain, 3);
+  attention(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(), kPlain.rule,
+            {.backend = "auto"});
+  EXPECT_TRUE(matches(tensors, kPlain, Precision::f32));
+}
+
+}  // namespace
+}  // namespace headroom::test
