@@ -226,6 +226,17 @@ TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
   }
 }
 
+TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
+  const Layer layer = gaussian_layer(plain_shape(70, 32, 4, 8));
+  const Attention of_layer(layer.shape, layer.weights, options());
+  const DotProductAttention attention({1, 70, 70, 4, 4, 8}, {.causal = true}, options());
+  EXPECT_EQ(attention.choice().backend, of_layer.choice().backend);
+  EXPECT_EQ(attention.choice().kernels, of_layer.choice().kernels);
+  EXPECT_EQ(attention.choice().kernels_reason, of_layer.choice().kernels_reason);
+  EXPECT_EQ(attention.choice().few_rows, of_layer.choice().few_rows);
+  EXPECT_EQ(attention.choice().few_rows_reason, of_layer.choice().few_rows_reason);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, DotProduct, testing::ValuesIn(backend_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Precisions, DotProduct, testing::ValuesIn(precision_cases()), case_name);
 

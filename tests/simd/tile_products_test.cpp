@@ -113,7 +113,7 @@ TEST_P(TileProductsCut, HasTheBitsOfFewRowsInHeadsOfAnyWidth) {
 INSTANTIATE_TEST_SUITE_P(Precisions, TileProductsCut,
                          testing::Values(Precision::bf16, Precision::bf16x3, Precision::bf16x6,
                                          Precision::bf16x9, Precision::fp16x3),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& of) { return std::string(to_string(of.param)); });
 
 }  // namespace
 }  // namespace headroom::simd

@@ -110,6 +110,31 @@ int wanted_threads(const AttentionOptions& options) {
   return options.threads == 0 ? std::min(allowed_cores(), kMaxThreads) : options.threads;
 }
 
+AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) {
+  AttentionOptions resolved = options;
+  resolved.backend = choice.backend;
+  resolved.formulation = choice.formulation;
+  const int threads = wanted_threads(options);
+  resolved.threads = backend_entry(choice.backend).describe().threaded ? threads : 1;
+  const Target target = select_target(options.isa, options.unit);
+  resolved.isa = target.isa;
+  resolved.unit = target.unit;
+  return resolved;
+}
+
+std::unique_ptr<Backend> make_backend(const AttentionOptions& options, Choice& choice) {
+  BackendConfig config{options.threads, Target{*options.isa, *options.unit}, choice.kernels,
+                       choice.precision, options.dtype};
+  if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
+  std::unique_ptr<Backend> backend = backend_entry(choice.backend).make(config);
+  const KernelChoice kernels = backend->kernels();
+  choice.kernels = kernels.name;
+  choice.few_rows = kernels.few_rows;
+  if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
+  if (!kernels.few_rows_reason.empty()) choice.few_rows_reason = kernels.few_rows_reason;
+  return backend;
+}
+
 namespace {
 
 [[noreturn]] void fail_kernels(const std::string& backend, const std::string& name,

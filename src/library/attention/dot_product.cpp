@@ -51,8 +51,6 @@ Shape shape_of(const DotProductSizes& sizes) {
   shape.memory_tokens = sizes.keys;
   shape.heads = sizes.heads;
   shape.kv_heads = sizes.kv_heads;
-  // Whether heads and widths have a product is for `validate` to say.
-  shape.d_out = sizes.head_dim;
   if (__builtin_mul_overflow(sizes.head_dim, sizes.heads, &shape.d_out)) {
     throw InvalidArgument("attention: heads * head_dim does not fit in 63 bits");
   }
@@ -97,12 +95,7 @@ class DotProductAttention::Plan {
   Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
       : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {
     choice = choose_backend(shape_, options);
-    const BackendEntry& entry = backend_entry(choice.backend);
-    const int threads = entry.describe().threaded ? wanted_threads(options) : 1;
-    BackendConfig config{threads, select_target(options.isa, options.unit), choice.kernels,
-                         choice.precision, options.dtype};
-    if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
-    backend_ = entry.make(config);
+    backend_ = make_backend(resolve(options, choice), choice);
     // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are
     // the last ones of the same sequence.
     shape_.causal = rule.causal;

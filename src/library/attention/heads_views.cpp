@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
+#include "attention/views.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
 namespace {
 
-// As for views of rows, see views.cpp.
-constexpr std::int64_t kMostFloats = (std::int64_t{1} << 56) / std::int64_t{sizeof(float)};
+constexpr std::int64_t kMostFloats = kMostAddresses / std::int64_t{sizeof(float)};
 
 std::string sizes_of(const ConstHeadsView& view) {
   return fmt::format("{} x {} x {} x {} (batch, tokens, heads, head_dim)", view.batch, view.tokens,

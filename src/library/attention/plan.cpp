@@ -22,19 +22,6 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-AttentionOptions resolve(const AttentionOptions& options, const Choice& choice,
-                         const BackendInfo& backend) {
-  AttentionOptions resolved = options;
-  resolved.backend = choice.backend;
-  resolved.formulation = choice.formulation;
-  const int threads = wanted_threads(options);
-  resolved.threads = backend.threaded ? threads : 1;
-  const Target target = select_target(options.isa, options.unit);
-  resolved.isa = target.isa;
-  resolved.unit = target.unit;
-  return resolved;
-}
-
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -63,21 +50,13 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
   choice = choose_backend(shape, wanted_options);
-  const BackendEntry& entry = backend_entry(choice.backend);
-  options = resolve(wanted_options, choice, entry.describe());
+  options = resolve(wanted_options, choice);
   products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};
   const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
-  const ArenaScope arena(
-      expected_bytes(shape, products_, entry.facts(), does, options.threads, options.dtype));
-  BackendConfig config{options.threads, target, choice.kernels, choice.precision, options.dtype};
-  if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
-  backend_ = entry.make(config);
-  const KernelChoice kernels = backend_->kernels();
-  choice.kernels = kernels.name;
-  choice.few_rows = kernels.few_rows;
-  if (!kernels.reason.empty()) choice.kernels_reason = kernels.reason;
-  if (!kernels.few_rows_reason.empty()) choice.few_rows_reason = kernels.few_rows_reason;
+  const ArenaScope arena(expected_bytes(shape, products_, backend_facts(choice.backend), does,
+                                        options.threads, options.dtype));
+  backend_ = make_backend(options, choice);
   make_buffers();
   prepare(products_.of_x, shape.rows(), project_);
   costs.project_provenance = project_->costs().provenance;

@@ -11,13 +11,9 @@
 namespace headroom {
 namespace {
 
-// The largest user address space of any processor we know (x86-64 with five levels of page tables).
-// A pointer below that plus a span below it cannot wrap either.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
-
 // @pre the stride is not below the width.
 bool fits_in_addresses(const AnyView& view) {
-  const std::int64_t most = kMostBytes / view.element_bytes;
+  const std::int64_t most = kMostAddresses / view.element_bytes;
   if (view.cols > most) return false;
   return view.rows <= 1 || view.row_stride <= (most - view.cols) / (view.rows - 1);
 }

@@ -10,6 +10,10 @@
 
 namespace headroom {
 
+/// The largest user address space of any processor we know (x86-64 with five levels of page
+/// tables). A pointer below that plus a span below it cannot wrap either.
+inline constexpr std::int64_t kMostAddresses = std::int64_t{1} << 56;
+
 /// The sizes that a call has.
 struct ViewSizes {
   std::int64_t rows = 0;

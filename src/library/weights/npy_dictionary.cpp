@@ -5,10 +5,10 @@
 #include <charconv>
 #include <system_error>
 
+#include "weights/tensor.hpp"
+
 namespace headroom::weights {
 namespace {
-
-constexpr std::size_t kMostDims = 32;
 
 constexpr std::string_view kSaveAgain =
     "write the array again with numpy.save(path, array.astype('float32'))";

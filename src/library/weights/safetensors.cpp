@@ -15,7 +15,6 @@ namespace headroom::weights {
 namespace {
 
 constexpr std::int64_t kLengthBytes = 8;
-constexpr std::size_t kMostTensorDims = 32;
 constexpr std::string_view kGetFile = "the file is damaged or hostile; get it again";
 
 // Every type of the format, because a file may hold other tensors beside the weights.
@@ -125,7 +124,7 @@ class Header final : public JsonEvents {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       return unexpected("a number of 2^63 or above");
     }
-    const std::size_t most = field_ == Field::offsets ? 2 : kMostTensorDims;
+    const std::size_t most = field_ == Field::offsets ? 2 : kMostDims;
     if (list_->size() == most) {
       fail(fmt::format("{} has more than {} numbers",
                        field_ == Field::offsets ? "'data_offsets'" : "'shape'", most));

@@ -1,6 +1,7 @@
 // A stored tensor, and where its bytes are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,9 @@
 #include "weights/element.hpp"
 
 namespace headroom::weights {
+
+/// The most dimensions of a tensor that is read.
+inline constexpr std::size_t kMostDims = 32;
 
 struct Tensor {
   std::string name;

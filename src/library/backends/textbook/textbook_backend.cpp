@@ -1,7 +1,6 @@
 #include "backends/textbook/textbook_backend.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "core/side_by_side.hpp"
@@ -110,8 +109,7 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
   args.keys = sequence.keys();
   args.causal = shape_.causal;
   args.window = shape_.window;
-  args.divisor = call.scale > 0 ? static_cast<float>(1 / call.scale)
-                                : std::sqrt(static_cast<float>(args.head_dim));
+  args.divisor = static_cast<float>(1 / score_scale(call, args.head_dim));
   args.weights = (store != nullptr ? store->weights : weights_).data();
   float* factors = (store != nullptr ? store->factors : factors_).data();
   const std::int64_t group = shape_.heads / shape_.key_heads();

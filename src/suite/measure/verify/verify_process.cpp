@@ -15,8 +15,6 @@
 namespace headroom::measure {
 namespace {
 
-constexpr int kPollMilliseconds = 100;
-
 enum class Kind : int { checked, no_memory, error };
 
 // What goes over the socket, followed by the text. In binary, because a ratio may be infinite.

@@ -9,6 +9,9 @@
 
 namespace headroom::measure {
 
+/// How long to wait for a child's word before looking at what else there is, such as a signal.
+inline constexpr int kPollMilliseconds = 100;
+
 /// Ends the calling process as soon as its parent ends. @param parent the process that forked it
 void die_with(pid_t parent);
 

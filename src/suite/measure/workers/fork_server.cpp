@@ -19,7 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kServerPollMilliseconds = 100;
 constexpr double kLongestStep = 1e9;  // seconds; a worker that went wrong may say anything
 // Estimates are off by a factor of two where a backend is new, by more on a busy machine.
 constexpr double kPatienceFactor = 10;
@@ -62,7 +61,7 @@ bool ForkServer::listen(Observer& observer, double timeout) {
       return false;
     }
     pollfd wait{process_.socket(), POLLIN, 0};
-    if (poll(&wait, 1, kServerPollMilliseconds) <= 0) {
+    if (poll(&wait, 1, kPollMilliseconds) <= 0) {
       const std::chrono::duration<double> silence = Clock::now() - heard;
       if (silence.count() <= patience) continue;
       lose(fmt::format("hung: no message for {}, so it was ended; --timeout sets the limit",
