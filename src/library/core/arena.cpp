@@ -67,6 +67,8 @@ std::byte* map_huge([[maybe_unused]] std::int64_t bytes) {
 #endif
 }
 
+}  // namespace
+
 // Buffers one after the other, each followed by a gap.
 class Chunk {
  public:
@@ -113,6 +115,8 @@ class Chunk {
   std::int64_t next_ = 0;  // where the next one would start
   std::int64_t buffer_bytes_ = 0;
 };
+
+namespace {
 
 // @return null if the system refuses even `least`
 std::shared_ptr<Chunk> make_chunk(std::int64_t wanted, std::int64_t least) {
