@@ -72,12 +72,26 @@ struct DotProductSizes {
   std::int64_t head_dim = 0;
 };
 
+/// A mask of scores, where it lies in the caller's memory: the value of sequence `b`, query head
+/// `h`, query `t` and key `j` is at `b * batch_stride + h * head_stride + t * query_stride + j *
+/// key_stride`. Strides count values.
+struct MaskView {
+  const float* added = nullptr;        ///< to the scaled scores; -inf hides a key
+  const std::uint8_t* seen = nullptr;  ///< 0 hides a key. One of the two, or none for no mask.
+  /// As those of q and k, or 1: the same for all.
+  std::int64_t batch = 1, heads = 1, queries = 1, keys = 1;
+  std::int64_t batch_stride = 0, head_stride = 0, query_stride = 0, key_stride = 1;
+};
+
 /// What a call brings beside its views.
-struct DotProductLengths {
+struct DotProductCall {
   /// Tokens of each sequence that are there; rows after them are neither read nor written. Empty:
   /// all.
   std::span<const std::int64_t> queries = {};
   std::span<const std::int64_t> keys = {};
+  /// Beside `causal` and `window`. The output of a query that sees no key is 0. Values behind a
+  /// hidden key are multiplied by 0, so they must be finite.
+  MaskView mask = {};
 };
 
 /// `softmax(scale q k^T) v` for each head of each sequence, by any backend. Made once for calls up
@@ -105,11 +119,11 @@ class HEADROOM_API DotProductAttention {
   /// @param out as q; its memory must not reach into that of the others
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
   ///         other or the object, a null pointer, strides that are negative or reach beyond any
-  ///         memory, an output that overlaps itself or another view, lengths that do not fit, a
-  ///         sequence with queries and no key, or with fewer keys than queries where `causal` is
+  ///         memory, an output that overlaps itself or another view, lengths or a mask that do not
+  ///         fit, a sequence with queries and no key, or with fewer keys than queries where `causal` is
   ///         set.
   void run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
-           const DotProductLengths& lengths = {});
+           const DotProductCall& call = {});
 
   /// Who computes it, and why. The formulation says nothing here.
   const Choice& choice() const;
@@ -124,6 +138,7 @@ class HEADROOM_API DotProductAttention {
 /// One call, for which all is made and thrown away again; a program that calls more than once keeps
 /// a `DotProductAttention`. @throws as that does.
 HEADROOM_API void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
-                            const ScoreRule& rule = {}, const AttentionOptions& options = {});
+                            const ScoreRule& rule = {}, const AttentionOptions& options = {},
+                            const DotProductCall& call = {});
 
 }  // namespace headroom

@@ -64,6 +64,8 @@ class Tensor {
   std::vector<float> values_;
 };
 
+enum class MaskKind { none, added, seen };
+
 struct Case {
   DotProductSizes sizes;
   ScoreRule rule;
@@ -71,6 +73,9 @@ struct Case {
   std::int64_t gap = 0;
   std::int64_t sequence_gap = 0;
   std::vector<std::int64_t> queries = {}, keys = {};  // lengths
+  MaskKind mask = MaskKind::none;
+  bool mask_batch = false, mask_heads = false, mask_queries = false, mask_keys = true;
+  std::int64_t mask_gap = 0;  // values between those of keys
 
   std::int64_t kv_heads() const { return sizes.kv_heads > 0 ? sizes.kv_heads : sizes.heads; }
   std::int64_t rows(std::int64_t b) const {
@@ -79,6 +84,59 @@ struct Case {
   std::int64_t keys_of(std::int64_t b) const {
     return keys.empty() ? sizes.keys : keys[static_cast<std::size_t>(b)];
   }
+};
+
+/// A mask of the case's sizes: many keys are hidden, of some rows all.
+class Mask {
+ public:
+  Mask() = default;
+  Mask(const Case& of, std::mt19937& random) : kind_(of.mask) {
+    if (kind_ == MaskKind::none) return;
+    view_.batch = of.mask_batch ? of.sizes.batch : 1;
+    view_.heads = of.mask_heads ? of.sizes.heads : 1;
+    view_.queries = of.mask_queries ? of.sizes.queries : 1;
+    view_.keys = of.mask_keys ? of.sizes.keys : 1;
+    view_.key_stride = 1 + of.mask_gap;
+    view_.query_stride = view_.keys * view_.key_stride + of.gap;
+    view_.head_stride = view_.queries * view_.query_stride;
+    view_.batch_stride = view_.heads * view_.head_stride;
+    const auto count = static_cast<std::size_t>(view_.batch * view_.batch_stride);
+    std::normal_distribution<float> normal(0, 2);
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
+    const bool lowest = random() % 3 == 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool hidden = random() % 3 == 0;
+      seen_.push_back(hidden ? 0 : static_cast<std::uint8_t>(1 + random() % 255));
+      added_.push_back(!hidden  ? normal(random)
+                       : lowest ? std::numeric_limits<float>::lowest()
+                                : kHidden);
+    }
+    for (std::int64_t row = 0; row < view_.batch * view_.heads * view_.queries; row += 5) {
+      const auto first = static_cast<std::ptrdiff_t>(row * view_.query_stride);
+      std::fill_n(seen_.begin() + first, view_.query_stride, 0);
+      std::fill_n(added_.begin() + first, view_.query_stride,
+                  lowest ? std::numeric_limits<float>::lowest() : kHidden);
+    }
+    if (kind_ == MaskKind::added) view_.added = added_.data();
+    if (kind_ == MaskKind::seen) view_.seen = seen_.data();
+  }
+
+  double at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) const {
+    if (kind_ == MaskKind::none) return 0;
+    const auto i = static_cast<std::size_t>((view_.batch > 1 ? b : 0) * view_.batch_stride +
+                                            (view_.heads > 1 ? h : 0) * view_.head_stride +
+                                            (view_.queries > 1 ? t : 0) * view_.query_stride +
+                                            (view_.keys > 1 ? j : 0) * view_.key_stride);
+    if (kind_ == MaskKind::added) return static_cast<double>(added_[i]);
+    return seen_[i] != 0 ? 0 : -std::numeric_limits<double>::infinity();
+  }
+  const MaskView& view() const { return view_; }
+
+ private:
+  MaskKind kind_ = MaskKind::none;
+  MaskView view_;
+  std::vector<float> added_;
+  std::vector<std::uint8_t> seen_;
 };
 
 struct Tensors {
@@ -91,6 +149,7 @@ struct Tensors {
     q.fill(random);
     k.fill(random);
     v.fill(random);
+    mask = Mask(of, random);
   }
 
   static Tensor make(const Case& of, std::int64_t tokens, std::int64_t heads) {
@@ -98,6 +157,7 @@ struct Tensors {
   }
 
   Tensor q, k, v, out;
+  Mask mask;
 };
 
 // One row, in the order of the definition.
@@ -116,12 +176,13 @@ std::vector<double> expected_row(Tensors& of, const Case& c, std::int64_t b, std
     for (std::int64_t d = 0; d < c.sizes.head_dim; ++d) {
       sum += static_cast<double>(*of.q.at(b, t, h, d)) * *of.k.at(b, j, h / group, d);
     }
-    scores.push_back(sum * scale);
+    scores.push_back(sum * scale + of.mask.at(b, h, t, j));
   }
   const double most = *std::max_element(scores.begin(), scores.end());
+  std::vector<double> row(static_cast<std::size_t>(c.sizes.head_dim));
+  if (std::isinf(most)) return row;  // it sees no key
   double total = 0;
   for (double& score : scores) total += score = std::exp(score - most);
-  std::vector<double> row(static_cast<std::size_t>(c.sizes.head_dim));
   for (std::int64_t j = first; j <= last; ++j) {
     const double weight = scores[static_cast<std::size_t>(j - first)] / total;
     for (std::int64_t d = 0; d < c.sizes.head_dim; ++d) {
@@ -161,7 +222,12 @@ std::string describe(const Case& c) {
          std::to_string(c.kv_heads()) + " D" + std::to_string(c.sizes.head_dim) +
          (c.rule.causal ? " causal" : "") + " window " + std::to_string(c.rule.window) + " scale " +
          std::to_string(c.rule.scale) + (c.by_heads ? " by heads" : "") + " gaps " +
-         std::to_string(c.gap) + ", " + std::to_string(c.sequence_gap);
+         std::to_string(c.gap) + ", " + std::to_string(c.sequence_gap) +
+         (c.mask == MaskKind::none    ? ""
+          : c.mask == MaskKind::added ? " mask added"
+                                      : " mask seen") +
+         (c.mask_batch ? " B" : "") + (c.mask_heads ? " H" : "") + (c.mask_queries ? " Q" : "") +
+         (c.mask_keys ? " K" : "");
 }
 
 // Sizes around those of tiles and panels; rows and keys of every relation.
@@ -185,6 +251,12 @@ Case random_case(std::mt19937& random) {
   c.by_heads = random() % 2 == 0;
   c.gap = one_of({0, 0, 3, 16});
   c.sequence_gap = one_of({0, 0, 5, 1 << 10});
+  c.mask = static_cast<MaskKind>(random() % 3);
+  c.mask_batch = random() % 2 == 0;
+  c.mask_heads = random() % 2 == 0;
+  c.mask_queries = random() % 2 == 0;
+  c.mask_keys = random() % 8 != 0;
+  c.mask_gap = one_of({0, 0, 2});
   if (random() % 3 == 0) {
     for (std::int64_t b = 0; b < c.sizes.batch; ++b) {
       const auto rows = static_cast<std::int64_t>(random()) % (c.sizes.queries + 1);
@@ -202,7 +274,7 @@ class DotProduct : public LayerTest {
 };
 
 TEST_P(DotProduct, MatchesDoublePrecision) {
-  constexpr std::uint32_t kCalls = 100;
+  constexpr std::uint32_t kCalls = 150;
   for (std::uint32_t seed = 1; seed <= kCalls; ++seed) {
     std::mt19937 random(seed);
     const Case c = random_case(random);
@@ -210,7 +282,7 @@ TEST_P(DotProduct, MatchesDoublePrecision) {
     Tensors tensors(c, seed);
     DotProductAttention attention(c.sizes, c.rule, options());
     attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(),
-                  {c.queries, c.keys});
+                  {c.queries, c.keys, tensors.mask.view()});
     ASSERT_TRUE(matches(tensors, c, GetParam().precision));
   }
 }
@@ -246,7 +318,7 @@ class DotProductFaults : public testing::Test {
  protected:
   // What `run` says of views that `change` has spoilt; nothing was written then.
   template <class Change>
-  std::string said(Change change, const DotProductLengths& lengths = {}) {
+  std::string said(Change change, const DotProductCall& lengths = {}) {
     HeadsView q = tensors_.q.view(), k = tensors_.k.view(), v = tensors_.v.view(),
               out = tensors_.out.view();
     change(q, k, v, out);
@@ -303,6 +375,34 @@ TEST_F(DotProductFaults, OfLengthsNameTheSequence) {
   EXPECT_TRUE(has(said(as_is, {beyond, {}}), "query length 1 is 6"));
   EXPECT_TRUE(has(said(as_is, {{}, none}), "sequence 0 has queries and no key"));
   EXPECT_TRUE(has(said(as_is, {{}, few}), "sequence 1 has 5 queries and 4 keys"));
+}
+
+TEST_F(DotProductFaults, OfMasksNameThem) {
+  const auto as_is = [](View, View, View, View) {};
+  const std::vector<float> added(400);
+  const std::vector<std::uint8_t> seen(400);
+  const auto with = [&](auto change) {
+    DotProductCall call;
+    call.mask.added = added.data();
+    call.mask.keys = 9;
+    change(call.mask);
+    return said(as_is, call);
+  };
+  EXPECT_EQ(with([](MaskView&) {}), "it was taken");
+  EXPECT_TRUE(has(with([&](MaskView& mask) { mask.seen = seen.data(); }), "give one of the two"));
+  EXPECT_TRUE(has(with([](MaskView& mask) { mask.keys = 8; }),
+                  "the mask is 1 x 1 x 1 x 8 (batch, heads, queries, keys); allowed for keys are 1 "
+                  "and 9"));
+  EXPECT_TRUE(has(with([](MaskView& mask) { mask.heads = 2; }), "allowed for heads are 1 and 4"));
+  EXPECT_TRUE(has(with([](MaskView& mask) { mask.key_stride = -1; }),
+                  "the mask has the negative stride -1 of keys"));
+  EXPECT_TRUE(has(with([](MaskView& mask) {
+                    mask.batch = 2;
+                    mask.batch_stride = std::numeric_limits<std::int64_t>::max() / 2;
+                  }),
+                  "the mask would span more than"));
+  EXPECT_TRUE(
+      has(with([&](MaskView& mask) { mask.added = tensors_.out.at(0, 1, 0); }), "overlaps the mask"));
 }
 
 TEST(DotProductOptions, ThatMeanNothingAreRefused) {

@@ -9,6 +9,7 @@
 
 #include "attention/choice.hpp"
 #include "attention/heads_views.hpp"
+#include "attention/mask_views.hpp"
 #include "backends/backend.hpp"
 #include "headroom/error.hpp"
 
@@ -105,12 +106,14 @@ class DotProductAttention::Plan {
   }
 
   void run(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHeadsView& v,
-           const HeadsView& out, const DotProductLengths& lengths) {
+           const HeadsView& out, const DotProductCall& given) {
     check_heads(q, k, v, out);
+    check_mask(given.mask, q, k, out);
     check_fits(q, k);
-    check_lengths("query", lengths.queries, q);
-    check_lengths("key", lengths.keys, k);
-    for (std::int64_t b = 0; b < q.batch; ++b) check_sequence(b, q, k, lengths);
+    check_lengths("query", given.queries, q);
+    check_lengths("key", given.keys, k);
+    for (std::int64_t b = 0; b < q.batch; ++b) check_sequence(b, q, k, given);
+    const ScoreMask mask = score_mask(given.mask);
     const Rows of_q(q), of_k(k), of_v(v), of_out(out);
     const bool together =
         of_q.between > 0 && of_k.between > 0 && of_out.between > 0 && of_v.between == of_k.between;
@@ -123,8 +126,8 @@ class DotProductAttention::Plan {
         one.first_row = i * of_q.between;
         one.first_out = i * of_out.between;
         one.first_key = i * of_k.between;
-        one.rows = length_of(lengths.queries, first + i, q.tokens);
-        one.new_keys = length_of(lengths.keys, first + i, k.tokens);
+        one.rows = length_of(given.queries, first + i, q.tokens);
+        one.new_keys = length_of(given.keys, first + i, k.tokens);
         // Without a mask positions mean nothing, and there may be more queries than keys.
         one.position = std::max<std::int64_t>(one.new_keys - one.rows, 0);
         if (one.rows > 0) sequences_.push_back(one);
@@ -137,6 +140,7 @@ class DotProductAttention::Plan {
       call.out = of_out.from(first, count);
       call.sequences = sequences_;
       call.scale = rule_.scale;
+      call.mask = mask.from(first, 0);
       attend_->run(call);
     }
   }
@@ -181,9 +185,9 @@ class DotProductAttention::Plan {
   }
 
   void check_sequence(std::int64_t index, const ConstHeadsView& q, const ConstHeadsView& k,
-                      const DotProductLengths& lengths) const {
-    const std::int64_t rows = length_of(lengths.queries, index, q.tokens);
-    const std::int64_t keys = length_of(lengths.keys, index, k.tokens);
+                      const DotProductCall& call) const {
+    const std::int64_t rows = length_of(call.queries, index, q.tokens);
+    const std::int64_t keys = length_of(call.keys, index, k.tokens);
     if (rows > 0 && keys == 0) {
       throw InvalidArgument(fmt::format("attention: sequence {} has queries and no key", index));
     }
@@ -210,8 +214,8 @@ DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = defau
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
 
 void DotProductAttention::run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
-                              const DotProductLengths& lengths) {
-  plan_->run(q, k, v, out, lengths);
+                              const DotProductCall& call) {
+  plan_->run(q, k, v, out, call);
 }
 
 const Choice& DotProductAttention::choice() const { return plan_->choice; }
@@ -219,12 +223,12 @@ const Choice& DotProductAttention::choice() const { return plan_->choice; }
 std::int64_t DotProductAttention::workspace_bytes() const { return plan_->workspace_bytes(); }
 
 void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
-               const ScoreRule& rule, const AttentionOptions& options) {
+               const ScoreRule& rule, const AttentionOptions& options, const DotProductCall& call) {
   check_heads(q, k, v, out);
   if (q.batch == 0 || q.tokens == 0) return;
   DotProductAttention once({q.batch, q.tokens, k.tokens, q.heads, k.heads, q.head_dim}, rule,
                            options);
-  once.run(q, k, v, out);
+  once.run(q, k, v, out, call);
 }
 
 }  // namespace headroom

@@ -34,19 +34,14 @@ bool is_empty(const ConstHeadsView& view) {
   return view.batch == 0 || view.tokens == 0 || view.heads == 0 || view.head_dim == 0;
 }
 
-// Floats from the first to behind the last. @pre nothing is negative.
-std::int64_t span_of(std::string_view name, const ConstHeadsView& view) {
-  std::int64_t span = view.head_dim;
+// From the first value to behind the last. @pre nothing is negative.
+std::int64_t bytes_of(std::string_view name, const ConstHeadsView& view) {
+  constexpr std::int64_t kValue = sizeof(float);
+  std::int64_t bytes = view.head_dim * kValue;
   for (const auto& [stride, count] : steps_of(view)) {
-    if (count > 1 && stride > (kMostFloats - span) / (count - 1)) {
-      throw InvalidArgument(fmt::format(
-          "attention: {} would span more than the 2^56 bytes that memory can have; give "
-          "strides in values",
-          name));
-    }
-    span += stride * (count - 1);
+    bytes = add_to_span(name, bytes, stride, count, kValue);
   }
-  return span;
+  return bytes;
 }
 
 void check_one(std::string_view name, const ConstHeadsView& view) {
@@ -65,7 +60,7 @@ void check_one(std::string_view name, const ConstHeadsView& view) {
       throw InvalidArgument(fmt::format("attention: {} has the negative stride {}", name, stride));
     }
   }
-  span_of(name, view);
+  bytes_of(name, view);
 }
 
 // Each step must pass over all that the smaller ones reach.
@@ -84,20 +79,31 @@ void check_no_value_twice(const ConstHeadsView& out) {
   }
 }
 
-void check_apart_from(std::string_view name, const ConstHeadsView& view,
-                      const ConstHeadsView& out) {
-  if (is_empty(view) || is_empty(out)) return;
-  const auto begin = [](const ConstHeadsView& of) {
-    return reinterpret_cast<std::uintptr_t>(of.data);
-  };
-  const auto end = [&](std::string_view what, const ConstHeadsView& of) {
-    return begin(of) + static_cast<std::uintptr_t>(span_of(what, of)) * sizeof(float);
-  };
-  if (begin(view) >= end("out", out) || begin(out) >= end(name, view)) return;
-  throw InvalidArgument(fmt::format("attention: out overlaps {}; give it memory of its own", name));
+}  // namespace
+
+std::int64_t add_to_span(std::string_view name, std::int64_t bytes, std::int64_t stride,
+                         std::int64_t count, std::int64_t value_bytes) {
+  if (count < 2) return bytes;
+  if (stride > (kMostAddresses - bytes) / (count - 1) / value_bytes) {
+    throw InvalidArgument(fmt::format(
+        "attention: {} would span more than the 2^56 bytes that memory can have; give "
+        "strides in values",
+        name));
+  }
+  return bytes + stride * (count - 1) * value_bytes;
 }
 
-}  // namespace
+void check_apart_from_output(std::string_view name, const void* data, std::int64_t bytes,
+                             const ConstHeadsView& out) {
+  if (is_empty(out)) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const auto of_out = reinterpret_cast<std::uintptr_t>(out.data);
+  if (begin >= of_out + static_cast<std::uintptr_t>(bytes_of("out", out)) ||
+      of_out >= begin + static_cast<std::uintptr_t>(bytes)) {
+    return;
+  }
+  throw InvalidArgument(fmt::format("attention: out overlaps {}; give it memory of its own", name));
+}
 
 void check_heads(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHeadsView& v,
                  const HeadsView& out) {
@@ -118,9 +124,12 @@ void check_heads(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHe
   if (!same(out, q)) fail("out", out, "q", q);
   if (k.batch != q.batch || k.head_dim != q.head_dim) fail("k", k, "q", q);
   check_no_value_twice(out);
-  check_apart_from("q", q, out);
-  check_apart_from("k", k, out);
-  check_apart_from("v", v, out);
+  const auto check_apart = [&](std::string_view name, const ConstHeadsView& view) {
+    if (!is_empty(view)) check_apart_from_output(name, view.data, bytes_of(name, view), out);
+  };
+  check_apart("q", q);
+  check_apart("k", k);
+  check_apart("v", v);
 }
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <utility>
 
 #include "core/rounding.hpp"
 #include "simd/scratch.hpp"
@@ -195,6 +196,10 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.window = shape_.window;
   task.prefetches = prefetches_;
   task.scale = static_cast<float>(std::numbers::log2e * score_scale(call, shape_.head_dim()));
+  if (call.mask.any()) {
+    task.mask = call.mask.from(sequence.number, first_head);
+    task.mask_scale = std::exchange(task.scale, 1.0F);
+  }
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;
   task.scratch = scratch_.data() + slot * scratch_per_slot_;

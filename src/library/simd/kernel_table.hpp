@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/call/score_mask.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
@@ -93,6 +94,8 @@ struct AttendTask {
   bool causal = true;
   std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
   float scale = 1;                          ///< `log2(e)` times that of scores
+  ScoreMask mask = {};                      ///< of the group's first head; if any, `scale` is 1
+  float mask_scale = 1;                     ///< and this is what `scale` is without
   bool prefetches = false;                  ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it

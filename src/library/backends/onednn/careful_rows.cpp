@@ -32,22 +32,27 @@ bool all_finite(const Bf16* values, std::int64_t count) {
   return (special & 0x8000u) == 0;
 }
 
-void careful_weights(const float* query, const float* keys, std::int64_t count,
-                     std::int64_t head_dim, float scale, float* weights) {
-  float largest = -INFINITY;
+void careful_scores(const float* query, const float* keys, std::int64_t count,
+                    std::int64_t head_dim, float scale, float* scores) {
   for (std::int64_t j = 0; j < count; ++j) {
     const float* key = keys + j * head_dim;
     float score = 0.0f;
     for (std::int64_t d = 0; d < head_dim; ++d) score += query[d] * key[d];
-    weights[j] = score * scale;
-    if (weights[j] > largest) largest = weights[j];
+    scores[j] = score * scale;
+  }
+}
+
+void careful_softmax(float* scores, std::int64_t count) {
+  float largest = -INFINITY;
+  for (std::int64_t j = 0; j < count; ++j) {
+    if (scores[j] > largest) largest = scores[j];
   }
   float sum = 0.0f;
   for (std::int64_t j = 0; j < count; ++j) {
-    weights[j] = std::exp(weights[j] - largest);
-    sum += weights[j];
+    scores[j] = std::exp(scores[j] - largest);
+    sum += scores[j];
   }
-  for (std::int64_t j = 0; j < count; ++j) weights[j] /= sum;
+  for (std::int64_t j = 0; j < count; ++j) scores[j] /= sum;
 }
 
 void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,

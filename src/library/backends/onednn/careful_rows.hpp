@@ -19,9 +19,12 @@ void pack_finite_rows(const float* source, std::int64_t stride, std::int64_t row
 bool all_finite(const float* values, std::int64_t count);
 bool all_finite(const Bf16* values, std::int64_t count);
 
-/// Attention weights of one query over dense keys: `softmax(q k^T * scale)`.
-void careful_weights(const float* query, const float* keys, std::int64_t count,
-                     std::int64_t head_dim, float scale, float* weights);
+/// Scores of one query over dense keys: `q k^T * scale`.
+void careful_scores(const float* query, const float* keys, std::int64_t count,
+                    std::int64_t head_dim, float scale, float* scores);
+
+/// Attention weights of them, in their place.
+void careful_softmax(float* scores, std::int64_t count);
 
 /// `out = weights V` for one row, over dense values.
 void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,

@@ -247,7 +247,8 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   });
   primitives.score(binding, device_.stream, space.heads.keys(first.first_row + block.first_key));
   for_each_member([&](const Member& member, std::int64_t m) {
-    mask(member, slot.scores.data() + m * score_floats);
+    mask(call, member, slot.scores.data() + m * score_floats,
+         slot.careful.data() + m * block.rows);
   });
   primitives.softmax(binding, device_.stream);
   if (shape_.dropout > 0) {
@@ -287,13 +288,25 @@ void OnednnAttention::take_queries(const AttendCall& call, const Space& space, c
   }
 }
 
-void OnednnAttention::mask(const Member& member, float* scores) const {
+// A row that sees no key becomes a careful one: the library's softmax of nothing is NaN.
+void OnednnAttention::mask(const AttendCall& call, const Member& member, float* scores,
+                           unsigned char* careful) const {
   constexpr float kMasked = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < member.rows; ++i) {
     float* row = scores + i * member.keys;
     const KeyRange seen = seen_keys(*member.sequence, member.row + i);
     std::fill(row, row + std::max<std::int64_t>(seen.begin - member.first_key, 0), kMasked);
-    std::fill(row + std::min(seen.end - member.first_key, member.keys), row + member.keys, kMasked);
+    const std::int64_t end = std::min(seen.end - member.first_key, member.keys);
+    std::fill(row + end, row + member.keys, kMasked);
+    if (!call.mask.any()) continue;
+    const std::int64_t begin = std::max<std::int64_t>(seen.begin - member.first_key, 0);
+    const std::int64_t head = member.key_head * group_ + (member.row + i) % group_;
+    if (add_mask(call.mask.from(member.sequence->number, head), 0, (member.row + i) / group_,
+                 member.first_key + begin, end - begin, row + begin)) {
+      continue;
+    }
+    std::fill_n(row, member.keys, 0.0F);
+    careful[i] = 1;
   }
 }
 
@@ -335,8 +348,14 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
   const std::int64_t head = member.key_head * group_ + row % group_;
   const DenseHeads::Copy all = space.heads.as_they_are(member.head, member.first_row, seen.end);
   float* weights = slot.scores.data();
-  careful_weights(call.q.at(sequence.first_row + row / group_, head),
-                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
+  careful_scores(call.q.at(sequence.first_row + row / group_, head),
+                 all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
+  if (call.mask.any() && !add_mask(call.mask.from(sequence.number, head), 0, row / group_,
+                                   seen.begin, count, weights)) {
+    std::fill_n(context, head_dim, 0.0F);
+    return;
+  }
+  careful_softmax(weights, count);
   if (shape_.dropout > 0) {
     DropoutPattern{shape_.dropout, shape_.dropout_seed}.factors(
         dropout_row(sequence.pattern_head + head, sequence.position + row / group_), seen.begin,

@@ -71,7 +71,8 @@ class OnednnAttention final : public HeadAttention {
   template <class T>
   void take_queries(const AttendCall& call, const Space& space, const Member& member, T* query,
                     unsigned char* careful) const;
-  void mask(const Member& member, float* scores) const;
+  void mask(const AttendCall& call, const Member& member, float* scores,
+            unsigned char* careful) const;
   void drop(const Member& member, float* factors, float* weights) const;
   void finish(const AttendCall& call, const Space& space, const Member& member, float* context,
               const unsigned char* careful, BlockSlot& slot) const;

@@ -58,7 +58,12 @@ void attention_weights(const HeadArgs& a) {
       for (std::int64_t d = 0; d < a.head_dim; ++d) score += q[d] * k[d];
       row[j] = score / a.divisor;
     }
-    softmax(row + seen.begin, seen.end - seen.begin);
+    const std::int64_t count = seen.end - seen.begin;
+    if (a.mask.any() && !add_mask(a.mask, 0, i, seen.begin, count, row + seen.begin)) {
+      for (std::int64_t j = seen.begin; j < seen.end; ++j) row[j] = 0.0f;
+      continue;
+    }
+    softmax(row + seen.begin, count);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/call/key_range.hpp"
+#include "core/call/score_mask.hpp"
 
 namespace headroom::textbook {
 
@@ -45,6 +46,7 @@ struct HeadArgs {
   bool causal;
   std::int64_t window;  ///< keys that a row sees at most; 0: no limit
   float divisor;        ///< of scores
+  ScoreMask mask;       ///< of this head
   float* weights;       ///< `rows x keys`, the head's scores and then attention weights
 };
 
@@ -55,7 +57,8 @@ struct HeadArgs {
 /// One compilation of the loops.
 struct Kernels {
   void (*project)(const ProjectArgs& args);
-  /// Fills `weights` with `softmax(q k^T / divisor)`; masked entries are left alone.
+  /// Fills `weights` with `softmax(q k^T / divisor + mask)`; entries that `causal` and `window`
+  /// hide are left alone.
   void (*attention_weights)(const HeadArgs& args);
   /// `out = weights v`, masked entries skipped.
   void (*weighted_values)(const HeadArgs& args);

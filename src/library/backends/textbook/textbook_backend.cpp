@@ -117,6 +117,7 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
     rotary.turn(call.q, sequence.first_row, sequence.rows, head, sequence.position);
     args.q = call.q.at(sequence.first_row, head);
     args.out = call.out.at(sequence.first_out, head);
+    args.mask = call.mask.from(sequence.number, head);
     kernels_.attention_weights(args);
     if (shape_.dropout > 0) drop(args, sequence.pattern_head + head, factors);
     kernels_.weighted_values(args);

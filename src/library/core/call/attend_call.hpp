@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/call/score_mask.hpp"
 #include "core/head_view.hpp"
 #include "headroom/shape.hpp"
 
@@ -53,6 +54,7 @@ struct AttendCall {
   std::span<const Sequence> sequences;
   KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
   double scale = 0;                ///< of scores, above 0; 0: `1 / sqrt(head_dim)`
+  ScoreMask mask = {};             ///< its sequences by their number; a row that sees no key is 0
 };
 
 /// What scores are multiplied by.

@@ -4,6 +4,7 @@
 // exp2(s * scale - max * scale), one multiply-add for both.
 #pragma once
 
+#include "simd/kernels/attend_mask.hpp"
 #include "simd/kernels/attend_scores.hpp"
 #include "simd/kernels/attend_values.hpp"
 #include "simd/kernels/exp2.hpp"
@@ -63,6 +64,18 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
   }
 }
 
+/// Of all rows of the tile; their maxima change too.
+template <int MR>
+[[gnu::noinline]] void mask_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                  float* scores, float* room, float* block_max) {
+  const std::int64_t begin = block.first / kLanes * kLanes;
+  const std::int64_t end = (block.count + kLanes - 1) / kLanes * kLanes;
+  for (int r = 0; r < MR; ++r) {
+    block_max[r] = add_mask(task, tile.row + r, block, begin, end, room,
+                            [&](std::int64_t k) { return scores + score_at<MR>(k, r); });
+  }
+}
+
 HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
   return (task.head_dim + kLanes - 1) / kLanes * kLanes;
 }
@@ -73,6 +86,7 @@ template <class B, int MR>
   const std::int64_t cols = padded_cols(task);
   float block_max[MR];
   score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
+  if (task.mask.any()) mask_block<MR>(task, tile, block, scores, factors, block_max);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
   add_values<MR, B>(task, tile, block, scores, cols);

@@ -74,7 +74,9 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const
   const std::int64_t head_dim = task.head_dim;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const RowPlace at = place_of(task, tile.row + r);
-    const Vec factor(1.0F / sum_lanes(load(state.sum + r * kLanes)));
+    const float sum = sum_lanes(load(state.sum + r * kLanes));
+    const bool hidden = task.mask.any() && state.max[r] == kMinusInfinity;
+    const Vec factor(hidden ? 0.0F : 1.0F / sum);
     const float* from = state.out + r * cols;
     float* to = task.out + at.token * task.out_stride + at.head * task.out_head_stride;
     std::int64_t c = 0;

@@ -45,6 +45,17 @@ HEADROOM_INLINE void mask_tile(const AttendTask& task, const Tile& rows, const K
   }
 }
 
+/// @param room for a block of keys
+[[gnu::noinline]] inline void add_mask_to_tile(const AttendTask& task, const Tile& rows,
+                                               const KeyBlock& block, float* scores, float* room) {
+  const KeySteps keys = steps_of(block);
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    float* row = score_row(scores, r);
+    add_mask(task, rows.row + r, block, keys.begin, keys.end, room,
+             [&](std::int64_t k) { return row + score_of(k); });
+  }
+}
+
 HEADROOM_INLINE void draw_factors(const AttendTask& task, std::int64_t row, const KeyBlock& block,
                                   float* factors) {
   const std::uint64_t index =
@@ -179,7 +190,10 @@ class TileBlock {
   }
 
   HEADROOM_INLINE void find_maxima(std::int64_t r) {
-    if (r == 0) mask_tile(*task_, tile.rows, block, scores_);
+    if (r == 0) {
+      mask_tile(*task_, tile.rows, block, scores_);
+      if (task_->mask.any()) add_mask_to_tile(*task_, tile.rows, block, scores_, factors_);
+    }
     Vec most[kGroup];
 #pragma GCC unroll 4
     for (int i = 0; i < kGroup; ++i) most[i] = Vec(kMinusInfinity);

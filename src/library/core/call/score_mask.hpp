@@ -1,0 +1,35 @@
+// What the caller adds to scores, or hides of them, as it lies in its memory.
+#pragma once
+
+#include <cstdint>
+
+namespace headroom {
+
+/// A mask of a call. A stride of 0 says that a step in its direction changes nothing. Plain loops of
+/// every instruction set see it, so it is a plain struct.
+struct ScoreMask {
+  const float* added = nullptr;        ///< to scores that are scaled; -inf hides a key
+  const std::uint8_t* seen = nullptr;  ///< 0 hides a key; at most one of the two is there
+  std::int64_t sequence_stride = 0, head_stride = 0, row_stride = 0, key_stride = 0;
+
+  [[gnu::always_inline]] constexpr bool any() const { return added != nullptr || seen != nullptr; }
+
+  /// Of a sequence and a head, which become the first ones.
+  [[gnu::always_inline]] constexpr ScoreMask from(std::int64_t sequence, std::int64_t head) const {
+    const std::int64_t step = sequence * sequence_stride + head * head_stride;
+    ScoreMask there = *this;
+    if (added != nullptr) there.added += step;
+    if (seen != nullptr) there.seen += step;
+    return there;
+  }
+};
+
+/// Writes what is added to the scores of a row for `count` keys from `key` on; -inf for hidden ones.
+void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
+               std::int64_t count, float* to);
+
+/// Adds it to scores that are scaled. @return whether any of them is above -inf, or NaN
+bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
+              std::int64_t count, float* scores);
+
+}  // namespace headroom

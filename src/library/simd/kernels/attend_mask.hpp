@@ -1,0 +1,42 @@
+// A mask that the caller brings, added to the scores of a block.
+#pragma once
+
+#include <limits>
+
+#include "core/call/score_mask.hpp"
+#include "simd/kernels/attend_tile.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// A row's scores times their scale, plus the mask, both times log2(e). Scaled here and not where
+/// the maximum is subtracted: masks have values such as the lowest float, which log2(e) times a
+/// scale would turn into -inf, so that a row of nothing else had no weights.
+/// @param begin, end of the keys in the block, whole vectors of which have scores
+/// @param room for those of a block
+/// @param at where the scores of a vector of keys are
+/// @return the row's maximum
+template <class At>
+HEADROOM_INLINE float add_mask(const AttendTask& task, std::int64_t row, const KeyBlock& block,
+                               std::int64_t begin, std::int64_t end, float* room, At&& at) {
+  constexpr float kLog2e = 1.44269504F;
+  const RowPlace place = place_of(task, row);
+  for (std::int64_t k = begin; k < block.first; ++k) room[k] = kMinusInfinity;
+  read_mask(task.mask, place.head, place.token, block.begin + block.first,
+            block.count - block.first, room + block.first);
+  for (std::int64_t k = block.count; k < end; ++k) room[k] = kMinusInfinity;
+  const Vec none(kMinusInfinity);
+  const Vec lowest(std::numeric_limits<float>::lowest());
+  const Vec scale(task.mask_scale);
+  Vec most = none;
+  for (std::int64_t k = begin; k < end; k += kLanes) {
+    float* scores = at(k);
+    const Vec mask = load(room + k);
+    const Vec added = max_or_second(lowest, mask * Vec(kLog2e));
+    const Vec sum = xsimd::select(mask == none, none, multiply_add(load(scores), scale, added));
+    store(scores, sum);
+    most = max_or_second(most, sum);
+  }
+  return max_lanes(most);
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
