@@ -100,10 +100,12 @@ typedef struct headroom_options {
                               "bf16" */
   const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or
                               NULL: the fastest here */
+  const char* kernels;     /**< a variant of the backend's kernels, which differ in speed alone; NULL:
+                              its own choice, or that of a tuning file */
 } headroom_options;
 
 /** A layer made ready to run. */
-typedef struct headroom_attention headroom_attention;
+typedef struct headroom_layer headroom_layer;
 
 /** Keys and values of the tokens that a layer has seen, for a fixed number of sequences. */
 typedef struct headroom_cache headroom_cache;
@@ -165,7 +167,7 @@ static inline void headroom_default_call(headroom_call* call) {
 HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              const headroom_weights* weights,
                                              const headroom_options* options,
-                                             headroom_attention** layer);
+                                             headroom_layer** layer);
 
 /**
  * Computes `y` from `x`: as many rows as the layer takes, without a second input. Allocates
@@ -178,7 +180,7 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
  *        must not overlap `x`; not touched if HEADROOM_INVALID_ARGUMENT is returned.
  * @param y_stride elements between row starts, at least the width of a row.
  */
-HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const float* x,
+HEADROOM_API headroom_status headroom_forward(headroom_layer* layer, const float* x,
                                               int64_t x_stride, float* y, int64_t y_stride);
 
 /**
@@ -191,7 +193,7 @@ HEADROOM_API headroom_status headroom_forward(headroom_attention* layer, const f
  * @param call NULL for the defaults. If HEADROOM_INVALID_ARGUMENT is returned, its cache is as
  *        before.
  */
-HEADROOM_API headroom_status headroom_forward_call(headroom_attention* layer, const float* x,
+HEADROOM_API headroom_status headroom_forward_call(headroom_layer* layer, const float* x,
                                                    int64_t x_rows, int64_t x_stride, float* y,
                                                    int64_t y_stride, const headroom_call* call);
 
@@ -201,7 +203,7 @@ HEADROOM_API headroom_status headroom_forward_call(headroom_attention* layer, co
  *
  * @param call not NULL, and with a cache. Not for a layer with `d_memory`.
  */
-HEADROOM_API headroom_status headroom_append(headroom_attention* layer, const float* x,
+HEADROOM_API headroom_status headroom_append(headroom_layer* layer, const float* x,
                                              int64_t x_rows, int64_t x_stride,
                                              const headroom_call* call);
 
@@ -213,10 +215,10 @@ HEADROOM_API headroom_status headroom_append(headroom_attention* layer, const fl
  * @param x_stride, y_stride values (not bytes) between row starts.
  * @param call NULL for the defaults of `headroom_forward_bf16`.
  */
-HEADROOM_API headroom_status headroom_forward_bf16(headroom_attention* layer, const uint16_t* x,
+HEADROOM_API headroom_status headroom_forward_bf16(headroom_layer* layer, const uint16_t* x,
                                                    int64_t x_rows, int64_t x_stride, uint16_t* y,
                                                    int64_t y_stride, const headroom_call* call);
-HEADROOM_API headroom_status headroom_append_bf16(headroom_attention* layer, const uint16_t* x,
+HEADROOM_API headroom_status headroom_append_bf16(headroom_layer* layer, const uint16_t* x,
                                                   int64_t x_rows, int64_t x_stride,
                                                   const headroom_call* call);
 
@@ -228,7 +230,7 @@ HEADROOM_API headroom_status headroom_append_bf16(headroom_attention* layer, con
  * @param cache receives it, owned by the caller until `headroom_cache_destroy`, which comes before
  *        that of the layer; NULL on failure.
  */
-HEADROOM_API headroom_status headroom_cache_create(const headroom_attention* layer,
+HEADROOM_API headroom_status headroom_cache_create(const headroom_layer* layer,
                                                    int64_t sequences, int64_t capacity,
                                                    headroom_cache** cache);
 
@@ -251,20 +253,160 @@ HEADROOM_API int64_t headroom_cache_bytes(const headroom_cache* cache);
 /** Frees a cache. NULL is ignored. It must not be in use. */
 HEADROOM_API void headroom_cache_destroy(headroom_cache* cache);
 
+/**
+ * Heads of sequences, where they lie in the caller's memory: value `c` of head `h` of token `t` of
+ * sequence `b` is at `data + b * batch_stride + t * token_stride + h * head_stride + c`. Strides
+ * count values, not bytes. Queries, keys and values are only read.
+ */
+typedef struct headroom_heads {
+  size_t size;   /**< of this struct */
+  float* data;   /**< value 0 */
+  int64_t batch; /**< sequences */
+  int64_t tokens;
+  int64_t heads;
+  int64_t head_dim;
+  int64_t batch_stride, token_stride, head_stride;
+} headroom_heads;
+
+/** `(batch, tokens, heads, head_dim)` without gaps, as products write it. */
+static inline headroom_heads headroom_token_major(const float* data, int64_t batch, int64_t tokens,
+                                                  int64_t heads, int64_t head_dim) {
+  headroom_heads view = {sizeof(headroom_heads), (float*)data, batch, tokens, heads, head_dim,
+                         tokens * heads * head_dim, heads * head_dim, head_dim};
+  return view;
+}
+
+/** `(batch, heads, tokens, head_dim)` without gaps, as PyTorch has it. */
+static inline headroom_heads headroom_head_major(const float* data, int64_t batch, int64_t heads,
+                                                 int64_t tokens, int64_t head_dim) {
+  headroom_heads view = {sizeof(headroom_heads), (float*)data, batch, tokens, heads, head_dim,
+                         heads * tokens * head_dim, head_dim, tokens * head_dim};
+  return view;
+}
+
+/** Which keys a query sees, and what becomes of its scores. Begin with `headroom_default_rule`. */
+typedef struct headroom_rule {
+  size_t size;    /**< of this struct */
+  int32_t causal; /**< not 0: the last query of a sequence sees all of its keys, the one before it
+                     all but the last, and so on; 0 */
+  int64_t window; /**< the most keys that a causal query sees; 0 for all; 0 */
+  double scale;   /**< of scores, above 0; 0 stands for `1 / sqrt(head_dim)`; 0 */
+} headroom_rule;
+
+/**
+ * What a call brings besides its views. Begin with `headroom_default_inputs`.
+ *
+ * The value of a mask for sequence `b`, query head `h`, query `t` and key `j` is at `b *
+ * mask_batch_stride + h * mask_head_stride + t * mask_query_stride + j * mask_key_stride`. The
+ * output of a query that sees no key is 0. Values behind a hidden key must be finite.
+ */
+typedef struct headroom_inputs {
+  size_t size;                  /**< of this struct */
+  const int64_t* query_lengths; /**< tokens of each sequence that are there: rows after them are
+                                   neither read nor written; NULL: all; NULL */
+  int64_t query_length_count;   /**< the number of sequences, if lengths are given; 0 */
+  const int64_t* key_lengths;   /**< the same of keys and values; NULL */
+  int64_t key_length_count;     /**< 0 */
+  const float* mask_added;      /**< added to scaled scores; -INFINITY hides a key; NULL */
+  const uint8_t* mask_seen;     /**< 0 hides a key; at most one of the two; NULL */
+  int64_t mask_batch, mask_heads, mask_queries, mask_keys; /**< as q and k have them, or 1: the same
+                                                              for all; 1 */
+  int64_t mask_batch_stride, mask_head_stride, mask_query_stride; /**< 0 */
+  int64_t mask_key_stride;                                        /**< 1 */
+} headroom_inputs;
+
+/** The sizes of the largest call, and heads and widths of all. Begin with
+ * `headroom_default_sizes`. */
+typedef struct headroom_sizes {
+  size_t size;      /**< of this struct */
+  int64_t batch;    /**< sequences; 1 */
+  int64_t queries;  /**< tokens of q and of the output; 0, must be set */
+  int64_t keys;     /**< tokens of k and v; 0, must be set */
+  int64_t heads;    /**< of q; 1 */
+  int64_t kv_heads; /**< of k and v, a divisor of `heads`; 0: as many; 0 */
+  int64_t head_dim; /**< 0, must be set */
+} headroom_sizes;
+
+/** Attention without weights, made ready to run. */
+typedef struct headroom_dot_product headroom_dot_product;
+
+/** Called by the next three functions, as `headroom_init_shape` is. */
+HEADROOM_API void headroom_init_rule(headroom_rule* rule, size_t size);
+HEADROOM_API void headroom_init_inputs(headroom_inputs* inputs, size_t size);
+HEADROOM_API void headroom_init_sizes(headroom_sizes* sizes, size_t size);
+
+/** Writes the size and the default that ends the comment on each field. */
+static inline void headroom_default_rule(headroom_rule* rule) {
+  headroom_init_rule(rule, sizeof(headroom_rule));
+}
+/** Likewise. */
+static inline void headroom_default_inputs(headroom_inputs* inputs) {
+  headroom_init_inputs(inputs, sizeof(headroom_inputs));
+}
+/** Likewise. */
+static inline void headroom_default_sizes(headroom_sizes* sizes) {
+  headroom_init_sizes(sizes, sizeof(headroom_sizes));
+}
+
+/**
+ * `out = softmax(scale q k^T + mask) v` for each head of each sequence: what PyTorch calls
+ * `scaled_dot_product_attention`. All is made for this call and thrown away again; a program that
+ * calls more than once keeps a `headroom_dot_product`.
+ *
+ * @param q, out `heads` of each token.
+ * @param k, v `kv_heads` of each token, a divisor of `heads`.
+ * @param out its memory must not reach into that of the others; not touched if
+ *        HEADROOM_INVALID_ARGUMENT is returned.
+ * @param rule, options, inputs NULL for the defaults. Of the options, `formulation` does not matter.
+ *        With dtype "bf16" queries, keys and values are rounded to it as they are read.
+ */
+HEADROOM_API headroom_status headroom_attention(const headroom_heads* q, const headroom_heads* k,
+                                                const headroom_heads* v, const headroom_heads* out,
+                                                const headroom_rule* rule,
+                                                const headroom_options* options,
+                                                const headroom_inputs* inputs);
+
+/**
+ * The same, made once for calls up to some sizes.
+ *
+ * @param sizes must not be NULL.
+ * @param made receives it, owned by the caller until `headroom_dot_product_destroy`; NULL on
+ *        failure.
+ */
+HEADROOM_API headroom_status headroom_dot_product_create(const headroom_sizes* sizes,
+                                                         const headroom_rule* rule,
+                                                         const headroom_options* options,
+                                                         headroom_dot_product** made);
+
+/** A call. Allocates nothing, with the exceptions of `headroom_forward`; one at a time. */
+HEADROOM_API headroom_status headroom_dot_product_run(headroom_dot_product* made,
+                                                      const headroom_heads* q,
+                                                      const headroom_heads* k,
+                                                      const headroom_heads* v,
+                                                      const headroom_heads* out,
+                                                      const headroom_inputs* inputs);
+
+/** The backend that computes it, and why, as of a layer. Owned by it; NULL for NULL. */
+HEADROOM_API const char* headroom_dot_product_backend(const headroom_dot_product* made);
+HEADROOM_API const char* headroom_dot_product_reason(const headroom_dot_product* made);
+
+/** Frees it. NULL is ignored. It must not be in use. */
+HEADROOM_API void headroom_dot_product_destroy(headroom_dot_product* made);
+
 /** The backend that computes the layer, such as "tbb". Owned by the layer; NULL for NULL. */
-HEADROOM_API const char* headroom_chosen_backend(const headroom_attention* layer);
+HEADROOM_API const char* headroom_chosen_backend(const headroom_layer* layer);
 
 /** Why this backend, in one line; also why a tuning file was not used, if so. Likewise. */
-HEADROOM_API const char* headroom_choice_reason(const headroom_attention* layer);
+HEADROOM_API const char* headroom_choice_reason(const headroom_layer* layer);
 
 /**
  * What the layer's products compute with, such as "bf16x6": as `precision` of the options, or more
  * exactly where that is no slower here. Likewise.
  */
-HEADROOM_API const char* headroom_chosen_precision(const headroom_attention* layer);
+HEADROOM_API const char* headroom_chosen_precision(const headroom_layer* layer);
 
 /** Frees a layer. NULL is ignored. The layer must not be in use. */
-HEADROOM_API void headroom_destroy(headroom_attention* layer);
+HEADROOM_API void headroom_destroy(headroom_layer* layer);
 
 /**
  * The error of this thread's last failed call: what, where, what was found and what is allowed, in

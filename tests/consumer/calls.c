@@ -25,7 +25,7 @@ static void check_fields(const headroom_options* options) {
 }
 
 /* Appends the rows from `first` to below `end`, `chunk` at a time. */
-static void append(headroom_attention* layer, headroom_cache* cache, const problem* p, float* y,
+static void append(headroom_layer* layer, headroom_cache* cache, const problem* p, float* y,
                    int64_t first, int64_t end, int64_t chunk) {
   headroom_call call;
   headroom_default_call(&call);
@@ -41,7 +41,7 @@ static void append(headroom_attention* layer, headroom_cache* cache, const probl
 static void check_caches(const headroom_options* options) {
   static problem p;
   float y[TOKENS * D_PROJ];
-  headroom_attention* layer;
+  headroom_layer* layer;
   headroom_cache* cache = NULL;
   headroom_call call;
   make_rich(&p);
@@ -97,7 +97,7 @@ static void check_lengths(const headroom_options* options) {
   static float x[3 * TOKENS * D_IN];
   const int64_t lengths[3] = {9, 0, 13};
   const int64_t starts[2][3] = {{0, 9, 9}, {0, TOKENS, 2 * TOKENS}};
-  headroom_attention* layer;
+  headroom_layer* layer;
   int padded, s;
   make_rich(&p);
   headroom_destroy(check_whole(&p, options, "a layer with everything"));
@@ -132,7 +132,7 @@ static void check_lengths(const headroom_options* options) {
 static void check_memory(const headroom_options* options) {
   static problem p;
   const int64_t lengths[1] = {MEMORY_TOKENS};
-  headroom_attention* layer;
+  headroom_layer* layer;
   headroom_cache* cache = NULL;
   headroom_call call;
   float y[TOKENS * D_PROJ];
@@ -189,7 +189,7 @@ static float from_bf16(uint16_t value) {
   return found;
 }
 
-static void check_bf16_calls(headroom_attention* layer, problem* p, const double* expected) {
+static void check_bf16_calls(headroom_layer* layer, problem* p, const double* expected) {
   uint16_t x[TOKENS * D_IN], y[TOKENS * D_PROJ];
   float wide[TOKENS * D_PROJ];
   headroom_cache* cache = NULL;
@@ -223,7 +223,7 @@ static void check_numbers(const headroom_options* given) {
   static problem p;
   double expected[TOKENS * D_PROJ];
   headroom_options options = *given;
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
   uint16_t bits[D_IN > D_PROJ ? D_IN : D_PROJ] = {0};
   headroom_status status;
   make_problem(&p);

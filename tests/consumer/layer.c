@@ -51,7 +51,7 @@ static headroom_shape small_shape(void) {
 static void check_result(const headroom_options* options) {
   const headroom_shape shape = small_shape();
   const headroom_weights weights = small_weights();
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
   float y[6] = {-7.0F, -7.0F, -7.0F, -7.0F, -7.0F, -7.0F};
   /* Token 0 sees itself alone; token 1 has the query 2.25, and the keys 2 and 3.5. */
   const double values[2] = {0.5 * 0.5 + 0.125, 0.5 * 1.0 + 0.125};
@@ -82,7 +82,7 @@ static void check_choice(const headroom_options* options) {
   const headroom_shape shape = small_shape();
   const headroom_weights weights = small_weights();
   headroom_options by_rule = *options;
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
   by_rule.backend = "auto";
   by_rule.tuning_file = "no/such/file.json";
   expect(headroom_create(&shape, &weights, &by_rule, &layer) == HEADROOM_OK, "auto succeeds");
@@ -96,7 +96,7 @@ static void check_choice(const headroom_options* options) {
 
 static headroom_status create(const headroom_shape* shape, const headroom_weights* weights,
                               const headroom_options* options) {
-  headroom_attention* layer = (headroom_attention*)&failures;
+  headroom_layer* layer = (headroom_layer*)&failures;
   const headroom_status status = headroom_create(shape, weights, options, &layer);
   expect(layer == NULL, "a failed create gives no layer");
   return status;
@@ -158,7 +158,7 @@ static void check_sizes(const headroom_options* good) {
   } newer;
   headroom_shape shape = small_shape();
   headroom_weights weights = small_weights();
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
 
   memset(&newer, 1, sizeof newer);
   headroom_init_options(&newer.known, sizeof newer);

@@ -7,8 +7,8 @@
 
 typedef void (*init_shape_function)(headroom_shape*, size_t);
 typedef headroom_status (*create_function)(const headroom_shape*, const headroom_weights*,
-                                           const headroom_options*, headroom_attention**);
-typedef void (*destroy_function)(headroom_attention*);
+                                           const headroom_options*, headroom_layer**);
+typedef void (*destroy_function)(headroom_layer*);
 
 /* ISO C has no cast from what dlsym returns to a function. */
 static int find(void* library, const char* name, void* function) {
@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
   destroy_function destroy;
   headroom_shape shape;
   headroom_options options = {sizeof options, NULL, NULL, NULL, NULL, 0};
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
   headroom_status before;
   headroom_status after;
   void* core;

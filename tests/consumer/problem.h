@@ -157,12 +157,12 @@ static inline double difference(const float* y, const double* expected) {
 /* What the project's numerical contract allows. */
 static const double kLimit = 5e-6;
 
-static inline int same_bits(const headroom_attention* layer) {
+static inline int same_bits(const headroom_layer* layer) {
   return strcmp(headroom_chosen_backend(layer), "onednn") != 0;
 }
 
 /* With onednn the same within the contract only. */
-static inline int equal(const headroom_attention* layer, const float* y, const float* of_one_pass) {
+static inline int equal(const headroom_layer* layer, const float* y, const float* of_one_pass) {
   double expected[TOKENS * D_PROJ];
   int64_t i;
   if (same_bits(layer)) return memcmp(y, of_one_pass, TOKENS * D_PROJ * sizeof(float)) == 0;
@@ -170,16 +170,16 @@ static inline int equal(const headroom_attention* layer, const float* y, const f
   return difference(y, expected) <= kLimit;
 }
 
-static inline headroom_attention* make(problem* p, const headroom_options* options) {
-  headroom_attention* layer = NULL;
+static inline headroom_layer* make(problem* p, const headroom_options* options) {
+  headroom_layer* layer = NULL;
   expect(headroom_create(&p->shape, &p->weights, options, &layer) == HEADROOM_OK, "create");
   return layer;
 }
 
 /* One pass is what the definition says. Leaves the result in `p->y`. */
-static inline headroom_attention* check_whole(problem* p, const headroom_options* options,
+static inline headroom_layer* check_whole(problem* p, const headroom_options* options,
                                               const char* what) {
-  headroom_attention* layer = make(p, options);
+  headroom_layer* layer = make(p, options);
   headroom_call call;
   double expected[TOKENS * D_PROJ];
   headroom_default_call(&call);

@@ -1,7 +1,7 @@
 /* refusals <backend>: what the C interface refuses, and programs made with another header. */
 #include "problem.h"
 
-static void check_refused_caches(headroom_attention* layer) {
+static void check_refused_caches(headroom_layer* layer) {
   headroom_cache* cache = (headroom_cache*)&failures;
   int64_t found = 0;
   expect_refused(headroom_cache_create(layer, 0, 4, &cache), HEADROOM_INVALID_ARGUMENT,
@@ -34,7 +34,7 @@ static void check_refused_calls(const headroom_options* options) {
   static problem p;
   const int64_t lengths[2] = {3, 2};
   float y[TOKENS * D_PROJ] = {0};
-  headroom_attention *layer, *twin;
+  headroom_layer *layer, *twin;
   headroom_cache *cache = NULL, *of_twin = NULL;
   headroom_call call;
   make_rich(&p);
@@ -110,7 +110,7 @@ static void check_versions(const headroom_options* options) {
     int64_t later;
   } newer;
   float y[TOKENS * D_PROJ];
-  headroom_attention* layer = NULL;
+  headroom_layer* layer = NULL;
   make_problem(&p);
   headroom_destroy(check_whole(&p, options, "a plain layer"));
   memset(&old, 0x55, sizeof old);

@@ -67,7 +67,7 @@ headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape)
 
 // The next two for floats and for Bf16. @param function its name, for errors
 template <class T>
-headroom_status forward_rows(const char* function, headroom_attention* layer, const T* x,
+headroom_status forward_rows(const char* function, headroom_layer* layer, const T* x,
                              int64_t x_rows, int64_t x_stride, T* y, int64_t y_stride,
                              const headroom_call* call) {
   return guarded([&] {
@@ -83,7 +83,7 @@ headroom_status forward_rows(const char* function, headroom_attention* layer, co
 }
 
 template <class T>
-headroom_status append_rows(const char* function, headroom_attention* layer, const T* x,
+headroom_status append_rows(const char* function, headroom_layer* layer, const T* x,
                             int64_t x_rows, int64_t x_stride, const headroom_call* call) {
   return guarded([&] {
     require(layer, function, "layer");
@@ -100,30 +100,30 @@ headroom_status append_rows(const char* function, headroom_attention* layer, con
 
 void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(call, size, {}); }
 
-headroom_status headroom_forward_call(headroom_attention* layer, const float* x, int64_t x_rows,
+headroom_status headroom_forward_call(headroom_layer* layer, const float* x, int64_t x_rows,
                                       int64_t x_stride, float* y, int64_t y_stride,
                                       const headroom_call* call) {
   return forward_rows("headroom_forward_call", layer, x, x_rows, x_stride, y, y_stride, call);
 }
 
-headroom_status headroom_append(headroom_attention* layer, const float* x, int64_t x_rows,
+headroom_status headroom_append(headroom_layer* layer, const float* x, int64_t x_rows,
                                 int64_t x_stride, const headroom_call* call) {
   return append_rows("headroom_append", layer, x, x_rows, x_stride, call);
 }
 
-headroom_status headroom_forward_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
+headroom_status headroom_forward_bf16(headroom_layer* layer, const uint16_t* x, int64_t x_rows,
                                       int64_t x_stride, uint16_t* y, int64_t y_stride,
                                       const headroom_call* call) {
   return forward_rows("headroom_forward_bf16", layer, bf16(x), x_rows, x_stride,
                       reinterpret_cast<headroom::Bf16*>(y), y_stride, call);
 }
 
-headroom_status headroom_append_bf16(headroom_attention* layer, const uint16_t* x, int64_t x_rows,
+headroom_status headroom_append_bf16(headroom_layer* layer, const uint16_t* x, int64_t x_rows,
                                      int64_t x_stride, const headroom_call* call) {
   return append_rows("headroom_append_bf16", layer, bf16(x), x_rows, x_stride, call);
 }
 
-headroom_status headroom_cache_create(const headroom_attention* layer, int64_t sequences,
+headroom_status headroom_cache_create(const headroom_layer* layer, int64_t sequences,
                                       int64_t capacity, headroom_cache** cache) {
   if (cache != nullptr) *cache = nullptr;
   return guarded([&] {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "c_api/options.hpp"
 #include "c_api/statuses.hpp"
 #include "c_api/structs.hpp"
-#include "core/nearest.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
@@ -24,7 +24,6 @@ using headroom::InvalidArgument;
 // The sizes of the structs in the first version that had sizes; no struct was ever smaller.
 constexpr std::size_t kFirstShape = offsetof(headroom_shape, dropout_seed) + sizeof(uint64_t);
 constexpr std::size_t kFirstWeights = offsetof(headroom_weights, output_bias) + sizeof(float*);
-constexpr std::size_t kFirstOptions = offsetof(headroom_options, threads) + sizeof(int32_t);
 
 headroom_shape default_shape() {
   headroom_shape shape{};
@@ -34,13 +33,6 @@ headroom_shape default_shape() {
   shape.rotary_base = headroom::Rotary{}.base;
   shape.rotary_scale = headroom::Rotary{}.scale;
   return shape;
-}
-
-headroom_options default_options() {
-  headroom_options options{};
-  options.size = sizeof options;
-  options.backend = headroom::kDefaultBackend.data();
-  return options;
 }
 
 headroom::Rotary rotary_of(const headroom_shape& shape) {
@@ -77,53 +69,6 @@ headroom::Shape shape_of(const headroom_shape& shape) {
           .rotary = rotary_of(shape),
           .d_memory = shape.d_memory,
           .memory_tokens = shape.memory_tokens};
-}
-
-headroom::AttentionOptions options_of(const headroom_options& given) {
-  headroom::AttentionOptions options;
-  if (given.backend != nullptr) options.backend = given.backend;
-  if (given.formulation != nullptr) {
-    const auto formulation = headroom::parse_formulation(given.formulation);
-    if (!formulation) {
-      throw InvalidArgument(
-          fmt::format("headroom_create: unknown formulation '{}'; {}", given.formulation,
-                      headroom::suggest(given.formulation, {"wrapper", "split", "fused"})));
-    }
-    options.formulation = *formulation;
-  }
-  if (given.isa != nullptr) {
-    options.isa = headroom::parse_isa(given.isa);
-    if (!options.isa) {
-      throw InvalidArgument(
-          fmt::format("headroom_create: unknown instruction set '{}'; {}", given.isa,
-                      headroom::suggest(given.isa, {"sse4.2", "avx2", "avx512", "neon"})));
-    }
-  }
-  const auto unknown = [](const char* what, const char* name,
-                          const std::vector<std::string>& known) {
-    return InvalidArgument(fmt::format("headroom_create: unknown {} '{}'; {}", what, name,
-                                       headroom::suggest(name, known)));
-  };
-  if (given.precision != nullptr) {
-    const auto precision = headroom::parse_precision(given.precision);
-    if (!precision) {
-      throw unknown("precision", given.precision,
-                    {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16"});
-    }
-    options.precision = *precision;
-  }
-  if (given.dtype != nullptr) {
-    const auto dtype = headroom::parse_dtype(given.dtype);
-    if (!dtype) throw unknown("dtype", given.dtype, {"f32", "bf16"});
-    options.dtype = *dtype;
-  }
-  if (given.unit != nullptr) {
-    options.unit = headroom::parse_unit(given.unit);
-    if (!options.unit) throw unknown("unit", given.unit, headroom::unit_names());
-  }
-  if (given.tuning_file != nullptr) options.tuning_file = given.tuning_file;
-  options.threads = given.threads;
-  return options;
 }
 
 /// Checks that a weight is given exactly where this shape needs its `rows x cols` values.
@@ -179,12 +124,8 @@ void headroom_init_weights(headroom_weights* weights, std::size_t size) {
   write_defaults(weights, size, {});
 }
 
-void headroom_init_options(headroom_options* options, std::size_t size) {
-  write_defaults(options, size, default_options());
-}
-
 headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,
-                                const headroom_options* options, headroom_attention** layer) {
+                                const headroom_options* options, headroom_layer** layer) {
   if (layer != nullptr) *layer = nullptr;
   return guarded([&] {
     require(shape, "headroom_create", "shape");
@@ -193,22 +134,18 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
     const headroom::Shape checked =
         shape_of(read_struct(*shape, default_shape(), kFirstShape, {"headroom_create", "shape"}));
     checked.validate();
-    const headroom::AttentionOptions chosen =
-        options_of(options == nullptr ? default_options()
-                                      : read_struct(*options, default_options(), kFirstOptions,
-                                                    {"headroom_create", "options"}));
+    const headroom::AttentionOptions chosen = read_options("headroom_create", options);
     const headroom_weights given =
         read_struct(*weights, {}, kFirstWeights, {"headroom_create", "weights"});
     // Checked before the weights are copied, which may take long.
     if (chosen.backend != headroom::kAuto) headroom::find_backend(chosen.backend);
     headroom::Attention made(checked, weights_of(given, checked), chosen);
-    std::string reason = made.choice().reason;
-    if (!made.choice().warning.empty()) reason += "; " + made.choice().warning;
-    *layer = new headroom_attention{std::move(made), std::move(reason)};
+    std::string reason = reason_of(made.choice());
+    *layer = new headroom_layer{std::move(made), std::move(reason)};
   });
 }
 
-headroom_status headroom_forward(headroom_attention* layer, const float* x, int64_t x_stride,
+headroom_status headroom_forward(headroom_layer* layer, const float* x, int64_t x_stride,
                                  float* y, int64_t y_stride) {
   return guarded([&] {
     require(layer, "headroom_forward", "layer");
@@ -218,19 +155,19 @@ headroom_status headroom_forward(headroom_attention* layer, const float* x, int6
   });
 }
 
-const char* headroom_chosen_backend(const headroom_attention* layer) {
+const char* headroom_chosen_backend(const headroom_layer* layer) {
   return layer == nullptr ? nullptr : layer->layer.options().backend.c_str();
 }
 
-const char* headroom_chosen_precision(const headroom_attention* layer) {
+const char* headroom_chosen_precision(const headroom_layer* layer) {
   // Names of a table of literals, each with its zero.
   return layer == nullptr ? nullptr : headroom::to_string(layer->layer.choice().precision).data();
 }
 
-const char* headroom_choice_reason(const headroom_attention* layer) {
+const char* headroom_choice_reason(const headroom_layer* layer) {
   return layer == nullptr ? nullptr : layer->reason.c_str();
 }
 
-void headroom_destroy(headroom_attention* layer) { delete layer; }
+void headroom_destroy(headroom_layer* layer) { delete layer; }
 
 const char* headroom_version(void) { return HEADROOM_VERSION; }

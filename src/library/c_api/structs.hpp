@@ -13,7 +13,7 @@
 #include "headroom/error.hpp"
 #include "headroom/headroom.h"
 
-struct headroom_attention {
+struct headroom_layer {
   headroom::Attention layer;
   std::string reason;
 };

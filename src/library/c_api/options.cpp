@@ -1,0 +1,79 @@
+#include "c_api/options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "c_api/structs.hpp"
+#include "core/nearest.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom::c_api {
+namespace {
+
+// As in the first version that had sizes.
+constexpr std::size_t kFirstOptions = offsetof(headroom_options, threads) + sizeof(std::int32_t);
+
+headroom_options default_options() {
+  headroom_options options{};
+  options.size = sizeof options;
+  options.backend = kDefaultBackend.data();
+  return options;
+}
+
+// One of the names that `parse` knows.
+template <class Parse>
+auto named(const char* function, const char* what, const char* name, Parse parse,
+           const std::vector<std::string>& known) {
+  const auto value = parse(name);
+  if (value) return *value;
+  throw InvalidArgument(
+      fmt::format("{}: unknown {} '{}'; {}", function, what, name, suggest(name, known)));
+}
+
+}  // namespace
+
+AttentionOptions read_options(const char* function, const headroom_options* options) {
+  const headroom_options given =
+      options == nullptr
+          ? default_options()
+          : read_struct(*options, default_options(), kFirstOptions, {function, "options"});
+  AttentionOptions read;
+  if (given.backend != nullptr) read.backend = given.backend;
+  if (given.formulation != nullptr) {
+    read.formulation = named(function, "formulation", given.formulation, parse_formulation,
+                             {"wrapper", "split", "fused"});
+  }
+  if (given.isa != nullptr) {
+    read.isa = named(function, "instruction set", given.isa, parse_isa,
+                     {"sse4.2", "avx2", "avx512", "neon"});
+  }
+  if (given.precision != nullptr) {
+    read.precision = named(function, "precision", given.precision, parse_precision,
+                           {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16"});
+  }
+  if (given.dtype != nullptr) {
+    read.dtype = named(function, "dtype", given.dtype, parse_dtype, {"f32", "bf16"});
+  }
+  if (given.unit != nullptr) {
+    read.unit = named(function, "unit", given.unit, parse_unit, unit_names());
+  }
+  if (given.kernels != nullptr) read.kernels = given.kernels;
+  if (given.tuning_file != nullptr) read.tuning_file = given.tuning_file;
+  read.threads = given.threads;
+  return read;
+}
+
+std::string reason_of(const Choice& choice) {
+  return choice.warning.empty() ? choice.reason : choice.reason + "; " + choice.warning;
+}
+
+}  // namespace headroom::c_api
+
+void headroom_init_options(headroom_options* options, std::size_t size) {
+  using namespace headroom::c_api;
+  write_defaults(options, size, default_options());
+}
