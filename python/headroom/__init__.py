@@ -1,10 +1,11 @@
 """Multi-head attention on CPUs: the layer, and the suite that measures it.
 
-``Attention`` is the layer, over numpy arrays, PyTorch tensors and whatever else has DLPack or the
-buffer protocol. ``sweep``, ``pick``, ``info`` and ``report`` are the commands of the same names.
+``Attention`` is the layer, and ``attention`` what it does with queries, keys and values, both over
+numpy arrays, PyTorch tensors and whatever else has DLPack or the buffer protocol. ``sweep``, ``pick``, ``info`` and ``report`` are the commands of the same names.
 ``headroom.torch`` takes the modules that you have.
 """
 
+from ._attend import attention
 from ._cache import KeyValueCache
 from ._core import version as __version__
 from ._layer import Attention, backends
@@ -12,6 +13,7 @@ from ._program import info, pick, report, sweep
 
 __all__ = [
     "Attention",
+    "attention",
     "KeyValueCache",
     "__version__",
     "backends",

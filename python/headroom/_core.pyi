@@ -82,9 +82,29 @@ class Layer:
     @property
     def costs(self) -> Dict[str, Any]: ...
 
+class Sizes:
+    batch: int
+    queries: int
+    keys: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    def __init__(self) -> None: ...
+
 class Attend:
     @staticmethod
-    def make(shape: Shape, options: Options) -> Attend: ...
-    def run(self, q: Any, k: Any, v: Any, out: Any) -> None: ...
+    def make(
+        most: Sizes, causal: bool, window: int, scale: float, options: Options
+    ) -> Attend: ...
+    def run(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        out: Any,
+        mask: Any,
+        query_lengths: Optional[List[int]],
+        key_lengths: Optional[List[int]],
+    ) -> None: ...
 
 def backends() -> List[Dict[str, Any]]: ...

@@ -44,10 +44,13 @@ std::string dtype_name(nb::dlpack::dtype dtype) {
       name, nb::str(object.type().attr("__name__")).c_str());
 }
 
+void require_memory(std::string_view name, const AnyArray& array) {
+  if (array.device_type() == nb::device::cpu::value) return;
+  refuse("{} is on another device; allowed is the CPU; copy it there first", name);
+}
+
 void require_float(std::string_view name, const AnyArray& array) {
-  if (array.device_type() != nb::device::cpu::value) {
-    refuse("{} is on another device; allowed is the CPU; copy it there first", name);
-  }
+  require_memory(name, array);
   if (array.dtype() != nb::dtype<float>()) {
     refuse_type("{} has dtype {}; allowed is float32; convert it first, such as by astype", name,
                 dtype_name(array.dtype()));
@@ -113,6 +116,16 @@ AnyArray writable_float_array(std::string_view name, nb::handle object) {
   }
   float_array(name, object);
   refuse("{} is read-only; give an array that may be written", name);
+}
+
+AnyArray mask_array(std::string_view name, nb::handle object) {
+  AnyArray array;
+  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
+  require_memory(name, array);
+  if (array.dtype() != nb::dtype<float>() && array.dtype() != nb::dtype<bool>()) {
+    refuse_type("{} has dtype {}; allowed are float32 and bool", name, dtype_name(array.dtype()));
+  }
+  return array;
 }
 
 Rows::Rows(std::string_view name, const AnyArray& array)

@@ -51,6 +51,8 @@ class Rows {
 /// A float32 array in memory, as it lies. @throws as `Rows::read` and `Rows::write`.
 nb::ndarray<nb::ro> float_array(std::string_view name, nb::handle object);
 nb::ndarray<nb::ro> writable_float_array(std::string_view name, nb::handle object);
+/// The same of float32 or of bool. @throws likewise
+nb::ndarray<nb::ro> mask_array(std::string_view name, nb::handle object);
 
 /// A copy of a float32 array of two dimensions, of any strides.
 Matrix matrix_of(std::string_view name, nb::handle object);

@@ -33,20 +33,40 @@ ConstHeadsView heads_of(std::string_view name, const nb::ndarray<nb::ro>& array)
           array.stride(2)};
 }
 
-DotProductSizes sizes_of(const Shape& shape) {
-  const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
-  return {shape.batch, shape.tokens, keys, shape.heads, shape.kv_heads, shape.head_dim()};
+MaskView mask_of(const nb::ndarray<nb::ro>& array) {
+  if (array.ndim() != 4) {
+    throw InvalidArgument(fmt::format(
+        "mask has {} dimensions; allowed are 4: (batch, heads, tokens, keys)", array.ndim()));
+  }
+  MaskView mask;
+  if (array.dtype() == nb::dtype<float>()) {
+    mask.added = static_cast<const float*>(array.data());
+  } else {
+    mask.seen = static_cast<const std::uint8_t*>(array.data());
+  }
+  const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(array.shape(i)); };
+  mask.batch = size(0);
+  mask.heads = size(1);
+  mask.queries = size(2);
+  mask.keys = size(3);
+  mask.batch_stride = array.stride(0);
+  mask.head_stride = array.stride(1);
+  mask.query_stride = array.stride(2);
+  mask.key_stride = array.stride(3);
+  return mask;
 }
 
 }  // namespace
 
-Attend::Attend(const Shape& shape, const AttentionOptions& options) {
-  shape.validate();
+Attend::Attend(const DotProductSizes& most, const ScoreRule& rule,
+               const AttentionOptions& options) {
   const nb::gil_scoped_release unlocked;
-  attend_.emplace(sizes_of(shape), ScoreRule{shape.causal, shape.window}, options);
+  attend_.emplace(most, rule, options);
 }
 
-void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out) {
+void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle mask,
+                 const std::optional<std::vector<std::int64_t>>& query_lengths,
+                 const std::optional<std::vector<std::int64_t>>& key_lengths) {
   const nb::ndarray<nb::ro> of_q = float_array("q", q);
   const nb::ndarray<nb::ro> of_k = float_array("k", k);
   const nb::ndarray<nb::ro> of_v = float_array("v", v);
@@ -63,9 +83,17 @@ void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out) {
   const ConstHeadsView queries = heads_of("q", of_q);
   const ConstHeadsView keys = heads_of("k", of_k);
   const ConstHeadsView values = heads_of("v", of_v);
+  DotProductCall call;
+  nb::ndarray<nb::ro> of_mask;
+  if (!mask.is_none()) {
+    of_mask = mask_array("mask", mask);
+    call.mask = mask_of(of_mask);
+  }
+  if (query_lengths) call.queries = *query_lengths;
+  if (key_lengths) call.keys = *key_lengths;
   const nb::gil_scoped_release unlocked;
   const std::lock_guard<std::mutex> turn(one_call_);
-  attend_->run(queries, keys, values, written);
+  attend_->run(queries, keys, values, written, call);
 }
 
 }  // namespace headroom::python

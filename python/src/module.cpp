@@ -152,13 +152,26 @@ void bind_layer(nb::module_& module) {
 }
 
 void bind_attend(nb::module_& module) {
+  nb::class_<DotProductSizes>(module, "Sizes")
+      .def(nb::init<>())
+      .def_rw("batch", &DotProductSizes::batch)
+      .def_rw("queries", &DotProductSizes::queries)
+      .def_rw("keys", &DotProductSizes::keys)
+      .def_rw("heads", &DotProductSizes::heads)
+      .def_rw("kv_heads", &DotProductSizes::kv_heads)
+      .def_rw("head_dim", &DotProductSizes::head_dim);
   nb::class_<Attend>(module, "Attend")
-      .def_static("make",
-                  [](const Shape& shape, const NamedOptions& options) {
-                    std::vector<std::string> warnings;
-                    return std::make_unique<Attend>(shape, options_of(options, warnings));
-                  })
-      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a);
+      .def_static(
+          "make",
+          [](const DotProductSizes& most, bool causal, std::int64_t window, double scale,
+             const NamedOptions& options) {
+            std::vector<std::string> warnings;
+            return std::make_unique<Attend>(most, ScoreRule{causal, window, scale},
+                                            options_of(options, warnings));
+          },
+          "most"_a, "causal"_a, "window"_a, "scale"_a, "options"_a)
+      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a, "mask"_a.none(),
+           "query_lengths"_a.none(), "key_lengths"_a.none());
 }
 
 nb::list list_backends() {

@@ -45,14 +45,40 @@ def test_token_after_token(models):
 
 
 @torch.inference_mode()
-def test_padding_goes_to_sdpa_and_is_said_once(models):
+@pytest.mark.parametrize("left", [False, True])
+def test_padding(models, left):
     theirs, ours = models
     tokens, mask = torch.randint(0, 50, (2, 9)), torch.ones(2, 9, dtype=torch.long)
-    mask[1, :4] = 0
-    with pytest.warns(FallbackWarning, match="mask"):
-        y = ours(tokens, attention_mask=mask).logits
-    assert torch.equal(y, theirs(tokens, attention_mask=mask).logits)
-    ours(tokens, attention_mask=mask)
+    mask[1, slice(0, 4) if left else slice(5, 9)] = 0
+    y = ours(tokens, attention_mask=mask).logits
+    difference = (y - theirs(tokens, attention_mask=mask).logits).abs()
+    assert difference[mask.bool()].max() < 1e-5
+
+
+@torch.inference_mode()
+def test_several_tokens_after_a_cache(models):
+    theirs, ours = models
+    tokens = torch.randint(0, 50, (2, 12))
+    for many in (theirs, ours):
+        first = many(tokens[:, :5], use_cache=True)
+        second = many(tokens[:, 5:], past_key_values=first.past_key_values)
+        if many is theirs:
+            expected = second.logits
+    assert (second.logits - expected).abs().max() < 1e-5
+
+
+@torch.inference_mode()
+def test_a_scale_of_the_model():
+    config = transformers.GraniteConfig(
+        vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=1,
+        num_attention_heads=4, num_key_value_heads=2, attention_multiplier=0.3,
+    )  # fmt: skip
+    torch.manual_seed(4)
+    model = transformers.GraniteForCausalLM(config).eval()
+    tokens = torch.randint(0, 50, (1, 11))
+    expected = model(tokens).logits
+    model.set_attn_implementation(register_transformers())
+    assert (model(tokens).logits - expected).abs().max() < 1e-5
 
 
 def test_gradients_go_to_sdpa(models):

@@ -1,49 +1,15 @@
 """An attention implementation for the models of ``transformers``."""
 
 import atexit
-import math
-import threading
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional
 
 import torch
 from torch import Tensor
 
-from .. import _core
-from .._layer import options_of
+from .._attend import Kernels, Rule
 from . import _operator
 from ._models import additive_mask, check_models, own_way, refuse_config
 from ._packed import say_once
-
-
-class Kernels:
-    """Attention without products, for every number of heads and head width that came."""
-
-    def __init__(self, options: Dict[str, Any]) -> None:
-        self.options = options_of(**options)
-        self.made: Dict[Tuple[Any, ...], Tuple[_core.Attend, Tuple[int, int, int]]] = {}
-        self.lock = threading.Lock()
-
-    def get(self, query: Tensor, key: Tensor, causal: bool) -> _core.Attend:
-        """For ``(batch, tokens, heads, head_dim)``; made anew, for more, if it is too small."""
-        batch, tokens, heads, head_dim = query.shape
-        kind = (heads, key.shape[2], head_dim, causal)
-        sizes = (batch, tokens, key.shape[1])
-        with self.lock:
-            attend, most = self.made.get(kind, (None, (0, 0, 0)))
-            if attend is None or any(need > size for need, size in zip(sizes, most)):
-                grown = [max(a, 1 << (b - 1).bit_length()) for a, b in zip(most, sizes)]
-                attend = self._make(kind, grown[0], grown[1], grown[2])
-                self.made[kind] = (attend, (grown[0], grown[1], grown[2]))
-            return attend
-
-    def _make(self, kind: Tuple[Any, ...], batch: int, tokens: int, keys: int) -> _core.Attend:
-        shape = _core.Shape()
-        shape.batch, shape.tokens = batch, tokens
-        shape.heads, shape.kv_heads, head_dim, shape.causal = kind
-        shape.d_in = shape.d_out = shape.heads * head_dim
-        if not shape.causal:
-            shape.d_memory, shape.memory_tokens = shape.d_in, keys
-        return _core.Attend.make(shape, self.options)
 
 
 _kernels: Dict[str, Kernels] = {}
@@ -58,13 +24,33 @@ def _strided(tensor: Tensor) -> Tensor:
     return tensor if fits else tensor.contiguous()
 
 
-def attend(name: str, query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
-    """``(batch, tokens, heads, head_dim)``, all four."""
+def attend(
+    name: str,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    causal: bool,
+    scale: float,
+    mask: Optional[Tensor],
+) -> Tensor:
+    """``(batch, tokens, heads, head_dim)``, all four; a mask is ``(batch, heads, tokens, keys)``."""
     out = torch.empty(query.shape)
     query, key, value = (_strided(one.detach()) for one in (query, key, value))
-    kernels = _kernels[name].get(query, key, causal)
-    kernels.run(query.numpy(), key.numpy(), value.numpy(), out.numpy())
+    kernels = _kernels[name].get(query, key, Rule(causal, 0, scale))
+    seen = None if mask is None else mask.detach().numpy()
+    kernels.run(query.numpy(), key.numpy(), value.numpy(), out.numpy(), seen, None, None)
     return out
+
+
+def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
+    """Whether the kernels take a mask for ``(batch, heads, tokens, head_dim)``."""
+    sizes = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
+    return (
+        mask.dtype in (torch.bool, torch.float32)
+        and mask.device.type == "cpu"
+        and mask.dim() == 4
+        and all(one in (1, size) for one, size in zip(mask.shape, sizes))
+    )
 
 
 def _why_not(
@@ -80,12 +66,12 @@ def _why_not(
         return "gradients may be asked for"
     if any(one.dtype != torch.float32 or one.device.type != "cpu" for one in tensors):
         return "the layer takes float32 on the CPU"
-    if mask is not None:
-        return "there is a mask other than the causal one, such as of padding"
+    if mask is not None and not _fits(mask, query, key):
+        return "the mask is of another shape or dtype than those that the layer takes"
     if causal and query.shape[2] != key.shape[2]:
-        return "several tokens come after others of the cache"
-    if scaling is not None and not math.isclose(scaling, query.shape[3] ** -0.5, rel_tol=1e-6):
-        return "scores are scaled otherwise than by 1 / sqrt(head_dim)"
+        return "several tokens come after others of the cache, without a mask"
+    if scaling is not None and not scaling > 0:
+        return "scores are scaled by a number that is not above 0"
     if key.shape != value.shape or 0 in query.shape or 0 in key.shape:
         return "heads of keys and values differ, or nothing came"
     return None
@@ -94,8 +80,8 @@ def _why_not(
 def register_transformers(name: str = "headroom", **options: Any) -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
-    It computes causal prefill, decoding with a cache, and attention without a mask, of float32
-    models on the CPU. Masks, scales, gradients and dropout go to ``"sdpa"``; a model that adds to
+    It computes prefill, decoding with a cache and attention under masks, of float32 models on the
+    CPU. Other dtypes, gradients and dropout go to ``"sdpa"``; a model that adds to
     its attention, such as sinks or a bias of positions, computes it by its own eager function. A
     ``FallbackWarning`` says why once. The products of the layer stay those of the model.
 
@@ -129,7 +115,7 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
         **others: Any,
     ) -> Any:
         decoder = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
-        causal = decoder and query.shape[2] > 1
+        causal = decoder and query.shape[2] > 1 and attention_mask is None
         own = own_way(module, others)
         if own is not None:
             say_once(f"{type(module).__name__} asks for {own[0]}; its own function takes the call")
@@ -155,8 +141,9 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             )
         rows = [one.transpose(1, 2) for one in (query, key, value)]
         if torch.compiler.is_compiling():
-            return _operator.attend_operator(name, *rows, causal), None
-        return attend(name, rows[0], rows[1], rows[2], causal), None
+            out = _operator.attend_operator(name, *rows, causal, scaling or 0.0, attention_mask)
+            return out, None
+        return attend(name, *rows, causal, scaling or 0.0, attention_mask), None
 
     def mask(*sizes: Any, **arguments: Any) -> Any:
         if not torch.compiler.is_compiling():

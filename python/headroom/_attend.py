@@ -1,0 +1,225 @@
+"""Attention over queries, keys and values that you have, without weights."""
+
+import threading
+from collections import OrderedDict
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array, activations, as_array, is_tensor, like
+from ._layer import options_of
+
+
+class Rule(NamedTuple):
+    """Which keys a query sees, and what becomes of its scores."""
+
+    causal: bool = False
+    window: int = 0
+    scale: float = 0.0  # 0: 1 / sqrt(head_dim)
+
+
+class Kernels:
+    """Attention of some options, for the rules, numbers of heads and head widths that came.
+
+    What was not asked for of late is forgotten, so that memory is not kept for good.
+    """
+
+    _MOST = 16
+
+    def __init__(self, options: Dict[str, Any]) -> None:
+        self.options = options_of(**options)
+        self.made: "OrderedDict[Tuple[Any, ...], Tuple[_core.Attend, Tuple[int, ...]]]" = (
+            OrderedDict()
+        )
+        self.lock = threading.Lock()
+
+    def get(self, q: Array, k: Array, rule: Rule) -> _core.Attend:
+        """For ``(batch, tokens, heads, head_dim)``; made anew, for more, if it is too small."""
+        kind = (q.shape[2], k.shape[2], q.shape[3], rule)
+        sizes = (q.shape[0], q.shape[1], k.shape[1])
+        with self.lock:
+            attend, most = self.made.pop(kind, (None, (0, 0, 0)))
+            if attend is None or any(need > size for need, size in zip(sizes, most)):
+                most = tuple(
+                    max(old, 1 << (need - 1).bit_length()) for old, need in zip(most, sizes)
+                )
+                attend = self._make(kind, most)
+            self.made[kind] = (attend, most)
+            while len(self.made) > self._MOST:
+                self.made.popitem(last=False)
+            return attend
+
+    def _make(self, kind: Tuple[Any, ...], most: Tuple[int, ...]) -> _core.Attend:
+        sizes = _core.Sizes()
+        sizes.heads, sizes.kv_heads, sizes.head_dim, rule = kind
+        sizes.batch, sizes.queries, sizes.keys = most
+        return _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, self.options)
+
+
+_kernels: "OrderedDict[Tuple[Any, ...], Kernels]" = OrderedDict()
+_lock = threading.Lock()
+
+
+def _kernels_of(options: Dict[str, Any]) -> Kernels:
+    key = tuple(sorted(options.items()))
+    with _lock:
+        found = _kernels.pop(key, None)
+        if found is None:
+            found = Kernels(options)
+        _kernels[key] = found
+        while len(_kernels) > 8:
+            _kernels.popitem(last=False)
+        return found
+
+
+def _heads(name: str, x: Array) -> Any:
+    """As ``(batch, tokens, heads, head_dim)`` in the same memory, float32."""
+    array = activations(name, x)
+    if not isinstance(array, np.ndarray):
+        try:
+            array = np.from_dlpack(array)
+        except (AttributeError, BufferError, TypeError):
+            array = np.asarray(array)
+    if not 2 <= array.ndim <= 4:
+        raise ValueError(
+            f"{name} has shape {tuple(array.shape)}; allowed are (tokens, head_dim), (heads,"
+            " tokens, head_dim) and (batch, heads, tokens, head_dim)"
+        )
+    array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    if array.strides[3] != array.itemsize or any(stride < 0 for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    return array.transpose(0, 2, 1, 3)
+
+
+def _mask(mask: Optional[Array]) -> Any:
+    if mask is None:
+        return None
+    array = np.asarray(as_array(mask))
+    if array.ndim > 4:
+        raise ValueError(
+            f"attn_mask has {array.ndim} dimensions; allowed are up to 4: (batch, heads, tokens,"
+            " keys)"
+        )
+    return array.reshape((1,) * (4 - array.ndim) + array.shape)
+
+
+def _narrow(x: Array) -> bool:
+    """Whether it is a tensor of 16-bit floats."""
+    return is_tensor(x) and str(x.dtype) in ("torch.bfloat16", "torch.float16")
+
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Optional[Array] = None,
+    dropout_p: float = 0.0,
+    is_causal: Union[bool, str] = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    *,
+    window: Optional[int] = None,
+    query_lengths: Optional[Sequence[int]] = None,
+    key_lengths: Optional[Sequence[int]] = None,
+    out: Optional[Array] = None,
+    **options: Any,
+) -> Array:
+    """``softmax(scale q k^T + mask) v`` of each head, over arrays of numpy or of PyTorch.
+
+    The arguments are those of ``torch.nn.functional.scaled_dot_product_attention``. What a call
+    needs besides them is made at the first one of its kind and kept for the next ones.
+
+    Args:
+        query: ``(batch, heads, tokens, head_dim)`` float32, of any strides; the first, or the first
+            two, may be left out. Tensors of bfloat16 or float16 are converted, and so is the
+            result. No gradients.
+        key: ``(batch, kv_heads, keys, head_dim)``
+        value: as ``key``
+        attn_mask: of ``(batch, heads, tokens, keys)`` or what broadcasts to it. A boolean one is
+            true where a key is seen; another is added to scores. The output of a query that sees no
+            key is 0. Values behind hidden keys must be finite.
+        dropout_p: must be 0.
+        is_causal: query ``t`` sees keys 0 to ``t``. ``"lower_right"``: the last query sees the last
+            key, as after a cache, which differs if there are more keys than queries.
+        scale: of scores. Default: ``1 / sqrt(head_dim)``.
+        enable_gqa: ``kv_heads`` may be a divisor of ``heads``.
+        window: the most keys that a causal query sees, its own included.
+        query_lengths: tokens of each sequence that are there. Rows after them are not read, and
+            are 0 in a result that is made here.
+        key_lengths: the same of keys and values.
+        out: array to write the result to, as ``query``.
+        options: ``backend``, ``threads``, ``isa``, ``unit``, ``kernels``, ``precision``, ``dtype``
+            and ``tuning_file`` of ``Attention``.
+
+    Returns:
+        An array as ``query``; a tensor if it is one.
+
+    Raises:
+        TypeError: an array is none, or of another dtype; an option is not known.
+        ValueError: sizes do not fit each other, or an option has no such value.
+        RuntimeError: a backend or instruction set is not here, or declines.
+    """
+    if dropout_p:
+        raise ValueError(f"dropout_p is {dropout_p}; this is for inference, so it must be 0")
+    if is_causal not in (False, True, "lower_right"):
+        raise ValueError(f"is_causal is {is_causal!r}; allowed are False, True and 'lower_right'")
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed are values above 0")
+    if _narrow(query):
+        wide = [x.float() if _narrow(x) else x for x in (query, key, value)]
+        mask = attn_mask.float() if attn_mask is not None and _narrow(attn_mask) else attn_mask
+        into = None if out is None else out.float()
+        result = attention(
+            *wide,
+            mask,
+            is_causal=is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+            window=window,
+            query_lengths=query_lengths,
+            key_lengths=key_lengths,
+            out=into,
+            **options,
+        )
+        return result.to(query.dtype) if out is None else out.copy_(result)
+    q, k, v = _heads("query", query), _heads("key", key), _heads("value", value)
+    if q.shape[2] != k.shape[2] and not enable_gqa:
+        raise ValueError(
+            f"query has {q.shape[2]} heads and key has {k.shape[2]}; with enable_gqa=True a head of"
+            " keys serves several of queries"
+        )
+    mask = _mask(attn_mask)
+    causal = bool(is_causal)
+    if is_causal is True and k.shape[1] != q.shape[1]:
+        if query_lengths is not None or key_lengths is not None:
+            raise ValueError(
+                "is_causal counts from the first key, which lengths do not fit; use 'lower_right'"
+            )
+        if q.shape[1] < k.shape[1]:  # the other keys are seen by nobody
+            k, v = k[:, : q.shape[1]], v[:, : q.shape[1]]
+            mask = mask if mask is None or mask.shape[3] == 1 else mask[..., : q.shape[1]]
+        else:
+            seen = np.tri(q.shape[1], k.shape[1], dtype=bool)
+            if mask is None:
+                mask = seen[None, None]
+            elif mask.dtype == bool:
+                mask = mask & seen
+            else:
+                mask = np.where(seen, mask, np.float32(-np.inf))
+            causal = False
+    if out is None:
+        make = np.empty if query_lengths is None else np.zeros
+        result = make((q.shape[0], q.shape[2], q.shape[1], q.shape[3]), np.float32)
+        made = result.transpose(0, 2, 1, 3)
+    else:
+        made = _heads("out", out)
+    if 0 not in q.shape:
+        rule = Rule(causal, window or 0, float(scale or 0.0))
+        kernels = _kernels_of(options).get(q, k, rule)
+        lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
+        kernels.run(q, k, v, made, mask, lengths[0], lengths[1])
+    if out is not None:
+        return out
+    shape = getattr(query, "shape", q.shape)
+    return like(query, result.reshape(tuple(shape)))
