@@ -35,6 +35,55 @@ struct BasicHeadsView {
 using HeadsView = BasicHeadsView<float>;
 using ConstHeadsView = BasicHeadsView<const float>;
 
+/// The same of floats or of `Bf16`, as a call takes it; made of either.
+template <class Void>
+struct BasicAnyHeads {
+  BasicAnyHeads() = default;
+  template <class T>
+    requires std::is_convertible_v<T*, Void*>
+  // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
+  BasicAnyHeads(const BasicHeadsView<T>& of)
+      : data(of.data),
+        dtype(std::is_same_v<std::remove_const_t<T>, Bf16> ? Dtype::bf16 : Dtype::f32),
+        batch(of.batch),
+        tokens(of.tokens),
+        heads(of.heads),
+        head_dim(of.head_dim),
+        batch_stride(of.batch_stride),
+        token_stride(of.token_stride),
+        head_stride(of.head_stride) {
+    static_assert(std::is_same_v<std::remove_const_t<T>, Bf16> ||
+                  std::is_same_v<std::remove_const_t<T>, float>);
+  }
+
+  Void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t batch = 0;  ///< sequences
+  std::int64_t tokens = 0;
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t batch_stride = 0, token_stride = 0, head_stride = 0;  ///< values
+
+  /// The same values, read-only.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator BasicAnyHeads<const void>() const requires(!std::is_const_v<Void>) {
+    BasicAnyHeads<const void> same;
+    same.data = data;
+    same.dtype = dtype;
+    same.batch = batch;
+    same.tokens = tokens;
+    same.heads = heads;
+    same.head_dim = head_dim;
+    same.batch_stride = batch_stride;
+    same.token_stride = token_stride;
+    same.head_stride = head_stride;
+    return same;
+  }
+};
+
+using AnyHeads = BasicAnyHeads<void>;
+using ConstAnyHeads = BasicAnyHeads<const void>;
+
 /// `(batch, tokens, heads, head_dim)` without gaps, as products write it.
 template <class T>
 BasicHeadsView<T> token_major(T* data, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
@@ -101,8 +150,8 @@ class HEADROOM_API DotProductAttention {
  public:
   /// @param most the sizes of the largest call; its heads and widths are those of all calls
   /// @param options backend, threads, precision and so on. Formulation and heads of a larger layer
-  ///        do not matter. With dtype bf16 queries, keys and values are rounded to it as they are
-  ///        read.
+  ///        do not matter. With dtype bf16 a call takes views of `Bf16`, each for itself; floats
+  ///        are rounded to it as they are read. Sums and scores are floats.
   /// @throws InvalidArgument for a size below 1, heads that are no multiple of `kv_heads`, a window
   ///         without `causal`, or a scale that is negative or not finite; as `choose_backend` for
   ///         the options; ResourceError if the system refuses the threads; std::bad_alloc if memory
@@ -118,12 +167,12 @@ class HEADROOM_API DotProductAttention {
   /// @param v values, as many as keys
   /// @param out as q; its memory must not reach into that of the others
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
-  ///         other or the object, a null pointer, strides that are negative or reach beyond any
+  ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are negative or reach beyond any
   ///         memory, an output that overlaps itself or another view, lengths or a mask that do not
   ///         fit, a sequence with queries and no key, or with fewer keys than queries where `causal` is
   ///         set.
-  void run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
-           const DotProductCall& call = {});
+  void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+           const AnyHeads& out, const DotProductCall& call = {});
 
   /// Who computes it, and why. The formulation says nothing here.
   const Choice& choice() const;
@@ -137,7 +186,8 @@ class HEADROOM_API DotProductAttention {
 
 /// One call, for which all is made and thrown away again; a program that calls more than once keeps
 /// a `DotProductAttention`. @throws as that does.
-HEADROOM_API void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+HEADROOM_API void attention(const ConstAnyHeads& q, const ConstAnyHeads& k,
+                            const ConstAnyHeads& v, const AnyHeads& out,
                             const ScoreRule& rule = {}, const AttentionOptions& options = {},
                             const DotProductCall& call = {});
 

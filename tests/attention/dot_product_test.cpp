@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 
@@ -57,6 +58,11 @@ class Tensor {
            h * view_.head_stride + c;
   }
   HeadsView view() { return view_; }
+  const std::vector<float>& values() const { return values_; }
+  /// Every value becomes one that bf16 has.
+  void round() {
+    for (float& value : values_) value = round_to_bf16(value).value();
+  }
   std::int64_t untouched() const { return std::count(values_.begin(), values_.end(), kUntouched); }
 
  private:
@@ -311,6 +317,75 @@ TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, DotProduct, testing::ValuesIn(backend_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Precisions, DotProduct, testing::ValuesIn(precision_cases()), case_name);
+
+/// The same tensor as bf16.
+class Narrow {
+ public:
+  explicit Narrow(Tensor& of) {
+    for (const float value : of.values()) values_.push_back(round_to_bf16(value));
+    const HeadsView like = of.view();
+    view_ = {values_.data(),    like.batch,        like.tokens,     like.heads, like.head_dim,
+             like.batch_stride, like.token_stride, like.head_stride};
+  }
+  BasicHeadsView<Bf16> view() const { return view_; }
+  const std::vector<Bf16>& values() const { return values_; }
+
+ private:
+  std::vector<Bf16> values_;
+  BasicHeadsView<Bf16> view_;
+};
+
+class DotProductOfBf16 : public LayerTest {};
+
+// Each view by itself: what is read has the same values, and what is written is rounded once.
+TEST_P(DotProductOfBf16, HasTheBitsOfFloatsRounded) {
+  AttentionOptions options = GetParam().options();
+  options.dtype = Dtype::bf16;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    const Case c = random_case(random);
+    SCOPED_TRACE(describe(c));
+    Tensors tensors(c, seed);
+    for (Tensor* each : {&tensors.q, &tensors.k, &tensors.v, &tensors.out}) each->round();
+    const Narrow q(tensors.q), k(tensors.k), v(tensors.v), out(tensors.out);
+    const auto pick = [&](Tensor& wide, const Narrow& narrow) {
+      return random() % 4 == 0 ? AnyHeads(wide.view()) : AnyHeads(narrow.view());
+    };
+    DotProductAttention attention(c.sizes, c.rule, options);
+    const DotProductCall call{c.queries, c.keys, tensors.mask.view()};
+    attention.run(pick(tensors.q, q), pick(tensors.k, k), pick(tensors.v, v), out.view(), call);
+    attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(), call);
+    ASSERT_EQ(out.values(), Narrow(tensors.out).values());
+  }
+}
+
+std::vector<LayerCase> bf16_cases() {
+  std::vector<LayerCase> cases = backend_cases();
+  const std::vector<LayerCase> precise = precision_cases();
+  cases.insert(cases.end(), precise.begin(), precise.end());
+  std::erase_if(cases, [](const LayerCase& one) {
+    const AttentionOptions options = one.options();
+    const Isa isa = options.isa ? *options.isa : available_isas().back();
+    const Unit unit = options.unit ? *options.unit : available_units(isa).back();
+    return !arithmetic_of(one.backend, one.precision, Dtype::bf16, {isa, unit}).precision;
+  });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, DotProductOfBf16, testing::ValuesIn(bf16_cases()), case_name);
+
+TEST(DotProductDtypes, OfAnotherLayerAreRefused) {
+  Tensors tensors({{2, 5, 9, 4, 2, 8}, {}}, 1);
+  const Narrow k(tensors.k);
+  DotProductAttention attention({2, 5, 9, 4, 2, 8}, {}, {.backend = "xsimd"});
+  try {
+    attention.run(tensors.q.view(), k.view(), tensors.v.view(), tensors.out.view());
+    FAIL() << "it was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("k is of bf16, and this was made for f32"),
+              std::string::npos);
+  }
+}
 
 const Case kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
 

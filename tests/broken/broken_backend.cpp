@@ -28,10 +28,10 @@ class WrongAttention final : public HeadAttention {
  public:
   std::unique_ptr<KeyValueStore> make_store(std::int64_t, std::int64_t) override { return nullptr; }
   void run(const AttendCall& call) override {
-    const BlockedView& out = call.out;
+    const BlockedView out = call.out.floats();
     for (std::int64_t row = 0; row < out.rows; ++row) {
       for (std::int64_t block = 0; block < out.blocks; ++block) {
-        std::copy_n(call.v.at(row, block), out.block_cols, out.at(row, block));
+        std::copy_n(call.v.floats().at(row, block), out.block_cols, out.at(row, block));
       }
     }
   }

@@ -30,7 +30,7 @@ class FaultyAttention final : public HeadAttention {
   }
   void run(const AttendCall& call) override {
     real_->run(call);
-    if (!held_) fault_(++passes_, call.out);
+    if (!held_) fault_(++passes_, call.out.floats());
   }
   OperationCosts costs() const override { return real_->costs(); }
 

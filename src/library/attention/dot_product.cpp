@@ -10,6 +10,7 @@
 #include "attention/choice.hpp"
 #include "attention/heads_views.hpp"
 #include "attention/mask_views.hpp"
+#include "attention/staged_heads.hpp"
 #include "backends/backend.hpp"
 #include "headroom/error.hpp"
 
@@ -63,7 +64,7 @@ Shape shape_of(const DotProductSizes& sizes) {
 
 // Rows as a backend sees them, of all sequences one after the other.
 struct Rows {
-  explicit Rows(const ConstHeadsView& view) : of(view) {
+  explicit Rows(const ConstAnyHeads& view) : of(view) {
     // How far apart the tokens are means nothing where there is one.
     const bool one = of.tokens == 1;
     if (one) of.token_stride = std::max(of.batch_stride, of.heads * of.head_dim);
@@ -76,16 +77,15 @@ struct Rows {
 
   // Backends turn queries and keys in place where there are rotary positions. Here there are none,
   // so nobody writes through the views of the others than the output.
-  BlockedView from(std::int64_t sequence, std::int64_t count) const {
-    return {const_cast<float*>(of.data) + sequence * of.batch_stride,
-            count * of.tokens,
-            of.token_stride,
-            of.heads,
-            of.head_dim,
-            of.head_stride};
+  AnyBlockedView from(std::int64_t sequence, std::int64_t count) const {
+    const AnyBlockedView first(const_cast<void*>(of.data), of.dtype, count * of.tokens,
+                               of.token_stride, of.heads, of.head_dim, of.head_stride);
+    AnyBlockedView there = first;
+    there.data = first.value(sequence * of.batch_stride);
+    return there;
   }
 
-  ConstHeadsView of;
+  ConstAnyHeads of;
   std::int64_t between;  // rows from sequence to sequence; 0: no whole number of them
 };
 
@@ -96,6 +96,7 @@ class DotProductAttention::Plan {
   Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
       : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {
     choice = choose_backend(shape_, options);
+    dtype_ = options.dtype;
     backend_ = make_backend(resolve(options, choice), choice);
     // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are
     // the last ones of the same sequence.
@@ -103,16 +104,38 @@ class DotProductAttention::Plan {
     shape_.window = rule.window;
     attend_ = backend_->make_attention(shape_);
     sequences_.reserve(static_cast<std::size_t>(shape_.batch));
+    if (dtype_ == Dtype::bf16 && !attend_->takes_bf16()) staged_ = StagedHeads(shape_);
   }
 
-  void run(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHeadsView& v,
-           const HeadsView& out, const DotProductCall& given) {
+  void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+           const AnyHeads& out, const DotProductCall& given) {
     check_heads(q, k, v, out);
     check_mask(given.mask, q, k, out);
     check_fits(q, k);
+    for (const auto& [name, view] :
+         {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+      check_dtype(name, view->dtype);
+    }
+    check_dtype("out", out.dtype);
     check_lengths("query", given.queries, q);
     check_lengths("key", given.keys, k);
     for (std::int64_t b = 0; b < q.batch; ++b) check_sequence(b, q, k, given);
+    if (attend_->takes_bf16() || !any_bf16(q, k, v, out)) {
+      attend(q, k, v, out, given);
+    } else {
+      staged_.run(q, k, v, out, given, [&](const auto&... views) { attend(views..., given); });
+    }
+  }
+
+  std::int64_t workspace_bytes() const {
+    return attend_->costs().workspace_bytes + staged_.bytes();
+  }
+
+  Choice choice;
+
+ private:
+  void attend(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+              const AnyHeads& out, const DotProductCall& given) {
     const ScoreMask mask = score_mask(given.mask);
     const Rows of_q(q), of_k(k), of_v(v), of_out(out);
     const bool together =
@@ -145,17 +168,18 @@ class DotProductAttention::Plan {
     }
   }
 
-  std::int64_t workspace_bytes() const { return attend_->costs().workspace_bytes; }
-
-  Choice choice;
-
- private:
   static std::int64_t length_of(std::span<const std::int64_t> lengths, std::int64_t sequence,
                                 std::int64_t all) {
     return lengths.empty() ? all : lengths[static_cast<std::size_t>(sequence)];
   }
 
-  void check_fits(const ConstHeadsView& q, const ConstHeadsView& k) const {
+  void check_dtype(const char* name, Dtype found) const {
+    if (found == Dtype::f32 || dtype_ == found) return;
+    throw InvalidArgument(fmt::format(
+        "attention: {} is of bf16, and this was made for f32; with dtype bf16 it takes both", name));
+  }
+
+  void check_fits(const ConstAnyHeads& q, const ConstAnyHeads& k) const {
     if (q.batch <= shape_.batch && q.tokens <= shape_.tokens && k.tokens <= shape_.memory_tokens &&
         q.heads == shape_.heads && k.heads == shape_.key_heads() &&
         q.head_dim == shape_.head_dim()) {
@@ -170,7 +194,7 @@ class DotProductAttention::Plan {
   }
 
   static void check_lengths(const char* what, std::span<const std::int64_t> lengths,
-                            const ConstHeadsView& view) {
+                            const ConstAnyHeads& view) {
     if (lengths.empty()) return;
     if (static_cast<std::int64_t>(lengths.size()) != view.batch) {
       throw InvalidArgument(fmt::format("attention: {} {} lengths for {} sequences", lengths.size(),
@@ -184,7 +208,7 @@ class DotProductAttention::Plan {
     }
   }
 
-  void check_sequence(std::int64_t index, const ConstHeadsView& q, const ConstHeadsView& k,
+  void check_sequence(std::int64_t index, const ConstAnyHeads& q, const ConstAnyHeads& k,
                       const DotProductCall& call) const {
     const std::int64_t rows = length_of(call.queries, index, q.tokens);
     const std::int64_t keys = length_of(call.keys, index, k.tokens);
@@ -201,6 +225,8 @@ class DotProductAttention::Plan {
 
   ScoreRule rule_;
   Shape shape_;
+  Dtype dtype_ = Dtype::f32;
+  StagedHeads staged_;  // for a backend that takes floats alone
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<HeadAttention> attend_;
   std::vector<Sequence> sequences_;
@@ -213,7 +239,7 @@ DotProductAttention::~DotProductAttention() = default;
 DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
 
-void DotProductAttention::run(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+void DotProductAttention::run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v, const AnyHeads& out,
                               const DotProductCall& call) {
   plan_->run(q, k, v, out, call);
 }
@@ -222,7 +248,7 @@ const Choice& DotProductAttention::choice() const { return plan_->choice; }
 
 std::int64_t DotProductAttention::workspace_bytes() const { return plan_->workspace_bytes(); }
 
-void attention(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v, HeadsView out,
+void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v, const AnyHeads& out,
                const ScoreRule& rule, const AttentionOptions& options, const DotProductCall& call) {
   check_heads(q, k, v, out);
   if (q.batch == 0 || q.tokens == 0) return;

@@ -17,34 +17,34 @@ namespace {
 
 constexpr std::int64_t kMostFloats = kMostAddresses / std::int64_t{sizeof(float)};
 
-std::string sizes_of(const ConstHeadsView& view) {
+std::string sizes_of(const ConstAnyHeads& view) {
   return fmt::format("{} x {} x {} x {} (batch, tokens, heads, head_dim)", view.batch, view.tokens,
                      view.heads, view.head_dim);
 }
 
 using Steps = std::array<std::pair<std::int64_t, std::int64_t>, 3>;  // stride, count
 
-Steps steps_of(const ConstHeadsView& view) {
+Steps steps_of(const ConstAnyHeads& view) {
   return {{{view.batch_stride, view.batch},
            {view.token_stride, view.tokens},
            {view.head_stride, view.heads}}};
 }
 
-bool is_empty(const ConstHeadsView& view) {
+bool is_empty(const ConstAnyHeads& view) {
   return view.batch == 0 || view.tokens == 0 || view.heads == 0 || view.head_dim == 0;
 }
 
 // From the first value to behind the last. @pre nothing is negative.
-std::int64_t bytes_of(std::string_view name, const ConstHeadsView& view) {
-  constexpr std::int64_t kValue = sizeof(float);
-  std::int64_t bytes = view.head_dim * kValue;
+std::int64_t bytes_of(std::string_view name, const ConstAnyHeads& view) {
+  const std::int64_t value = view.dtype == Dtype::f32 ? sizeof(float) : sizeof(Bf16);
+  std::int64_t bytes = view.head_dim * value;
   for (const auto& [stride, count] : steps_of(view)) {
-    bytes = add_to_span(name, bytes, stride, count, kValue);
+    bytes = add_to_span(name, bytes, stride, count, value);
   }
   return bytes;
 }
 
-void check_one(std::string_view name, const ConstHeadsView& view) {
+void check_one(std::string_view name, const ConstAnyHeads& view) {
   for (const std::int64_t size : {view.batch, view.tokens, view.heads, view.head_dim}) {
     if (size < 0 || size > kMostFloats) {
       throw InvalidArgument(fmt::format("attention: {} is {}", name, sizes_of(view)));
@@ -53,7 +53,7 @@ void check_one(std::string_view name, const ConstHeadsView& view) {
   if (is_empty(view)) return;
   if (view.data == nullptr) {
     throw InvalidArgument(
-        fmt::format("attention: {} is a null pointer; pass {} floats", name, sizes_of(view)));
+        fmt::format("attention: {} is a null pointer; pass {} values", name, sizes_of(view)));
   }
   for (const auto& [stride, count] : steps_of(view)) {
     if (count > 1 && stride < 0) {
@@ -64,7 +64,7 @@ void check_one(std::string_view name, const ConstHeadsView& view) {
 }
 
 // Each step must pass over all that the smaller ones reach.
-void check_no_value_twice(const ConstHeadsView& out) {
+void check_no_value_twice(const ConstAnyHeads& out) {
   Steps steps = steps_of(out);
   std::sort(steps.begin(), steps.end());
   std::int64_t reach = out.head_dim;
@@ -94,7 +94,7 @@ std::int64_t add_to_span(std::string_view name, std::int64_t bytes, std::int64_t
 }
 
 void check_apart_from_output(std::string_view name, const void* data, std::int64_t bytes,
-                             const ConstHeadsView& out) {
+                             const ConstAnyHeads& out) {
   if (is_empty(out)) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const auto of_out = reinterpret_cast<std::uintptr_t>(out.data);
@@ -105,18 +105,18 @@ void check_apart_from_output(std::string_view name, const void* data, std::int64
   throw InvalidArgument(fmt::format("attention: out overlaps {}; give it memory of its own", name));
 }
 
-void check_heads(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHeadsView& v,
-                 const HeadsView& out) {
+void check_heads(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+                 const AnyHeads& out) {
   check_one("q", q);
   check_one("k", k);
   check_one("v", v);
   check_one("out", out);
-  const auto same = [](const ConstHeadsView& a, const ConstHeadsView& b) {
+  const auto same = [](const ConstAnyHeads& a, const ConstAnyHeads& b) {
     return a.batch == b.batch && a.tokens == b.tokens && a.heads == b.heads &&
            a.head_dim == b.head_dim;
   };
-  const auto fail = [](std::string_view what, const ConstHeadsView& found, std::string_view other,
-                       const ConstHeadsView& wanted) {
+  const auto fail = [](std::string_view what, const ConstAnyHeads& found, std::string_view other,
+                       const ConstAnyHeads& wanted) {
     throw InvalidArgument(fmt::format("attention: {} is {}, and {} is {}", what, sizes_of(found),
                                       other, sizes_of(wanted)));
   };
@@ -124,7 +124,7 @@ void check_heads(const ConstHeadsView& q, const ConstHeadsView& k, const ConstHe
   if (!same(out, q)) fail("out", out, "q", q);
   if (k.batch != q.batch || k.head_dim != q.head_dim) fail("k", k, "q", q);
   check_no_value_twice(out);
-  const auto check_apart = [&](std::string_view name, const ConstHeadsView& view) {
+  const auto check_apart = [&](std::string_view name, const ConstAnyHeads& view) {
     if (!is_empty(view)) check_apart_from_output(name, view.data, bytes_of(name, view), out);
   };
   check_apart("q", q);

@@ -21,8 +21,8 @@ std::int64_t value_bytes(const MaskView& mask) {
 
 }  // namespace
 
-void check_mask(const MaskView& mask, const ConstHeadsView& q, const ConstHeadsView& k,
-                const ConstHeadsView& out) {
+void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHeads& k,
+                const ConstAnyHeads& out) {
   if (mask.added == nullptr && mask.seen == nullptr) return;
   if (mask.added != nullptr && mask.seen != nullptr) {
     throw InvalidArgument(

@@ -9,8 +9,8 @@ namespace headroom {
 /// @throws InvalidArgument naming the mask: two kinds of values, sizes that are neither those of
 ///         the call nor 1, strides that are negative or reach beyond any memory, memory of the
 ///         output.
-void check_mask(const MaskView& mask, const ConstHeadsView& q, const ConstHeadsView& k,
-                const ConstHeadsView& out);
+void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHeads& k,
+                const ConstAnyHeads& out);
 
 /// With strides of 0 where one value is for all.
 ScoreMask score_mask(const MaskView& mask);

@@ -65,6 +65,8 @@ class HeadAttention {
   ///        of this object, with room for the new keys.
   virtual void run(const AttendCall& call) = 0;
   virtual OperationCosts costs() const = 0;
+  /// Whether views of a call may be of Bf16, each for itself.
+  virtual bool takes_bf16() const { return false; }
 };
 
 /// Which variant of its kernels a backend runs, and why. Variants differ in speed alone.

@@ -89,6 +89,8 @@ class SimdAttention final : public HeadAttention {
   }
   OperationCosts costs() const override { return costs_; }
 
+  bool takes_bf16() const override { return true; }
+
  private:
   const Executor* executor_;
   StreamingAttention attention_;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "headroom/precision.hpp"
+
 namespace headroom {
 
 /// `rows x (blocks * block_cols)` values whose columns come in blocks: column `c` of row `r` is at
@@ -37,6 +39,45 @@ struct BasicBlockedView {
 
 using BlockedView = BasicBlockedView<float>;
 using ConstBlockedView = BasicBlockedView<const float>;
+
+/// The same of floats or of Bf16.
+struct AnyBlockedView {
+  AnyBlockedView() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
+  AnyBlockedView(const BlockedView& of)
+      : AnyBlockedView(of.data, Dtype::f32, of.rows, of.row_stride, of.blocks, of.block_cols,
+                       of.block_stride) {}
+  AnyBlockedView(void* first, Dtype of, std::int64_t all_rows, std::int64_t stride,
+                 std::int64_t count, std::int64_t cols, std::int64_t between)
+      : data(first),
+        dtype(of),
+        rows(all_rows),
+        row_stride(stride),
+        blocks(count),
+        block_cols(cols),
+        block_stride(between) {}
+
+  void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t blocks = 1;
+  std::int64_t block_cols = 0;
+  std::int64_t block_stride = 0;
+
+  /// Null for a view of nothing.
+  void* at(std::int64_t row, std::int64_t block) const {
+    return data == nullptr ? nullptr : value(row * row_stride + block * block_stride);
+  }
+  void* value(std::int64_t index) const {
+    if (dtype == Dtype::f32) return static_cast<float*>(data) + index;
+    return static_cast<Bf16*>(data) + index;
+  }
+  /// @pre they are floats
+  BlockedView floats() const {
+    return {static_cast<float*>(data), rows, row_stride, blocks, block_cols, block_stride};
+  }
+};
 
 /// How the rows of query, key and value lie in the workspace between the two operations.
 enum class HeadLayout {

@@ -79,6 +79,10 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
+  if (cross) {
+    room_per_slot_ = round_up(attend_room_floats(kernels.lanes, head_dim), kChunk);
+    room_ = AlignedBuffer(room_per_slot_ * slots);
+  }
 }
 
 std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& executor,
@@ -159,9 +163,12 @@ void StreamingAttention::append(const Run& run, std::int64_t pair,
   const std::int64_t key_head = pair % key_heads;
   const AttendCall& call = run.call;
   const RotaryTable& rotary = run.store != nullptr ? run.store->rotary : rotary_;
-  rotary.turn(call.k, sequence.first_key, sequence.new_keys, key_head, sequence.past);
-  for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
-    rotary.turn(call.q, sequence.first_row, sequence.rows, h, sequence.position);
+  // Only layers have such positions, and their views are of floats.
+  if (!rotary.empty()) {
+    rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, key_head, sequence.past);
+    for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
+      rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, h, sequence.position);
+    }
   }
   const PackedHeads& heads = run.store != nullptr ? run.store->heads : slot_heads_;
   heads.append(head, sequence.past, sequence.new_keys, call.k, call.v, sequence.first_key,
@@ -177,6 +184,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   const AttendCall& call = run.call;
   AttendTask task;
   task.q = call.q.at(sequence.first_row, first_head);
+  task.q_dtype = call.q.dtype;
   task.q_stride = call.q.row_stride;
   task.q_head_stride = call.q.block_stride;
   task.group = group_;
@@ -188,6 +196,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.value_stride = in_place ? call.v.row_stride : slot_heads_.value_stride();
   task.key_count = sequence.keys();
   task.out = call.out.at(sequence.first_out, first_head);
+  task.out_dtype = call.out.dtype;
   task.out_stride = call.out.row_stride;
   task.out_head_stride = call.out.block_stride;
   task.head_dim = shape_.head_dim();
@@ -220,6 +229,30 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 }
 
 }  // namespace
+
+// Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
+// dtype must have it already.
+bool StreamingAttention::reads_in_place(const AttendCall& call, std::int64_t most_rows) const {
+  return room_.size() > 0 && rotary_.empty() && most_rows * group_ <= kernels_->tile_rows && call.k.dtype == dtype_ &&
+         call.v.dtype == dtype_;
+}
+
+void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
+  auto head = [&](std::int64_t pair, int slot) {
+    const Sequence& sequence =
+        run.call.sequences[static_cast<std::size_t>(pair / shape_.key_heads())];
+    const std::int64_t key_head = pair % shape_.key_heads();
+    AttendTask task = task_of(run, pair, {}, slot);
+    task.new_keys = {run.call.k.at(sequence.first_key, key_head), run.call.k.dtype,
+                     run.call.k.row_stride};
+    task.new_values = {run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
+                       run.call.v.row_stride};
+    task.room = room_.data() + slot * room_per_slot_;
+    task.tile_end = task.tiles = 1;
+    kernels_->f32.attend(task);
+  };
+  executor.run(run.pairs, head, run.seconds);
+}
 
 // The keys of a head are still in the nearest caches when they are read.
 void StreamingAttention::run_whole_heads(const Executor& executor, const Run& run) {
@@ -283,6 +316,12 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
 void StreamingAttention::run(const Executor& executor, const AttendCall& call, PackedStore* store) {
   Run run{call, store, 0, expected_seconds(call.sequences), false};
   run.pairs = static_cast<std::int64_t>(call.sequences.size()) * shape_.key_heads();
+  std::int64_t most_rows = 0;
+  for (const Sequence& sequence : call.sequences) most_rows = std::max(most_rows, sequence.rows);
+  if (store == nullptr && reads_in_place(call, most_rows)) {
+    run_in_place(executor, run);
+    return;
+  }
   const int slots = executor.slots_for(run.seconds);
   if (run.pairs % slots == 0 || run.pairs >= kManyHeads * slots) {
     run_whole_heads(executor, run);

@@ -41,7 +41,8 @@ class StreamingAttention {
   void run(const Executor& executor, const AttendCall& call, PackedStore* store);
 
   std::int64_t workspace_bytes() const {
-    return slot_heads_.bytes() + shared_heads_.bytes() + rotary_.bytes() + scratch_.bytes();
+    return slot_heads_.bytes() + shared_heads_.bytes() + rotary_.bytes() + scratch_.bytes() +
+           room_.bytes();
   }
 
  private:
@@ -53,6 +54,8 @@ class StreamingAttention {
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(const AttendTask& task) const;
+  bool reads_in_place(const AttendCall& call, std::int64_t most_rows) const;
+  void run_in_place(const Executor& executor, const Run& run);
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
   void run_segments(const Executor& executor, const Run& run);
@@ -75,6 +78,8 @@ class StreamingAttention {
   std::vector<std::int64_t> first_keys_;  ///< in `shared_heads_`, of each sequence
   RotaryTable rotary_;
   AlignedBuffer scratch_;
+  std::int64_t room_per_slot_ = 0;
+  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there
 };
 
 }  // namespace headroom::simd

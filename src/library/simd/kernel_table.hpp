@@ -72,10 +72,18 @@ struct ProjectTask {
 /// position alone, so that threads can share a long sequence and no bit depends on how.
 inline constexpr std::int64_t kSegment = 4 * kKeyBlock;
 
+/// Rows of values where somebody else has them.
+struct RowsOf {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t stride = 0;  ///< values
+};
+
 /// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
 /// all heads of the group: row `i` is head `i % group` at position `position + i / group`.
 struct AttendTask {
-  const float* q = nullptr;        ///< row 0
+  const void* q = nullptr;         ///< row 0
+  Dtype q_dtype = Dtype::f32;
   std::int64_t q_stride = 0;       ///< from one position to the next
   std::int64_t q_head_stride = 0;  ///< from one head to the next
   std::int64_t group = 1;
@@ -85,7 +93,8 @@ struct AttendTask {
   const void* values = nullptr;  ///< row 0; whole vectors may be read
   std::int64_t value_stride = 0;
   std::int64_t key_count = 0;
-  float* out = nullptr;  ///< row 0
+  void* out = nullptr;  ///< row 0
+  Dtype out_dtype = Dtype::f32;
   std::int64_t out_stride = 0;
   std::int64_t out_head_stride = 0;
   std::int64_t head_dim = 0;
@@ -100,6 +109,10 @@ struct AttendTask {
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
   float* scratch = nullptr;       ///< `attend_scratch_floats`
+  /// If there are any, `keys` and `values` are not looked at: these are packed block by block into
+  /// `room`, `attend_room_floats`. For one tile and the kernels that read floats.
+  RowsOf new_keys, new_values;
+  float* room = nullptr;
   /// If not null the task is one tile over one segment, and leaves its state here, in the place of
   /// that segment among all of the sequence; `merge_segments` makes the rows of them.
   float* states = nullptr;
@@ -112,10 +125,10 @@ struct StoredKernels {
   void (*attend)(const AttendTask& task);
   /// Writes `count` keys (rows of `head_dim`) of one head from `position` on into its panels of two
   /// vectors' keys, each `head_dim x 2 lanes`. Nothing else in them is touched.
-  void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t position,
-                    std::int64_t count, std::int64_t head_dim, void* panels);
+  void (*pack_keys)(const RowsOf& keys, std::int64_t position, std::int64_t count,
+                    std::int64_t head_dim, void* panels);
   /// Copies `count` values.
-  void (*copy)(const float* from, std::int64_t count, void* to);
+  void (*copy)(const void* from, Dtype dtype, std::int64_t count, void* to);
 };
 
 /// The kernels of one level. One function pointer call covers a whole block of work.

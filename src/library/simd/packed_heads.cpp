@@ -25,12 +25,13 @@ PackedHeads::Head PackedHeads::head(std::int64_t first) {
 }
 
 void PackedHeads::append(const Head& head, std::int64_t position, std::int64_t count,
-                         const ConstBlockedView& k, const ConstBlockedView& v,
+                         const AnyBlockedView& k, const AnyBlockedView& v,
                          std::int64_t first_row, std::int64_t block) const {
-  kernels_->pack_keys(k.at(first_row, block), k.row_stride, position, count, head_dim_, head.keys);
+  kernels_->pack_keys({k.at(first_row, block), k.dtype, k.row_stride}, position, count, head_dim_,
+                      head.keys);
   if (head.values == nullptr) return;
   for (std::int64_t t = 0; t < count; ++t) {
-    kernels_->copy(v.at(first_row + t, block), head_dim_,
+    kernels_->copy(v.at(first_row + t, block), v.dtype, head_dim_,
                    stored_at(head.values, dtype_, (position + t) * value_stride_));
   }
 }

@@ -35,7 +35,8 @@ void PackedMatrix::pack_panel(const std::vector<ConstMatrixView>& parts, std::in
     const std::int64_t to = std::min(first_col + width, part_first + part.cols);
     if (from < to) {
       for (std::int64_t k = 0; k < depth_; ++k) {
-        stored.copy(part.row(k) + (from - part_first), to - from, place(k, from - first_col));
+        stored.copy(part.row(k) + (from - part_first), Dtype::f32, to - from,
+                    place(k, from - first_col));
       }
     }
     part_first += part.cols;

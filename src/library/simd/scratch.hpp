@@ -38,4 +38,11 @@ namespace headroom::simd {
          tile_rows * kKeyBlock + kKeyBlock;  // one row of dropout factors
 }
 
+/// Floats of `AttendTask::room`: a block of keys, and of values.
+[[gnu::always_inline]] constexpr std::int64_t attend_room_floats(std::int64_t lanes,
+                                                                 std::int64_t head_dim) {
+  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
+  return kKeyBlock * (head_dim + cols);
+}
+
 }  // namespace headroom::simd

@@ -215,9 +215,9 @@ void OnednnAttention::attend(const AttendCall& call) {
 void OnednnAttention::append(const AttendCall& call, const Space& space, std::int64_t pair) const {
   const Member member = member_of(call, space, {}, pair);
   const Sequence& sequence = *member.sequence;
-  space.rotary.turn(call.k, sequence.first_key, sequence.new_keys, member.key_head, sequence.past);
+  space.rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, member.key_head, sequence.past);
   for (std::int64_t h = member.key_head * group_; h < (member.key_head + 1) * group_; ++h) {
-    space.rotary.turn(call.q, sequence.first_row, sequence.rows, h, sequence.position);
+    space.rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, h, sequence.position);
   }
   space.heads.append(member.head, member.first_row, sequence, member.key_head, call,
                      padded_keys(sequence.keys(), space));
@@ -277,13 +277,13 @@ void OnednnAttention::take_queries(const AttendCall& call, const Space& space, c
   }
   const std::int64_t first_head = member.key_head * group_;
   if (group_ == 1) {
-    pack_finite_rows(call.q.at(sequence.first_row + member.row, first_head), call.q.row_stride,
+    pack_finite_rows(call.q.floats().at(sequence.first_row + member.row, first_head), call.q.row_stride,
                      member.rows, head_dim, scale_, query, [&](std::int64_t i) { careful[i] = 1; });
     return;
   }
   for (std::int64_t i = 0; i < member.rows; ++i) {
     const std::int64_t row = member.row + i;
-    pack_finite_rows(call.q.at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
+    pack_finite_rows(call.q.floats().at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
                      head_dim, scale_, query + i * head_dim, [&](std::int64_t) { careful[i] = 1; });
   }
 }
@@ -331,7 +331,7 @@ void OnednnAttention::finish(const AttendCall& call, const Space& space, const M
     float* from = context + i * head_dim;
     if (careful[i] != 0) run_careful_row(call, space, member, row, slot, from);
     std::copy_n(from, head_dim,
-                call.out.at(member.sequence->first_out + row / group_,
+                call.out.floats().at(member.sequence->first_out + row / group_,
                             member.key_head * group_ + row % group_));
   }
 }
@@ -348,7 +348,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
   const std::int64_t head = member.key_head * group_ + row % group_;
   const DenseHeads::Copy all = space.heads.as_they_are(member.head, member.first_row, seen.end);
   float* weights = slot.scores.data();
-  careful_scores(call.q.at(sequence.first_row + row / group_, head),
+  careful_scores(call.q.floats().at(sequence.first_row + row / group_, head),
                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
   if (call.mask.any() && !add_mask(call.mask.from(sequence.number, head), 0, row / group_,
                                    seen.begin, count, weights)) {

@@ -75,8 +75,8 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
   args.head_dim = shape_.head_dim();
   auto* store = static_cast<TextbookStore*>(call.store);
   if (store == nullptr) {
-    args.k = call.k.at(sequence.first_key, key_head);
-    args.v = call.v.at(sequence.first_key, key_head);
+    args.k = call.k.floats().at(sequence.first_key, key_head);
+    args.v = call.v.floats().at(sequence.first_key, key_head);
     args.k_stride = call.k.row_stride;
     args.v_stride = call.v.row_stride;
     return args;
@@ -87,8 +87,8 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
   float* values = store->values.data() + first;
   for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
     const std::int64_t at = (sequence.past + i) * args.head_dim;
-    std::copy_n(call.k.at(sequence.first_key + i, key_head), args.head_dim, keys + at);
-    std::copy_n(call.v.at(sequence.first_key + i, key_head), args.head_dim, values + at);
+    std::copy_n(call.k.floats().at(sequence.first_key + i, key_head), args.head_dim, keys + at);
+    std::copy_n(call.v.floats().at(sequence.first_key + i, key_head), args.head_dim, values + at);
   }
   args.k = keys;
   args.v = values;
@@ -100,7 +100,7 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
                                      std::int64_t key_head) {
   auto* store = static_cast<TextbookStore*>(call.store);
   const RotaryTable& rotary = store != nullptr ? store->rotary : rotary_;
-  rotary.turn(call.k, sequence.first_key, sequence.new_keys, key_head, sequence.past);
+  rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, key_head, sequence.past);
   textbook::HeadArgs args = stored(call, sequence, key_head);
   args.q_stride = call.q.row_stride;
   args.out_stride = call.out.row_stride;
@@ -114,9 +114,9 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
   float* factors = (store != nullptr ? store->factors : factors_).data();
   const std::int64_t group = shape_.heads / shape_.key_heads();
   for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-    rotary.turn(call.q, sequence.first_row, sequence.rows, head, sequence.position);
-    args.q = call.q.at(sequence.first_row, head);
-    args.out = call.out.at(sequence.first_out, head);
+    rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, head, sequence.position);
+    args.q = call.q.floats().at(sequence.first_row, head);
+    args.out = call.out.floats().at(sequence.first_out, head);
     args.mask = call.mask.from(sequence.number, head);
     kernels_.attention_weights(args);
     if (shape_.dropout > 0) drop(args, sequence.pattern_head + head, factors);

@@ -47,10 +47,11 @@ class KeyValueStore {
 };
 
 /// The views of all sequences. Of a layer with rotary positions, `q` and `k` are turned in place.
+/// All are of floats, but for a `HeadAttention` that takes others.
 struct AttendCall {
-  BlockedView q;     ///< one block per head
-  BlockedView k, v;  ///< one block per key head
-  BlockedView out;   ///< as q; no overlap with the others
+  AnyBlockedView q;     ///< one block per head
+  AnyBlockedView k, v;  ///< one block per key head
+  AnyBlockedView out;   ///< as q; no overlap with the others
   std::span<const Sequence> sequences;
   KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
   double scale = 0;                ///< of scores, above 0; 0: `1 / sqrt(head_dim)`

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "simd/kernels/attend_block.hpp"
+#include "simd/kernels/attend_rows.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -78,13 +79,11 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const
     const bool hidden = task.mask.any() && state.max[r] == kMinusInfinity;
     const Vec factor(hidden ? 0.0F : 1.0F / sum);
     const float* from = state.out + r * cols;
-    float* to = task.out + at.token * task.out_stride + at.head * task.out_head_stride;
-    std::int64_t c = 0;
-    for (; c + kLanes <= head_dim; c += kLanes) store(to + c, load(from + c) * factor);
-    if (c < head_dim) {
-      float lane[kLanes];
-      store(lane, load(from + c) * factor);
-      for (std::int64_t i = 0; c + i < head_dim; ++i) to[c + i] = lane[i];
+    const std::int64_t place = at.token * task.out_stride + at.head * task.out_head_stride;
+    if (task.out_dtype == Dtype::f32) {
+      write_row(from, factor, head_dim, static_cast<float*>(task.out) + place);
+    } else {
+      write_row(from, factor, head_dim, static_cast<Half*>(task.out) + place);
     }
   }
 }
@@ -130,17 +129,16 @@ HEADROOM_INLINE TileState state_of_all(const AttendTask& task, const TaskMemory&
 }
 
 HEADROOM_INLINE void pack_queries(const AttendTask& task, const Tile& tile) {
-  if (task.group == 1) {
-    pack_rows(task.q + tile.row * task.q_stride, task.q_stride, tile.rows, task.head_dim,
-              tile.queries);
+  if (task.group == 1 && task.q_dtype == Dtype::f32) {
+    pack_rows(static_cast<const float*>(task.q) + tile.row * task.q_stride, task.q_stride,
+              tile.rows, task.head_dim, tile.queries);
     return;
   }
   for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const RowPlace at = place_of(task, tile.row + r);
-    const float* from = task.q + at.token * task.q_stride + at.head * task.q_head_stride;
-    for (std::int64_t c = 0; c < task.head_dim; ++c) {
-      tile.queries[c / kChunk * tile.rows * kChunk + r * kChunk + c % kChunk] = from[c];
-    }
+    with_query(
+        task, tile.row + r, [&](const auto* from) __attribute__((always_inline)) {
+          pack_query(from, task.head_dim, tile.rows, tile.queries + r * kChunk);
+        });
   }
 }
 
@@ -151,14 +149,15 @@ HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
                                       const KeyBlock& block, const Tile* next) {
   PrefetchRows prefetch;
   if (!task.prefetches || task.group != 1) return prefetch;
+  if (task.q_dtype != Dtype::f32 || task.out_dtype != Dtype::f32) return prefetch;
   prefetch.width = task.head_dim;
   if (block.count < kKeyBlock || block.begin + kKeyBlock >= task.key_count) {
-    prefetch.next = task.out + tile.row * task.out_stride;
+    prefetch.next = static_cast<const float*>(task.out) + tile.row * task.out_stride;
     prefetch.stride = task.out_stride;
     prefetch.rows = tile.rows;
     prefetch.to_write = true;
   } else if (next != nullptr) {
-    prefetch.next = task.q + next->row * task.q_stride;
+    prefetch.next = static_cast<const float*>(task.q) + next->row * task.q_stride;
     prefetch.stride = task.q_stride;
     prefetch.rows = next->rows;
   }
@@ -169,12 +168,15 @@ HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
 /// tile read its keys and values from the L2.
 /// @param first of the task's segments, in whose first block queries are packed
 template <class B>
-HEADROOM_INLINE void attend_segment(const AttendTask& task, const TaskMemory& memory,
+HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory,
                                     const Tile* tiles, std::int64_t segment, bool first) {
   const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const bool pack = first && begin == segment * kSegment;
+    if constexpr (sizeof(B) == sizeof(float)) {
+      if (task.new_keys.data != nullptr && begin < task.key_count) pack_block(task, begin);
+    }
     for (std::int64_t i = 0; i < count; ++i) {
       if (pack) pack_queries(task, tiles[i]);
       const KeyBlock block = see_block(task, tiles[i], begin);
@@ -197,7 +199,8 @@ HEADROOM_INLINE KeyRange seen_segments(const AttendTask& task) {
 }
 
 template <class B>
-void attend(const AttendTask& task) {
+void attend(const AttendTask& given) {
+  AttendTask task = given;
   const TaskMemory memory = memory_of(task);
   const bool alone = task.states != nullptr;
   const KeyRange all = seen_segments(task);

@@ -70,7 +70,7 @@ template <class B, int MR>
 HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    std::int64_t k, float* scores, Vec (&row_max)[MR]) {
   constexpr int kWide = kStreamVectors;
-  const B* panels = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
+  const B* panels = static_cast<const B*>(task.keys) + (block.place + k) * task.head_dim;
   const std::int64_t panel_stride = kPanel * task.head_dim;
   float sums[MR * kWide * kLanes];
   for (std::int64_t d = 0; d < task.head_dim; d += kStreamDepth) {
@@ -122,7 +122,7 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
       stream_scores<B, MR>(task, tile, block, k, scores, row_max);
     }
   }
-  const B* keys = static_cast<const B*>(task.keys) + (block.begin + k) * task.head_dim;
+  const B* keys = static_cast<const B*>(task.keys) + (block.place + k) * task.head_dim;
   const auto score = [&](auto prefetcher) __attribute__((always_inline)) {
     score_keys<B, MR, 2>(task, tile, block, k, keys, scores + score_at<MR>(k, 0), row_max,
                          prefetcher);

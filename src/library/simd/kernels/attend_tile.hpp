@@ -76,6 +76,7 @@ HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
 /// A block of keys as a tile sees it; all but `begin` count from `begin`.
 struct KeyBlock {
   std::int64_t begin = 0;
+  std::int64_t place = 0;  ///< of its first key among those that are packed
   std::int64_t first = 0, count = 0;  ///< some row sees keys from `first` to below `count`
   std::int64_t common_begin = 0, common_end = 0;  ///< of these all rows see these
 };
@@ -89,6 +90,7 @@ HEADROOM_INLINE KeyBlock see_block(const AttendTask& task, const Tile& tile, std
   const KeyRange of_last = seen_keys(task, tile.row + tile.rows - 1);
   KeyBlock block;
   block.begin = begin;
+  block.place = task.new_keys.data == nullptr ? begin : 0;
   block.first = clamp(of_first.begin - begin, 0, kKeyBlock);
   block.count = clamp(of_last.end - begin, 0, kKeyBlock);
   block.common_begin = clamp(of_last.begin - begin, block.first, block.count);
@@ -158,6 +160,7 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
                                         std::int64_t piece) {
   constexpr std::int64_t kAhead = 2;
   constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
+  if (task.new_keys.data != nullptr) return nullptr;
   if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) return nullptr;
   const std::int64_t later = piece + kAhead;
   const bool same = later < kPieces;

@@ -139,7 +139,7 @@ HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, con
 template <int MR, class B>
 HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 const float* weights, std::int64_t cols) {
-  const B* values = static_cast<const B*>(task.values) + block.begin * task.value_stride;
+  const B* values = static_cast<const B*>(task.values) + block.place * task.value_stride;
   add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
   if constexpr (kStreams<MR>) {
     if (prefetches_pieces(task)) {

@@ -29,7 +29,7 @@ void softmax_tile(float* scores, float* sums) {
   AttendTask task;
   const Tile tile{0, kTileRows, nullptr, {nullptr, partial_sums, max}};
   raise_maximum(task.scale, kTileRows, tile.state, block_max, 0);
-  weigh_block<kTileRows>(task, tile, {0, 0, kKeyBlock, 0, kKeyBlock}, scores, nullptr);
+  weigh_block<kTileRows>(task, tile, {0, 0, 0, kKeyBlock, 0, kKeyBlock}, scores, nullptr);
   for (int r = 0; r < kTileRows; ++r) sums[r] = sum_lanes(load(partial_sums + r * kLanes));
 }
 

@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "simd/kernels/vec.hpp"
+#include "simd/kernel_table.hpp"
+#include "simd/kernels/tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -32,18 +33,18 @@ HEADROOM_INLINE void transpose(Vec (&rows)[kLanes]) {
 
 /// Some keys of one panel, element by element: what does not fill a square of lanes.
 /// @param panel at the first of these keys
-template <class B>
-HEADROOM_INLINE void pack_some(const float* keys, std::int64_t stride, std::int64_t count,
+template <class A, class B>
+HEADROOM_INLINE void pack_some(const A* keys, std::int64_t stride, std::int64_t count,
                                std::int64_t begin, std::int64_t end, B* panel) {
   for (std::int64_t t = 0; t < count; ++t) {
     for (std::int64_t c = begin; c < end; ++c)
-      store_one(panel + c * kPanel + t, keys[t * stride + c]);
+      store_one(panel + c * kPanel + t, load_one(keys + t * stride + c));
   }
 }
 
 /// A vector's keys, which fill their half of a panel.
-template <class B>
-HEADROOM_INLINE void pack_vector(const float* keys, std::int64_t stride, std::int64_t head_dim,
+template <class A, class B>
+HEADROOM_INLINE void pack_vector(const A* keys, std::int64_t stride, std::int64_t head_dim,
                                  B* panel) {
   const std::int64_t square = head_dim / kLanes * kLanes;
   for (std::int64_t c = 0; c < square; c += kLanes) {
@@ -57,15 +58,15 @@ HEADROOM_INLINE void pack_vector(const float* keys, std::int64_t stride, std::in
   pack_some(keys, stride, kLanes, square, head_dim, panel);
 }
 
-template <class B>
-void pack_keys(const float* keys, std::int64_t stride, std::int64_t position, std::int64_t count,
-               std::int64_t head_dim, void* panels) {
+template <class A, class B>
+HEADROOM_INLINE void pack_keys_of(const A* keys, std::int64_t stride, std::int64_t position,
+                                  std::int64_t count, std::int64_t head_dim, B* panels) {
   for (std::int64_t t = 0; t < count;) {
     const std::int64_t at = position + t;
-    B* panel = static_cast<B*>(panels) + at / kPanel * kPanel * head_dim + at % kPanel;
+    B* panel = panels + at / kPanel * kPanel * head_dim + at % kPanel;
     const std::int64_t room = kLanes - at % kLanes;
     const std::int64_t rest = count - t;
-    const float* from = keys + t * stride;
+    const A* from = keys + t * stride;
     if (room == kLanes && rest >= kLanes) {
       pack_vector(from, stride, head_dim, panel);
       t += kLanes;
@@ -77,12 +78,37 @@ void pack_keys(const float* keys, std::int64_t stride, std::int64_t position, st
   }
 }
 
+/// Calls `f` with the rows' first value, whatever they are stored as.
+template <class F>
+HEADROOM_INLINE void with_rows_of(const RowsOf& rows, F&& f) {
+  if (rows.dtype == Dtype::f32) {
+    f(static_cast<const float*>(rows.data));
+  } else {
+    f(static_cast<const Half*>(rows.data));
+  }
+}
+
 template <class B>
-void copy_values(const float* from, std::int64_t count, void* to) {
-  B* values = static_cast<B*>(to);
+void pack_keys(const RowsOf& keys, std::int64_t position, std::int64_t count, std::int64_t head_dim,
+               void* panels) {
+  with_rows_of(
+      keys, [&](const auto* from) __attribute__((always_inline)) {
+        pack_keys_of(from, keys.stride, position, count, head_dim, static_cast<B*>(panels));
+      });
+}
+
+template <class A, class B>
+HEADROOM_INLINE void copy_values_of(const A* from, std::int64_t count, B* values) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(values + i, load(from + i));
-  for (; i < count; ++i) store_one(values + i, from[i]);
+  for (; i < count; ++i) store_one(values + i, load_one(from + i));
+}
+
+template <class B>
+void copy_values(const void* from, Dtype dtype, std::int64_t count, void* to) {
+  with_rows_of({from, dtype, 0}, [&](const auto* values) __attribute__((always_inline)) {
+    copy_values_of(values, count, static_cast<B*>(to));
+  });
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -101,6 +101,11 @@ HEADROOM_INLINE Bits rounded_to_upper(const Bits& bits) {
 
 HEADROOM_INLINE void store(Half* p, const Vec& v) { store_upper(p, rounded_to_upper(bits_of(v))); }
 
+HEADROOM_INLINE float load_one(const float* p) { return *p; }
+HEADROOM_INLINE float load_one(const Half* p) {
+  return __builtin_bit_cast(float, std::uint32_t{*p} << 16);
+}
+
 HEADROOM_INLINE void store_one(float* p, float x) { *p = x; }
 HEADROOM_INLINE void store_one(Half* p, float x) {
   Half lanes[kLanes];

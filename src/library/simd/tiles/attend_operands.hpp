@@ -73,15 +73,15 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   return tile;
 }
 
-HEADROOM_INLINE const float* query_row(const AttendTask& task, std::int64_t row) {
-  const RowPlace at = place_of(task, row);
-  return task.q + at.token * task.q_stride + at.head * task.q_head_stride;
-}
 /// Of the row that is cut eight rows later.
 HEADROOM_INLINE void prefetch_query(const AttendTask& task, std::int64_t row) {
   if (row + 8 >= task.rows) return;
-  const float* from = query_row(task, row + 8);
-  for (std::int64_t c = 0; c < task.head_dim; c += kChunk) __builtin_prefetch(from + c, 0, 3);
+  with_query(
+      task, row + 8, [&](const auto* from) __attribute__((always_inline)) {
+        for (std::int64_t c = 0; c < task.head_dim; c += kChunk) {
+          __builtin_prefetch(from + c, 0, 3);
+        }
+      });
 }
 
 /// Rows whose queries parts cannot carry are marked.
@@ -90,9 +90,16 @@ HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
   for (std::int64_t r = 0; r < kTileBlock; ++r) {
     const std::int64_t row = tile.rows.row + r;
-    const float* from = r < tile.rows.rows ? query_row(task, row) : nullptr;
+    if (r >= tile.rows.rows) {
+      const float* none = nullptr;
+      tile.bad[r] = cut_row<P>(none, task.head_dim, steps, r, tile.queries).has_bad();
+      continue;
+    }
     prefetch_query(task, row);
-    tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r, tile.queries).has_bad();
+    with_query(
+        task, row, [&](const auto* from) __attribute__((always_inline)) {
+          tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r, tile.queries).has_bad();
+        });
   }
 }
 

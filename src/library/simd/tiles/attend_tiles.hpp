@@ -268,7 +268,8 @@ class TileBlock {
   }
 
   HEADROOM_INLINE void clear(std::int64_t end) {
-    cut_row<S::kPrecision>(nullptr, 0, (end - key_) / kTileDepth, row_,
+    const float* none = nullptr;
+    cut_row<S::kPrecision>(none, 0, (end - key_) / kTileDepth, row_,
                            weights_ + key_ / kTileDepth * S::kLeft * kLeftStep);
   }
 
@@ -385,8 +386,13 @@ HEADROOM_INLINE void prefetch_output(const AttendTask& task, std::int64_t row) {
   const std::int64_t end = row + kTileBlock < task.rows ? row + kTileBlock : task.rows;
   for (; row < end; ++row) {
     const RowPlace at = place_of(task, row);
-    const float* to = task.out + at.token * task.out_stride + at.head * task.out_head_stride;
-    for (std::int64_t c = 0; c < task.head_dim; c += kChunk) __builtin_prefetch(to + c, 1, 3);
+    const std::int64_t place = at.token * task.out_stride + at.head * task.out_head_stride;
+    with_rows_of(
+        {task.out, task.out_dtype, 0}, [&](const auto* first) __attribute__((always_inline)) {
+          for (std::int64_t c = 0; c < task.head_dim; c += kChunk) {
+            __builtin_prefetch(first + place + c, 1, 3);
+          }
+        });
   }
 }
 

@@ -10,8 +10,8 @@ inline constexpr int kBlockVectors = static_cast<int>(kTileBlock) / kLanes;
 /// Row `r` of 32 becomes a row of the left tiles of `steps` tile products. What is missing is zero.
 /// @param x null: zeros
 /// @return what magnitudes were seen
-template <Precision P>
-HEADROOM_INLINE Sizes cut_row(const float* x, std::int64_t depth, std::int64_t steps,
+template <Precision P, class A>
+HEADROOM_INLINE Sizes cut_row(const A* x, std::int64_t depth, std::int64_t steps,
                               std::int64_t r, std::uint16_t* out) {
   constexpr int kCount = Parts<P>::kCount;
   Sizes sizes;
@@ -23,7 +23,7 @@ HEADROOM_INLINE Sizes cut_row(const float* x, std::int64_t depth, std::int64_t s
       first = load(x + k);
       second = load(x + k + kLanes);
     } else if (x != nullptr && k < depth) {
-      alignas(64) float rest[2 * kLanes] = {};
+      alignas(64) A rest[2 * kLanes] = {};
       for (std::int64_t i = 0; i < depth - k; ++i) rest[i] = x[k + i];
       first = load(rest);
       second = load(rest + kLanes);
