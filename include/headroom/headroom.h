@@ -253,6 +253,13 @@ HEADROOM_API int64_t headroom_cache_bytes(const headroom_cache* cache);
 /** Frees a cache. NULL is ignored. It must not be in use. */
 HEADROOM_API void headroom_cache_destroy(headroom_cache* cache);
 
+/** What values are stored as. */
+typedef enum headroom_dtype {
+  HEADROOM_F32 = 0, /**< float */
+  HEADROOM_BF16 = 1 /**< the upper half of a float32, as a number of 16 bits; for options with dtype
+                       "bf16" */
+} headroom_dtype;
+
 /**
  * Heads of sequences, where they lie in the caller's memory: value `c` of head `h` of token `t` of
  * sequence `b` is at `data + b * batch_stride + t * token_stride + h * head_stride + c`. Strides
@@ -260,27 +267,28 @@ HEADROOM_API void headroom_cache_destroy(headroom_cache* cache);
  */
 typedef struct headroom_heads {
   size_t size;   /**< of this struct */
-  float* data;   /**< value 0 */
+  void* data;    /**< value 0 */
   int64_t batch; /**< sequences */
   int64_t tokens;
   int64_t heads;
   int64_t head_dim;
   int64_t batch_stride, token_stride, head_stride;
+  int32_t dtype; /**< a `headroom_dtype` */
 } headroom_heads;
 
-/** `(batch, tokens, heads, head_dim)` without gaps, as products write it. */
-static inline headroom_heads headroom_token_major(const float* data, int64_t batch, int64_t tokens,
+/** `(batch, tokens, heads, head_dim)` of floats without gaps, as products write it. */
+static inline headroom_heads headroom_token_major(const void* data, int64_t batch, int64_t tokens,
                                                   int64_t heads, int64_t head_dim) {
-  headroom_heads view = {sizeof(headroom_heads), (float*)data, batch, tokens, heads, head_dim,
-                         tokens * heads * head_dim, heads * head_dim, head_dim};
+  headroom_heads view = {sizeof(headroom_heads), (void*)data, batch, tokens, heads, head_dim,
+                         tokens * heads * head_dim, heads * head_dim, head_dim, HEADROOM_F32};
   return view;
 }
 
-/** `(batch, heads, tokens, head_dim)` without gaps, as PyTorch has it. */
-static inline headroom_heads headroom_head_major(const float* data, int64_t batch, int64_t heads,
+/** `(batch, heads, tokens, head_dim)` of floats without gaps, as PyTorch has it. */
+static inline headroom_heads headroom_head_major(const void* data, int64_t batch, int64_t heads,
                                                  int64_t tokens, int64_t head_dim) {
-  headroom_heads view = {sizeof(headroom_heads), (float*)data, batch, tokens, heads, head_dim,
-                         heads * tokens * head_dim, head_dim, tokens * head_dim};
+  headroom_heads view = {sizeof(headroom_heads), (void*)data, batch, tokens, heads, head_dim,
+                         heads * tokens * head_dim, head_dim, tokens * head_dim, HEADROOM_F32};
   return view;
 }
 
@@ -358,7 +366,7 @@ static inline void headroom_default_sizes(headroom_sizes* sizes) {
  * @param out its memory must not reach into that of the others; not touched if
  *        HEADROOM_INVALID_ARGUMENT is returned.
  * @param rule, options, inputs NULL for the defaults. Of the options, `formulation` does not matter.
- *        With dtype "bf16" queries, keys and values are rounded to it as they are read.
+ *        With dtype "bf16" floats are rounded to it as they are read.
  */
 HEADROOM_API headroom_status headroom_attention(const headroom_heads* q, const headroom_heads* k,
                                                 const headroom_heads* v, const headroom_heads* out,

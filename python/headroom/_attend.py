@@ -74,27 +74,29 @@ def _kernels_of(options: Dict[str, Any]) -> Kernels:
 
 
 def _heads(name: str, x: Array) -> Any:
-    """As ``(batch, tokens, heads, head_dim)`` in the same memory, float32."""
+    """As ``(batch, tokens, heads, head_dim)`` in the same memory: an array, or a bfloat16 tensor."""
     array = activations(name, x)
-    if not isinstance(array, np.ndarray):
-        try:
-            array = np.from_dlpack(array)
-        except (AttributeError, BufferError, TypeError):
-            array = np.asarray(array)
+    tensor = is_tensor(array)
+    if not tensor and not isinstance(array, np.ndarray):
+        array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
     if not 2 <= array.ndim <= 4:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}; allowed are (tokens, head_dim), (heads,"
             " tokens, head_dim) and (batch, heads, tokens, head_dim)"
         )
-    array = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    if array.strides[3] != array.itemsize or any(stride < 0 for stride in array.strides):
-        array = np.ascontiguousarray(array)
-    return array.transpose(0, 2, 1, 3)
+    array = array.reshape((1,) * (4 - array.ndim) + tuple(array.shape))
+    step = 1 if tensor else array.itemsize
+    strides = array.stride() if tensor else array.strides
+    if strides[3] != step or any(stride < 0 for stride in strides):
+        array = array.contiguous() if tensor else np.ascontiguousarray(array)
+    return array.transpose(1, 2) if tensor else array.transpose(0, 2, 1, 3)
 
 
 def _mask(mask: Optional[Array]) -> Any:
     if mask is None:
         return None
+    if is_tensor(mask) and mask.is_floating_point():
+        mask = mask.float()
     array = np.asarray(as_array(mask))
     if array.ndim > 4:
         raise ValueError(
@@ -104,9 +106,38 @@ def _mask(mask: Optional[Array]) -> Any:
     return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
-def _narrow(x: Array) -> bool:
-    """Whether it is a tensor of 16-bit floats."""
-    return is_tensor(x) and str(x.dtype) in ("torch.bfloat16", "torch.float16")
+_WITH_BF16 = ("auto", "xsimd", "onednn", "tbb")
+
+
+def _kept(x: Array, options: Dict[str, Any]) -> bool:
+    """Whether the kernels read a tensor of 16-bit floats as it lies."""
+    return (
+        str(x.dtype) == "torch.bfloat16"
+        and options.get("backend", "auto") in _WITH_BF16
+        and options.get("dtype", "bf16") == "bf16"
+    )
+
+
+def _widened(x: Any, options: Dict[str, Any]) -> Any:
+    """A tensor of 16-bit floats that the kernels do not read, as floats."""
+    narrow = is_tensor(x) and str(x.dtype) in ("torch.bfloat16", "torch.float16")
+    return x.float() if narrow and not _kept(x, options) else x
+
+
+def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
+    """Whether the kernels write it, or it is left to them to say what is wrong with it."""
+    kind = str(out.dtype) if is_tensor(out) else ""
+    if kind == "torch.bfloat16":
+        return options.get("dtype") == "bf16"
+    return out is not None and kind != "torch.float16"
+
+
+def _room(q: Any, zero: bool) -> Any:
+    """For a result, ``(batch, heads, tokens, head_dim)``; a tensor if q is one."""
+    shape = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
+    if is_tensor(q):
+        return (q.new_zeros if zero else q.new_empty)(shape)
+    return (np.zeros if zero else np.empty)(shape, np.float32)
 
 
 def attention(
@@ -166,23 +197,10 @@ def attention(
         raise ValueError(f"is_causal is {is_causal!r}; allowed are False, True and 'lower_right'")
     if scale is not None and not scale > 0:
         raise ValueError(f"scale is {scale}; allowed are values above 0")
-    if _narrow(query):
-        wide = [x.float() if _narrow(x) else x for x in (query, key, value)]
-        mask = attn_mask.float() if attn_mask is not None and _narrow(attn_mask) else attn_mask
-        into = None if out is None else out.float()
-        result = attention(
-            *wide,
-            mask,
-            is_causal=is_causal,
-            scale=scale,
-            enable_gqa=enable_gqa,
-            window=window,
-            query_lengths=query_lengths,
-            key_lengths=key_lengths,
-            out=into,
-            **options,
-        )
-        return result.to(query.dtype) if out is None else out.copy_(result)
+    given = query
+    query, key, value = (_widened(x, options) for x in (query, key, value))
+    if any(str(getattr(x, "dtype", "")) == "torch.bfloat16" for x in (query, key, value)):
+        options = {**options, "dtype": "bf16"}
     q, k, v = _heads("query", query), _heads("key", key), _heads("value", value)
     if q.shape[2] != k.shape[2] and not enable_gqa:
         raise ValueError(
@@ -208,18 +226,18 @@ def attention(
             else:
                 mask = np.where(seen, mask, np.float32(-np.inf))
             causal = False
-    if out is None:
-        make = np.empty if query_lengths is None else np.zeros
-        result = make((q.shape[0], q.shape[2], q.shape[1], q.shape[3]), np.float32)
-        made = result.transpose(0, 2, 1, 3)
-    else:
-        made = _heads("out", out)
+    written = _is_written(out, options)
+    made = out if written else _room(q, query_lengths is not None)
     if 0 not in q.shape:
         rule = Rule(causal, window or 0, float(scale or 0.0))
         kernels = _kernels_of(options).get(q, k, rule)
         lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
-        kernels.run(q, k, v, made, mask, lengths[0], lengths[1])
-    if out is not None:
+        kernels.run(q, k, v, _heads("out", made), mask, lengths[0], lengths[1])
+    if written:
         return out
-    shape = getattr(query, "shape", q.shape)
-    return like(query, result.reshape(tuple(shape)))
+    result = made.reshape(tuple(getattr(given, "shape", made.shape)))
+    if not is_tensor(result):
+        result = like(given, result)
+    if out is not None:
+        return out.copy_(result)
+    return result.to(given.dtype) if is_tensor(given) else result

@@ -100,32 +100,64 @@ std::int64_t row_stride_of(std::string_view name, const AnyArray& array) {
 
 }  // namespace
 
-AnyArray float_array(std::string_view name, nb::handle object) {
+bool is_bf16(const AnyArray& array) {
+  return array.dtype().code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat) &&
+         array.dtype().bits == 16;
+}
+
+namespace {
+
+void require_heads(std::string_view name, const AnyArray& array) {
+  require_memory(name, array);
+  if (array.dtype() == nb::dtype<float>() || is_bf16(array)) return;
+  refuse_type("{} has dtype {}; allowed are float32 and bfloat16; convert it first", name,
+              dtype_name(array.dtype()));
+}
+
+using Require = void (*)(std::string_view name, const AnyArray& array);
+
+AnyArray read_array(std::string_view name, nb::handle object, Require require) {
   AnyArray array;
   if (!nb::try_cast(object, array, false)) refuse_object(name, object);
-  require_float(name, array);
+  require(name, array);
   return array;
 }
 
-AnyArray writable_float_array(std::string_view name, nb::handle object) {
+AnyArray written_array(std::string_view name, nb::handle object, Require require) {
   nb::ndarray<> writable;
   if (nb::try_cast(object, writable, false)) {
     AnyArray array(writable);
-    require_float(name, array);
+    require(name, array);
     return array;
   }
-  float_array(name, object);
+  read_array(name, object, require);
   refuse("{} is read-only; give an array that may be written", name);
 }
 
+}  // namespace
+
+AnyArray float_array(std::string_view name, nb::handle object) {
+  return read_array(name, object, require_float);
+}
+
+AnyArray writable_float_array(std::string_view name, nb::handle object) {
+  return written_array(name, object, require_float);
+}
+
+AnyArray heads_array(std::string_view name, nb::handle object) {
+  return read_array(name, object, require_heads);
+}
+
+AnyArray writable_heads_array(std::string_view name, nb::handle object) {
+  return written_array(name, object, require_heads);
+}
+
 AnyArray mask_array(std::string_view name, nb::handle object) {
-  AnyArray array;
-  if (!nb::try_cast(object, array, false)) refuse_object(name, object);
-  require_memory(name, array);
-  if (array.dtype() != nb::dtype<float>() && array.dtype() != nb::dtype<bool>()) {
-    refuse_type("{} has dtype {}; allowed are float32 and bool", name, dtype_name(array.dtype()));
-  }
-  return array;
+  return read_array(name, object, [](std::string_view what, const AnyArray& array) {
+    require_memory(what, array);
+    if (array.dtype() == nb::dtype<float>() || array.dtype() == nb::dtype<bool>()) return;
+    refuse_type("{} has dtype {}; allowed are float32 and bool", what, dtype_name(array.dtype()));
+  });
 }
 
 Rows::Rows(std::string_view name, const AnyArray& array)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "arrays.hpp"
 #include "headroom/error.hpp"
@@ -12,7 +13,7 @@ namespace headroom::python {
 namespace {
 
 // `(batch, tokens, heads, head_dim)`
-ConstHeadsView heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
+AnyHeads heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
   if (array.ndim() != 4) {
     throw InvalidArgument(
         fmt::format("{} has {} dimensions; allowed are 4: (batch, tokens, heads, head_dim)", name,
@@ -23,14 +24,15 @@ ConstHeadsView heads_of(std::string_view name, const nb::ndarray<nb::ro>& array)
     throw InvalidArgument(
         fmt::format("{} has strides that the kernels cannot follow; give a contiguous copy", name));
   }
-  return {static_cast<const float*>(array.data()),
-          size(0),
-          size(1),
-          size(2),
-          size(3),
-          array.stride(0),
-          array.stride(1),
-          array.stride(2)};
+  const auto with = [&](auto* data) {
+    using Value = std::remove_pointer_t<decltype(data)>;
+    return AnyHeads(BasicHeadsView<Value>{data, size(0), size(1), size(2), size(3),
+                                          array.stride(0), array.stride(1), array.stride(2)});
+  };
+  // Whether it may be written was asked when it was taken.
+  void* data = const_cast<void*>(array.data());
+  if (is_bf16(array)) return with(static_cast<Bf16*>(data));
+  return with(static_cast<float*>(data));
 }
 
 MaskView mask_of(const nb::ndarray<nb::ro>& array) {
@@ -67,22 +69,14 @@ Attend::Attend(const DotProductSizes& most, const ScoreRule& rule,
 void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle mask,
                  const std::optional<std::vector<std::int64_t>>& query_lengths,
                  const std::optional<std::vector<std::int64_t>>& key_lengths) {
-  const nb::ndarray<nb::ro> of_q = float_array("q", q);
-  const nb::ndarray<nb::ro> of_k = float_array("k", k);
-  const nb::ndarray<nb::ro> of_v = float_array("v", v);
-  const nb::ndarray<nb::ro> of_out = writable_float_array("out", out);
-  const ConstHeadsView to = heads_of("out", of_out);
-  const HeadsView written{const_cast<float*>(to.data),
-                          to.batch,
-                          to.tokens,
-                          to.heads,
-                          to.head_dim,
-                          to.batch_stride,
-                          to.token_stride,
-                          to.head_stride};
-  const ConstHeadsView queries = heads_of("q", of_q);
-  const ConstHeadsView keys = heads_of("k", of_k);
-  const ConstHeadsView values = heads_of("v", of_v);
+  const nb::ndarray<nb::ro> of_q = heads_array("q", q);
+  const nb::ndarray<nb::ro> of_k = heads_array("k", k);
+  const nb::ndarray<nb::ro> of_v = heads_array("v", v);
+  const nb::ndarray<nb::ro> of_out = writable_heads_array("out", out);
+  const AnyHeads queries = heads_of("q", of_q);
+  const AnyHeads keys = heads_of("k", of_k);
+  const AnyHeads values = heads_of("v", of_v);
+  const AnyHeads written = heads_of("out", of_out);
   DotProductCall call;
   nb::ndarray<nb::ro> of_mask;
   if (!mask.is_none()) {

@@ -69,6 +69,42 @@ static double worst_error(const expectation* of) {
   return worst;
 }
 
+/* The same values as bf16: a backend that has it gives what it gives for floats, rounded. */
+static void check_bf16(const headroom_options* given) {
+  static uint16_t narrow_q[sizeof q / sizeof *q], narrow_out[sizeof out / sizeof *out];
+  headroom_options options = *given;
+  headroom_heads of_q = headroom_token_major(q, kBatch, kQueries, kHeads, kDim);
+  const headroom_heads of_k = headroom_token_major(k, kBatch, kKeys, kKeyHeads, kDim);
+  const headroom_heads of_v = headroom_token_major(v, kBatch, kKeys, kKeyHeads, kDim);
+  headroom_heads to = headroom_token_major(out, kBatch, kQueries, kHeads, kDim);
+  const int count = sizeof q / sizeof *q;
+  options.dtype = "bf16";
+  for (int i = 0; i < count; ++i) {
+    uint32_t bits;
+    memcpy(&bits, q + i, sizeof bits);
+    bits &= 0xffff0000U;
+    memcpy(q + i, &bits, sizeof bits);
+    narrow_q[i] = (uint16_t)(bits >> 16);
+  }
+  const headroom_status status = headroom_attention(&of_q, &of_k, &of_v, &to, NULL, &options, NULL);
+  if (status == HEADROOM_UNSUPPORTED || status == HEADROOM_UNAVAILABLE) return; /* it has none */
+  expect(status == HEADROOM_OK, "floats for dtype bf16");
+  of_q.data = narrow_q;
+  to.data = narrow_out;
+  of_q.dtype = to.dtype = HEADROOM_BF16;
+  expect(headroom_attention(&of_q, &of_k, &of_v, &to, NULL, &options, NULL) == HEADROOM_OK,
+         "queries and output of bf16");
+  for (int i = 0; i < count; ++i) {
+    const uint32_t bits = (uint32_t)narrow_out[i] << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    expect(fabs((double)(value - out[i])) <= fabs((double)out[i]) / 256, "the output is rounded");
+  }
+  to.dtype = 7;
+  expect_refused(headroom_attention(&of_q, &of_k, &of_v, &to, NULL, &options, NULL),
+                 "out.dtype is 7");
+}
+
 int main(int argc, char** argv) {
   const headroom_heads of_q = headroom_token_major(q, kBatch, kQueries, kHeads, kDim);
   const headroom_heads of_k = headroom_token_major(k, kBatch, kKeys, kKeyHeads, kDim);
@@ -129,6 +165,7 @@ int main(int argc, char** argv) {
                  "inputs.key_lengths is NULL");
   expect_refused(headroom_dot_product_run(made, NULL, &of_k, &of_v, &to, NULL), "q is NULL");
   expect_refused(headroom_dot_product_run(NULL, &of_q, &of_k, &of_v, &to, NULL), "made is NULL");
+  check_bf16(&options);
   options.kernels = "none such";
   expect_refused(headroom_attention(&of_q, &of_k, &of_v, &to, NULL, &options, NULL), "none such");
   rule.scale = -1;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "c_api/options.hpp"
@@ -37,11 +38,19 @@ headroom_inputs default_inputs() {
   return inputs;
 }
 
-headroom::HeadsView view_of(const char* function, const char* name, const headroom_heads* given) {
+headroom::AnyHeads view_of(const char* function, const char* name, const headroom_heads* given) {
   require(given, function, name);
   const headroom_heads view = read_struct(*given, {}, sizeof(headroom_heads), {function, name});
-  return {view.data,         view.batch,        view.tokens,     view.heads, view.head_dim,
-          view.batch_stride, view.token_stride, view.head_stride};
+  const auto with = [&](auto* data) {
+    using Value = std::remove_pointer_t<decltype(data)>;
+    return headroom::AnyHeads(headroom::BasicHeadsView<Value>{
+        data, view.batch, view.tokens, view.heads, view.head_dim, view.batch_stride,
+        view.token_stride, view.head_stride});
+  };
+  if (view.dtype == HEADROOM_F32) return with(static_cast<float*>(view.data));
+  if (view.dtype == HEADROOM_BF16) return with(static_cast<headroom::Bf16*>(view.data));
+  throw InvalidArgument(fmt::format("{}: {}.dtype is {}; allowed are {} (f32) and {} (bf16)",
+                                    function, name, view.dtype, +HEADROOM_F32, +HEADROOM_BF16));
 }
 
 headroom::ScoreRule rule_of(const char* function, const headroom_rule* given) {
