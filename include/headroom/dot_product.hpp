@@ -40,7 +40,7 @@ template <class Void>
 struct BasicAnyHeads {
   BasicAnyHeads() = default;
   template <class T>
-    requires std::is_convertible_v<T*, Void*>
+  requires std::is_convertible_v<T*, Void*>
   // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
   BasicAnyHeads(const BasicHeadsView<T>& of)
       : data(of.data),
@@ -126,7 +126,8 @@ struct DotProductSizes {
 /// key_stride`. Strides count values.
 struct MaskView {
   const float* added = nullptr;        ///< to the scaled scores; -inf hides a key
-  const std::uint8_t* seen = nullptr;  ///< 0 hides a key. One of the two, or none for no mask.
+  const Bf16* added_bf16 = nullptr;    ///< the same
+  const std::uint8_t* seen = nullptr;  ///< 0 hides a key. One of the three, or none for no mask.
   /// As those of q and k, or 1: the same for all.
   std::int64_t batch = 1, heads = 1, queries = 1, keys = 1;
   std::int64_t batch_stride = 0, head_stride = 0, query_stride = 0, key_stride = 1;
@@ -145,7 +146,8 @@ struct DotProductCall {
 
 /// `softmax(scale q k^T) v` for each head of each sequence, by any backend. Made once for calls up
 /// to some sizes, so that a call allocates nothing and starts no thread (`Attention::forward` names
-/// the two exceptions). One object runs one call at a time.
+/// the two exceptions). One object runs one call at a time. Bits of a row may depend on how many
+/// rows a call has, though not on their values.
 class HEADROOM_API DotProductAttention {
  public:
   /// @param most the sizes of the largest call; its heads and widths are those of all calls
@@ -167,10 +169,10 @@ class HEADROOM_API DotProductAttention {
   /// @param v values, as many as keys
   /// @param out as q; its memory must not reach into that of the others
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
-  ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are negative or reach beyond any
-  ///         memory, an output that overlaps itself or another view, lengths or a mask that do not
-  ///         fit, a sequence with queries and no key, or with fewer keys than queries where `causal` is
-  ///         set.
+  ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are
+  ///         negative or reach beyond any memory, an output that overlaps itself or another view,
+  ///         lengths or a mask that do not fit, a sequence with queries and no key, or with fewer
+  ///         keys than queries where `causal` is set.
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
            const AnyHeads& out, const DotProductCall& call = {});
 
@@ -186,9 +188,8 @@ class HEADROOM_API DotProductAttention {
 
 /// One call, for which all is made and thrown away again; a program that calls more than once keeps
 /// a `DotProductAttention`. @throws as that does.
-HEADROOM_API void attention(const ConstAnyHeads& q, const ConstAnyHeads& k,
-                            const ConstAnyHeads& v, const AnyHeads& out,
-                            const ScoreRule& rule = {}, const AttentionOptions& options = {},
-                            const DotProductCall& call = {});
+HEADROOM_API void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+                            const AnyHeads& out, const ScoreRule& rule = {},
+                            const AttentionOptions& options = {}, const DotProductCall& call = {});
 
 }  // namespace headroom

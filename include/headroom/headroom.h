@@ -100,8 +100,8 @@ typedef struct headroom_options {
                               "bf16" */
   const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or
                               NULL: the fastest here */
-  const char* kernels;     /**< a variant of the backend's kernels, which differ in speed alone; NULL:
-                              its own choice, or that of a tuning file */
+  const char* kernels; /**< a variant of the backend's kernels, which differ in speed alone; NULL:
+                          its own choice, or that of a tuning file */
 } headroom_options;
 
 /** A layer made ready to run. */
@@ -203,9 +203,8 @@ HEADROOM_API headroom_status headroom_forward_call(headroom_layer* layer, const 
  *
  * @param call not NULL, and with a cache. Not for a layer with `d_memory`.
  */
-HEADROOM_API headroom_status headroom_append(headroom_layer* layer, const float* x,
-                                             int64_t x_rows, int64_t x_stride,
-                                             const headroom_call* call);
+HEADROOM_API headroom_status headroom_append(headroom_layer* layer, const float* x, int64_t x_rows,
+                                             int64_t x_stride, const headroom_call* call);
 
 /**
  * The same two with bfloat16 values: the upper half of a float32, as a number of 16 bits. For a
@@ -230,9 +229,8 @@ HEADROOM_API headroom_status headroom_append_bf16(headroom_layer* layer, const u
  * @param cache receives it, owned by the caller until `headroom_cache_destroy`, which comes before
  *        that of the layer; NULL on failure.
  */
-HEADROOM_API headroom_status headroom_cache_create(const headroom_layer* layer,
-                                                   int64_t sequences, int64_t capacity,
-                                                   headroom_cache** cache);
+HEADROOM_API headroom_status headroom_cache_create(const headroom_layer* layer, int64_t sequences,
+                                                   int64_t capacity, headroom_cache** cache);
 
 /** Writes the tokens of a sequence into `length`. */
 HEADROOM_API headroom_status headroom_cache_length(const headroom_cache* cache, int64_t sequence,
@@ -279,16 +277,25 @@ typedef struct headroom_heads {
 /** `(batch, tokens, heads, head_dim)` of floats without gaps, as products write it. */
 static inline headroom_heads headroom_token_major(const void* data, int64_t batch, int64_t tokens,
                                                   int64_t heads, int64_t head_dim) {
-  headroom_heads view = {sizeof(headroom_heads), (void*)data, batch, tokens, heads, head_dim,
-                         tokens * heads * head_dim, heads * head_dim, head_dim, HEADROOM_F32};
+  headroom_heads view = {
+      sizeof(headroom_heads),    (void*)data,      batch,    tokens,      heads, head_dim,
+      tokens * heads * head_dim, heads * head_dim, head_dim, HEADROOM_F32};
   return view;
 }
 
 /** `(batch, heads, tokens, head_dim)` of floats without gaps, as PyTorch has it. */
 static inline headroom_heads headroom_head_major(const void* data, int64_t batch, int64_t heads,
                                                  int64_t tokens, int64_t head_dim) {
-  headroom_heads view = {sizeof(headroom_heads), (void*)data, batch, tokens, heads, head_dim,
-                         heads * tokens * head_dim, head_dim, tokens * head_dim, HEADROOM_F32};
+  headroom_heads view = {sizeof(headroom_heads),
+                         (void*)data,
+                         batch,
+                         tokens,
+                         heads,
+                         head_dim,
+                         heads * tokens * head_dim,
+                         head_dim,
+                         tokens * head_dim,
+                         HEADROOM_F32};
   return view;
 }
 
@@ -316,11 +323,12 @@ typedef struct headroom_inputs {
   const int64_t* key_lengths;   /**< the same of keys and values; NULL */
   int64_t key_length_count;     /**< 0 */
   const float* mask_added;      /**< added to scaled scores; -INFINITY hides a key; NULL */
-  const uint8_t* mask_seen;     /**< 0 hides a key; at most one of the two; NULL */
+  const uint8_t* mask_seen;     /**< 0 hides a key; at most one of the three; NULL */
   int64_t mask_batch, mask_heads, mask_queries, mask_keys; /**< as q and k have them, or 1: the same
                                                               for all; 1 */
   int64_t mask_batch_stride, mask_head_stride, mask_query_stride; /**< 0 */
   int64_t mask_key_stride;                                        /**< 1 */
+  const uint16_t* mask_added_bf16; /**< as `mask_added`, of bfloat16; NULL */
 } headroom_inputs;
 
 /** The sizes of the largest call, and heads and widths of all. Begin with
@@ -365,8 +373,8 @@ static inline void headroom_default_sizes(headroom_sizes* sizes) {
  * @param k, v `kv_heads` of each token, a divisor of `heads`.
  * @param out its memory must not reach into that of the others; not touched if
  *        HEADROOM_INVALID_ARGUMENT is returned.
- * @param rule, options, inputs NULL for the defaults. Of the options, `formulation` does not matter.
- *        With dtype "bf16" floats are rounded to it as they are read.
+ * @param rule, options, inputs NULL for the defaults. Of the options, `formulation` does not
+ * matter. With dtype "bf16" floats are rounded to it as they are read.
  */
 HEADROOM_API headroom_status headroom_attention(const headroom_heads* q, const headroom_heads* k,
                                                 const headroom_heads* v, const headroom_heads* out,
@@ -387,12 +395,9 @@ HEADROOM_API headroom_status headroom_dot_product_create(const headroom_sizes* s
                                                          headroom_dot_product** made);
 
 /** A call. Allocates nothing, with the exceptions of `headroom_forward`; one at a time. */
-HEADROOM_API headroom_status headroom_dot_product_run(headroom_dot_product* made,
-                                                      const headroom_heads* q,
-                                                      const headroom_heads* k,
-                                                      const headroom_heads* v,
-                                                      const headroom_heads* out,
-                                                      const headroom_inputs* inputs);
+HEADROOM_API headroom_status headroom_dot_product_run(
+    headroom_dot_product* made, const headroom_heads* q, const headroom_heads* k,
+    const headroom_heads* v, const headroom_heads* out, const headroom_inputs* inputs);
 
 /** The backend that computes it, and why, as of a layer. Owned by it; NULL for NULL. */
 HEADROOM_API const char* headroom_dot_product_backend(const headroom_dot_product* made);

@@ -1,5 +1,6 @@
 """Attention over queries, keys and values that you have, without weights."""
 
+import sys
 import threading
 from collections import OrderedDict
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
@@ -73,31 +74,44 @@ def _kernels_of(options: Dict[str, Any]) -> Kernels:
         return found
 
 
+def _bits(x: Any) -> Any:
+    """A bfloat16 tensor as what numpy has of it, in the same memory: DLPack takes far longer."""
+    return x.detach().view(sys.modules["torch"].int16).numpy().view(np.uint16)
+
+
+def _is_bf16(x: Array) -> bool:
+    return is_tensor(x) and x.dtype is sys.modules["torch"].bfloat16
+
+
 def _heads(name: str, x: Array) -> Any:
-    """As ``(batch, tokens, heads, head_dim)`` in the same memory: an array, or a bfloat16 tensor."""
-    array = activations(name, x)
-    tensor = is_tensor(array)
-    if not tensor and not isinstance(array, np.ndarray):
+    """As ``(batch, tokens, heads, head_dim)`` in the same memory, float32 or the bits of bfloat16."""
+    if _is_bf16(x):
+        array = _bits(activations(name, x))
+    else:
+        array = activations(name, x)
+    if not isinstance(array, np.ndarray):
         array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
     if not 2 <= array.ndim <= 4:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}; allowed are (tokens, head_dim), (heads,"
             " tokens, head_dim) and (batch, heads, tokens, head_dim)"
         )
-    array = array.reshape((1,) * (4 - array.ndim) + tuple(array.shape))
-    step = 1 if tensor else array.itemsize
-    strides = array.stride() if tensor else array.strides
-    if strides[3] != step or any(stride < 0 for stride in strides):
-        array = array.contiguous() if tensor else np.ascontiguousarray(array)
-    return array.transpose(1, 2) if tensor else array.transpose(0, 2, 1, 3)
+    if array.ndim < 4:
+        array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    strides = array.strides
+    if strides[3] != array.itemsize or min(strides) < 0:
+        array = np.ascontiguousarray(array)
+    return array.transpose(0, 2, 1, 3)
 
 
 def _mask(mask: Optional[Array]) -> Any:
     if mask is None:
         return None
-    if is_tensor(mask) and mask.is_floating_point():
-        mask = mask.float()
-    array = np.asarray(as_array(mask))
+    if _is_bf16(mask):
+        array = _bits(mask)
+    else:
+        half = is_tensor(mask) and mask.is_floating_point()
+        array = np.asarray(as_array(mask.float() if half else mask))
     if array.ndim > 4:
         raise ValueError(
             f"attn_mask has {array.ndim} dimensions; allowed are up to 4: (batch, heads, tokens,"
@@ -109,34 +123,28 @@ def _mask(mask: Optional[Array]) -> Any:
 _WITH_BF16 = ("auto", "xsimd", "onednn", "tbb")
 
 
-def _kept(x: Array, options: Dict[str, Any]) -> bool:
-    """Whether the kernels read a tensor of 16-bit floats as it lies."""
-    return (
-        str(x.dtype) == "torch.bfloat16"
-        and options.get("backend", "auto") in _WITH_BF16
-        and options.get("dtype", "bf16") == "bf16"
-    )
-
-
-def _widened(x: Any, options: Dict[str, Any]) -> Any:
-    """A tensor of 16-bit floats that the kernels do not read, as floats."""
-    narrow = is_tensor(x) and str(x.dtype) in ("torch.bfloat16", "torch.float16")
-    return x.float() if narrow and not _kept(x, options) else x
+def _widened(x: Array, options: Dict[str, Any]) -> Array:
+    """A tensor of 16-bit floats, if the kernels do not read it as it lies, as one of floats."""
+    if not is_tensor(x) or x.dtype is sys.modules["torch"].float32:
+        return x
+    kept = options.get("backend", "auto") in _WITH_BF16 and options.get("dtype", "bf16") == "bf16"
+    if x.dtype is sys.modules["torch"].float16 or (_is_bf16(x) and not kept):
+        return x.float()
+    return x
 
 
 def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
     """Whether the kernels write it, or it is left to them to say what is wrong with it."""
-    kind = str(out.dtype) if is_tensor(out) else ""
-    if kind == "torch.bfloat16":
+    if _is_bf16(out):
         return options.get("dtype") == "bf16"
-    return out is not None and kind != "torch.float16"
+    return out is not None and not (is_tensor(out) and str(out.dtype) == "torch.float16")
 
 
-def _room(q: Any, zero: bool) -> Any:
-    """For a result, ``(batch, heads, tokens, head_dim)``; a tensor if q is one."""
+def _room(query: Array, q: Any, zero: bool) -> Any:
+    """For a result, ``(batch, heads, tokens, head_dim)``; a tensor of bfloat16 if the query is."""
     shape = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
-    if is_tensor(q):
-        return (q.new_zeros if zero else q.new_empty)(shape)
+    if _is_bf16(query):
+        return (query.new_zeros if zero else query.new_empty)(shape)
     return (np.zeros if zero else np.empty)(shape, np.float32)
 
 
@@ -199,7 +207,7 @@ def attention(
         raise ValueError(f"scale is {scale}; allowed are values above 0")
     given = query
     query, key, value = (_widened(x, options) for x in (query, key, value))
-    if any(str(getattr(x, "dtype", "")) == "torch.bfloat16" for x in (query, key, value)):
+    if _is_bf16(query) or _is_bf16(key) or _is_bf16(value):
         options = {**options, "dtype": "bf16"}
     q, k, v = _heads("query", query), _heads("key", key), _heads("value", value)
     if q.shape[2] != k.shape[2] and not enable_gqa:
@@ -223,11 +231,13 @@ def attention(
                 mask = seen[None, None]
             elif mask.dtype == bool:
                 mask = mask & seen
+            elif mask.dtype == np.uint16:
+                mask = np.where(seen, mask, np.uint16(0xFF80))  # -inf
             else:
                 mask = np.where(seen, mask, np.float32(-np.inf))
             causal = False
     written = _is_written(out, options)
-    made = out if written else _room(q, query_lengths is not None)
+    made = out if written else _room(query, q, query_lengths is not None)
     if 0 not in q.shape:
         rule = Rule(causal, window or 0, float(scale or 0.0))
         kernels = _kernels_of(options).get(q, k, rule)

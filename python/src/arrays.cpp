@@ -101,8 +101,11 @@ std::int64_t row_stride_of(std::string_view name, const AnyArray& array) {
 }  // namespace
 
 bool is_bf16(const AnyArray& array) {
-  return array.dtype().code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat) &&
-         array.dtype().bits == 16;
+  const auto is = [&](nb::dlpack::dtype_code code) {
+    return array.dtype().code == static_cast<std::uint8_t>(code);
+  };
+  return array.dtype().bits == 16 &&
+         (is(nb::dlpack::dtype_code::Bfloat) || is(nb::dlpack::dtype_code::UInt));
 }
 
 namespace {
@@ -156,7 +159,9 @@ AnyArray mask_array(std::string_view name, nb::handle object) {
   return read_array(name, object, [](std::string_view what, const AnyArray& array) {
     require_memory(what, array);
     if (array.dtype() == nb::dtype<float>() || array.dtype() == nb::dtype<bool>()) return;
-    refuse_type("{} has dtype {}; allowed are float32 and bool", what, dtype_name(array.dtype()));
+    if (is_bf16(array)) return;
+    refuse_type("{} has dtype {}; allowed are float32, bfloat16 and bool", what,
+                dtype_name(array.dtype()));
   });
 }
 

@@ -51,11 +51,11 @@ class Rows {
 /// A float32 array in memory, as it lies. @throws as `Rows::read` and `Rows::write`.
 nb::ndarray<nb::ro> float_array(std::string_view name, nb::handle object);
 nb::ndarray<nb::ro> writable_float_array(std::string_view name, nb::handle object);
-/// The same of float32 or of bfloat16. @throws likewise
+/// The same of float32 or of bfloat16, which numpy has as uint16 only. @throws likewise
 nb::ndarray<nb::ro> heads_array(std::string_view name, nb::handle object);
 nb::ndarray<nb::ro> writable_heads_array(std::string_view name, nb::handle object);
 bool is_bf16(const nb::ndarray<nb::ro>& array);
-/// The same of float32 or of bool. @throws likewise
+/// The same of float32, bfloat16 or bool. @throws likewise
 nb::ndarray<nb::ro> mask_array(std::string_view name, nb::handle object);
 
 /// A copy of a float32 array of two dimensions, of any strides.

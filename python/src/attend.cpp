@@ -26,8 +26,8 @@ AnyHeads heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
   }
   const auto with = [&](auto* data) {
     using Value = std::remove_pointer_t<decltype(data)>;
-    return AnyHeads(BasicHeadsView<Value>{data, size(0), size(1), size(2), size(3),
-                                          array.stride(0), array.stride(1), array.stride(2)});
+    return AnyHeads(BasicHeadsView<Value>{data, size(0), size(1), size(2), size(3), array.stride(0),
+                                          array.stride(1), array.stride(2)});
   };
   // Whether it may be written was asked when it was taken.
   void* data = const_cast<void*>(array.data());
@@ -43,6 +43,8 @@ MaskView mask_of(const nb::ndarray<nb::ro>& array) {
   MaskView mask;
   if (array.dtype() == nb::dtype<float>()) {
     mask.added = static_cast<const float*>(array.data());
+  } else if (is_bf16(array)) {
+    mask.added_bf16 = static_cast<const Bf16*>(array.data());
   } else {
     mask.seen = static_cast<const std::uint8_t*>(array.data());
   }

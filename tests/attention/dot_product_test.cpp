@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -70,7 +71,7 @@ class Tensor {
   std::vector<float> values_;
 };
 
-enum class MaskKind { none, added, seen };
+enum class MaskKind { none, added, added_bf16, seen };
 
 struct Case {
   DotProductSizes sizes;
@@ -124,6 +125,13 @@ class Mask {
                   lowest ? std::numeric_limits<float>::lowest() : kHidden);
     }
     if (kind_ == MaskKind::added) view_.added = added_.data();
+    if (kind_ == MaskKind::added_bf16) {
+      for (float& value : added_) {
+        narrow_.push_back(round_to_bf16(value));
+        value = narrow_.back().value();
+      }
+      view_.added_bf16 = narrow_.data();
+    }
     if (kind_ == MaskKind::seen) view_.seen = seen_.data();
   }
 
@@ -133,7 +141,7 @@ class Mask {
                                             (view_.heads > 1 ? h : 0) * view_.head_stride +
                                             (view_.queries > 1 ? t : 0) * view_.query_stride +
                                             (view_.keys > 1 ? j : 0) * view_.key_stride);
-    if (kind_ == MaskKind::added) return static_cast<double>(added_[i]);
+    if (kind_ != MaskKind::seen) return static_cast<double>(added_[i]);
     return seen_[i] != 0 ? 0 : -std::numeric_limits<double>::infinity();
   }
   const MaskView& view() const { return view_; }
@@ -142,6 +150,7 @@ class Mask {
   MaskKind kind_ = MaskKind::none;
   MaskView view_;
   std::vector<float> added_;
+  std::vector<Bf16> narrow_;
   std::vector<std::uint8_t> seen_;
 };
 
@@ -229,9 +238,8 @@ std::string describe(const Case& c) {
          (c.rule.causal ? " causal" : "") + " window " + std::to_string(c.rule.window) + " scale " +
          std::to_string(c.rule.scale) + (c.by_heads ? " by heads" : "") + " gaps " +
          std::to_string(c.gap) + ", " + std::to_string(c.sequence_gap) +
-         (c.mask == MaskKind::none    ? ""
-          : c.mask == MaskKind::added ? " mask added"
-                                      : " mask seen") +
+         std::array{"", " mask added", " mask added as bf16",
+                    " mask seen"}[static_cast<std::size_t>(c.mask)] +
          (c.mask_batch ? " B" : "") + (c.mask_heads ? " H" : "") + (c.mask_queries ? " Q" : "") +
          (c.mask_keys ? " K" : "");
 }
@@ -257,7 +265,7 @@ Case random_case(std::mt19937& random) {
   c.by_heads = random() % 2 == 0;
   c.gap = one_of({0, 0, 3, 16});
   c.sequence_gap = one_of({0, 0, 5, 1 << 10});
-  c.mask = static_cast<MaskKind>(random() % 3);
+  c.mask = static_cast<MaskKind>(random() % 4);
   c.mask_batch = random() % 2 == 0;
   c.mask_heads = random() % 2 == 0;
   c.mask_queries = random() % 2 == 0;
@@ -324,8 +332,8 @@ class Narrow {
   explicit Narrow(Tensor& of) {
     for (const float value : of.values()) values_.push_back(round_to_bf16(value));
     const HeadsView like = of.view();
-    view_ = {values_.data(),    like.batch,        like.tokens,     like.heads, like.head_dim,
-             like.batch_stride, like.token_stride, like.head_stride};
+    view_ = {values_.data(), like.batch,        like.tokens,       like.heads,
+             like.head_dim,  like.batch_stride, like.token_stride, like.head_stride};
   }
   BasicHeadsView<Bf16> view() const { return view_; }
   const std::vector<Bf16>& values() const { return values_; }
@@ -464,7 +472,7 @@ TEST_F(DotProductFaults, OfMasksNameThem) {
     return said(as_is, call);
   };
   EXPECT_EQ(with([](MaskView&) {}), "it was taken");
-  EXPECT_TRUE(has(with([&](MaskView& mask) { mask.seen = seen.data(); }), "give one of the two"));
+  EXPECT_TRUE(has(with([&](MaskView& mask) { mask.seen = seen.data(); }), "give one of them"));
   EXPECT_TRUE(has(with([](MaskView& mask) { mask.keys = 8; }),
                   "the mask is 1 x 1 x 1 x 8 (batch, heads, queries, keys); allowed for keys are 1 "
                   "and 9"));
@@ -476,8 +484,8 @@ TEST_F(DotProductFaults, OfMasksNameThem) {
                     mask.batch_stride = std::numeric_limits<std::int64_t>::max() / 2;
                   }),
                   "the mask would span more than"));
-  EXPECT_TRUE(
-      has(with([&](MaskView& mask) { mask.added = tensors_.out.at(0, 1, 0); }), "overlaps the mask"));
+  EXPECT_TRUE(has(with([&](MaskView& mask) { mask.added = tensors_.out.at(0, 1, 0); }),
+                  "overlaps the mask"));
 }
 
 TEST(DotProductOptions, ThatMeanNothingAreRefused) {

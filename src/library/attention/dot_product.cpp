@@ -112,8 +112,7 @@ class DotProductAttention::Plan {
     check_heads(q, k, v, out);
     check_mask(given.mask, q, k, out);
     check_fits(q, k);
-    for (const auto& [name, view] :
-         {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+    for (const auto& [name, view] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
       check_dtype(name, view->dtype);
     }
     check_dtype("out", out.dtype);
@@ -163,6 +162,7 @@ class DotProductAttention::Plan {
       call.out = of_out.from(first, count);
       call.sequences = sequences_;
       call.scale = rule_.scale;
+      call.any_order = true;
       call.mask = mask.from(first, 0);
       attend_->run(call);
     }
@@ -176,7 +176,8 @@ class DotProductAttention::Plan {
   void check_dtype(const char* name, Dtype found) const {
     if (found == Dtype::f32 || dtype_ == found) return;
     throw InvalidArgument(fmt::format(
-        "attention: {} is of bf16, and this was made for f32; with dtype bf16 it takes both", name));
+        "attention: {} is of bf16, and this was made for f32; with dtype bf16 it takes both",
+        name));
   }
 
   void check_fits(const ConstAnyHeads& q, const ConstAnyHeads& k) const {
@@ -239,7 +240,8 @@ DotProductAttention::~DotProductAttention() = default;
 DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
 
-void DotProductAttention::run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v, const AnyHeads& out,
+void DotProductAttention::run(const ConstAnyHeads& q, const ConstAnyHeads& k,
+                              const ConstAnyHeads& v, const AnyHeads& out,
                               const DotProductCall& call) {
   plan_->run(q, k, v, out, call);
 }
@@ -248,8 +250,9 @@ const Choice& DotProductAttention::choice() const { return plan_->choice; }
 
 std::int64_t DotProductAttention::workspace_bytes() const { return plan_->workspace_bytes(); }
 
-void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v, const AnyHeads& out,
-               const ScoreRule& rule, const AttentionOptions& options, const DotProductCall& call) {
+void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
+               const AnyHeads& out, const ScoreRule& rule, const AttentionOptions& options,
+               const DotProductCall& call) {
   check_heads(q, k, v, out);
   if (q.batch == 0 || q.tokens == 0) return;
   DotProductAttention once({q.batch, q.tokens, k.tokens, q.heads, k.heads, q.head_dim}, rule,

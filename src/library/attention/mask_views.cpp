@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <initializer_list>
 
 #include "attention/heads_views.hpp"
 #include "headroom/error.hpp"
@@ -16,17 +17,26 @@ struct Direction {
 };
 
 std::int64_t value_bytes(const MaskView& mask) {
-  return mask.added != nullptr ? std::int64_t{sizeof(float)} : 1;
+  if (mask.added != nullptr) return sizeof(float);
+  return mask.added_bf16 != nullptr ? sizeof(Bf16) : 1;
 }
 
 }  // namespace
 
 void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHeads& k,
                 const ConstAnyHeads& out) {
-  if (mask.added == nullptr && mask.seen == nullptr) return;
-  if (mask.added != nullptr && mask.seen != nullptr) {
-    throw InvalidArgument(
-        "attention: the mask has values to add and values that hide; give one of the two");
+  const void* data = nullptr;
+  int kinds = 0;
+  for (const void* one :
+       {static_cast<const void*>(mask.added), static_cast<const void*>(mask.added_bf16),
+        static_cast<const void*>(mask.seen)}) {
+    if (one == nullptr) continue;
+    data = one;
+    ++kinds;
+  }
+  if (kinds == 0) return;
+  if (kinds > 1) {
+    throw InvalidArgument("attention: the mask has several kinds of values; give one of them");
   }
   const std::array<Direction, 4> directions{{{"batch", mask.batch, q.batch, mask.batch_stride},
                                              {"heads", mask.heads, q.heads, mask.head_stride},
@@ -47,13 +57,13 @@ void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHead
     }
     bytes = add_to_span("the mask", bytes, one.stride, one.size, value_bytes(mask));
   }
-  const void* data = mask.added != nullptr ? static_cast<const void*>(mask.added) : mask.seen;
   check_apart_from_output("the mask", data, bytes, out);
 }
 
 ScoreMask score_mask(const MaskView& mask) {
   const auto stride = [](std::int64_t size, std::int64_t of) { return size == 1 ? 0 : of; };
   return {mask.added,
+          mask.added_bf16,
           mask.seen,
           stride(mask.batch, mask.batch_stride),
           stride(mask.heads, mask.head_stride),

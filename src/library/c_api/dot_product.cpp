@@ -43,9 +43,9 @@ headroom::AnyHeads view_of(const char* function, const char* name, const headroo
   const headroom_heads view = read_struct(*given, {}, sizeof(headroom_heads), {function, name});
   const auto with = [&](auto* data) {
     using Value = std::remove_pointer_t<decltype(data)>;
-    return headroom::AnyHeads(headroom::BasicHeadsView<Value>{
-        data, view.batch, view.tokens, view.heads, view.head_dim, view.batch_stride,
-        view.token_stride, view.head_stride});
+    return headroom::AnyHeads(
+        headroom::BasicHeadsView<Value>{data, view.batch, view.tokens, view.heads, view.head_dim,
+                                        view.batch_stride, view.token_stride, view.head_stride});
   };
   if (view.dtype == HEADROOM_F32) return with(static_cast<float*>(view.data));
   if (view.dtype == HEADROOM_BF16) return with(static_cast<headroom::Bf16*>(view.data));
@@ -77,10 +77,13 @@ headroom::DotProductCall call_of(const char* function, const headroom_inputs* gi
   headroom::DotProductCall call;
   call.queries = lengths_of(function, "query", inputs.query_lengths, inputs.query_length_count);
   call.keys = lengths_of(function, "key", inputs.key_lengths, inputs.key_length_count);
-  call.mask = {inputs.mask_added,        inputs.mask_seen,         inputs.mask_batch,
-               inputs.mask_heads,        inputs.mask_queries,      inputs.mask_keys,
-               inputs.mask_batch_stride, inputs.mask_head_stride, inputs.mask_query_stride,
-               inputs.mask_key_stride};
+  call.mask = {
+      inputs.mask_added,       reinterpret_cast<const headroom::Bf16*>(inputs.mask_added_bf16),
+      inputs.mask_seen,        inputs.mask_batch,
+      inputs.mask_heads,       inputs.mask_queries,
+      inputs.mask_keys,        inputs.mask_batch_stride,
+      inputs.mask_head_stride, inputs.mask_query_stride,
+      inputs.mask_key_stride};
   return call;
 }
 
@@ -128,8 +131,7 @@ headroom_status headroom_dot_product_create(const headroom_sizes* sizes, const h
 
 headroom_status headroom_dot_product_run(headroom_dot_product* made, const headroom_heads* q,
                                          const headroom_heads* k, const headroom_heads* v,
-                                         const headroom_heads* out,
-                                         const headroom_inputs* inputs) {
+                                         const headroom_heads* out, const headroom_inputs* inputs) {
   constexpr const char* kName = "headroom_dot_product_run";
   return guarded([&] {
     require(made, kName, "made");

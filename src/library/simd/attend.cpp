@@ -233,8 +233,8 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 // Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
 // dtype must have it already.
 bool StreamingAttention::reads_in_place(const AttendCall& call, std::int64_t most_rows) const {
-  return room_.size() > 0 && rotary_.empty() && most_rows * group_ <= kernels_->tile_rows && call.k.dtype == dtype_ &&
-         call.v.dtype == dtype_;
+  return room_.size() > 0 && rotary_.empty() && most_rows * group_ <= kernels_->tile_rows &&
+         call.k.dtype == dtype_ && call.v.dtype == dtype_;
 }
 
 void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
@@ -243,12 +243,23 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
         run.call.sequences[static_cast<std::size_t>(pair / shape_.key_heads())];
     const std::int64_t key_head = pair % shape_.key_heads();
     AttendTask task = task_of(run, pair, {}, slot);
-    task.new_keys = {run.call.k.at(sequence.first_key, key_head), run.call.k.dtype,
-                     run.call.k.row_stride};
-    task.new_values = {run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
-                       run.call.v.row_stride};
-    task.room = room_.data() + slot * room_per_slot_;
+    const RowsOf keys{run.call.k.at(sequence.first_key, key_head), run.call.k.dtype,
+                      run.call.k.row_stride};
+    const RowsOf values{run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
+                        run.call.v.row_stride};
     task.tile_end = task.tiles = 1;
+    if (run.call.any_order && task.head_dim % kernels_->lanes == 0) {
+      task.as_rows = true;
+      task.keys = keys.data;
+      task.key_stride = keys.stride;
+      task.values = values.data;
+      task.value_stride = values.stride;
+      kernels_->stored(dtype_).attend(task);
+      return;
+    }
+    task.new_keys = keys;
+    task.new_values = values;
+    task.room = room_.data() + slot * room_per_slot_;
     kernels_->f32.attend(task);
   };
   executor.run(run.pairs, head, run.seconds);

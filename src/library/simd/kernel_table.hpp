@@ -82,7 +82,7 @@ struct RowsOf {
 /// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
 /// all heads of the group: row `i` is head `i % group` at position `position + i / group`.
 struct AttendTask {
-  const void* q = nullptr;         ///< row 0
+  const void* q = nullptr;  ///< row 0
   Dtype q_dtype = Dtype::f32;
   std::int64_t q_stride = 0;       ///< from one position to the next
   std::int64_t q_head_stride = 0;  ///< from one head to the next
@@ -112,6 +112,10 @@ struct AttendTask {
   /// If there are any, `keys` and `values` are not looked at: these are packed block by block into
   /// `room`, `attend_room_floats`. For one tile and the kernels that read floats.
   RowsOf new_keys, new_values;
+  /// `keys` are rows, as the caller has them, and so are `values`: nothing is packed. For heads of
+  /// whole vectors, and rows whose order of sums is nobody's business.
+  bool as_rows = false;
+  std::int64_t key_stride = 0;
   float* room = nullptr;
   /// If not null the task is one tile over one segment, and leaves its state here, in the place of
   /// that segment among all of the sequence; `merge_segments` makes the rows of them.

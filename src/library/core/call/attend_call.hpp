@@ -54,6 +54,7 @@ struct AttendCall {
   AnyBlockedView out;   ///< as q; no overlap with the others
   std::span<const Sequence> sequences;
   KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
+  bool any_order = false;          ///< sums may have another order than those of other calls
   double scale = 0;                ///< of scores, above 0; 0: `1 / sqrt(head_dim)`
   ScoreMask mask = {};             ///< its sequences by their number; a row that sees no key is 0
 };

@@ -5,32 +5,39 @@
 
 namespace headroom {
 
+namespace {
+
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// The loop without a stride is one of its own, which compilers vectorise.
+template <class T, class Value>
+void read_row(const T* from, std::int64_t step, std::int64_t count, float* to, const Value& value) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = value(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = value(from[i * step]);
+  }
+}
+
+}  // namespace
+
 void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
                std::int64_t count, float* to) {
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const std::int64_t step = mask.key_stride;
   const std::int64_t first = head * mask.head_stride + row * mask.row_stride + key * step;
   if (mask.added != nullptr) {
-    const float* from = mask.added + first;
-    if (step == 1) {
-      std::copy_n(from, count, to);
-      return;
-    }
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
-    return;
+    read_row(mask.added + first, step, count, to, [](float value) { return value; });
+  } else if (mask.added_bf16 != nullptr) {
+    read_row(mask.added_bf16 + first, step, count, to, [](Bf16 value) { return value.value(); });
+  } else {
+    read_row(mask.seen + first, step, count, to,
+             [](std::uint8_t seen) { return seen != 0 ? 0.0F : kHidden; });
   }
-  const std::uint8_t* from = mask.seen + first;
-  if (step == 1) {  // a loop of its own, which compilers vectorise
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 0.0F : kHidden;
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step] != 0 ? 0.0F : kHidden;
 }
 
 bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
               std::int64_t count, float* scores) {
   constexpr std::int64_t kPiece = 256;
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
   float piece[kPiece];
   bool any = false;
   for (std::int64_t begin = 0; begin < count; begin += kPiece) {

@@ -3,33 +3,41 @@
 
 #include <cstdint>
 
+#include "headroom/export.h"
+#include "headroom/precision.hpp"
+
 namespace headroom {
 
-/// A mask of a call. A stride of 0 says that a step in its direction changes nothing. Plain loops of
-/// every instruction set see it, so it is a plain struct.
+/// A mask of a call. A stride of 0 says that a step in its direction changes nothing. Plain loops
+/// of every instruction set see it, so it is a plain struct.
 struct ScoreMask {
   const float* added = nullptr;        ///< to scores that are scaled; -inf hides a key
-  const std::uint8_t* seen = nullptr;  ///< 0 hides a key; at most one of the two is there
+  const Bf16* added_bf16 = nullptr;    ///< the same
+  const std::uint8_t* seen = nullptr;  ///< 0 hides a key; at most one of the three is there
   std::int64_t sequence_stride = 0, head_stride = 0, row_stride = 0, key_stride = 0;
 
-  [[gnu::always_inline]] constexpr bool any() const { return added != nullptr || seen != nullptr; }
+  [[gnu::always_inline]] constexpr bool any() const {
+    return added != nullptr || added_bf16 != nullptr || seen != nullptr;
+  }
 
   /// Of a sequence and a head, which become the first ones.
   [[gnu::always_inline]] constexpr ScoreMask from(std::int64_t sequence, std::int64_t head) const {
     const std::int64_t step = sequence * sequence_stride + head * head_stride;
     ScoreMask there = *this;
     if (added != nullptr) there.added += step;
+    if (added_bf16 != nullptr) there.added_bf16 += step;
     if (seen != nullptr) there.seen += step;
     return there;
   }
 };
 
-/// Writes what is added to the scores of a row for `count` keys from `key` on; -inf for hidden ones.
-void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
-               std::int64_t count, float* to);
+/// Writes what is added to the scores of a row for `count` keys from `key` on; -inf for hidden
+/// ones.
+HEADROOM_API void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
+                            std::int64_t key, std::int64_t count, float* to);
 
 /// Adds it to scores that are scaled. @return whether any of them is above -inf, or NaN
-bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
-              std::int64_t count, float* scores);
+HEADROOM_API bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
+                           std::int64_t key, std::int64_t count, float* scores);
 
 }  // namespace headroom

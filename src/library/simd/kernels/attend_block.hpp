@@ -4,6 +4,7 @@
 // exp2(s * scale - max * scale), one multiply-add for both.
 #pragma once
 
+#include "simd/kernels/attend_dots.hpp"
 #include "simd/kernels/attend_mask.hpp"
 #include "simd/kernels/attend_scores.hpp"
 #include "simd/kernels/attend_values.hpp"
@@ -85,7 +86,11 @@ template <class B, int MR>
                                     float* scores, float* factors, const PrefetchRows& prefetch) {
   const std::int64_t cols = padded_cols(task);
   float block_max[MR];
-  score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
+  if (task.as_rows) {
+    dot_block<B, MR>(task, tile, block, scores, block_max);
+  } else {
+    score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
+  }
   if (task.mask.any()) mask_block<MR>(task, tile, block, scores, factors, block_max);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);

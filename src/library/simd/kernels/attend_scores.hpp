@@ -6,12 +6,6 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Whether all rows see NV vectors of keys from `k` on.
-template <int NV>
-HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
-  return k >= block.common_begin && k + NV * kLanes <= block.common_end;
-}
-
 /// Keeps the scores of row `r` for NV vectors of keys of one panel, at constant places from `to`,
 /// so that a tile has one pointer and not one for each vector.
 /// @param to where the panel's first score is

@@ -76,7 +76,7 @@ HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
 /// A block of keys as a tile sees it; all but `begin` count from `begin`.
 struct KeyBlock {
   std::int64_t begin = 0;
-  std::int64_t place = 0;  ///< of its first key among those that are packed
+  std::int64_t place = 0;             ///< of its first key among those that are packed
   std::int64_t first = 0, count = 0;  ///< some row sees keys from `first` to below `count`
   std::int64_t common_begin = 0, common_end = 0;  ///< of these all rows see these
 };
@@ -96,6 +96,12 @@ HEADROOM_INLINE KeyBlock see_block(const AttendTask& task, const Tile& tile, std
   block.common_begin = clamp(of_last.begin - begin, block.first, block.count);
   block.common_end = clamp(of_first.end - begin, block.common_begin, block.count);
   return block;
+}
+
+/// Whether all rows see NV vectors of keys from `k` on.
+template <int NV>
+HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
+  return k >= block.common_begin && k + NV * kLanes <= block.common_end;
 }
 
 /// Where the score of key `k` (within the block) and row `r` of a tile of MR rows is kept.
@@ -161,6 +167,13 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
   constexpr std::int64_t kAhead = 2;
   constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
   if (task.new_keys.data != nullptr) return nullptr;
+  if (task.as_rows) {  // scores prefetch the block's values, and values the next block's keys
+    const std::int64_t key = block.begin + kKeyBlock + piece * kStreamDepth;
+    if (!values || task.key_stride != task.head_dim || key + kStreamDepth > task.key_count) {
+      return nullptr;
+    }
+    return reinterpret_cast<const char*>(static_cast<const B*>(task.keys) + key * task.head_dim);
+  }
   if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) return nullptr;
   const std::int64_t later = piece + kAhead;
   const bool same = later < kPieces;

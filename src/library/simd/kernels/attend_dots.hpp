@@ -1,0 +1,105 @@
+// Scores of few rows against keys that lie row by row, as the caller has them: dot products, for
+// which nothing is packed. Their sums have another order than those over packed keys.
+#pragma once
+
+#include "simd/kernels/attend_rows.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// Lane `i` of the result is the sum of the lanes of `v[i]`: halves are exchanged and added, so
+/// that a step folds two vectors into one.
+template <int D = kLanes / 2>
+HEADROOM_INLINE Vec sum_each(Vec (&v)[kLanes]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < D; ++r) {
+    exchange<D>(v[r], v[r + D], std::make_integer_sequence<int, kLanes>());
+    v[r] += v[r + D];
+  }
+  if constexpr (D > 1) return sum_each<D / 2>(v);
+  return v[0];
+}
+
+/// Of one row against a vector's keys.
+/// @param query its chunks, `step` floats apart
+template <class B>
+HEADROOM_INLINE Vec dot_keys(const float* query, std::int64_t step, const B* const (&keys)[kLanes],
+                             std::int64_t head_dim) {
+  Vec sums[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) sums[i] = Vec(0.0F);
+  for (std::int64_t c = 0; c < head_dim; c += kLanes) {
+    const Vec q = load(query + c / kChunk * step + c % kChunk);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) sums[i] = multiply_add(q, load(keys[i] + c), sums[i]);
+  }
+  return sum_each(sums);
+}
+
+/// Columns of keys that are widened once for all rows, rather than by each.
+inline constexpr std::int64_t kWidened = 128;
+
+/// Of MR rows, whose chunks lie together, against a vector's keys.
+template <class B, int MR>
+HEADROOM_INLINE void dot_rows(const float* queries, const B* const (&keys)[kLanes],
+                              std::int64_t head_dim, Vec (&found)[MR]) {
+  if constexpr (sizeof(B) < sizeof(float) && MR > 1) {
+    if (head_dim <= kWidened) {
+      alignas(64) float wide[kLanes * kWidened];
+      const float* rows[kLanes];
+      for (int i = 0; i < kLanes; ++i) {
+        copy_values_of(keys[i], head_dim, wide + i * kWidened);
+        rows[i] = wide + i * kWidened;
+      }
+      for (int r = 0; r < MR; ++r) {
+        found[r] = dot_keys(queries + r * kChunk, MR * kChunk, rows, head_dim);
+      }
+      return;
+    }
+  }
+  for (int r = 0; r < MR; ++r) {
+    found[r] = dot_keys(queries + r * kChunk, MR * kChunk, keys, head_dim);
+  }
+}
+
+/// As `score_block`, for `AttendTask::as_rows`.
+/// @pre `head_dim` is whole vectors
+template <class B, int MR>
+HEADROOM_INLINE void dot_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                               float* scores, float* max) {
+  constexpr std::int64_t kLine = 64 / sizeof(B);
+  constexpr std::int64_t kAhead = 2 * kLanes;  // keys
+  const B* all = static_cast<const B*>(task.keys);
+  const B* values = static_cast<const B*>(task.values);
+  Vec row_max[MR];
+  KeyRange seen[MR];
+  for (int r = 0; r < MR; ++r) {
+    row_max[r] = Vec(kMinusInfinity);
+    seen[r] = seen_keys(task, tile.row + r);
+  }
+  const std::int64_t last = task.key_count - 1;
+  for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
+    const std::int64_t first = block.begin + k;
+    const B* keys[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      const std::int64_t key = first + i < last ? first + i : last;
+      keys[i] = all + key * task.key_stride;
+      const std::int64_t ahead = first + i + kAhead < last ? first + i + kAhead : last;
+      for (std::int64_t c = 0; c < task.head_dim; c += kLine) {
+        __builtin_prefetch(all + ahead * task.key_stride + c, 0, 3);
+        __builtin_prefetch(values + key * task.value_stride + c, 0, 2);
+      }
+    }
+    Vec found[MR];
+    dot_rows(tile.queries, keys, task.head_dim, found);
+    for (int r = 0; r < MR; ++r) {
+      if (!all_seen<1>(block, k)) [[unlikely]] {
+        found[r] = only_between(found[r], seen[r].begin - first, seen[r].end - first);
+      }
+      store(scores + score_at<MR>(k, r), found[r]);
+      row_max[r] = max_or_second(row_max[r], found[r]);
+    }
+  }
+  for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
