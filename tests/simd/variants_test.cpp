@@ -117,7 +117,7 @@ KernelTable claiming() {
     claim(task.scratch, bytes_of(project_scratch_floats(kRows, 2 * kLanes, task.stage_depth,
                                                         task.tile_end - task.tile_begin, panels)));
   };
-  table.f32.attend = [](const AttendTask& task) {
+  table.f32.attend = [](AttendTask& task) {
     claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
                                                        task.tile_end - task.tile_begin)));
   };

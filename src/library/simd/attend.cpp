@@ -114,7 +114,7 @@ std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
   return tiles_.attends(rows) ? kTilesPerCut : kTilesPerTask;
 }
 
-void StreamingAttention::attend(const AttendTask& task) const {
+void StreamingAttention::attend(AttendTask& task) const {
   if (tiles_.attends(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
   } else {

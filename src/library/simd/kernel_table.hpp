@@ -126,7 +126,8 @@ struct AttendTask {
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.
 struct StoredKernels {
   void (*project)(const ProjectTask& task);
-  void (*attend)(const AttendTask& task);
+  /// Of new keys, the task is told where each block was packed.
+  void (*attend)(AttendTask& task);
   /// Writes `count` keys (rows of `head_dim`) of one head from `position` on into its panels of two
   /// vectors' keys, each `head_dim x 2 lanes`. Nothing else in them is touched.
   void (*pack_keys)(const RowsOf& keys, std::int64_t position, std::int64_t count,

@@ -199,8 +199,7 @@ HEADROOM_INLINE KeyRange seen_segments(const AttendTask& task) {
 }
 
 template <class B>
-void attend(const AttendTask& given) {
-  AttendTask task = given;
+void attend(AttendTask& task) {
   const TaskMemory memory = memory_of(task);
   const bool alone = task.states != nullptr;
   const KeyRange all = seen_segments(task);
