@@ -178,7 +178,7 @@ static inline headroom_layer* make(problem* p, const headroom_options* options) 
 
 /* One pass is what the definition says. Leaves the result in `p->y`. */
 static inline headroom_layer* check_whole(problem* p, const headroom_options* options,
-                                              const char* what) {
+                                          const char* what) {
   headroom_layer* layer = make(p, options);
   headroom_call call;
   double expected[TOKENS * D_PROJ];

@@ -121,8 +121,7 @@ KernelTable claiming() {
     claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
                                                        task.tile_end - task.tile_begin)));
   };
-  table.f32.pack_keys = [](const RowsOf&, std::int64_t, std::int64_t count,
-                           std::int64_t head_dim,
+  table.f32.pack_keys = [](const RowsOf&, std::int64_t, std::int64_t count, std::int64_t head_dim,
                            void* panels) { claim(panels, bytes_of(count * head_dim)); };
   return table;
 }

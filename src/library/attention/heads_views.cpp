@@ -85,10 +85,10 @@ std::int64_t add_to_span(std::string_view name, std::int64_t bytes, std::int64_t
                          std::int64_t count, std::int64_t value_bytes) {
   if (count < 2) return bytes;
   if (stride > (kMostAddresses - bytes) / (count - 1) / value_bytes) {
-    throw InvalidArgument(fmt::format(
-        "attention: {} would span more than the 2^56 bytes that memory can have; give "
-        "strides in values",
-        name));
+    throw InvalidArgument(
+        fmt::format("attention: {} would span more than the 2^56 bytes that memory can have; give "
+                    "strides in values",
+                    name));
   }
   return bytes + stride * (count - 1) * value_bytes;
 }

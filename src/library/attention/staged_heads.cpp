@@ -33,8 +33,8 @@ AnyHeads StagedHeads::place(const ConstAnyHeads& like, AlignedBuffer& room) {
   return token_major(room.data(), like.batch, like.tokens, like.heads, like.head_dim);
 }
 
-ConstAnyHeads StagedHeads::widened(const ConstAnyHeads& from,
-                                   std::span<const std::int64_t> lengths, AlignedBuffer& room) {
+ConstAnyHeads StagedHeads::widened(const ConstAnyHeads& from, std::span<const std::int64_t> lengths,
+                                   AlignedBuffer& room) {
   if (from.dtype == Dtype::f32) return from;
   const AnyHeads to = place(from, room);
   for_rows(from, lengths, [&](std::int64_t b, std::int64_t t, std::int64_t h) {

@@ -83,8 +83,8 @@ headroom_status forward_rows(const char* function, headroom_layer* layer, const 
 }
 
 template <class T>
-headroom_status append_rows(const char* function, headroom_layer* layer, const T* x,
-                            int64_t x_rows, int64_t x_stride, const headroom_call* call) {
+headroom_status append_rows(const char* function, headroom_layer* layer, const T* x, int64_t x_rows,
+                            int64_t x_stride, const headroom_call* call) {
   return guarded([&] {
     require(layer, function, "layer");
     require(call, function, "call");

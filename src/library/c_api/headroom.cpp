@@ -145,8 +145,8 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
   });
 }
 
-headroom_status headroom_forward(headroom_layer* layer, const float* x, int64_t x_stride,
-                                 float* y, int64_t y_stride) {
+headroom_status headroom_forward(headroom_layer* layer, const float* x, int64_t x_stride, float* y,
+                                 int64_t y_stride) {
   return guarded([&] {
     require(layer, "headroom_forward", "layer");
     const headroom::Shape& shape = layer->layer.shape();

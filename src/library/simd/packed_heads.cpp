@@ -25,8 +25,8 @@ PackedHeads::Head PackedHeads::head(std::int64_t first) {
 }
 
 void PackedHeads::append(const Head& head, std::int64_t position, std::int64_t count,
-                         const AnyBlockedView& k, const AnyBlockedView& v,
-                         std::int64_t first_row, std::int64_t block) const {
+                         const AnyBlockedView& k, const AnyBlockedView& v, std::int64_t first_row,
+                         std::int64_t block) const {
   kernels_->pack_keys({k.at(first_row, block), k.dtype, k.row_stride}, position, count, head_dim_,
                       head.keys);
   if (head.values == nullptr) return;

@@ -33,9 +33,8 @@ class PackedHeads {
 
   /// Writes `count` keys, and values if they are kept, from `position` of the head on.
   /// @param k, v one block of each, from row `first_row` on
-  void append(const Head& head, std::int64_t position, std::int64_t count,
-              const AnyBlockedView& k, const AnyBlockedView& v, std::int64_t first_row,
-              std::int64_t block) const;
+  void append(const Head& head, std::int64_t position, std::int64_t count, const AnyBlockedView& k,
+              const AnyBlockedView& v, std::int64_t first_row, std::int64_t block) const;
 
   /// Padding keys are scored and then masked; padding columns of values are never stored. Zeros
   /// avoid slow denormals and undefined values in both, and place the pages near this thread.

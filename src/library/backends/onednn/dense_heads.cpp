@@ -75,10 +75,10 @@ void DenseHeads::append_as(std::int64_t head, std::int64_t first_row, const Sequ
          call.v.floats().at(sequence.first_key + row, key_head));
   };
   const std::int64_t to = first_row + sequence.past;
-  pack_finite_rows(call.k.floats().at(sequence.first_key, key_head), call.k.row_stride, sequence.new_keys,
-                   head_dim_, 1.0f, static_cast<T*>(keys(to)), report);
-  pack_finite_rows(call.v.floats().at(sequence.first_key, key_head), call.v.row_stride, sequence.new_keys,
-                   head_dim_, 1.0f, static_cast<T*>(values(to)), report);
+  pack_finite_rows(call.k.floats().at(sequence.first_key, key_head), call.k.row_stride,
+                   sequence.new_keys, head_dim_, 1.0f, static_cast<T*>(keys(to)), report);
+  pack_finite_rows(call.v.floats().at(sequence.first_key, key_head), call.v.row_stride,
+                   sequence.new_keys, head_dim_, 1.0f, static_cast<T*>(values(to)), report);
   std::fill(static_cast<T*>(values(first_row + sequence.keys())),
             static_cast<T*>(values(first_row + padded)), T{});
 }

@@ -215,7 +215,8 @@ void OnednnAttention::attend(const AttendCall& call) {
 void OnednnAttention::append(const AttendCall& call, const Space& space, std::int64_t pair) const {
   const Member member = member_of(call, space, {}, pair);
   const Sequence& sequence = *member.sequence;
-  space.rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, member.key_head, sequence.past);
+  space.rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, member.key_head,
+                    sequence.past);
   for (std::int64_t h = member.key_head * group_; h < (member.key_head + 1) * group_; ++h) {
     space.rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, h, sequence.position);
   }
@@ -247,8 +248,7 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   });
   primitives.score(binding, device_.stream, space.heads.keys(first.first_row + block.first_key));
   for_each_member([&](const Member& member, std::int64_t m) {
-    mask(call, member, slot.scores.data() + m * score_floats,
-         slot.careful.data() + m * block.rows);
+    mask(call, member, slot.scores.data() + m * score_floats, slot.careful.data() + m * block.rows);
   });
   primitives.softmax(binding, device_.stream);
   if (shape_.dropout > 0) {
@@ -277,14 +277,16 @@ void OnednnAttention::take_queries(const AttendCall& call, const Space& space, c
   }
   const std::int64_t first_head = member.key_head * group_;
   if (group_ == 1) {
-    pack_finite_rows(call.q.floats().at(sequence.first_row + member.row, first_head), call.q.row_stride,
-                     member.rows, head_dim, scale_, query, [&](std::int64_t i) { careful[i] = 1; });
+    pack_finite_rows(call.q.floats().at(sequence.first_row + member.row, first_head),
+                     call.q.row_stride, member.rows, head_dim, scale_, query,
+                     [&](std::int64_t i) { careful[i] = 1; });
     return;
   }
   for (std::int64_t i = 0; i < member.rows; ++i) {
     const std::int64_t row = member.row + i;
-    pack_finite_rows(call.q.floats().at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
-                     head_dim, scale_, query + i * head_dim, [&](std::int64_t) { careful[i] = 1; });
+    pack_finite_rows(
+        call.q.floats().at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
+        head_dim, scale_, query + i * head_dim, [&](std::int64_t) { careful[i] = 1; });
   }
 }
 
@@ -332,7 +334,7 @@ void OnednnAttention::finish(const AttendCall& call, const Space& space, const M
     if (careful[i] != 0) run_careful_row(call, space, member, row, slot, from);
     std::copy_n(from, head_dim,
                 call.out.floats().at(member.sequence->first_out + row / group_,
-                            member.key_head * group_ + row % group_));
+                                     member.key_head * group_ + row % group_));
   }
 }
 

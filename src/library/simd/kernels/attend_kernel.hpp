@@ -168,8 +168,8 @@ HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
 /// tile read its keys and values from the L2.
 /// @param first of the task's segments, in whose first block queries are packed
 template <class B>
-HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory,
-                                    const Tile* tiles, std::int64_t segment, bool first) {
+HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, const Tile* tiles,
+                                    std::int64_t segment, bool first) {
   const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {

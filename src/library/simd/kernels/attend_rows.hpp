@@ -12,8 +12,8 @@ HEADROOM_INLINE void with_query(const AttendTask& task, std::int64_t row, F&& f)
   const RowPlace at = place_of(task, row);
   const std::int64_t place = at.token * task.q_stride + at.head * task.q_head_stride;
   with_rows_of(
-      {task.q, task.q_dtype, 0},
-      [&](const auto* first) __attribute__((always_inline)) { f(first + place); });
+      {task.q, task.q_dtype, 0}, [&](const auto* first)
+                                     __attribute__((always_inline)) { f(first + place); });
 }
 
 /// One row of a tile of so many rows.
@@ -28,8 +28,7 @@ HEADROOM_INLINE void pack_query(const A* from, std::int64_t head_dim, std::int64
 
 /// A row of the output: sums times their factor.
 template <class A>
-HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_t head_dim,
-                               A* to) {
+HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_t head_dim, A* to) {
   std::int64_t c = 0;
   for (; c + kLanes <= head_dim; c += kLanes) store(to + c, load(from + c) * factor);
   if (c < head_dim) {
@@ -51,7 +50,7 @@ HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_
   float* values = task.room + kKeyBlock * head_dim;
   const bool in_place = task.new_values.dtype == Dtype::f32 && cols == head_dim;
   const auto prefetch_rows = [&](const auto* rows, std::int64_t stride, std::int64_t from)
-                                 __attribute__((always_inline)) {
+      __attribute__((always_inline)) {
     constexpr std::int64_t kLine = 64 / sizeof(*rows);
     for (std::int64_t t = from; t < from + kLanes && t < rest; ++t) {
       for (std::int64_t c = 0; c < head_dim; c += kLine) {
@@ -59,39 +58,41 @@ HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_
       }
     }
   };
-  with_rows_of(task.new_keys, [&](const auto* all) __attribute__((always_inline)) {
-    with_rows_of(task.new_values, [&](const auto* of_values) __attribute__((always_inline)) {
-      const std::int64_t stride = task.new_keys.stride;
-      const std::int64_t value_stride = task.new_values.stride;
-      const auto* from = all + begin * stride;
-      const auto* value = of_values + begin * value_stride;
-      for (std::int64_t t = 0; t < count; t += kLanes) {
-        const std::int64_t some = count - t < kLanes ? count - t : kLanes;
-        prefetch_rows(from, stride, t + kLanes);
-        prefetch_rows(value, value_stride, in_place ? t : t + kLanes);
-        pack_keys_of(from + t * stride, stride, t, some, head_dim, keys);
-        if (in_place) continue;
-        for (std::int64_t i = t; i < t + some; ++i) {
-          copy_values_of(value + i * value_stride, head_dim, values + i * cols);
-        }
-      }
-      // What is scored beside the last key is masked; it must be no denormal or NaN.
-      for (std::int64_t t = count; t % kPanel != 0; ++t) {
-        for (std::int64_t c = 0; c < head_dim; ++c) {
-          keys[t / kPanel * kPanel * head_dim + c * kPanel + t % kPanel] = 0;
-        }
-      }
-      if constexpr (sizeof(*value) == sizeof(float)) {
-        if (in_place) {
-          task.values = value;
-          task.value_stride = value_stride;
-          return;
-        }
-      }
-      task.values = values;
-      task.value_stride = cols;
-    });
-  });
+  with_rows_of(
+      task.new_keys, [&](const auto* all) __attribute__((always_inline)) {
+        with_rows_of(
+            task.new_values, [&](const auto* of_values) __attribute__((always_inline)) {
+              const std::int64_t stride = task.new_keys.stride;
+              const std::int64_t value_stride = task.new_values.stride;
+              const auto* from = all + begin * stride;
+              const auto* value = of_values + begin * value_stride;
+              for (std::int64_t t = 0; t < count; t += kLanes) {
+                const std::int64_t some = count - t < kLanes ? count - t : kLanes;
+                prefetch_rows(from, stride, t + kLanes);
+                prefetch_rows(value, value_stride, in_place ? t : t + kLanes);
+                pack_keys_of(from + t * stride, stride, t, some, head_dim, keys);
+                if (in_place) continue;
+                for (std::int64_t i = t; i < t + some; ++i) {
+                  copy_values_of(value + i * value_stride, head_dim, values + i * cols);
+                }
+              }
+              // What is scored beside the last key is masked; it must be no denormal or NaN.
+              for (std::int64_t t = count; t % kPanel != 0; ++t) {
+                for (std::int64_t c = 0; c < head_dim; ++c) {
+                  keys[t / kPanel * kPanel * head_dim + c * kPanel + t % kPanel] = 0;
+                }
+              }
+              if constexpr (sizeof(*value) == sizeof(float)) {
+                if (in_place) {
+                  task.values = value;
+                  task.value_stride = value_stride;
+                  return;
+                }
+              }
+              task.values = values;
+              task.value_stride = cols;
+            });
+      });
   task.keys = keys;
 }
 

@@ -106,9 +106,10 @@ HEADROOM_INLINE void copy_values_of(const A* from, std::int64_t count, B* values
 
 template <class B>
 void copy_values(const void* from, Dtype dtype, std::int64_t count, void* to) {
-  with_rows_of({from, dtype, 0}, [&](const auto* values) __attribute__((always_inline)) {
-    copy_values_of(values, count, static_cast<B*>(to));
-  });
+  with_rows_of(
+      {from, dtype, 0}, [&](const auto* values) __attribute__((always_inline)) {
+        copy_values_of(values, count, static_cast<B*>(to));
+      });
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -11,8 +11,8 @@ inline constexpr int kBlockVectors = static_cast<int>(kTileBlock) / kLanes;
 /// @param x null: zeros
 /// @return what magnitudes were seen
 template <Precision P, class A>
-HEADROOM_INLINE Sizes cut_row(const A* x, std::int64_t depth, std::int64_t steps,
-                              std::int64_t r, std::uint16_t* out) {
+HEADROOM_INLINE Sizes cut_row(const A* x, std::int64_t depth, std::int64_t steps, std::int64_t r,
+                              std::uint16_t* out) {
   constexpr int kCount = Parts<P>::kCount;
   Sizes sizes;
   out += r * kTileDepth;
