@@ -1,8 +1,9 @@
 """Multi-head attention on CPUs: the layer, and the suite that measures it.
 
 ``Attention`` is the layer, and ``attention`` what it does with queries, keys and values, both over
-numpy arrays, PyTorch tensors and whatever else has DLPack or the buffer protocol. ``sweep``, ``pick``, ``info`` and ``report`` are the commands of the same names.
-``headroom.torch`` takes the modules that you have.
+numpy arrays, PyTorch tensors and whatever else has DLPack or the buffer protocol. ``sweep``,
+``pick``, ``info`` and ``report`` are the commands of the same names. ``headroom.torch`` takes the
+modules that you have.
 """
 
 from ._attend import attention

@@ -84,7 +84,7 @@ def _is_bf16(x: Array) -> bool:
 
 
 def _heads(name: str, x: Array) -> Any:
-    """As ``(batch, tokens, heads, head_dim)`` in the same memory, float32 or the bits of bfloat16."""
+    """As ``(batch, tokens, heads, head_dim)`` in the same memory; of bfloat16 the bits."""
     if _is_bf16(x):
         array = _bits(activations(name, x))
     else:

@@ -14,7 +14,8 @@ def definition(q, k, v, mask=None, causal=False, scale=None):
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
     scores = q @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5)
     if causal:
-        scores[..., ~np.tri(*scores.shape[2:], scores.shape[3] - scores.shape[2], dtype=bool)] = -np.inf
+        tokens, keys = scores.shape[2:]
+        scores[..., ~np.tri(tokens, keys, keys - tokens, dtype=bool)] = -np.inf
     if mask is not None:
         scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
     most = scores.max(axis=3, keepdims=True)

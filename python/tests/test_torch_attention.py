@@ -26,8 +26,9 @@ def tensor(pick, shape, dtype):
 
 
 def random_call(pick):
-    batch, tokens, keys = pick.choice([1, 1, 2, 3]), pick.choice([1, 5, 17, 40]), pick.choice([1, 9, 33, 70])
-    kv_heads, group, head_dim = pick.choice([1, 2]), pick.choice([1, 2, 4]), pick.choice([8, 20, 64])
+    batch, tokens = pick.choice([1, 1, 2, 3]), pick.choice([1, 5, 17, 40])
+    keys, head_dim = pick.choice([1, 9, 33, 70]), pick.choice([8, 20, 64])
+    kv_heads, group = pick.choice([1, 2]), pick.choice([1, 2, 4])
     dtype = pick.choice([torch.float32, torch.float32, torch.bfloat16, torch.float16])
     q = tensor(pick, (batch, kv_heads * group, tokens, head_dim), dtype)
     k = tensor(pick, (batch, kv_heads, keys, head_dim), dtype)

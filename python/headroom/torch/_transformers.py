@@ -33,7 +33,7 @@ def attend(
     scale: float,
     mask: Optional[Tensor],
 ) -> Tensor:
-    """``(batch, tokens, heads, head_dim)``, all four; a mask is ``(batch, heads, tokens, keys)``."""
+    """``(batch, tokens, heads, head_dim)``, but for a mask: ``(batch, heads, tokens, keys)``."""
     out = torch.empty(query.shape)
     query, key, value = (_strided(one.detach()) for one in (query, key, value))
     kernels = _kernels[name].get(query, key, Rule(causal, 0, scale))

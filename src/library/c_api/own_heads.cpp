@@ -1,6 +1,4 @@
 // Attention over the caller's own queries, keys and values.
-#include "headroom/dot_product.hpp"
-
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -14,6 +12,7 @@
 #include "c_api/options.hpp"
 #include "c_api/statuses.hpp"
 #include "c_api/structs.hpp"
+#include "headroom/dot_product.hpp"
 
 struct headroom_dot_product {
   headroom::DotProductAttention attention;
