@@ -30,7 +30,7 @@ class Kernels:
 
     def __init__(self, options: Dict[str, Any]) -> None:
         self.options = options_of(**options)
-        self.made: "OrderedDict[Tuple[Any, ...], Tuple[_core.Attend, Tuple[int, ...]]]" = (
+        self.made: OrderedDict[Tuple[Any, ...], Tuple[_core.Attend, Tuple[int, ...]]] = (
             OrderedDict()
         )
         self.lock = threading.Lock()
@@ -237,7 +237,7 @@ def attention(
                 mask = np.where(seen, mask, np.float32(-np.inf))
             causal = False
     written = _is_written(out, options)
-    made = out if written else _room(query, q, query_lengths is not None)
+    made: Any = out if written else _room(query, q, query_lengths is not None)
     if 0 not in q.shape:
         rule = Rule(causal, window or 0, float(scale or 0.0))
         kernels = _kernels_of(options).get(q, k, rule)

@@ -93,9 +93,7 @@ class Sizes:
 
 class Attend:
     @staticmethod
-    def make(
-        most: Sizes, causal: bool, window: int, scale: float, options: Options
-    ) -> Attend: ...
+    def make(most: Sizes, causal: bool, window: int, scale: float, options: Options) -> Attend: ...
     def run(
         self,
         q: Any,

@@ -41,9 +41,9 @@ def random_call(pick):
     if kind == 1:
         options["is_causal"] = True
     elif kind == 2:
-        options["attn_mask"] = torch.randn(sizes[pick.randrange(3):]).to(dtype)
+        options["attn_mask"] = torch.randn(sizes[pick.randrange(3) :]).to(dtype)
     elif kind == 3:
-        seen = torch.rand(sizes[pick.randrange(3):]) < 0.7
+        seen = torch.rand(sizes[pick.randrange(3) :]) < 0.7
         seen[..., 0] = True  # what PyTorch makes of a row that sees nothing depends on its version
         options["attn_mask"] = seen
     return q, k, v, options

@@ -143,7 +143,8 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
         if torch.compiler.is_compiling():
             out = _operator.attend_operator(name, *rows, causal, scaling or 0.0, attention_mask)
             return out, None
-        return attend(name, *rows, causal, scaling or 0.0, attention_mask), None
+        out = attend(name, rows[0], rows[1], rows[2], causal, scaling or 0.0, attention_mask)
+        return out, None
 
     def mask(*sizes: Any, **arguments: Any) -> Any:
         if not torch.compiler.is_compiling():
