@@ -39,22 +39,24 @@ using ConstHeadsView = BasicHeadsView<const float>;
 template <class Void>
 struct BasicAnyHeads {
   BasicAnyHeads() = default;
+  BasicAnyHeads(Void* first, Dtype of, std::int64_t sequences, std::int64_t all_tokens,
+                std::int64_t all_heads, std::int64_t width, std::int64_t between_sequences,
+                std::int64_t between_tokens, std::int64_t between_heads)
+      : data(first),
+        dtype(of),
+        batch(sequences),
+        tokens(all_tokens),
+        heads(all_heads),
+        head_dim(width),
+        batch_stride(between_sequences),
+        token_stride(between_tokens),
+        head_stride(between_heads) {}
   template <class T>
   requires std::is_convertible_v<T*, Void*>
   // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
   BasicAnyHeads(const BasicHeadsView<T>& of)
-      : data(of.data),
-        dtype(std::is_same_v<std::remove_const_t<T>, Bf16> ? Dtype::bf16 : Dtype::f32),
-        batch(of.batch),
-        tokens(of.tokens),
-        heads(of.heads),
-        head_dim(of.head_dim),
-        batch_stride(of.batch_stride),
-        token_stride(of.token_stride),
-        head_stride(of.head_stride) {
-    static_assert(std::is_same_v<std::remove_const_t<T>, Bf16> ||
-                  std::is_same_v<std::remove_const_t<T>, float>);
-  }
+      : BasicAnyHeads(of.data, kDtypeOf<std::remove_const_t<T>>, of.batch, of.tokens, of.heads,
+                      of.head_dim, of.batch_stride, of.token_stride, of.head_stride) {}
 
   Void* data = nullptr;
   Dtype dtype = Dtype::f32;
@@ -67,18 +69,15 @@ struct BasicAnyHeads {
   /// The same values, read-only.
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator BasicAnyHeads<const void>() const requires(!std::is_const_v<Void>) {
-    BasicAnyHeads<const void> same;
-    same.data = data;
-    same.dtype = dtype;
-    same.batch = batch;
-    same.tokens = tokens;
-    same.heads = heads;
-    same.head_dim = head_dim;
-    same.batch_stride = batch_stride;
-    same.token_stride = token_stride;
-    same.head_stride = head_stride;
-    return same;
+    return {data, dtype, batch, tokens, heads, head_dim, batch_stride, token_stride, head_stride};
   }
+
+ private:
+  template <class T>
+  static constexpr Dtype kDtypeOf = [] {
+    static_assert(std::is_same_v<T, Bf16> || std::is_same_v<T, float>);
+    return std::is_same_v<T, Bf16> ? Dtype::bf16 : Dtype::f32;
+  }();
 };
 
 using AnyHeads = BasicAnyHeads<void>;

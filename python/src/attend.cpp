@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
 
 #include "arrays.hpp"
 #include "headroom/error.hpp"
@@ -24,15 +23,16 @@ AnyHeads heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
     throw InvalidArgument(
         fmt::format("{} has strides that the kernels cannot follow; give a contiguous copy", name));
   }
-  const auto with = [&](auto* data) {
-    using Value = std::remove_pointer_t<decltype(data)>;
-    return AnyHeads(BasicHeadsView<Value>{data, size(0), size(1), size(2), size(3), array.stride(0),
-                                          array.stride(1), array.stride(2)});
-  };
   // Whether it may be written was asked when it was taken.
-  void* data = const_cast<void*>(array.data());
-  if (is_bf16(array)) return with(static_cast<Bf16*>(data));
-  return with(static_cast<float*>(data));
+  return {const_cast<void*>(array.data()),
+          is_bf16(array) ? Dtype::bf16 : Dtype::f32,
+          size(0),
+          size(1),
+          size(2),
+          size(3),
+          array.stride(0),
+          array.stride(1),
+          array.stride(2)};
 }
 
 MaskView mask_of(const nb::ndarray<nb::ro>& array) {

@@ -78,11 +78,10 @@ struct Rows {
   // Backends turn queries and keys in place where there are rotary positions. Here there are none,
   // so nobody writes through the views of the others than the output.
   AnyBlockedView from(std::int64_t sequence, std::int64_t count) const {
-    const AnyBlockedView first(const_cast<void*>(of.data), of.dtype, count * of.tokens,
-                               of.token_stride, of.heads, of.head_dim, of.head_stride);
-    AnyBlockedView there = first;
-    there.data = first.value(sequence * of.batch_stride);
-    return there;
+    AnyBlockedView view(const_cast<void*>(of.data), of.dtype, count * of.tokens, of.token_stride,
+                        of.heads, of.head_dim, of.head_stride);
+    view.data = view.value(sequence * of.batch_stride);
+    return view;
   }
 
   ConstAnyHeads of;
@@ -112,9 +111,9 @@ class DotProductAttention::Plan {
     check_heads(q, k, v, out);
     check_mask(given.mask, q, k, out);
     check_fits(q, k);
-    for (const auto& [name, view] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
-      check_dtype(name, view->dtype);
-    }
+    check_dtype("q", q.dtype);
+    check_dtype("k", k.dtype);
+    check_dtype("v", v.dtype);
     check_dtype("out", out.dtype);
     check_lengths("query", given.queries, q);
     check_lengths("key", given.keys, k);

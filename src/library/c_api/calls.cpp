@@ -21,23 +21,7 @@ using headroom::InvalidArgument;
 
 constexpr std::size_t kFirstCall = offsetof(headroom_call, memory_length_count) + sizeof(int64_t);
 
-void check_count(std::string_view name, std::int64_t count) {
-  if (count >= 0) return;
-  throw InvalidArgument(
-      fmt::format("headroom_forward_call: {} is {}; allowed are 0 and above", name, count));
-}
-
-std::span<const std::int64_t> lengths_of(const std::int64_t* lengths, std::int64_t count,
-                                         std::string_view name, std::string_view count_name) {
-  check_count(count_name, count);
-  if (count > 0 && lengths == nullptr) {
-    throw InvalidArgument(
-        fmt::format("headroom_forward_call: {} is NULL, and {} is {}; give so many "
-                    "lengths, or none",
-                    name, count_name, count));
-  }
-  return {lengths, static_cast<std::size_t>(count)};
-}
+constexpr std::string_view kCallName = "headroom_forward_call";
 
 // C has no name for the type, which is nothing but these bits.
 const headroom::Bf16* bf16(const std::uint16_t* bits) {
@@ -46,9 +30,10 @@ const headroom::Bf16* bf16(const std::uint16_t* bits) {
 
 headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape) {
   headroom::Call call;
-  call.lengths = lengths_of(given.lengths, given.length_count, "call.lengths", "call.length_count");
+  call.lengths = read_lengths(given.lengths, given.length_count, {kCallName, "call.lengths"},
+                              "call.length_count");
   call.padded_tokens = given.padded_tokens;
-  check_count("call.memory_rows", given.memory_rows);
+  check_count({kCallName, "call.memory_rows"}, given.memory_rows);
   if (given.cache != nullptr) call.cache = &given.cache->cache;
   if (given.memory_bf16 != nullptr && given.memory != nullptr) {
     throw InvalidArgument(
@@ -60,8 +45,9 @@ headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape)
   } else {
     call.memory = {given.memory, given.memory_rows, shape.d_memory, given.memory_stride};
   }
-  call.memory_lengths = lengths_of(given.memory_lengths, given.memory_length_count,
-                                   "call.memory_lengths", "call.memory_length_count");
+  call.memory_lengths =
+      read_lengths(given.memory_lengths, given.memory_length_count,
+                   {kCallName, "call.memory_lengths"}, "call.memory_length_count");
   return call;
 }
 
@@ -72,7 +58,7 @@ headroom_status forward_rows(const char* function, headroom_layer* layer, const 
                              const headroom_call* call) {
   return guarded([&] {
     require(layer, function, "layer");
-    check_count("x_rows", x_rows);
+    check_count({kCallName, "x_rows"}, x_rows);
     const headroom::Shape& shape = layer->layer.shape();
     headroom_call given{};
     if (call != nullptr) given = read_struct(*call, {}, kFirstCall, {function, "call"});
@@ -88,7 +74,7 @@ headroom_status append_rows(const char* function, headroom_layer* layer, const T
   return guarded([&] {
     require(layer, function, "layer");
     require(call, function, "call");
-    check_count("x_rows", x_rows);
+    check_count({kCallName, "x_rows"}, x_rows);
     const headroom::Shape& shape = layer->layer.shape();
     const headroom_call given = read_struct(*call, {}, kFirstCall, {function, "call"});
     layer->layer.append(headroom::BasicMatrixView<const T>{x, x_rows, shape.d_in, x_stride},

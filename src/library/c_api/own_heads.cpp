@@ -3,10 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "c_api/options.hpp"
@@ -40,16 +37,14 @@ headroom_inputs default_inputs() {
 headroom::AnyHeads view_of(const char* function, const char* name, const headroom_heads* given) {
   require(given, function, name);
   const headroom_heads view = read_struct(*given, {}, sizeof(headroom_heads), {function, name});
-  const auto with = [&](auto* data) {
-    using Value = std::remove_pointer_t<decltype(data)>;
-    return headroom::AnyHeads(
-        headroom::BasicHeadsView<Value>{data, view.batch, view.tokens, view.heads, view.head_dim,
-                                        view.batch_stride, view.token_stride, view.head_stride});
-  };
-  if (view.dtype == HEADROOM_F32) return with(static_cast<float*>(view.data));
-  if (view.dtype == HEADROOM_BF16) return with(static_cast<headroom::Bf16*>(view.data));
-  throw InvalidArgument(fmt::format("{}: {}.dtype is {}; allowed are {} (f32) and {} (bf16)",
-                                    function, name, view.dtype, +HEADROOM_F32, +HEADROOM_BF16));
+  if (view.dtype != HEADROOM_F32 && view.dtype != HEADROOM_BF16) {
+    throw InvalidArgument(fmt::format("{}: {}.dtype is {}; allowed are {} (f32) and {} (bf16)",
+                                      function, name, view.dtype, +HEADROOM_F32, +HEADROOM_BF16));
+  }
+  const auto dtype = view.dtype == HEADROOM_F32 ? headroom::Dtype::f32 : headroom::Dtype::bf16;
+  return {view.data,       dtype,         view.batch,        view.tokens,
+          view.heads,      view.head_dim, view.batch_stride, view.token_stride,
+          view.head_stride};
 }
 
 headroom::ScoreRule rule_of(const char* function, const headroom_rule* given) {
@@ -58,24 +53,15 @@ headroom::ScoreRule rule_of(const char* function, const headroom_rule* given) {
   return {rule.causal != 0, rule.window, rule.scale};
 }
 
-std::span<const std::int64_t> lengths_of(const char* function, const char* name,
-                                         const std::int64_t* lengths, std::int64_t count) {
-  if (count < 0 || (count > 0 && lengths == nullptr)) {
-    throw InvalidArgument(
-        fmt::format("{}: inputs.{}_lengths is {}, and inputs.{}_length_count is {}; give so many "
-                    "lengths, or none",
-                    function, name, lengths == nullptr ? "NULL" : "given", name, count));
-  }
-  return {lengths, static_cast<std::size_t>(count)};
-}
-
 headroom::DotProductCall call_of(const char* function, const headroom_inputs* given) {
   if (given == nullptr) return {};
   const headroom_inputs inputs =
       read_struct(*given, default_inputs(), sizeof(headroom_inputs), {function, "inputs"});
   headroom::DotProductCall call;
-  call.queries = lengths_of(function, "query", inputs.query_lengths, inputs.query_length_count);
-  call.keys = lengths_of(function, "key", inputs.key_lengths, inputs.key_length_count);
+  call.queries = read_lengths(inputs.query_lengths, inputs.query_length_count,
+                              {function, "inputs.query_lengths"}, "inputs.query_length_count");
+  call.keys = read_lengths(inputs.key_lengths, inputs.key_length_count,
+                           {function, "inputs.key_lengths"}, "inputs.key_length_count");
   call.mask = {
       inputs.mask_added,       reinterpret_cast<const headroom::Bf16*>(inputs.mask_added_bf16),
       inputs.mask_seen,        inputs.mask_batch,

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,8 +35,8 @@ void write_defaults(Struct* to, std::size_t size, Struct defaults) {
   std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
 }
 
-/// What the messages about a struct name.
-struct StructName {
+/// What messages about an argument name.
+struct ArgumentName {
   std::string_view function, name;
 };
 
@@ -42,7 +44,7 @@ struct StructName {
 /// that of the first version that had the struct.
 template <class Struct>
 Struct read_struct(const Struct& given, Struct defaults, std::size_t first,
-                   const StructName& named) {
+                   const ArgumentName& named) {
   const std::size_t size = given.size;
   if (size < first || size > kLargestStruct) {
     throw InvalidArgument(
@@ -60,6 +62,24 @@ Struct read_struct(const Struct& given, Struct defaults, std::size_t first,
   }
   std::memcpy(&defaults, bytes, std::min(size, sizeof(Struct)));
   return defaults;
+}
+
+inline void check_count(const ArgumentName& named, std::int64_t count) {
+  if (count >= 0) return;
+  throw InvalidArgument(
+      fmt::format("{}: {} is {}; allowed are 0 and above", named.function, named.name, count));
+}
+
+/// So many lengths, or none.
+inline std::span<const std::int64_t> read_lengths(const std::int64_t* lengths, std::int64_t count,
+                                                  const ArgumentName& named,
+                                                  std::string_view count_name) {
+  check_count({named.function, count_name}, count);
+  if (count > 0 && lengths == nullptr) {
+    throw InvalidArgument(fmt::format("{}: {} is NULL, and {} is {}; give so many lengths, or none",
+                                      named.function, named.name, count_name, count));
+  }
+  return {lengths, static_cast<std::size_t>(count)};
 }
 
 }  // namespace headroom::c_api

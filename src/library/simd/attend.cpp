@@ -30,6 +30,7 @@ struct StreamingAttention::Run {
   PackedStore* store;
   std::int64_t pairs;  // of a sequence and a key head
   double seconds;      // of all on one thread, about
+  std::int64_t rows;   // the most of a sequence
   bool shared;         // several tasks read the keys of a head
 };
 
@@ -232,9 +233,9 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 
 // Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
 // dtype must have it already.
-bool StreamingAttention::reads_in_place(const AttendCall& call, std::int64_t most_rows) const {
-  return room_.size() > 0 && rotary_.empty() && most_rows * group_ <= kernels_->tile_rows &&
-         call.k.dtype == dtype_ && call.v.dtype == dtype_;
+bool StreamingAttention::reads_in_place(const Run& run) const {
+  return room_.size() > 0 && rotary_.empty() && run.rows * group_ <= kernels_->tile_rows &&
+         run.call.k.dtype == dtype_ && run.call.v.dtype == dtype_;
 }
 
 void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
@@ -279,11 +280,9 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
 
 // A task is some rows of a head.
 void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
-  std::int64_t most_rows = 0;
-  for (const Sequence& s : run.call.sequences) most_rows = std::max(most_rows, s.rows);
   // A tile of the f32 kernels is the lower one, and ragged sequences may need both kinds.
-  const std::int64_t lowest = std::min(tile_height(most_rows * group_), kernels_->tile_rows);
-  const std::int64_t parts = divide_up(divide_up(most_rows * group_, lowest), kTilesPerTask);
+  const std::int64_t lowest = std::min(tile_height(run.rows * group_), kernels_->tile_rows);
+  const std::int64_t parts = divide_up(divide_up(run.rows * group_, lowest), kTilesPerTask);
   auto part = [&](std::int64_t index, int slot) {
     const std::int64_t pair = index / parts;
     AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
@@ -325,11 +324,10 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
 }
 
 void StreamingAttention::run(const Executor& executor, const AttendCall& call, PackedStore* store) {
-  Run run{call, store, 0, expected_seconds(call.sequences), false};
+  Run run{call, store, 0, expected_seconds(call.sequences), 0, false};
   run.pairs = static_cast<std::int64_t>(call.sequences.size()) * shape_.key_heads();
-  std::int64_t most_rows = 0;
-  for (const Sequence& sequence : call.sequences) most_rows = std::max(most_rows, sequence.rows);
-  if (store == nullptr && reads_in_place(call, most_rows)) {
+  for (const Sequence& sequence : call.sequences) run.rows = std::max(run.rows, sequence.rows);
+  if (store == nullptr && reads_in_place(run)) {
     run_in_place(executor, run);
     return;
   }

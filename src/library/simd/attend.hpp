@@ -54,7 +54,7 @@ class StreamingAttention {
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(AttendTask& task) const;
-  bool reads_in_place(const AttendCall& call, std::int64_t most_rows) const;
+  bool reads_in_place(const Run& run) const;
   void run_in_place(const Executor& executor, const Run& run);
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);

@@ -111,12 +111,12 @@ struct AttendTask {
   float* scratch = nullptr;       ///< `attend_scratch_floats`
   /// If there are any, `keys` and `values` are not looked at: these are packed block by block into
   /// `room`, `attend_room_floats`. For one tile and the kernels that read floats.
-  RowsOf new_keys, new_values;
+  RowsOf new_keys, new_values;  ///< of one dtype
+  float* room = nullptr;
   /// `keys` are rows, as the caller has them, and so are `values`: nothing is packed. For heads of
   /// whole vectors, and rows whose order of sums is nobody's business.
   bool as_rows = false;
   std::int64_t key_stride = 0;
-  float* room = nullptr;
   /// If not null the task is one tile over one segment, and leaves its state here, in the place of
   /// that segment among all of the sequence; `merge_segments` makes the rows of them.
   float* states = nullptr;

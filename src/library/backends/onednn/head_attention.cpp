@@ -290,6 +290,15 @@ void OnednnAttention::take_queries(const AttendCall& call, const Space& space, c
   }
 }
 
+// Of one row. @return whether some key is left
+bool OnednnAttention::add_call_mask(const AttendCall& call, const Member& member, std::int64_t row,
+                                    std::int64_t key, std::int64_t count, float* scores) const {
+  if (!call.mask.any()) return true;
+  const std::int64_t head = member.key_head * group_ + row % group_;
+  return add_mask(call.mask.from(member.sequence->number, head), 0, row / group_, key, count,
+                  scores);
+}
+
 // A row that sees no key becomes a careful one: the library's softmax of nothing is NaN.
 void OnednnAttention::mask(const AttendCall& call, const Member& member, float* scores,
                            unsigned char* careful) const {
@@ -300,11 +309,9 @@ void OnednnAttention::mask(const AttendCall& call, const Member& member, float* 
     std::fill(row, row + std::max<std::int64_t>(seen.begin - member.first_key, 0), kMasked);
     const std::int64_t end = std::min(seen.end - member.first_key, member.keys);
     std::fill(row + end, row + member.keys, kMasked);
-    if (!call.mask.any()) continue;
     const std::int64_t begin = std::max<std::int64_t>(seen.begin - member.first_key, 0);
-    const std::int64_t head = member.key_head * group_ + (member.row + i) % group_;
-    if (add_mask(call.mask.from(member.sequence->number, head), 0, (member.row + i) / group_,
-                 member.first_key + begin, end - begin, row + begin)) {
+    if (add_call_mask(call, member, member.row + i, member.first_key + begin, end - begin,
+                      row + begin)) {
       continue;
     }
     std::fill_n(row, member.keys, 0.0F);
@@ -352,8 +359,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
   float* weights = slot.scores.data();
   careful_scores(call.q.floats().at(sequence.first_row + row / group_, head),
                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
-  if (call.mask.any() && !add_mask(call.mask.from(sequence.number, head), 0, row / group_,
-                                   seen.begin, count, weights)) {
+  if (!add_call_mask(call, member, row, seen.begin, count, weights)) {
     std::fill_n(context, head_dim, 0.0F);
     return;
   }

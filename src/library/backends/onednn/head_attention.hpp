@@ -73,6 +73,8 @@ class OnednnAttention final : public HeadAttention {
                     unsigned char* careful) const;
   void mask(const AttendCall& call, const Member& member, float* scores,
             unsigned char* careful) const;
+  bool add_call_mask(const AttendCall& call, const Member& member, std::int64_t row,
+                     std::int64_t key, std::int64_t count, float* scores) const;
   void drop(const Member& member, float* factors, float* weights) const;
   void finish(const AttendCall& call, const Space& space, const Member& member, float* context,
               const unsigned char* careful, BlockSlot& slot) const;

@@ -77,10 +77,6 @@ template <int MR>
   }
 }
 
-HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
-  return (task.head_dim + kLanes - 1) / kLanes * kLanes;
-}
-
 template <class B, int MR>
 [[gnu::noinline]] void attend_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                     float* scores, float* factors, const PrefetchRows& prefetch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <numbers>
 
 #include "core/call/score_mask.hpp"
 #include "simd/kernels/attend_tile.hpp"
@@ -18,7 +19,7 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 template <class At>
 HEADROOM_INLINE float add_mask(const AttendTask& task, std::int64_t row, const KeyBlock& block,
                                std::int64_t begin, std::int64_t end, float* room, At&& at) {
-  constexpr float kLog2e = 1.44269504F;
+  constexpr auto kLog2e = std::numbers::log2e_v<float>;
   const RowPlace place = place_of(task, row);
   for (std::int64_t k = begin; k < block.first; ++k) room[k] = kMinusInfinity;
   read_mask(task.mask, place.head, place.token, block.begin + block.first,

@@ -38,62 +38,62 @@ HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_
   }
 }
 
+/// Prefetches a vector's rows from row `t` on, of `count` that there are.
+template <class A>
+HEADROOM_INLINE void prefetch_rows(const A* rows, std::int64_t stride, std::int64_t width,
+                                   std::int64_t t, std::int64_t count) {
+  constexpr std::int64_t kLine = 64 / sizeof(A);
+  for (const std::int64_t end = t + kLanes < count ? t + kLanes : count; t < end; ++t) {
+    for (std::int64_t c = 0; c < width; c += kLine) {
+      __builtin_prefetch(rows + t * stride + c, 0, 3);
+    }
+  }
+}
+
+/// @param new_keys, new_values those from `begin` on
+template <class A>
+HEADROOM_INLINE void pack_block_of(AttendTask& task, std::int64_t begin, const A* new_keys,
+                                   const A* new_values) {
+  const std::int64_t rest = task.key_count - begin;
+  const std::int64_t count = rest < kKeyBlock ? rest : kKeyBlock;
+  const std::int64_t head_dim = task.head_dim;
+  const std::int64_t cols = padded_cols(task);
+  const std::int64_t stride = task.new_keys.stride;
+  const std::int64_t value_stride = task.new_values.stride;
+  float* keys = task.room;
+  float* values = task.room + kKeyBlock * head_dim;
+  const bool in_place = sizeof(A) == sizeof(float) && cols == head_dim;
+  for (std::int64_t t = 0; t < count; t += kLanes) {
+    const std::int64_t some = count - t < kLanes ? count - t : kLanes;
+    prefetch_rows(new_keys, stride, head_dim, t + kLanes, rest);
+    prefetch_rows(new_values, value_stride, head_dim, in_place ? t : t + kLanes, rest);
+    pack_keys_of(new_keys + t * stride, stride, t, some, head_dim, keys);
+    if (in_place) continue;
+    for (std::int64_t i = t; i < t + some; ++i) {
+      copy_values_of(new_values + i * value_stride, head_dim, values + i * cols);
+    }
+  }
+  // What is scored beside the last key is masked; it must be no denormal or NaN.
+  for (std::int64_t t = count; t % kPanel != 0; ++t) {
+    for (std::int64_t c = 0; c < head_dim; ++c) {
+      keys[t / kPanel * kPanel * head_dim + c * kPanel + t % kPanel] = 0;
+    }
+  }
+  task.keys = keys;
+  task.values = in_place ? static_cast<const void*>(new_values) : values;
+  task.value_stride = in_place ? value_stride : cols;
+}
+
 /// Packs the block of keys from `begin` on, which one tile is about to read: with few rows it is
 /// memory that is waited for, and what is packed before all is read twice. Rows are prefetched a
 /// vector of keys ahead, and the block's values meanwhile.
 [[gnu::noinline]] inline void pack_block(AttendTask& task, std::int64_t begin) {
-  const std::int64_t rest = task.key_count - begin;
-  const std::int64_t count = rest < kKeyBlock ? rest : kKeyBlock;
-  const std::int64_t head_dim = task.head_dim;
-  const std::int64_t cols = (head_dim + kLanes - 1) / kLanes * kLanes;
-  float* keys = task.room;
-  float* values = task.room + kKeyBlock * head_dim;
-  const bool in_place = task.new_values.dtype == Dtype::f32 && cols == head_dim;
-  const auto prefetch_rows = [&](const auto* rows, std::int64_t stride, std::int64_t from)
-      __attribute__((always_inline)) {
-    constexpr std::int64_t kLine = 64 / sizeof(*rows);
-    for (std::int64_t t = from; t < from + kLanes && t < rest; ++t) {
-      for (std::int64_t c = 0; c < head_dim; c += kLine) {
-        __builtin_prefetch(rows + t * stride + c, 0, 3);
-      }
-    }
-  };
   with_rows_of(
-      task.new_keys, [&](const auto* all) __attribute__((always_inline)) {
-        with_rows_of(
-            task.new_values, [&](const auto* of_values) __attribute__((always_inline)) {
-              const std::int64_t stride = task.new_keys.stride;
-              const std::int64_t value_stride = task.new_values.stride;
-              const auto* from = all + begin * stride;
-              const auto* value = of_values + begin * value_stride;
-              for (std::int64_t t = 0; t < count; t += kLanes) {
-                const std::int64_t some = count - t < kLanes ? count - t : kLanes;
-                prefetch_rows(from, stride, t + kLanes);
-                prefetch_rows(value, value_stride, in_place ? t : t + kLanes);
-                pack_keys_of(from + t * stride, stride, t, some, head_dim, keys);
-                if (in_place) continue;
-                for (std::int64_t i = t; i < t + some; ++i) {
-                  copy_values_of(value + i * value_stride, head_dim, values + i * cols);
-                }
-              }
-              // What is scored beside the last key is masked; it must be no denormal or NaN.
-              for (std::int64_t t = count; t % kPanel != 0; ++t) {
-                for (std::int64_t c = 0; c < head_dim; ++c) {
-                  keys[t / kPanel * kPanel * head_dim + c * kPanel + t % kPanel] = 0;
-                }
-              }
-              if constexpr (sizeof(*value) == sizeof(float)) {
-                if (in_place) {
-                  task.values = value;
-                  task.value_stride = value_stride;
-                  return;
-                }
-              }
-              task.values = values;
-              task.value_stride = cols;
-            });
+      task.new_keys, [&](const auto* keys) __attribute__((always_inline)) {
+        const auto* values = static_cast<decltype(keys)>(task.new_values.data);
+        pack_block_of(task, begin, keys + begin * task.new_keys.stride,
+                      values + begin * task.new_values.stride);
       });
-  task.keys = keys;
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -121,6 +121,10 @@ HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t 
   return xsimd::select(lane < Vec(static_cast<float>(clamp(end, 0, kLanes))), from_begin, none);
 }
 
+HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
+  return (task.head_dim + kLanes - 1) / kLanes * kLanes;
+}
+
 /// A tile of few rows has no others beside it that read its keys from a cache: it streams them from
 /// memory, in pieces that stay in the L1 for some rows after the others.
 template <int MR>
@@ -174,7 +178,7 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
     }
     return reinterpret_cast<const char*>(static_cast<const B*>(task.keys) + key * task.head_dim);
   }
-  if (task.value_stride != (task.head_dim + kLanes - 1) / kLanes * kLanes) return nullptr;
+  if (task.value_stride != padded_cols(task)) return nullptr;
   const std::int64_t later = piece + kAhead;
   const bool same = later < kPieces;
   const std::int64_t key = block.begin + (same || !values ? 0 : kKeyBlock) +
