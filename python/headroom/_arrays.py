@@ -15,9 +15,14 @@ def is_tensor(x: Array) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
+def is_bf16(x: Array) -> bool:
+    """Whether it is a tensor of bfloat16, which numpy does not have."""
+    return is_tensor(x) and x.dtype is sys.modules["torch"].bfloat16
+
+
 def _shared(x: Any) -> Array:
     """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer."""
-    if x.dtype is sys.modules["torch"].bfloat16:  # numpy has none, and to be told so takes long
+    if is_bf16(x):  # to be told by numpy takes long
         return x
     try:
         # numpy would replace memory that was given back.

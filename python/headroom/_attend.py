@@ -8,7 +8,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, as_array, is_tensor, like
+from ._arrays import Array, activations, as_array, is_bf16, is_tensor, like
 from ._layer import options_of
 
 
@@ -79,16 +79,11 @@ def _bits(x: Any) -> Any:
     return x.detach().view(sys.modules["torch"].int16).numpy().view(np.uint16)
 
 
-def _is_bf16(x: Array) -> bool:
-    return is_tensor(x) and x.dtype is sys.modules["torch"].bfloat16
-
-
-def _heads(name: str, x: Array) -> Any:
+def _as_it_lies(name: str, x: Array) -> Any:
     """As ``(batch, tokens, heads, head_dim)`` in the same memory; of bfloat16 the bits."""
-    if _is_bf16(x):
-        array = _bits(activations(name, x))
-    else:
-        array = activations(name, x)
+    array = activations(name, x)
+    if is_bf16(array):
+        array = _bits(array)
     if not isinstance(array, np.ndarray):
         array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
     if not 2 <= array.ndim <= 4:
@@ -98,16 +93,22 @@ def _heads(name: str, x: Array) -> Any:
         )
     if array.ndim < 4:
         array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    return array.transpose(0, 2, 1, 3)
+
+
+def heads(name: str, x: Array) -> Any:
+    """The same, and copied only if the kernels do not follow its strides."""
+    array = _as_it_lies(name, x)
     strides = array.strides
     if strides[3] != array.itemsize or min(strides) < 0:
-        array = np.ascontiguousarray(array)
-    return array.transpose(0, 2, 1, 3)
+        return np.ascontiguousarray(array)
+    return array
 
 
 def _mask(mask: Optional[Array]) -> Any:
     if mask is None:
         return None
-    if _is_bf16(mask):
+    if is_bf16(mask):
         array = _bits(mask)
     else:
         half = is_tensor(mask) and mask.is_floating_point()
@@ -128,24 +129,40 @@ def _widened(x: Array, options: Dict[str, Any]) -> Array:
     if not is_tensor(x) or x.dtype is sys.modules["torch"].float32:
         return x
     kept = options.get("backend", "auto") in _WITH_BF16 and options.get("dtype", "bf16") == "bf16"
-    if x.dtype is sys.modules["torch"].float16 or (_is_bf16(x) and not kept):
+    if x.dtype is sys.modules["torch"].float16 or (is_bf16(x) and not kept):
         return x.float()
     return x
 
 
 def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
     """Whether the kernels write it, or it is left to them to say what is wrong with it."""
-    if _is_bf16(out):
+    if is_bf16(out):
         return options.get("dtype") == "bf16"
-    return out is not None and not (is_tensor(out) and str(out.dtype) == "torch.float16")
+    return out is not None and not (is_tensor(out) and out.dtype is sys.modules["torch"].float16)
 
 
 def _room(query: Array, q: Any, zero: bool) -> Any:
     """For a result, ``(batch, heads, tokens, head_dim)``; a tensor of bfloat16 if the query is."""
     shape = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
-    if _is_bf16(query):
+    if is_bf16(query):
         return (query.new_zeros if zero else query.new_empty)(shape)
     return (np.zeros if zero else np.empty)(shape, np.float32)
+
+
+def _from_first_key(q: Any, k: Any, v: Any, mask: Any) -> Tuple[Any, Any, Any, bool]:
+    """Keys, values and mask of queries that count from the first key; and whether to count from the
+    last one, which is the same then."""
+    tokens, keys = q.shape[1], k.shape[1]
+    if tokens == keys:
+        return k, v, mask, True
+    if tokens < keys:  # the other keys are seen by nobody
+        whole = mask is None or mask.shape[3] == 1
+        return k[:, :tokens], v[:, :tokens], mask if whole else mask[..., :tokens], True
+    seen = np.tri(tokens, keys, dtype=bool)
+    if mask is None or mask.dtype == bool:
+        return k, v, seen[None, None] if mask is None else mask & seen, False
+    hidden = np.uint16(0xFF80) if mask.dtype == np.uint16 else np.float32(-np.inf)
+    return k, v, np.where(seen, mask, hidden), False
 
 
 def attention(
@@ -171,8 +188,8 @@ def attention(
 
     Args:
         query: ``(batch, heads, tokens, head_dim)`` float32, of any strides; the first, or the first
-            two, may be left out. Tensors of bfloat16 or float16 are converted, and so is the
-            result. No gradients.
+            two, may be left out. Tensors of bfloat16 are read as they lie where the backend has it;
+            those of float16 are converted. The result is as they are. No gradients.
         key: ``(batch, kv_heads, keys, head_dim)``
         value: as ``key``
         attn_mask: of ``(batch, heads, tokens, keys)`` or what broadcasts to it. A boolean one is
@@ -207,9 +224,9 @@ def attention(
         raise ValueError(f"scale is {scale}; allowed are values above 0")
     given = query
     query, key, value = (_widened(x, options) for x in (query, key, value))
-    if _is_bf16(query) or _is_bf16(key) or _is_bf16(value):
+    if is_bf16(query) or is_bf16(key) or is_bf16(value):
         options = {**options, "dtype": "bf16"}
-    q, k, v = _heads("query", query), _heads("key", key), _heads("value", value)
+    q, k, v = heads("query", query), heads("key", key), heads("value", value)
     if q.shape[2] != k.shape[2] and not enable_gqa:
         raise ValueError(
             f"query has {q.shape[2]} heads and key has {k.shape[2]}; with enable_gqa=True a head of"
@@ -217,32 +234,19 @@ def attention(
         )
     mask = _mask(attn_mask)
     causal = bool(is_causal)
-    if is_causal is True and k.shape[1] != q.shape[1]:
-        if query_lengths is not None or key_lengths is not None:
+    if is_causal is True:
+        if k.shape[1] != q.shape[1] and (query_lengths is not None or key_lengths is not None):
             raise ValueError(
                 "is_causal counts from the first key, which lengths do not fit; use 'lower_right'"
             )
-        if q.shape[1] < k.shape[1]:  # the other keys are seen by nobody
-            k, v = k[:, : q.shape[1]], v[:, : q.shape[1]]
-            mask = mask if mask is None or mask.shape[3] == 1 else mask[..., : q.shape[1]]
-        else:
-            seen = np.tri(q.shape[1], k.shape[1], dtype=bool)
-            if mask is None:
-                mask = seen[None, None]
-            elif mask.dtype == bool:
-                mask = mask & seen
-            elif mask.dtype == np.uint16:
-                mask = np.where(seen, mask, np.uint16(0xFF80))  # -inf
-            else:
-                mask = np.where(seen, mask, np.float32(-np.inf))
-            causal = False
+        k, v, mask, causal = _from_first_key(q, k, v, mask)
     written = _is_written(out, options)
     made: Any = out if written else _room(query, q, query_lengths is not None)
     if 0 not in q.shape:
         rule = Rule(causal, window or 0, float(scale or 0.0))
         kernels = _kernels_of(options).get(q, k, rule)
         lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
-        kernels.run(q, k, v, _heads("out", made), mask, lengths[0], lengths[1])
+        kernels.run(q, k, v, _as_it_lies("out", made), mask, lengths[0], lengths[1])
     if written:
         return out
     result = made.reshape(tuple(getattr(given, "shape", made.shape)))

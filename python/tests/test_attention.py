@@ -83,6 +83,18 @@ def test_lengths_and_out(normal):
     assert close(window, definition(q, q, q, band))
 
 
+def test_an_output_is_written_where_it_lies_or_refused(normal):
+    q = normal(1, 2, 4, 8)
+    wide = np.full((1, 2, 4, 16), 7, np.float32)
+    assert attention(q, q, q, out=wide[..., :8]).base is wide
+    assert close(wide[..., :8], definition(q, q, q)) and (wide[..., 8:] == 7).all()
+    with pytest.raises(ValueError, match="out has strides"):
+        attention(q, q, q, out=wide[..., ::2])
+    wide.flags.writeable = False
+    with pytest.raises(ValueError, match="out is read-only"):
+        attention(q, q, q, out=wide[..., :8])
+
+
 def test_many_kinds_of_calls_keep_few(normal):
     for head_dim in range(1, 40):
         x = normal(1, 1, 3, head_dim)

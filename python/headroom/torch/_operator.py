@@ -36,32 +36,3 @@ def _(
     causal: bool,
 ) -> Tensor:
     return query.new_empty(query.shape[0], query.shape[1], module_of(module).output_width())
-
-
-@torch.library.custom_op("headroom::attend", mutates_args=())
-def attend_operator(
-    name: str,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    causal: bool,
-    scale: float,
-    mask: Optional[Tensor],
-) -> Tensor:
-    """Attention of the implementation that was registered under this name."""
-    from ._transformers import attend
-
-    return attend(name, query, key, value, causal, scale, mask)
-
-
-@attend_operator.register_fake
-def _(
-    name: str,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    causal: bool,
-    scale: float,
-    mask: Optional[Tensor],
-) -> Tensor:
-    return query.new_empty(query.shape)

@@ -6,22 +6,13 @@ from typing import Any, Dict, Optional
 import torch
 from torch import Tensor
 
-from .._attend import Kernels, Rule
-from . import _operator
+from .._attend import Kernels, Rule, heads
 from ._models import additive_mask, check_models, own_way, refuse_config
 from ._packed import say_once
-
 
 _kernels: Dict[str, Kernels] = {}
 # transformers keeps what is registered longer than the interpreter keeps the extension module.
 atexit.register(_kernels.clear)
-
-
-def _strided(tensor: Tensor) -> Tensor:
-    """With strides that the kernels follow, and copied only if it has others."""
-    strides = tensor.stride()
-    fits = strides[-1] == 1 and all(stride > 0 for stride in strides)
-    return tensor if fits else tensor.contiguous()
 
 
 def attend(
@@ -33,13 +24,23 @@ def attend(
     scale: float,
     mask: Optional[Tensor],
 ) -> Tensor:
-    """``(batch, tokens, heads, head_dim)``, but for a mask: ``(batch, heads, tokens, keys)``."""
-    out = torch.empty(query.shape)
-    query, key, value = (_strided(one.detach()) for one in (query, key, value))
-    kernels = _kernels[name].get(query, key, Rule(causal, 0, scale))
+    """Of ``(batch, heads, tokens, head_dim)``, by the implementation that was registered under this
+    name; the result has tokens before heads, as ``transformers`` wants it."""
+    q, k, v = heads("query", query), heads("key", key), heads("value", value)
+    out = torch.empty(q.shape)
     seen = None if mask is None else mask.detach().numpy()
-    kernels.run(query.numpy(), key.numpy(), value.numpy(), out.numpy(), seen, None, None)
+    kernels = _kernels[name].get(q, k, Rule(causal, 0, scale))
+    kernels.run(q, k, v, out.numpy(), seen, None, None)
     return out
+
+
+# What a compiled graph calls.
+attend_operator = torch.library.custom_op("headroom::attend", mutates_args=())(attend)
+
+
+@attend_operator.register_fake
+def _(name: str, query: Tensor, *others: Any) -> Tensor:
+    return query.new_empty(query.transpose(1, 2).shape)
 
 
 def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
@@ -139,12 +140,8 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
                 is_causal=is_causal,
                 **others,
             )
-        rows = [one.transpose(1, 2) for one in (query, key, value)]
-        if torch.compiler.is_compiling():
-            out = _operator.attend_operator(name, *rows, causal, scaling or 0.0, attention_mask)
-            return out, None
-        out = attend(name, rows[0], rows[1], rows[2], causal, scaling or 0.0, attention_mask)
-        return out, None
+        compute = attend_operator if torch.compiler.is_compiling() else attend
+        return compute(name, query, key, value, causal, scaling or 0.0, attention_mask), None
 
     def mask(*sizes: Any, **arguments: Any) -> Any:
         if not torch.compiler.is_compiling():
