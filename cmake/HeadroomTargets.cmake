@@ -39,7 +39,8 @@ function(headroom_add_public_library name)
   add_library(headroom_${name} ${ARGN})
   headroom_name_library(${name})
   if(BUILD_SHARED_LIBS)
-    set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    set(exports ${CMAKE_CURRENT_BINARY_DIR}/${name}-exports.map)
+    headroom_write_exports(${name} ${exports})
     set_target_properties(headroom_${name} PROPERTIES
       VERSION ${PROJECT_VERSION}
       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}

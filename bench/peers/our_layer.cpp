@@ -38,8 +38,8 @@ Layer bf16_layer(const std::shared_ptr<Attention>& layer, ordered_json told) {
       to_bf16(x.data, x.rows * x.cols, rounded.data());
       buffers->y.resize(static_cast<std::size_t>(y.rows * y.cols));
     }
-    layer->forward(ConstBf16MatrixView{rounded.data(), x.rows, x.cols, x.cols},
-                   Bf16MatrixView{buffers->y.data(), y.rows, y.cols, y.cols});
+    layer->forward({rounded.data(), x.rows, x.cols, x.cols},
+                   {buffers->y.data(), y.rows, y.cols, y.cols});
   };
   const auto read = [buffers](MatrixView y) {
     from_bf16(buffers->y.data(), y.rows * y.cols, y.data);

@@ -147,9 +147,7 @@ struct Call {
   KeyValueCache* cache = nullptr;
   /// Cross-attention: the second input, rows of `Shape::d_memory`. With a cache it may be empty:
   /// then the rows of x see what earlier calls left there.
-  ConstMatrixView memory = {};
-  /// The same as bf16 values, in place of `memory`; of a layer with dtype bf16 only.
-  ConstBf16MatrixView bf16_memory = {};
+  ConstAnyMatrix memory = {};
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
@@ -168,14 +166,15 @@ struct Call {
 /// Different objects may run at the same time; one object runs one `forward` at a time.
 class HEADROOM_API Attention {
  public:
-  /// Packs the weights and prepares the backend. The weights may be freed afterwards.
+  /// Packs the weights, which are read where they lie, and prepares the backend. They may be freed
+  /// afterwards.
   /// @param shape the layer, and the largest call. Its `past` and `lengths` ask for nothing: a
   ///        cache has its own capacity.
   /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown
   ///         backend; Unavailable for a backend or instruction set that is not here; Unsupported
   ///         if the backend declines the shape; ResourceError if the system refuses the threads;
   ///         std::bad_alloc if memory runs out.
-  Attention(const Shape& shape, const SplitWeights& weights, const AttentionOptions& options = {});
+  Attention(const Shape& shape, const WeightViews& weights, const AttentionOptions& options = {});
   ~Attention();
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
@@ -186,45 +185,27 @@ class HEADROOM_API Attention {
   /// calling thread. So `onednn` starts new ones when another thread calls, or when operations of
   /// the layer use different numbers of threads. `onednn` also makes primitives for each new number
   /// of rows or keys, which takes milliseconds at the first call, and keeps a bounded number.
-  /// @param x `B * T` rows of `d_in` or fewer (a multiple of B), any alignment.
-  /// @param y as many rows of `output_width()`, any alignment, not overlapping `x`.
-  /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
-  ///         is beyond the layer's, a stride is below the width or so large that the rows would
-  ///         span more than 2^56 bytes, or the views overlap.
-  void forward(ConstMatrixView x, MatrixView y);
-
-  /// The same; also reports the time of each part.
-  void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
-
-  /// The same for sequences of given lengths, with a cache, or with a second input.
-  /// @throws InvalidArgument also if lengths do not fit the views or the layer, if the cache is of
-  ///         another layer, has another number of sequences or too little room. Cache and `y` are
-  ///         as before then.
-  void forward(ConstMatrixView x, MatrixView y, const Call& call);
-
-  /// The same: appends x to the cache, and attends to all that is in it.
-  void forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache);
-
-  /// The same with bf16 values, for a layer with dtype bf16; `y` is rounded to nearest even.
   ///
-  /// Such a layer takes floats as well: they are rounded to bf16 first, and `y` is not rounded. So
-  /// the results of both, from the same values, differ by the rounding of `y` alone.
-  /// @throws InvalidArgument also for a layer of another dtype.
-  void forward(ConstBf16MatrixView x, Bf16MatrixView y);
-  void forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call);
+  /// x, memory and y are of floats; those of a layer with dtype bf16 are of either type, each for
+  /// itself. It rounds floats to bf16 as it reads them, and y only if that is of bf16 (to nearest
+  /// even).
+  /// @param x `B * T` rows of `d_in` or fewer (a multiple of B; or as the call's lengths say),
+  ///        values of a row side by side, any alignment.
+  /// @param y as many rows of `output_width()`, likewise, not overlapping `x`.
+  /// @throws InvalidArgument naming the view, before `y` is touched, if a pointer is null, a size
+  ///         is beyond the layer's, a dtype is not the layer's, a stride is below the width or so
+  ///         large that the rows would span more than 2^56 bytes, or the views overlap; if lengths
+  ///         do not fit the views or the layer, or if the cache is of another layer, has another
+  ///         number of sequences or too little room. Cache and `y` are as before then.
+  void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call = {});
 
-  /// Puts the keys and values of x into the cache and computes no output: for tokens whose output
-  /// nobody reads, such as all but the last of a prompt in the last layer of a model. Rows that
-  /// come later have the same bits as after `forward`.
+  /// Puts the keys and values of x into the call's cache and computes no output: for tokens whose
+  /// output nobody reads, such as all but the last of a prompt in the last layer of a model. Rows
+  /// that come later have the same bits as after `forward`.
   /// @param x as in `forward`
   /// @throws InvalidArgument as `forward`, without a cache, and for a layer with `d_memory`, whose
   ///         `forward` takes an x of no rows.
-  void append(ConstMatrixView x, KeyValueCache& cache);
-
-  /// The same for sequences of given lengths.
-  void append(ConstMatrixView x, const Call& call);
-  /// The same with bf16 values, for a layer with dtype bf16.
-  void append(ConstBf16MatrixView x, const Call& call);
+  void append(const ConstAnyMatrix& x, const Call& call);
 
   const Shape& shape() const;
   /// The options as they took effect: backend, formulation, threads and instruction set filled in.
@@ -239,15 +220,25 @@ class HEADROOM_API Attention {
   std::unique_ptr<Plan> plan_;
 };
 
+/// How much a cache holds.
+struct CacheSize {
+  std::int64_t sequences = 1;  ///< independent ones, at least 1
+  std::int64_t capacity = 0;   ///< tokens of each, at least 1
+};
+
+/// Which of a sequence's tokens stay: the first `length`.
+struct CacheCut {
+  std::int64_t sequence = 0;
+  std::int64_t length = 0;
+};
+
 /// Keys and values of the tokens that a layer has seen, for a fixed number of sequences, in the
 /// layout that the layer's kernels read. Belongs to one layer, which must outlive it.
 class HEADROOM_API KeyValueCache {
  public:
-  /// @param sequences independent ones, at least 1
-  /// @param capacity tokens of each sequence, at least 1
   /// @throws InvalidArgument for a number below 1, or sizes whose product does not fit in 63 bits;
   ///         std::bad_alloc if memory runs out.
-  KeyValueCache(const Attention& layer, std::int64_t sequences, std::int64_t capacity);
+  KeyValueCache(const Attention& layer, const CacheSize& size);
   ~KeyValueCache();
   KeyValueCache(KeyValueCache&&) noexcept;
   KeyValueCache& operator=(KeyValueCache&&) noexcept;
@@ -256,9 +247,9 @@ class HEADROOM_API KeyValueCache {
   std::int64_t capacity() const;
   /// Tokens of a sequence. @throws InvalidArgument if there is no such sequence.
   std::int64_t length(std::int64_t sequence = 0) const;
-  /// Forgets the tokens of a sequence from `length` on.
+  /// Forgets the tokens of a sequence from a length on.
   /// @throws InvalidArgument if there is no such sequence, or it is shorter.
-  void truncate(std::int64_t sequence, std::int64_t length);
+  void truncate(const CacheCut& to);
   /// Forgets all tokens of all sequences.
   void clear();
   /// Memory of the whole capacity, and of what a call needs to read it.
@@ -273,6 +264,6 @@ class HEADROOM_API KeyValueCache {
 /// Makes a layer by the name of its backend, or `"auto"`. @throws as the constructor of
 /// `Attention`.
 HEADROOM_API Attention make_attention(std::string_view backend, const Shape& shape,
-                                      const SplitWeights& weights, AttentionOptions options = {});
+                                      const WeightViews& weights, AttentionOptions options = {});
 
 }  // namespace headroom

@@ -74,16 +74,11 @@ class HEADROOM_API DistributedAttention {
   /// beside what the backend allocates. A layer with dtype bf16 takes and gives floats.
   /// @throws as `Attention::forward`; InvalidArgument also if the ranks' calls differ in rows or
   ///         lengths; RankLost.
-  void forward(ConstMatrixView x, MatrixView y);
-
-  /// The same; also reports the time of each part on this rank. `sum` holds the wait for the other
-  /// ranks, too.
-  void forward(ConstMatrixView x, MatrixView y, PhaseTimes& times);
-
-  /// The same for sequences of given lengths, with a second input, or with a cache.
   /// @param x with its padding as many rows as the shape at most
-  /// @param call without a cache and without bf16 values; @param cache of this layer, or null
-  void forward(ConstMatrixView x, MatrixView y, const Call& call,
+  /// @param call without a cache and without bf16 values. Its times are those of this rank; `sum`
+  ///        holds the wait for the other ranks, too.
+  /// @param cache of this layer, or null
+  void forward(ConstMatrixView x, MatrixView y, const Call& call = {},
                DistributedCache* cache = nullptr);
 
   /// As `Attention::append`.
@@ -112,7 +107,7 @@ class HEADROOM_API DistributedAttention {
 class HEADROOM_API DistributedCache {
  public:
   /// Collective. @throws as `KeyValueCache`, on all ranks.
-  DistributedCache(DistributedAttention& layer, std::int64_t sequences, std::int64_t capacity);
+  DistributedCache(DistributedAttention& layer, const CacheSize& size);
   ~DistributedCache();
   DistributedCache(DistributedCache&&) noexcept;
   DistributedCache& operator=(DistributedCache&&) noexcept;
@@ -122,7 +117,7 @@ class HEADROOM_API DistributedCache {
   /// @throws InvalidArgument if there is no such sequence.
   std::int64_t length(std::int64_t sequence = 0) const;
   /// As `KeyValueCache::truncate`; not collective, but all ranks have to do the same.
-  void truncate(std::int64_t sequence, std::int64_t length);
+  void truncate(const CacheCut& to);
   void clear();
   /// Memory of this rank's part.
   std::int64_t bytes() const;

@@ -71,13 +71,6 @@ struct BasicAnyHeads {
   operator BasicAnyHeads<const void>() const requires(!std::is_const_v<Void>) {
     return {data, dtype, batch, tokens, heads, head_dim, batch_stride, token_stride, head_stride};
   }
-
- private:
-  template <class T>
-  static constexpr Dtype kDtypeOf = [] {
-    static_assert(std::is_same_v<T, Bf16> || std::is_same_v<T, float>);
-    return std::is_same_v<T, Bf16> ? Dtype::bf16 : Dtype::f32;
-  }();
 };
 
 using AnyHeads = BasicAnyHeads<void>;

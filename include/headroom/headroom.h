@@ -2,8 +2,7 @@
  * The library for C, and for every language that can call C.
  *
  * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` per head, heads
- * merged, then an optional output projection. All matrices are row-major; values are float32, or
- * bfloat16 where a function says so.
+ * merged, then an optional output projection.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
  * Structs begin with their own size, so a program keeps working with a newer library whose structs
@@ -68,22 +67,57 @@ typedef struct headroom_shape {
   int64_t memory_tokens; /**< its tokens per sequence, the most of a call; 0 */
 } headroom_shape;
 
+/** What values are stored as. */
+typedef enum headroom_dtype {
+  HEADROOM_F32 = 0,  /**< float */
+  HEADROOM_BF16 = 1, /**< the upper half of a float32, as a number of 16 bits */
+  HEADROOM_F16 = 2   /**< IEEE half precision; of weights, which are read from all three */
+} headroom_dtype;
+
 /**
- * Weights, read by `headroom_create` only. A product is `y = x W + b`, so a matrix is the transpose
- * of what PyTorch's `nn.Linear` stores. Head `h` owns columns `h * head_dim` to `(h + 1) *
- * head_dim`. `key_input` is `d_memory`, or `d_in` without a second input; `kv_width` is `kv_heads *
- * head_dim`, or `d_out` without `kv_heads`.
+ * A matrix, where it lies in the caller's memory: value `(r, c)` is at `data + r * row_stride + c *
+ * col_stride`. Strides count values, not bytes. Only what a function computes is written.
+ */
+typedef struct headroom_matrix {
+  size_t size; /**< of this struct */
+  void* data;  /**< value (0, 0) */
+  int64_t rows, cols;
+  int64_t row_stride, col_stride;
+  int32_t dtype; /**< a `headroom_dtype` */
+} headroom_matrix;
+
+/** `rows x cols` floats without gaps. Set what differs, such as `row_stride` or `dtype`. */
+static inline headroom_matrix headroom_rows(const void* data, int64_t rows, int64_t cols) {
+  headroom_matrix view = {sizeof(headroom_matrix), (void*)data, rows, cols, cols, 1, HEADROOM_F32};
+  return view;
+}
+
+/** A weight as PyTorch's `nn.Linear` stores it, a row for each output: `inputs x outputs`. */
+static inline headroom_matrix headroom_linear(const void* weight, int64_t outputs, int64_t inputs,
+                                              headroom_dtype dtype) {
+  headroom_matrix view = {sizeof(headroom_matrix), (void*)weight, inputs, outputs, 1, inputs,
+                          (int32_t)dtype};
+  return view;
+}
+
+/**
+ * Weights, read by `headroom_create` only, where they lie, each with a dtype and strides of its
+ * own. A product is `y = x W + b`; `headroom_linear` shows what `nn.Linear` stores as that. Head
+ * `h` owns columns `h * head_dim` to `(h + 1) * head_dim`. `key_input` is `d_memory`, or `d_in`
+ * without a second input; `kv_width` is `kv_heads * head_dim`, or `d_out` without `kv_heads`. A
+ * bias is a matrix of one row.
  */
 typedef struct headroom_weights {
-  size_t size;              /**< of this struct: `sizeof(headroom_weights)` */
-  const float* query;       /**< `d_in x d_out` */
-  const float* key;         /**< `key_input x kv_width`, see above */
-  const float* value;       /**< `key_input x kv_width` */
-  const float* query_bias;  /**< `d_out` values with `qkv_bias`, else NULL; likewise the next two */
-  const float* key_bias;    /**< `kv_width` values, or NULL */
-  const float* value_bias;  /**< `kv_width` values, or NULL */
-  const float* output;      /**< `d_out x d_proj`, or NULL without an output projection */
-  const float* output_bias; /**< `d_proj` values, or NULL without an output projection */
+  size_t size;                        /**< of this struct: `sizeof(headroom_weights)` */
+  const headroom_matrix* query;       /**< `d_in x d_out` */
+  const headroom_matrix* key;         /**< `key_input x kv_width`, see above */
+  const headroom_matrix* value;       /**< `key_input x kv_width` */
+  const headroom_matrix* query_bias;  /**< `1 x d_out` with `qkv_bias`, else NULL; likewise the
+                                         next two */
+  const headroom_matrix* key_bias;    /**< `1 x kv_width`, or NULL */
+  const headroom_matrix* value_bias;  /**< `1 x kv_width`, or NULL */
+  const headroom_matrix* output;      /**< `d_out x d_proj`, or NULL without an output projection */
+  const headroom_matrix* output_bias; /**< `1 x d_proj`, or NULL without an output projection */
 } headroom_weights;
 
 /** Who computes the layer, and how exactly. Begin with `headroom_default_options`. */
@@ -118,13 +152,11 @@ typedef struct headroom_call {
   int64_t padded_tokens;         /**< not 0: sequence `i` begins at row `i * padded_tokens` of x and
                                     y, and rows after its length are neither read nor written */
   headroom_cache* cache;         /**< new keys are appended, and rows see all that is in it */
-  const float* memory;           /**< the second input of a layer with `d_memory`; with a cache it
-                                    may be NULL: rows then see what earlier calls left there */
-  int64_t memory_rows;           /**< rows of `memory`, all sequences together */
-  int64_t memory_stride;         /**< elements between its row starts, at least `d_memory` */
+  const headroom_matrix* memory; /**< the second input of a layer with `d_memory`, rows of all
+                                    sequences together; with a cache it may be NULL: rows then see
+                                    what earlier calls left there */
   const int64_t* memory_lengths; /**< its rows of each sequence; NULL: divided evenly */
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
-  const uint16_t* memory_bf16;   /**< in place of `memory`, for a layer of dtype "bf16" */
 } headroom_call;
 
 /**
@@ -158,7 +190,6 @@ static inline void headroom_default_call(headroom_call* call) {
 
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
- * During the call it holds one more copy of them.
  *
  * @param shape, weights must not be NULL.
  * @param options NULL for the defaults.
@@ -170,56 +201,33 @@ HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
                                              headroom_layer** layer);
 
 /**
- * Computes `y` from `x`: as many rows as the layer takes, without a second input. Allocates
- * nothing, except for the bookkeeping of oneTBB (`tbb`) and oneDNN (`onednn`). Different layers may
- * run at the same time; a single layer runs one call at a time.
- *
- * @param x `batch * tokens` rows of `d_in` values; row `r` starts at `x + r * x_stride`.
- * @param x_stride elements (not bytes) between row starts, at least `d_in`.
- * @param y `batch * tokens` rows of `d_proj` values, or of `d_out` without an output projection;
- *        must not overlap `x`; not touched if HEADROOM_INVALID_ARGUMENT is returned.
- * @param y_stride elements between row starts, at least the width of a row.
- */
-HEADROOM_API headroom_status headroom_forward(headroom_layer* layer, const float* x,
-                                              int64_t x_stride, float* y, int64_t y_stride);
-
-/**
- * The same for any number of rows up to the layer's, with lengths, a cache, or a second input.
+ * Computes `y` from `x`, for any number of rows up to the layer's. Allocates nothing, except for
+ * the bookkeeping of oneTBB (`tbb`) and oneDNN (`onednn`). Different layers may run at the same
+ * time; a single layer runs one call at a time.
  *
  * A row of y has the same bits however it is reached: in one call, in chunks or step by step with a
  * cache, alone or beside other sequences. With `onednn` it is the same within rounding.
  *
- * @param x_rows rows of x and of y; with `padded_tokens` those between are counted, too.
+ * x, memory and y are of floats; those of a layer of dtype "bf16" are of either type, each for
+ * itself. It rounds floats to bfloat16 as it reads them, and y only if that is of bfloat16.
+ *
+ * @param x `batch * tokens` rows of `d_in` values or fewer, the values of a row side by side.
+ * @param y as many rows of `d_proj` values, or of `d_out` without an output projection; must not
+ *        overlap `x`; not touched if HEADROOM_INVALID_ARGUMENT is returned.
  * @param call NULL for the defaults. If HEADROOM_INVALID_ARGUMENT is returned, its cache is as
  *        before.
  */
-HEADROOM_API headroom_status headroom_forward_call(headroom_layer* layer, const float* x,
-                                                   int64_t x_rows, int64_t x_stride, float* y,
-                                                   int64_t y_stride, const headroom_call* call);
+HEADROOM_API headroom_status headroom_forward(headroom_layer* layer, const headroom_matrix* x,
+                                              const headroom_matrix* y, const headroom_call* call);
 
 /**
  * Puts the keys and values of x into `call->cache` and computes no output: for tokens whose output
- * nobody reads. Rows that come later have the same bits as after `headroom_forward_call`.
+ * nobody reads. Rows that come later have the same bits as after `headroom_forward`.
  *
  * @param call not NULL, and with a cache. Not for a layer with `d_memory`.
  */
-HEADROOM_API headroom_status headroom_append(headroom_layer* layer, const float* x, int64_t x_rows,
-                                             int64_t x_stride, const headroom_call* call);
-
-/**
- * The same two with bfloat16 values: the upper half of a float32, as a number of 16 bits. For a
- * layer of dtype "bf16" only; y is rounded to nearest even. Such a layer takes floats as well:
- * they are rounded on their way in, and y is not rounded then.
- *
- * @param x_stride, y_stride values (not bytes) between row starts.
- * @param call NULL for the defaults of `headroom_forward_bf16`.
- */
-HEADROOM_API headroom_status headroom_forward_bf16(headroom_layer* layer, const uint16_t* x,
-                                                   int64_t x_rows, int64_t x_stride, uint16_t* y,
-                                                   int64_t y_stride, const headroom_call* call);
-HEADROOM_API headroom_status headroom_append_bf16(headroom_layer* layer, const uint16_t* x,
-                                                  int64_t x_rows, int64_t x_stride,
-                                                  const headroom_call* call);
+HEADROOM_API headroom_status headroom_append(headroom_layer* layer, const headroom_matrix* x,
+                                             const headroom_call* call);
 
 /**
  * Makes an empty cache, which only this layer can use.
@@ -250,13 +258,6 @@ HEADROOM_API int64_t headroom_cache_bytes(const headroom_cache* cache);
 
 /** Frees a cache. NULL is ignored. It must not be in use. */
 HEADROOM_API void headroom_cache_destroy(headroom_cache* cache);
-
-/** What values are stored as. */
-typedef enum headroom_dtype {
-  HEADROOM_F32 = 0, /**< float */
-  HEADROOM_BF16 = 1 /**< the upper half of a float32, as a number of 16 bits; for options with dtype
-                       "bf16" */
-} headroom_dtype;
 
 /**
  * Heads of sequences, where they lie in the caller's memory: value `c` of head `h` of token `t` of

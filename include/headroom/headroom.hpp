@@ -6,6 +6,7 @@
 #include "headroom/backend.hpp"
 #include "headroom/dot_product.hpp"
 #include "headroom/dropout.hpp"
+#include "headroom/dtype.hpp"
 #include "headroom/error.hpp"
 #include "headroom/head_share.hpp"
 #include "headroom/initialise.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,16 +50,18 @@ struct WeightsOptions {
 struct LayerWeights {
   /// The layer as far as a file says it; `tokens` and `batch`, which are the call's, are 1.
   Shape shape;
-  SplitWeights weights;
-  std::string layout;                 ///< such as `"gpt2"`, or `"named"`
-  std::string layer;                  ///< what the names of its tensors share
-  std::vector<std::string> notes;     ///< what was assumed, and why
-  std::vector<std::string> warnings;  ///< such as NaN among the weights
-  std::string fingerprint;            ///< of the tensors' bytes
+  WeightViews weights;                  ///< as the files store them
+  std::shared_ptr<const void> tensors;  ///< keeps what `weights` views
+  std::string layout;                   ///< such as `"gpt2"`, or `"named"`
+  std::string layer;                    ///< what the names of its tensors share
+  std::vector<std::string> notes;       ///< what was assumed, and why
+  std::vector<std::string> warnings;    ///< such as NaN among the weights
+  std::string fingerprint;              ///< of the tensors' bytes
 };
 
-/// Reads the weights of one layer; of a large file, only the tensors that it needs. Values of f16
-/// and bf16 are kept exactly, f64 is rounded. A bias that the layout may leave out is zero then.
+/// Reads the weights of one layer; of a large file, only the tensors that it needs. They are kept
+/// as they are stored, but for f64, which is rounded to f32. A bias that the layout may leave out
+/// is zero then.
 /// @param path a safetensors file, a folder with one or with the index of several, or a folder of
 ///        `.npy` files, each named after its tensor
 /// @throws FileError for a file that is not what it should be, naming the tensor, and for a tensor

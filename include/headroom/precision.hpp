@@ -1,14 +1,12 @@
 /// @file
-/// What products compute with, and what is stored.
+/// What products compute with.
 #pragma once
 
-#include <bit>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "headroom/dtype.hpp"
 #include "headroom/export.h"
-#include "headroom/view.hpp"
 
 namespace headroom {
 
@@ -30,39 +28,9 @@ enum class Precision {
            ///< the others stay what they were
 };
 
-/// What x, y, weights and a cache are stored as.
-enum class Dtype {
-  f32,
-  bf16,  ///< half the memory, rounded to nearest even
-};
-
 /// `"f32"`, `"bf16x9"`, `"bf16x6"`, `"fp16x3"`, `"bf16x3"` or `"bf16"`.
 HEADROOM_API std::string_view to_string(Precision precision);
-/// `"f32"` or `"bf16"`.
-HEADROOM_API std::string_view to_string(Dtype dtype);
 /// Inverse of `to_string`; empty for an unknown name.
 HEADROOM_API std::optional<Precision> parse_precision(std::string_view name);
-HEADROOM_API std::optional<Dtype> parse_dtype(std::string_view name);
-
-/// A bfloat16 number: the upper half of a float32.
-struct Bf16 {
-  std::uint16_t bits = 0;
-
-  float value() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-  bool operator==(const Bf16&) const = default;
-};
-
-/// To nearest, ties to even. A NaN stays one.
-inline Bf16 round_to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  constexpr std::uint32_t kMagnitude = 0x7fffffff;
-  constexpr std::uint32_t kInfinity = 0x7f800000;
-  constexpr std::uint32_t kQuiet = 0x00400000;
-  if ((bits & kMagnitude) > kInfinity) return {static_cast<std::uint16_t>((bits | kQuiet) >> 16)};
-  return {static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
-}
-
-using Bf16MatrixView = BasicMatrixView<Bf16>;
-using ConstBf16MatrixView = BasicMatrixView<const Bf16>;
 
 }  // namespace headroom

@@ -38,6 +38,22 @@ struct SplitWeights {
   std::vector<float> output_bias;           ///< `d_proj`, or empty
 };
 
+/// The same where they lie, of any dtype, each for itself. What `nn.Linear` stores is read as it
+/// is: `{weight, Dtype::bf16, d_out, d_in, d_in}.transposed()`. A bias is a matrix of one row.
+struct HEADROOM_API WeightViews {
+  WeightViews() = default;
+  /// @throws InvalidArgument for a matrix that does not hold `rows * cols` values.
+  // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
+  WeightViews(const SplitWeights& weights);
+
+  ConstAnyMatrix query;                 ///< `d_in x d_out`
+  ConstAnyMatrix key, value;            ///< `key_input() x kv_width()`
+  ConstAnyMatrix query_bias;            ///< `1 x d_out`, or nothing
+  ConstAnyMatrix key_bias, value_bias;  ///< `1 x kv_width()`, or nothing
+  ConstAnyMatrix output;                ///< `d_out x d_proj`, or nothing
+  ConstAnyMatrix output_bias;           ///< `1 x d_proj`, or nothing
+};
+
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
 struct HeadWeights {
   Matrix query;                                         ///< `d_in x head_dim`
@@ -62,7 +78,11 @@ HEADROOM_API PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& 
 /// @throws InvalidArgument if the weights do not fit the shape.
 HEADROOM_API SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
 
-/// @throws InvalidArgument naming the matrix or bias whose size does not fit the shape.
-HEADROOM_API void check_weights(const Shape& shape, const SplitWeights& weights);
+/// A copy of weights as floats without gaps.
+HEADROOM_API SplitWeights to_split(const WeightViews& weights);
+
+/// @throws InvalidArgument naming the matrix or bias whose size does not fit the shape, that is a
+///         null pointer, or whose strides reach beyond any memory.
+HEADROOM_API void check_weights(const Shape& shape, const WeightViews& weights);
 
 }  // namespace headroom

@@ -20,10 +20,19 @@ def is_bf16(x: Array) -> bool:
     return is_tensor(x) and x.dtype is sys.modules["torch"].bfloat16
 
 
+def _bits(x: Any) -> Any:
+    """A bfloat16 tensor as what numpy has of it, in the same memory: DLPack takes far longer."""
+    return x.view(sys.modules["torch"].int16).numpy().view(np.uint16)
+
+
 def _shared(x: Any) -> Array:
-    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer."""
-    if is_bf16(x):  # to be told by numpy takes long
-        return x
+    """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer.
+
+    numpy has no bfloat16: such a tensor becomes its bits, as uint16, which the extension takes for
+    bfloat16.
+    """
+    if is_bf16(x):
+        return _bits(x)
     try:
         # numpy would replace memory that was given back.
         return x.numpy() if x.data_ptr() else x
@@ -51,16 +60,22 @@ def activations(name: str, x: Array) -> Array:
 
 
 def new_result(x: Array, width: int, zero: bool) -> "np.ndarray[Any, Any]":
-    """An array of the shape of x, but for its width."""
+    """An array of the shape of x, but for its width, and of its type, float32 or bfloat16."""
     shape: Any = getattr(x, "shape", None)
+    dtype: Any = np.uint16 if getattr(x, "dtype", None) == np.uint16 else np.float32
     if shape is None:
         try:
             shape = memoryview(x).shape
         except TypeError:  # no array at all
             shape = (0, 0)
-    return (np.zeros if zero else np.empty)((*shape[:-1], width), np.float32)
+    return (np.zeros if zero else np.empty)((*shape[:-1], width), dtype)
 
 
 def like(x: Array, result: "np.ndarray[Any, Any]") -> Array:
     """The result as a tensor if x is one."""
-    return sys.modules["torch"].from_numpy(result) if is_tensor(x) else result
+    if not is_tensor(x):
+        return result
+    torch = sys.modules["torch"]
+    if result.dtype == np.uint16:
+        return torch.from_numpy(result.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(result)

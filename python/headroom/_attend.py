@@ -74,16 +74,9 @@ def _kernels_of(options: Dict[str, Any]) -> Kernels:
         return found
 
 
-def _bits(x: Any) -> Any:
-    """A bfloat16 tensor as what numpy has of it, in the same memory: DLPack takes far longer."""
-    return x.detach().view(sys.modules["torch"].int16).numpy().view(np.uint16)
-
-
 def _as_it_lies(name: str, x: Array) -> Any:
     """As ``(batch, tokens, heads, head_dim)`` in the same memory; of bfloat16 the bits."""
     array = activations(name, x)
-    if is_bf16(array):
-        array = _bits(array)
     if not isinstance(array, np.ndarray):
         array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
     if not 2 <= array.ndim <= 4:
@@ -108,11 +101,8 @@ def heads(name: str, x: Array) -> Any:
 def _mask(mask: Optional[Array]) -> Any:
     if mask is None:
         return None
-    if is_bf16(mask):
-        array = _bits(mask)
-    else:
-        half = is_tensor(mask) and mask.is_floating_point()
-        array = np.asarray(as_array(mask.float() if half else mask))
+    half = is_tensor(mask) and mask.is_floating_point() and not is_bf16(mask)
+    array = np.asarray(as_array(mask.float() if half else mask))
     if array.ndim > 4:
         raise ValueError(
             f"attn_mask has {array.ndim} dimensions; allowed are up to 4: (batch, heads, tokens,"

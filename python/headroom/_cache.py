@@ -34,7 +34,7 @@ class KeyValueCache:
         """Memory of the whole capacity."""
         return self._core.nbytes
 
-    def truncate(self, length: int, sequence: int = 0) -> None:
+    def truncate(self, length: int, *, sequence: int = 0) -> None:
         """Forgets the tokens of a sequence from ``length`` on.
 
         Raises:

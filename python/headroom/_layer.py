@@ -73,10 +73,11 @@ class Attention:
 
     ``softmax(q k^T / sqrt(head_dim)) v`` for each head, with ``q = x query + query_bias`` and so
     on; heads are merged, and ``output`` is the last product. Weights are ``d_in x d_out``, the
-    transpose of ``torch.nn.Linear.weight``, so that ``linear.weight.T`` fits; they are copied.
+    transpose of ``torch.nn.Linear.weight``, so that ``linear.weight.T`` fits. They are read where
+    they lie, and packed; nothing else is copied.
 
     Args:
-        query: ``(d_in, d_out)`` float32. Head ``h`` owns columns ``h * head_dim`` and following.
+        query: ``(d_in, d_out)``, float32, float16 or bfloat16, of any strides. Head ``h`` owns columns ``h * head_dim`` and following.
         key: ``(d_in, kv_heads * head_dim)``; with ``memory_tokens`` ``(d_memory, ...)``.
         value: as ``key``.
         output: ``(d_out, d_proj)``; None for no output projection.
@@ -208,9 +209,11 @@ class Attention:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
         Args:
-            x: ``(tokens, d_in)``, one sequence, or ``(batch, tokens, d_in)``, float32. Rows must be
-                contiguous each and evenly apart; nothing is copied.
-            out: receives the result, of the shape of x but for its width. Must not overlap x.
+            x: ``(tokens, d_in)``, one sequence, or ``(batch, tokens, d_in)``; float32 or, of a layer
+                with dtype ``"bf16"``, a tensor of bfloat16, or its bits as uint16 of numpy. Rows
+                must be contiguous each and evenly apart; nothing is copied.
+            out: receives the result, of the shape of x but for its width; float32 or bfloat16, as
+                above. Must not overlap x.
             lengths: tokens of each sequence. With two dimensions of x, sequences follow each other
                 without gaps; with three, rows after a sequence's length are padding: they are
                 neither read nor written, and 0 where the result is new.
@@ -220,7 +223,7 @@ class Attention:
             memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
 
         Returns:
-            ``out``, or a new array: a tensor if x is one, and of numpy otherwise.
+            ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
 
         Raises:
             TypeError: an array is none, or not float32.

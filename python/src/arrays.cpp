@@ -49,14 +49,6 @@ void require_memory(std::string_view name, const AnyArray& array) {
   refuse("{} is on another device; allowed is the CPU; copy it there first", name);
 }
 
-void require_float(std::string_view name, const AnyArray& array) {
-  require_memory(name, array);
-  if (array.dtype() != nb::dtype<float>()) {
-    refuse_type("{} has dtype {}; allowed is float32; convert it first, such as by astype", name,
-                dtype_name(array.dtype()));
-  }
-}
-
 std::vector<std::int64_t> shape_of(const AnyArray& array) {
   std::vector<std::int64_t> shape(array.ndim());
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -110,11 +102,17 @@ bool is_bf16(const AnyArray& array) {
 
 namespace {
 
+bool is_f16(const AnyArray& array) {
+  return array.dtype().bits == 16 &&
+         array.dtype().code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+}
+
 void require_heads(std::string_view name, const AnyArray& array) {
   require_memory(name, array);
   if (array.dtype() == nb::dtype<float>() || is_bf16(array)) return;
-  refuse_type("{} has dtype {}; allowed are float32 and bfloat16; convert it first", name,
-              dtype_name(array.dtype()));
+  refuse_type(
+      "{} has dtype {}; allowed are float32 and bfloat16; convert it first, such as by astype",
+      name, dtype_name(array.dtype()));
 }
 
 using Require = void (*)(std::string_view name, const AnyArray& array);
@@ -138,14 +136,6 @@ AnyArray written_array(std::string_view name, nb::handle object, Require require
 }
 
 }  // namespace
-
-AnyArray float_array(std::string_view name, nb::handle object) {
-  return read_array(name, object, require_float);
-}
-
-AnyArray writable_float_array(std::string_view name, nb::handle object) {
-  return written_array(name, object, require_float);
-}
 
 AnyArray heads_array(std::string_view name, nb::handle object) {
   return read_array(name, object, require_heads);
@@ -173,15 +163,16 @@ Rows::Rows(std::string_view name, const AnyArray& array)
   }
   row_stride_ = row_stride_of(name, array);
   // Whether it may be written is checked by `write`.
-  data_ = const_cast<float*>(static_cast<const float*>(array.data()));
+  data_ = const_cast<void*>(array.data());
+  if (is_bf16(array)) dtype_ = Dtype::bf16;
 }
 
 Rows Rows::read(std::string_view name, nb::handle object) {
-  return Rows(name, float_array(name, object));
+  return Rows(name, heads_array(name, object));
 }
 
 Rows Rows::write(std::string_view name, nb::handle object) {
-  return Rows(name, writable_float_array(name, object));
+  return Rows(name, writable_heads_array(name, object));
 }
 
 void Rows::require_like(const Rows& other, std::int64_t cols) const {
@@ -192,30 +183,26 @@ void Rows::require_like(const Rows& other, std::int64_t cols) const {
          other.name_, fmt::join(wanted, ", "));
 }
 
-Matrix matrix_of(std::string_view name, nb::handle object) {
-  const AnyArray array = float_array(name, object);
-  require_dimensions(name, array, 2);
-  Matrix matrix(static_cast<std::int64_t>(array.shape(0)),
-                static_cast<std::int64_t>(array.shape(1)));
-  const auto* data = static_cast<const float*>(array.data());
-  const auto value = matrix.values.begin();
-  for (std::int64_t row = 0; row < matrix.rows; ++row) {
-    for (std::int64_t col = 0; col < matrix.cols; ++col) {
-      value[row * matrix.cols + col] = data[row * array.stride(0) + col * array.stride(1)];
-    }
-  }
-  return matrix;
-}
-
-std::vector<float> vector_of(std::string_view name, nb::handle object) {
-  const AnyArray array = float_array(name, object);
-  require_dimensions(name, array, 1);
-  std::vector<float> values(array.shape(0));
-  const auto* data = static_cast<const float*>(array.data());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = data[static_cast<std::int64_t>(i) * array.stride(0)];
-  }
-  return values;
+void ArrayWeights::set(std::string_view name, Part part, std::size_t dimensions,
+                       nb::handle object) {
+  const AnyArray array = read_array(name, object, [](std::string_view what, const AnyArray& given) {
+    require_memory(what, given);
+    if (given.dtype() == nb::dtype<float>() || is_bf16(given) || is_f16(given)) return;
+    refuse_type("{} has dtype {}; allowed are float32, float16 and bfloat16; convert it first",
+                what, dtype_name(given.dtype()));
+  });
+  require_dimensions(name, array, dimensions);
+  const Dtype dtype = is_bf16(array) ? Dtype::bf16 : is_f16(array) ? Dtype::f16 : Dtype::f32;
+  const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(array.shape(i)); };
+  const std::size_t last = dimensions - 1;
+  const bool matrix = dimensions == 2;
+  views_.*part = {array.data(),
+                  dtype,
+                  matrix ? size(0) : 1,
+                  size(last),
+                  matrix ? array.stride(0) : size(last),
+                  array.stride(last)};
+  owners_[std::string(name)] = array;
 }
 
 }  // namespace headroom::python

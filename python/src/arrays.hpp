@@ -5,6 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,13 +18,12 @@ namespace headroom::python {
 
 namespace nb = nanobind;
 
-/// Rows of float32 numbers in memory that a Python object keeps alive.
+/// Rows of float32 or bfloat16 numbers in memory that a Python object keeps alive.
 class Rows {
  public:
   /// Keeps the array from being freed, also while the interpreter is unlocked.
   /// @param name what messages call it
-  /// @throws nb::type_error for something else than a float32 array; InvalidArgument for one that
-  /// is
+  /// @throws nb::type_error for something else than such an array; InvalidArgument for one that is
   ///         elsewhere than in memory, has not 2 or 3 dimensions, or whose rows are not evenly
   ///         apart or not contiguous each. Nothing is copied.
   static Rows read(std::string_view name, nb::handle object);
@@ -36,7 +38,7 @@ class Rows {
   /// @throws InvalidArgument unless it has these rows and so many columns.
   void require_like(const Rows& other, std::int64_t cols) const;
 
-  MatrixView view() const { return {data_, sequences() * tokens(), cols(), row_stride_}; }
+  AnyMatrix view() const { return {data_, dtype_, sequences() * tokens(), cols(), row_stride_}; }
 
  private:
   Rows(std::string_view name, const nb::ndarray<nb::ro>& array);
@@ -44,23 +46,32 @@ class Rows {
   nb::ndarray<nb::ro> owner_;
   std::string_view name_;
   std::vector<std::int64_t> shape_;
-  float* data_ = nullptr;
+  void* data_ = nullptr;
+  Dtype dtype_ = Dtype::f32;
   std::int64_t row_stride_ = 0;
 };
 
-/// A float32 array in memory, as it lies. @throws as `Rows::read` and `Rows::write`.
-nb::ndarray<nb::ro> float_array(std::string_view name, nb::handle object);
-nb::ndarray<nb::ro> writable_float_array(std::string_view name, nb::handle object);
-/// The same of float32 or of bfloat16, which numpy has as uint16 only. @throws likewise
+/// An array in memory, as it lies, of float32 or of bfloat16, which numpy has as uint16 only.
+/// @throws as `Rows::read` and `Rows::write`.
 nb::ndarray<nb::ro> heads_array(std::string_view name, nb::handle object);
 nb::ndarray<nb::ro> writable_heads_array(std::string_view name, nb::handle object);
 bool is_bf16(const nb::ndarray<nb::ro>& array);
 /// The same of float32, bfloat16 or bool. @throws likewise
 nb::ndarray<nb::ro> mask_array(std::string_view name, nb::handle object);
 
-/// A copy of a float32 array of two dimensions, of any strides.
-Matrix matrix_of(std::string_view name, nb::handle object);
-/// A copy of a float32 array of one dimension.
-std::vector<float> vector_of(std::string_view name, nb::handle object);
+/// Weights where Python objects have them, which are kept alive.
+class ArrayWeights {
+ public:
+  using Part = ConstAnyMatrix WeightViews::*;
+
+  /// @param array float32, float16 or bfloat16, of any strides; a bias has one dimension
+  /// @throws as `Rows::read`
+  void set(std::string_view name, Part part, std::size_t dimensions, nb::handle array);
+  const WeightViews& views() const { return views_; }
+
+ private:
+  WeightViews views_;
+  std::map<std::string, nb::ndarray<nb::ro>, std::less<>> owners_;
+};
 
 }  // namespace headroom::python

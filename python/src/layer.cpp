@@ -19,7 +19,7 @@ Value parsed(std::string_view option, const std::string& name, std::optional<Val
   throw InvalidArgument(fmt::format("{} is '{}'; allowed are {}", option, name, allowed));
 }
 
-Attention made_without_interpreter(const Shape& shape, const SplitWeights& weights,
+Attention made_without_interpreter(const Shape& shape, const WeightViews& weights,
                                    const NamedOptions& options,
                                    std::vector<std::string>& warnings) {
   nb::gil_scoped_release unlocked;
@@ -114,7 +114,7 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
 }
 
 Cache::Cache(std::shared_ptr<LayerState> layer, std::int64_t sequences, std::int64_t capacity)
-    : layer_(std::move(layer)), cache_(layer_->attention, sequences, capacity) {}
+    : layer_(std::move(layer)), cache_(layer_->attention, {sequences, capacity}) {}
 
 std::vector<std::int64_t> Cache::lengths() const {
   const Turn turn(*layer_);
@@ -126,7 +126,7 @@ std::vector<std::int64_t> Cache::lengths() const {
 
 void Cache::truncate(std::int64_t sequence, std::int64_t length) {
   const Turn turn(*layer_);
-  cache_.truncate(sequence, length);
+  cache_.truncate({sequence, length});
 }
 
 void Cache::clear() {
@@ -134,7 +134,7 @@ void Cache::clear() {
   cache_.clear();
 }
 
-Layer::Layer(const Shape& shape, const SplitWeights& weights, const NamedOptions& options,
+Layer::Layer(const Shape& shape, const WeightViews& weights, const NamedOptions& options,
              std::vector<std::string>& warnings)
     : state_(std::make_shared<LayerState>(
           made_without_interpreter(shape, weights, options, warnings))) {}

@@ -63,7 +63,7 @@ class Cache {
 class Layer {
  public:
   /// @param warnings receives why a tuning file is not used
-  Layer(const Shape& shape, const SplitWeights& weights, const NamedOptions& options,
+  Layer(const Shape& shape, const WeightViews& weights, const NamedOptions& options,
         std::vector<std::string>& warnings);
 
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.

@@ -48,41 +48,29 @@ void bind_shape(nb::module_& module) {
       .def("id", &Shape::id);
 }
 
-template <class Member>
-auto setter(Member SplitWeights::*member, std::string_view name) {
-  return [=](SplitWeights& weights, nb::handle array) {
-    if constexpr (std::is_same_v<Member, Matrix>) {
-      weights.*member = matrix_of(name, array);
-    } else {
-      weights.*member = vector_of(name, array);
-    }
-  };
-}
-
-template <class Member>
-void bind_part(nb::class_<SplitWeights>& binding, const char* name, Member SplitWeights::*member) {
-  const auto shape_of = [=](const SplitWeights& weights) {
-    if constexpr (std::is_same_v<Member, Matrix>) {
-      return nb::make_tuple((weights.*member).rows, (weights.*member).cols);
-    } else {
-      return nb::make_tuple((weights.*member).size());
-    }
-  };
-  binding.def_prop_rw(name, shape_of, setter(member, name));
-}
-
-// Read, a part is its sizes; written, it is copied.
+// Read, a part is its sizes; written, it is kept where it lies.
 void bind_weights(nb::module_& module) {
-  nb::class_<SplitWeights> binding(module, "Weights");
+  nb::class_<ArrayWeights> binding(module, "Weights");
   binding.def(nb::init<>());
-  bind_part(binding, "query", &SplitWeights::query);
-  bind_part(binding, "key", &SplitWeights::key);
-  bind_part(binding, "value", &SplitWeights::value);
-  bind_part(binding, "output", &SplitWeights::output);
-  bind_part(binding, "query_bias", &SplitWeights::query_bias);
-  bind_part(binding, "key_bias", &SplitWeights::key_bias);
-  bind_part(binding, "value_bias", &SplitWeights::value_bias);
-  bind_part(binding, "output_bias", &SplitWeights::output_bias);
+  const auto bind = [&](const char* name, ArrayWeights::Part part, std::size_t dimensions) {
+    binding.def_prop_rw(
+        name,
+        [=](const ArrayWeights& weights) {
+          const ConstAnyMatrix& view = weights.views().*part;
+          return dimensions == 2 ? nb::make_tuple(view.rows, view.cols) : nb::make_tuple(view.cols);
+        },
+        [=](ArrayWeights& weights, nb::handle array) {
+          weights.set(name, part, dimensions, array);
+        });
+  };
+  bind("query", &WeightViews::query, 2);
+  bind("key", &WeightViews::key, 2);
+  bind("value", &WeightViews::value, 2);
+  bind("output", &WeightViews::output, 2);
+  bind("query_bias", &WeightViews::query_bias, 1);
+  bind("key_bias", &WeightViews::key_bias, 1);
+  bind("value_bias", &WeightViews::value_bias, 1);
+  bind("output_bias", &WeightViews::output_bias, 1);
 }
 
 nb::dict choice_of(const Layer& layer) {
@@ -136,9 +124,9 @@ void bind_layer(nb::module_& module) {
       .def("clear", &Cache::clear);
   nb::class_<Layer>(module, "Layer")
       .def_static("make",
-                  [](const Shape& shape, const SplitWeights& weights, const NamedOptions& options) {
+                  [](const Shape& shape, const ArrayWeights& weights, const NamedOptions& options) {
                     std::vector<std::string> warnings;
-                    auto layer = std::make_unique<Layer>(shape, weights, options, warnings);
+                    auto layer = std::make_unique<Layer>(shape, weights.views(), options, warnings);
                     return std::make_pair(std::move(layer), warnings);
                   })
       .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(),

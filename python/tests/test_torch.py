@@ -295,7 +295,7 @@ def test_tensors_that_a_layer_refuses():
         layer(x.clone().requires_grad_())
     with torch.no_grad():
         assert torch.equal(layer(x.clone().requires_grad_()), layer(x))
-    with pytest.raises(TypeError, match="bfloat16"):
+    with pytest.raises(ValueError, match="bf16"):
         layer(x.bfloat16())
     with pytest.raises(ValueError, match="evenly apart|next to each other"):
         layer(x.T.contiguous().T)

@@ -63,7 +63,7 @@ TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
     const Layer layer = gaussian_layer(shape);
     Attention attention(layer.shape, layer.weights, GetParam().options());
     const Matrix expected = whole_pass(GetParam(), layer, attention);
-    KeyValueCache cache(attention, 1, shape.tokens);
+    KeyValueCache cache(attention, {1, shape.tokens});
     for (const Lengths& chunks : {Lengths{1, 2, 30}, Lengths{shape.tokens}, Lengths{64, 5}}) {
       Matrix y(shape.rows(), shape.output_width());
       std::int64_t done = 0;
@@ -72,7 +72,7 @@ TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
         // Steps of one token at the end, and chunks as long as it would take many.
         const std::int64_t wanted = i < chunks.size() ? chunks[i] : (left > 40 ? left - 40 : 1);
         const std::int64_t count = std::min(wanted, left);
-        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), cache);
+        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), {.cache = &cache});
         done += count;
         ASSERT_EQ(cache.length(), done);
       }
@@ -90,7 +90,7 @@ TEST_P(LayerCalls, AppendedTokensAreSeenLikeThoseOfForward) {
     const Layer layer = gaussian_layer(shape);
     Attention attention(layer.shape, layer.weights, GetParam().options());
     const Matrix expected = whole_pass(GetParam(), layer, attention);
-    KeyValueCache cache(attention, 2, shape.tokens);
+    KeyValueCache cache(attention, {2, shape.tokens});
     const std::int64_t end = shape.tokens - 3;
     for (std::int64_t done = 0; done < end;) {
       const std::int64_t count = std::min<std::int64_t>(done % 2 == 0 ? 33 : 8, end - done);
@@ -125,12 +125,12 @@ TEST_P(LayerCalls, ThreadsThatShareASequenceGiveTheSameBits) {
   for (const int threads : {2, 3, 7}) {
     if (GetParam().backend != "tbb" && threads > 2) continue;
     Attention attention(layer.shape, layer.weights, GetParam().options(threads));
-    KeyValueCache cache(attention, 1, shape.tokens);
+    KeyValueCache cache(attention, {1, shape.tokens});
     Matrix y(shape.rows(), shape.output_width());
     const std::int64_t prompt = shape.tokens - 20;
-    attention.forward(rows(layer.x, 0, prompt), rows_of(y, 0, prompt), cache);
+    attention.forward(rows(layer.x, 0, prompt), rows_of(y, 0, prompt), {.cache = &cache});
     for (std::int64_t t = prompt; t < shape.tokens; ++t) {
-      attention.forward(rows(layer.x, t, 1), rows_of(y, t, 1), cache);
+      attention.forward(rows(layer.x, t, 1), rows_of(y, t, 1), {.cache = &cache});
     }
     EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view())) << threads << " threads";
   }
@@ -140,17 +140,17 @@ TEST_P(LayerCalls, TruncatingForgets) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = whole_pass(GetParam(), layer, attention);
-  KeyValueCache cache(attention, 1, layer.shape.tokens);
+  KeyValueCache cache(attention, {1, layer.shape.tokens});
   Matrix other = gaussian_input(layer.shape, 99);
   // NaN in what is forgotten must not be remembered.
   std::fill_n(other.values.begin() + 70 * other.cols, other.cols,
               std::numeric_limits<float>::quiet_NaN());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
-  attention.forward(rows(layer.x, 0, 60), rows_of(y, 0, 60), cache);
-  attention.forward(rows(other, 60, 50), rows_of(y, 60, 50), cache);
-  cache.truncate(0, 60);
+  attention.forward(rows(layer.x, 0, 60), rows_of(y, 0, 60), {.cache = &cache});
+  attention.forward(rows(other, 60, 50), rows_of(y, 60, 50), {.cache = &cache});
+  cache.truncate({0, 60});
   EXPECT_EQ(cache.length(0), 60);
-  attention.forward(rows(layer.x, 60, 90), rows_of(y, 60, 90), cache);
+  attention.forward(rows(layer.x, 60, 90), rows_of(y, 60, 90), {.cache = &cache});
   EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view()));
 }
 
@@ -229,7 +229,7 @@ TEST_P(LayerCalls, CachesOfSeveralSequencesGrowApart) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = whole_pass(GetParam(), layer, attention);
-  KeyValueCache cache(attention, 3, layer.shape.tokens);
+  KeyValueCache cache(attention, {3, layer.shape.tokens});
   // All three are the same sequence, at different places.
   Lengths done{0, 0, 0};
   for (const Lengths& lengths :

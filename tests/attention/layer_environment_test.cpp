@@ -98,7 +98,7 @@ TEST_P(LayerAllocations, CallsOfAnySizeAllocateNothing) {
   shape.d_proj = 33;
   const Layer layer = gaussian_layer(shape);
   Attention attention(layer.shape, layer.weights, GetParam().options());
-  KeyValueCache cache(attention, 2, 100);
+  KeyValueCache cache(attention, {2, 100});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   const std::vector<std::vector<std::int64_t>> calls{{60, 3}, {1, 1}, {0, 17}, {2, 2}};
   const std::int64_t before = allocations;
@@ -110,7 +110,7 @@ TEST_P(LayerAllocations, CallsOfAnySizeAllocateNothing) {
       const std::int64_t count = lengths[0] + lengths[1];
       attention.forward(rows(layer.x, 0, count), {y.values.data(), count, y.cols, y.cols}, call);
     }
-    cache.truncate(0, 5);
+    cache.truncate({0, 5});
   }
   EXPECT_EQ(allocations - before, 0);
 }
@@ -138,7 +138,7 @@ TEST_P(LayerEnvironment, PhaseTimesAreFilledAndTheResultIsTheSame) {
   Attention attention(layer.shape, layer.weights, GetParam().options());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   PhaseTimes times;
-  attention.forward(layer.x.view(), y.view(), times);
+  attention.forward(layer.x.view(), y.view(), {.times = &times});
   EXPECT_GT(times.qkv, 0);
   EXPECT_GT(times.attend, 0);
   EXPECT_GT(times.output, 0);

@@ -132,7 +132,7 @@ TEST_F(LayerKernels, StepsHaveTheSameBitsWithEveryVariant) {
         AttentionOptions options = options_of(variants, name);
         options.dtype = dtype;
         Attention attention(shape, layer.weights, options);
-        KeyValueCache cache(attention, 1, shape.tokens);
+        KeyValueCache cache(attention, {1, shape.tokens});
         Matrix y(shape.rows(), shape.output_width());
         Call call;
         call.cache = &cache;

@@ -231,10 +231,10 @@ TEST_P(LayerPrecision, SpecialValuesReachTheRowsThatDependOnThem) {
 TEST_P(LayerPrecision, StepByStepWithACache) {
   const Layer layer = layer_of(shape_of(40));
   Attention attention(layer.shape, layer.weights, options());
-  KeyValueCache cache(attention, 1, 40);
+  KeyValueCache cache(attention, {1, 40});
   Matrix y(40, 80);
   for (std::int64_t row = 0; row < 40; row += 8) {
-    attention.forward(layer.x.view().slice(row, 8), y.view().slice(row, 8), cache);
+    attention.forward(layer.x.view().slice(row, 8), y.view().slice(row, 8), {.cache = &cache});
   }
   const Comparison result = check(layer, y.view());
   EXPECT_TRUE(result.passed) << result.reason;
@@ -289,8 +289,8 @@ struct Bf16Matrix {
   explicit Bf16Matrix(const Matrix& m) : Bf16Matrix(m.rows, m.cols) {
     to_bf16(m.values.data(), static_cast<std::int64_t>(values.size()), values.data());
   }
-  Bf16MatrixView view() { return {values.data(), rows, cols, cols}; }
-  ConstBf16MatrixView view() const { return {values.data(), rows, cols, cols}; }
+  BasicMatrixView<Bf16> view() { return {values.data(), rows, cols, cols}; }
+  BasicMatrixView<const Bf16> view() const { return {values.data(), rows, cols, cols}; }
 };
 
 class Bf16Calls : public testing::Test {
@@ -368,7 +368,7 @@ TEST_F(Bf16Calls, AppendAndACacheGiveWhatOneCallGives) {
   const Bf16Matrix x(layer.x);
   Bf16Matrix whole(24, 80), last(4, 80);
   attention.forward(x.view(), whole.view());
-  KeyValueCache cache(attention, 1, 24);
+  KeyValueCache cache(attention, {1, 24});
   Call call;
   call.cache = &cache;
   attention.append(x.view().slice(0, 20), call);
@@ -391,15 +391,13 @@ TEST_F(Bf16Calls, ASecondInputOfEitherType) {
   const Bf16Matrix x(layer.x), memory(layer.memory);
   Bf16Matrix y(7, 80), again(7, 80);
   Call call;
-  call.bf16_memory = memory.view();
+  call.memory = memory.view();
   attention.forward(x.view(), y.view(), call);
   Call floats;
   floats.memory = layer.memory.view();
   attention.forward(x.view(), again.view(), floats);
   EXPECT_EQ(y.values, again.values);
   EXPECT_NE(y.values.front(), Bf16{});
-  call.memory = layer.memory.view();
-  EXPECT_THROW(attention.forward(x.view(), y.view(), call), InvalidArgument);
 }
 
 TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
@@ -408,7 +406,7 @@ TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
   const Bf16Matrix x(layer.x);
   Bf16Matrix y(4, 80);
   const std::vector<Bf16> before = y.values;
-  const auto text_of = [&](ConstBf16MatrixView from, Bf16MatrixView to) -> std::string {
+  const auto text_of = [&](const ConstAnyMatrix& from, const AnyMatrix& to) -> std::string {
     try {
       attention.forward(from, to);
     } catch (const InvalidArgument& error) {
@@ -418,7 +416,8 @@ TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
   };
   EXPECT_NE(text_of({x.values.data(), 4, 95, 96}, y.view()).find("x is 4 x 95"), std::string::npos);
   EXPECT_NE(text_of(x.view(), {y.values.data(), 4, 80, 79}).find("stride 79"), std::string::npos);
-  EXPECT_NE(text_of(x.view(), {nullptr, 4, 80, 80}).find("bf16 values"), std::string::npos);
+  EXPECT_NE(text_of(x.view(), {nullptr, Dtype::bf16, 4, 80, 80}).find("bf16 values"),
+            std::string::npos);
   std::vector<Bf16> shared(4 * 96);
   EXPECT_NE(text_of({shared.data(), 4, 96, 96}, {shared.data() + 200, 4, 80, 80}).find("overlaps"),
             std::string::npos);
@@ -431,15 +430,16 @@ TEST(Bf16Views, AreRefusedByALayerOfFloats) {
   const Bf16Matrix x(layer.x);
   Bf16Matrix y(4, 8);
   EXPECT_THROW(attention.forward(x.view(), y.view()), InvalidArgument);
-  KeyValueCache cache(attention, 1, 4);
+  KeyValueCache cache(attention, {1, 4});
   Call call;
   call.cache = &cache;
   EXPECT_THROW(attention.append(x.view(), call), InvalidArgument);
   EXPECT_EQ(cache.length(), 0);
   Call with_memory;
-  with_memory.bf16_memory = x.view();
+  with_memory.memory = x.view();
   Matrix floats(4, 8);
   EXPECT_THROW(attention.forward(layer.x.view(), floats.view(), with_memory), InvalidArgument);
+  EXPECT_THROW(attention.forward(layer.x.view(), y.view()), InvalidArgument) << "y alone";
 }
 
 TEST(Bf16Rounding, IsToNearestEvenAndKeepsNaN) {

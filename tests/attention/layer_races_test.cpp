@@ -102,11 +102,11 @@ TEST_P(LayerRaces, StepsHaveTheBitsOfOneThread) {
     const Layer layer = gaussian_layer(shape);
     const auto walk = [&](const LayerCase& who, int threads) {
       Attention attention(layer.shape, layer.weights, who.options(threads));
-      KeyValueCache cache(attention, 1, shape.tokens);
+      KeyValueCache cache(attention, {1, shape.tokens});
       Matrix y(shape.rows(), shape.output_width());
       for (std::int64_t done = 0; done < shape.tokens;) {
         const std::int64_t count = done == 0 ? shape.tokens - 5 : 1;
-        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), cache);
+        attention.forward(rows(layer.x, done, count), rows_of(y, done, count), {.cache = &cache});
         done += count;
       }
       return y;

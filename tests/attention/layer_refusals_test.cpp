@@ -18,12 +18,12 @@ TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = run(GetParam(), layer);
-  KeyValueCache cache(attention, 1, 50);
+  KeyValueCache cache(attention, {1, 50});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
-  attention.forward(rows(layer.x, 0, 45), rows_of(y, 0, 45), cache);
+  attention.forward(rows(layer.x, 0, 45), rows_of(y, 0, 45), {.cache = &cache});
   std::fill(y.values.begin() + 45 * y.cols, y.values.end(), -1.0F);
   try {
-    attention.forward(rows(layer.x, 45, 6), rows_of(y, 45, 6), cache);
+    attention.forward(rows(layer.x, 45, 6), rows_of(y, 45, 6), {.cache = &cache});
     FAIL() << "6 tokens went where 5 have room";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("room for 5 more"), std::string::npos) << error.what();
@@ -31,9 +31,9 @@ TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
   EXPECT_EQ(cache.length(), 45);
   EXPECT_TRUE(std::all_of(y.values.begin() + 45 * y.cols, y.values.end(),
                           [](float v) { return v == -1.0F; }));
-  EXPECT_THROW(attention.append(rows(layer.x, 45, 6), cache), InvalidArgument);
+  EXPECT_THROW(attention.append(rows(layer.x, 45, 6), {.cache = &cache}), InvalidArgument);
   EXPECT_EQ(cache.length(), 45);
-  attention.forward(rows(layer.x, 45, 5), rows_of(y, 45, 5), cache);
+  attention.forward(rows(layer.x, 45, 5), rows_of(y, 45, 5), {.cache = &cache});
   EXPECT_TRUE(equal_for(GetParam(), rows(y, 0, 50), rows(expected, 0, 50)));
 }
 
@@ -41,20 +41,21 @@ TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
 TEST_P(LayerRefusals, ARefusedViewLosesNothing) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
-  KeyValueCache cache(attention, 1, 50);
+  KeyValueCache cache(attention, {1, 50});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
-  attention.forward(rows(layer.x, 0, 30), rows_of(y, 0, 30), cache);
+  attention.forward(rows(layer.x, 0, 30), rows_of(y, 0, 30), {.cache = &cache});
   std::fill(y.values.begin() + 30 * y.cols, y.values.end(), -1.0F);
   MatrixView narrow = rows_of(y, 30, 10);
   narrow.row_stride -= 1;
   const MatrixView nowhere{nullptr, 10, y.cols, y.cols};
   for (const MatrixView& wrong : {narrow, nowhere, rows_of(y, 30, 9)}) {
-    EXPECT_THROW(attention.forward(rows(layer.x, 30, 10), wrong, cache), InvalidArgument);
+    EXPECT_THROW(attention.forward(rows(layer.x, 30, 10), wrong, {.cache = &cache}),
+                 InvalidArgument);
     EXPECT_EQ(cache.length(), 30);
   }
   EXPECT_TRUE(std::all_of(y.values.begin() + 30 * y.cols, y.values.end(),
                           [](float v) { return v == -1.0F; }));
-  attention.forward(rows(layer.x, 30, 10), rows_of(y, 30, 10), cache);
+  attention.forward(rows(layer.x, 30, 10), rows_of(y, 30, 10), {.cache = &cache});
   EXPECT_TRUE(equal_for(GetParam(), rows(y, 0, 40), rows(run(GetParam(), layer), 0, 40)));
 }
 
@@ -71,8 +72,8 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
   Attention twin(layer.shape, layer.weights, GetParam().options());
-  KeyValueCache of_twin(twin, 1, 10);
-  KeyValueCache pair(attention, 2, 10);
+  KeyValueCache of_twin(twin, {1, 10});
+  KeyValueCache pair(attention, {2, 10});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   const auto forward = [&](std::int64_t count, const Lengths& lengths, KeyValueCache* cache) {
     Call call;
@@ -87,10 +88,10 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   expect_refused("length 1 is -1", [&] { forward(3, {4, -1}, nullptr); });
   expect_refused("length 0 is 151", [&] { forward(150, {151}, nullptr); });
   expect_refused("add up to 4", [&] { forward(5, {1, 3}, nullptr); });
-  expect_refused("there is no sequence 2", [&] { pair.truncate(2, 0); });
-  expect_refused("cannot be cut to 1", [&] { pair.truncate(0, 1); });
-  expect_refused("0 sequences", [&] { KeyValueCache(attention, 0, 4); });
-  expect_refused("63-bit", [&] { KeyValueCache(attention, 1 << 30, std::int64_t{1} << 40); });
+  expect_refused("there is no sequence 2", [&] { pair.truncate({2, 0}); });
+  expect_refused("cannot be cut to 1", [&] { pair.truncate({0, 1}); });
+  expect_refused("0 sequences", [&] { KeyValueCache(attention, {0, 4}); });
+  expect_refused("63-bit", [&] { KeyValueCache(attention, {1 << 30, std::int64_t{1} << 40}); });
   Call with_memory;
   with_memory.memory = layer.x.view();
   expect_refused("memory is given",
@@ -101,10 +102,10 @@ TEST_P(LayerRefusals, AppendingNeedsACacheAndKeysOfX) {
   const Layer layer = gaussian_layer(with_everything());
   Attention attention(layer.shape, layer.weights, GetParam().options());
   expect_refused("no cache", [&] { attention.append(layer.x.view(), Call{}); });
-  KeyValueCache cache(attention, 1, 50);
+  KeyValueCache cache(attention, {1, 50});
   ConstMatrixView narrow = rows(layer.x, 0, 3);
   narrow.row_stride -= 1;
-  expect_refused("x", [&] { attention.append(narrow, cache); });
+  expect_refused("x", [&] { attention.append(narrow, {.cache = &cache}); });
   EXPECT_EQ(cache.length(), 0);
   Shape shape = plain_shape(10, 8, 2, 4);
   shape.causal = false;
@@ -112,8 +113,8 @@ TEST_P(LayerRefusals, AppendingNeedsACacheAndKeysOfX) {
   shape.memory_tokens = 5;
   const Layer crossed = gaussian_layer(shape);
   Attention cross(crossed.shape, crossed.weights, GetParam().options());
-  KeyValueCache of_memory(cross, 1, 5);
-  expect_refused("of memory", [&] { cross.append(crossed.x.view(), of_memory); });
+  KeyValueCache of_memory(cross, {1, 5});
+  expect_refused("of memory", [&] { cross.append(crossed.x.view(), {.cache = &of_memory}); });
 }
 
 TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {

@@ -157,11 +157,12 @@ TEST_P(EveryPrecision, HasTheSameBitsAmongCallsOfManyRows) {
   const Layer layer = gaussian_layer(plain_shape(300, 48, 2, 24));
   const Matrix whole = forward(layer, by_tiles(GetParam()));
   Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
-  KeyValueCache cache(attention, 1, 300);
+  KeyValueCache cache(attention, {1, 300});
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
   for (const std::int64_t count : {33, 100, 34, 133}) {
-    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
+    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count),
+                      {.cache = &cache});
     first += count;
   }
   EXPECT_TRUE(same_bits(y, whole));
@@ -238,11 +239,12 @@ TEST_P(EveryPrecision, HasTheSameBitsHoweverSuchQueriesAndKeysAreReached) {
     EXPECT_TRUE(same_bits(forward(layer, by_tiles(GetParam(), threads)), whole)) << threads;
   }
   Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
-  KeyValueCache cache(attention, 1, 300);
+  KeyValueCache cache(attention, {1, 300});
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
   for (const std::int64_t count : {33, 100, 34, 133}) {
-    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
+    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count),
+                      {.cache = &cache});
     first += count;
   }
   EXPECT_TRUE(same_bits(y, whole));
@@ -300,11 +302,12 @@ TEST_P(StoredAsHalves, HasTheSameBitsHoweverATokenIsReached) {
   const Layer layer = gaussian_layer(shape);
   const Matrix whole = forward(layer, options(Dtype::bf16));
   Attention attention(layer.shape, layer.weights, options(Dtype::bf16, 3));
-  KeyValueCache cache(attention, 1, 1100);
+  KeyValueCache cache(attention, {1, 1100});
   Matrix y(1100, layer.shape.output_width());
   std::int64_t first = 0;
   for (const std::int64_t count : {1, 30, 1000, 1, 3, 65}) {
-    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count), cache);
+    attention.forward(layer.x.view().slice(first, count), y.view().slice(first, count),
+                      {.cache = &cache});
     first += count;
   }
   EXPECT_TRUE(same_bits(y, whole));
@@ -315,7 +318,7 @@ TEST_P(StoredAsHalves, TakesHalfTheMemory) {
   const Attention floats(layer.shape, layer.weights, options(Dtype::f32));
   const Attention halves(layer.shape, layer.weights, options(Dtype::bf16));
   EXPECT_EQ(2 * halves.costs().packed_bytes, floats.costs().packed_bytes);
-  EXPECT_EQ(2 * KeyValueCache(halves, 1, 1024).bytes(), KeyValueCache(floats, 1, 1024).bytes());
+  EXPECT_EQ(2 * KeyValueCache(halves, {1, 1024}).bytes(), KeyValueCache(floats, {1, 1024}).bytes());
 }
 
 TEST_P(StoredAsHalves, IsAsExactAsEightBits) {

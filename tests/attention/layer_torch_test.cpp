@@ -20,7 +20,7 @@ Matrix run_call(const LayerCase& who, const Layer& layer) {
   room.memory_tokens =
       std::max(layer.shape.memory_tokens, room.d_memory > 0 ? layer.shape.past : 0);
   Attention attention(room, layer.weights, who.options());
-  KeyValueCache cache(attention, room.batch, std::max<std::int64_t>(layer.shape.context(), 1));
+  KeyValueCache cache(attention, {room.batch, std::max<std::int64_t>(layer.shape.context(), 1)});
   Call call;
   call.cache = &cache;
   Matrix y(layer.shape.rows(), layer.shape.output_width());
@@ -32,7 +32,7 @@ Matrix run_call(const LayerCase& who, const Layer& layer) {
     if (layer.shape.past > 0) {
       call.memory = layer.past.view();
       const ConstMatrixView no_x{nullptr, 0, room.d_in, room.d_in};
-      attention.forward(no_x, {nullptr, 0, y.cols, y.cols}, call);
+      attention.forward(no_x, MatrixView{nullptr, 0, y.cols, y.cols}, call);
     }
     call.memory = layer.memory.view();
   }

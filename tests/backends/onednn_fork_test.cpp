@@ -68,17 +68,17 @@ TEST_P(OnednnAfterFork, ALayerCanBeMadeInTheChild) {
 TEST_P(OnednnAfterFork, ACacheOfTheParentGoesOn) {
   Attention attention(layer_.shape, layer_.weights, options());
   Attention other(layer_.shape, layer_.weights, options());
-  KeyValueCache cache(attention, 1, 256);
-  KeyValueCache other_cache(other, 1, 256);
+  KeyValueCache cache(attention, {1, 256});
+  KeyValueCache other_cache(other, {1, 256});
   Matrix y(256, layer_.shape.output_width());
   Matrix expected = y;
   for (const std::int64_t first : {0, 128}) {
     other.forward(layer_.x.view().slice(first, 128), expected.view().slice(first, 128),
-                  other_cache);
+                  {.cache = &other_cache});
   }
-  attention.forward(layer_.x.view().slice(0, 128), y.view().slice(0, 128), cache);
+  attention.forward(layer_.x.view().slice(0, 128), y.view().slice(0, 128), {.cache = &cache});
   const auto go_on = [&] {
-    attention.forward(layer_.x.view().slice(128, 128), y.view().slice(128, 128), cache);
+    attention.forward(layer_.x.view().slice(128, 128), y.view().slice(128, 128), {.cache = &cache});
     return std::string(same_bits(y, expected) ? "same" : "other");
   };
   EXPECT_EQ(in_child(go_on), "same");

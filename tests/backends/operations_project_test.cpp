@@ -61,7 +61,7 @@ class Data {
     ProductSpec product;
     product.block_cols = problem_.block_cols;
     product.weights = {ConstMatrixView{weights_.data(), problem_.depth, cols(), weight_stride()}};
-    if (problem_.biased) product.biases = {bias_.data()};
+    if (problem_.biased) product.biases = {ConstMatrixView{bias_.data(), 1, cols(), cols()}};
     return {problem_.rows, {product}};
   }
 
@@ -173,7 +173,7 @@ TEST_P(OperationProject, PutsSeveralMatricesSideBySide) {
   std::vector<float> y(static_cast<std::size_t>(wide.size()));
   for (std::int64_t m = 0; m < 3; ++m) {
     fused.weights.push_back({weights.data() + m * depth * width, depth, width, width});
-    fused.biases.push_back(bias.data() + m * width);
+    fused.biases.push_back({bias.data() + m * width, 1, width, width});
   }
   backend_->make_projection({rows, {fused}})
       ->run({x.data(), rows, depth, depth}, wide.view(y.data()));
@@ -203,7 +203,7 @@ TEST_P(OperationProject, SeveralProductsOfOneInputGiveTheBitsOfEach) {
     const ConstMatrixView input{x.data(), rows, depth, depth};
     ProjectionSpec all{rows, {}};
     std::vector<std::vector<float>> weights, y;
-    std::vector<BlockedView> to;
+    std::vector<AnyBlockedView> to;
     for (const std::int64_t width : {64, 1, 33, 64, 64, 7, 128}) {
       std::vector<float>& matrix = weights.emplace_back(static_cast<std::size_t>(depth * width));
       fill_gaussian(matrix, static_cast<std::uint32_t>(20 + width));
@@ -214,7 +214,7 @@ TEST_P(OperationProject, SeveralProductsOfOneInputGiveTheBitsOfEach) {
     backend_->make_projection(all)->run(input, to);
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::vector<float> alone(y[i].size());
-      BlockedView view = to[i];
+      AnyBlockedView view = to[i];
       view.data = alone.data();
       backend_->make_projection({rows, {all.products[i]}})->run(input, view);
       ASSERT_TRUE(same_bits(y[i], alone)) << rows << " rows, product " << i;
@@ -303,9 +303,8 @@ TEST(NaiveProject, ColumnsDoNotDependOnTheirNeighbours) {
   backend->make_projection(data.spec())->run(data.x(), data.y());
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     ProjectionSpec narrow = data.spec();
-    ConstMatrixView& columns = narrow.products[0].weights[0];
-    columns.data += b * problem.block_cols;
-    columns.cols = problem.block_cols;
+    ConstAnyMatrix& columns = narrow.products[0].weights[0];
+    columns = columns.columns(b * problem.block_cols, problem.block_cols);
     const Activations activations(backend->head_layout(), problem.rows, 1, problem.block_cols);
     std::vector<float> y(static_cast<std::size_t>(activations.size()));
     backend->make_projection(narrow)->run(data.x(), activations.view(y.data()));

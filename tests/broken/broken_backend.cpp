@@ -12,11 +12,13 @@ using namespace headroom;
 
 class WrongProjection final : public Projection {
  public:
-  void run(ConstMatrixView x, std::span<const BlockedView> all) override {
-    for (const BlockedView& y : all) {
+  using Projection::run;
+  void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> all) override {
+    for (const AnyBlockedView& each : all) {
+      const BlockedView y = each.floats();
       for (std::int64_t row = 0; row < y.rows; ++row) {
         for (std::int64_t block = 0; block < y.blocks; ++block) {
-          std::fill_n(y.at(row, block), y.block_cols, x.row(row)[0]);
+          std::fill_n(y.at(row, block), y.block_cols, floats(x).row(row)[0]);
         }
       }
     }

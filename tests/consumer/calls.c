@@ -25,15 +25,14 @@ static void check_fields(const headroom_options* options) {
 }
 
 /* Appends the rows from `first` to below `end`, `chunk` at a time. */
-static void append(headroom_layer* layer, headroom_cache* cache, const problem* p, float* y,
-                   int64_t first, int64_t end, int64_t chunk) {
+static void run_chunks(headroom_layer* layer, headroom_cache* cache, const problem* p, float* y,
+                       int64_t first, int64_t end, int64_t chunk) {
   headroom_call call;
   headroom_default_call(&call);
   call.cache = cache;
   for (; first < end; first += chunk) {
     const int64_t rows = end - first < chunk ? end - first : chunk;
-    expect(headroom_forward_call(layer, p->x + first * D_IN, rows, D_IN, y + first * D_PROJ, D_PROJ,
-                                 &call) == HEADROOM_OK,
+    expect(forward(layer, p->x + first * D_IN, rows, y + first * D_PROJ, &call) == HEADROOM_OK,
            "a chunk");
   }
 }
@@ -50,32 +49,32 @@ static void check_caches(const headroom_options* options) {
   expect(headroom_cache_create(layer, 1, TOKENS, &cache) == HEADROOM_OK, "a cache");
   expect(headroom_cache_sequences(cache) == 1 && headroom_cache_capacity(cache) == TOKENS, "sizes");
   expect(headroom_cache_bytes(cache) >= (int64_t)sizeof(float) * TOKENS * 2 * HEAD_DIM, "bytes");
-  append(layer, cache, &p, y, 0, 17, 5);
-  append(layer, cache, &p, y, 17, TOKENS, 1);
+  run_chunks(layer, cache, &p, y, 0, 17, 5);
+  run_chunks(layer, cache, &p, y, 17, TOKENS, 1);
   expect(length(cache, 0) == TOKENS, "the cache is full");
   expect(equal(layer, y, p.y), "chunks and steps equal one pass");
 
   expect(headroom_cache_truncate(cache, 0, 7) == HEADROOM_OK, "truncate");
   expect(length(cache, 0) == 7, "the rest is forgotten");
   memset(y + 7 * D_PROJ, 0, sizeof y - 7 * D_PROJ * sizeof *y);
-  append(layer, cache, &p, y, 7, TOKENS, 4);
+  run_chunks(layer, cache, &p, y, 7, TOKENS, 4);
   expect(equal(layer, y, p.y), "what was cut off comes again");
 
   headroom_cache_clear(cache);
   expect(length(cache, 0) == 0, "clear forgets all");
   memset(y, 0, sizeof y);
-  append(layer, cache, &p, y, 0, TOKENS, TOKENS);
+  run_chunks(layer, cache, &p, y, 0, TOKENS, TOKENS);
   expect(equal(layer, y, p.y), "a cleared cache is a new one");
 
   headroom_cache_clear(cache);
   headroom_default_call(&call);
   call.cache = cache;
   memset(y, 0, sizeof y);
-  append(layer, cache, &p, y, 0, 9, 9);
-  expect(headroom_append(layer, p.x + 9 * D_IN, TOKENS - 13, D_IN, &call) == HEADROOM_OK, "append");
+  run_chunks(layer, cache, &p, y, 0, 9, 9);
+  expect(append(layer, p.x + 9 * D_IN, TOKENS - 13, &call) == HEADROOM_OK, "append");
   expect(length(cache, 0) == TOKENS - 4, "what was appended counts");
   memcpy(y + 9 * D_PROJ, p.y + 9 * D_PROJ, (TOKENS - 13) * D_PROJ * sizeof *y);
-  append(layer, cache, &p, y, TOKENS - 4, TOKENS, 1);
+  run_chunks(layer, cache, &p, y, TOKENS - 4, TOKENS, 1);
   expect(equal(layer, y, p.y), "rows after it see what was appended");
   headroom_cache_destroy(cache);
   headroom_destroy(layer);
@@ -115,8 +114,7 @@ static void check_lengths(const headroom_options* options) {
     for (s = 0; s < 3; ++s) {
       memcpy(x + starts[padded][s] * D_IN, p.x, (size_t)lengths[s] * D_IN * sizeof *x);
     }
-    expect(headroom_forward_call(layer, x, padded ? 3 * TOKENS : 22, D_IN, y, D_PROJ, &call) ==
-               HEADROOM_OK,
+    expect(forward(layer, x, padded ? 3 * TOKENS : 22, y, &call) == HEADROOM_OK,
            "sequences of different lengths");
     for (s = 0; s < 3; ++s) {
       const size_t count = (size_t)lengths[s] * D_PROJ;
@@ -134,6 +132,7 @@ static void check_memory(const headroom_options* options) {
   const int64_t lengths[1] = {MEMORY_TOKENS};
   headroom_layer* layer;
   headroom_cache* cache = NULL;
+  headroom_matrix memory = headroom_rows(p.memory, MEMORY_TOKENS, D_MEMORY);
   headroom_call call;
   float y[TOKENS * D_PROJ];
   make_problem(&p);
@@ -145,31 +144,33 @@ static void check_memory(const headroom_options* options) {
   expect(headroom_cache_create(layer, 1, MEMORY_TOKENS, &cache) == HEADROOM_OK, "a cache");
   headroom_default_call(&call);
   call.cache = cache;
-  call.memory = p.memory;
-  call.memory_rows = MEMORY_TOKENS;
-  call.memory_stride = D_MEMORY;
+  call.memory = &memory;
   call.memory_lengths = lengths;
   call.memory_length_count = 1;
-  expect(headroom_forward_call(layer, p.x, 5, D_IN, y, D_PROJ, &call) == HEADROOM_OK, "first rows");
+  expect(forward(layer, p.x, 5, y, &call) == HEADROOM_OK, "first rows");
   expect(length(cache, 0) == MEMORY_TOKENS, "the cache keeps the second input");
   headroom_default_call(&call);
   call.cache = cache;
-  expect(headroom_forward_call(layer, p.x + 5 * D_IN, TOKENS - 5, D_IN, y + 5 * D_PROJ, D_PROJ,
-                               &call) == HEADROOM_OK,
+  expect(forward(layer, p.x + 5 * D_IN, TOKENS - 5, y + 5 * D_PROJ, &call) == HEADROOM_OK,
          "later rows");
   expect(equal(layer, y, p.y), "rows that came later see the same");
   headroom_default_call(&call);
-  call.memory_rows = 1;
-  call.memory_stride = D_MEMORY;
-  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
-                 HEADROOM_INVALID_ARGUMENT, "memory is a null pointer");
-  call.memory = p.memory;
-  call.memory_stride = 1;
-  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
-                 HEADROOM_INVALID_ARGUMENT, "memory has row stride 1");
-  call.memory_rows = -1;
-  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &call),
-                 HEADROOM_INVALID_ARGUMENT, "call.memory_rows is -1");
+  memory = headroom_rows(NULL, 1, D_MEMORY);
+  call.memory = &memory;
+  expect_refused(forward(layer, p.x, 1, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "memory is a null pointer");
+  memory = headroom_rows(p.memory, 2, D_MEMORY);
+  memory.row_stride = 1;
+  expect_refused(forward(layer, p.x, 1, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "memory has row stride 1");
+  memory.rows = -1;
+  expect_refused(forward(layer, p.x, 1, y, &call), HEADROOM_INVALID_ARGUMENT, "memory has -1 rows");
+  memory.dtype = 3;
+  expect_refused(forward(layer, p.x, 1, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "call.memory.dtype is 3");
+  memory.size = 8;
+  expect_refused(forward(layer, p.x, 1, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "call.memory.size is 8");
   headroom_cache_destroy(cache);
   headroom_destroy(layer);
 }
@@ -189,6 +190,25 @@ static float from_bf16(uint16_t value) {
   return found;
 }
 
+static headroom_matrix bf16_rows(const uint16_t* data, int64_t rows, int64_t cols) {
+  headroom_matrix view = headroom_rows(data, rows, cols);
+  view.dtype = HEADROOM_BF16;
+  return view;
+}
+
+static headroom_status forward_bf16(headroom_layer* layer, const uint16_t* x, int64_t rows,
+                                    uint16_t* y, const headroom_call* call) {
+  const headroom_matrix from = bf16_rows(x, rows, D_IN);
+  const headroom_matrix to = bf16_rows(y, rows, D_PROJ);
+  return headroom_forward(layer, &from, &to, call);
+}
+
+static headroom_status append_bf16(headroom_layer* layer, const uint16_t* x, int64_t rows,
+                                   const headroom_call* call) {
+  const headroom_matrix from = bf16_rows(x, rows, D_IN);
+  return headroom_append(layer, &from, call);
+}
+
 static void check_bf16_calls(headroom_layer* layer, problem* p, const double* expected) {
   uint16_t x[TOKENS * D_IN], y[TOKENS * D_PROJ];
   float wide[TOKENS * D_PROJ];
@@ -196,26 +216,24 @@ static void check_bf16_calls(headroom_layer* layer, problem* p, const double* ex
   headroom_call call;
   int64_t i, rounded = 0;
   for (i = 0; i < TOKENS * D_IN; ++i) x[i] = to_bf16(p->x[i]);
-  expect(headroom_forward_bf16(layer, x, TOKENS, D_IN, y, D_PROJ, NULL) == HEADROOM_OK, "bf16");
+  expect(forward_bf16(layer, x, TOKENS, y, NULL) == HEADROOM_OK, "bf16");
   for (i = 0; i < TOKENS * D_PROJ; ++i) wide[i] = from_bf16(y[i]);
   expect(difference(wide, expected) <= 1e-2, "a result of bf16");
-  expect(headroom_forward(layer, p->x, D_IN, p->y, D_PROJ) == HEADROOM_OK, "floats");
+  expect(forward(layer, p->x, TOKENS, p->y, NULL) == HEADROOM_OK, "floats");
   for (i = 0; i < TOKENS * D_PROJ; ++i) rounded += y[i] == to_bf16(p->y[i]);
   expect(rounded == TOKENS * D_PROJ, "floats and bf16 differ by the rounding of y alone");
 
   headroom_default_call(&call);
   expect(headroom_cache_create(layer, 1, TOKENS, &cache) == HEADROOM_OK, "a cache of bf16");
   call.cache = cache;
-  expect(headroom_append_bf16(layer, x, 20, D_IN, &call) == HEADROOM_OK, "append of bf16");
+  expect(append_bf16(layer, x, 20, &call) == HEADROOM_OK, "append of bf16");
   expect(length(cache, 0) == 20, "20 tokens");
-  expect(headroom_forward_bf16(layer, x + 20 * D_IN, 4, D_IN, y + 20 * D_PROJ, D_PROJ, &call) ==
-             HEADROOM_OK,
-         "the rest");
+  expect(forward_bf16(layer, x + 20 * D_IN, 4, y + 20 * D_PROJ, &call) == HEADROOM_OK, "the rest");
   for (i = 0; i < TOKENS * D_PROJ; ++i) wide[i] = from_bf16(y[i]);
   expect(difference(wide, expected) <= 1e-2, "the rest after append");
-  expect_refused(headroom_append_bf16(layer, x, 1, D_IN, NULL), HEADROOM_INVALID_ARGUMENT, "call");
-  expect_refused(headroom_forward_bf16(layer, NULL, 1, D_IN, y, D_PROJ, NULL),
-                 HEADROOM_INVALID_ARGUMENT, "x is a null pointer");
+  expect_refused(append_bf16(layer, x, 1, NULL), HEADROOM_INVALID_ARGUMENT, "call");
+  expect_refused(forward_bf16(layer, NULL, 1, y, NULL), HEADROOM_INVALID_ARGUMENT,
+                 "x is a null pointer");
   headroom_cache_destroy(cache);
 }
 
@@ -231,8 +249,7 @@ static void check_numbers(const headroom_options* given) {
   layer = make(&p, given);
   expect(strcmp(headroom_chosen_precision(layer), "f32") == 0, "f32 by default");
   expect(headroom_chosen_precision(NULL) == NULL, "no layer");
-  expect_refused(headroom_forward_bf16(layer, bits, 1, D_IN, bits, D_PROJ, NULL),
-                 HEADROOM_INVALID_ARGUMENT, "dtype bf16");
+  expect_refused(forward_bf16(layer, bits, 1, bits, NULL), HEADROOM_INVALID_ARGUMENT, "dtype bf16");
   headroom_destroy(layer);
   options.precision = "bf17";
   expect_refused(headroom_create(&p.shape, &p.weights, &options, &layer), HEADROOM_INVALID_ARGUMENT,

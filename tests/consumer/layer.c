@@ -24,17 +24,34 @@ static const float kQuery = 2.0F, kKey = 3.0F, kValue = 0.5F, kOutput = 1.5F;
 static const float kQueryBias = 0.25F, kKeyBias = 0.5F, kValueBias = 0.125F, kOutputBias = -1.0F;
 static const float kX[2] = {0.5F, 1.0F};
 
+/* One value each. */
+static headroom_matrix kViews[8];
+
 static headroom_weights small_weights(void) {
+  const float* values[8] = {&kQuery,   &kKey,       &kValue,  &kQueryBias,
+                            &kKeyBias, &kValueBias, &kOutput, &kOutputBias};
   headroom_weights weights = {.size = sizeof(headroom_weights),
-                              .query = &kQuery,
-                              .key = &kKey,
-                              .value = &kValue,
-                              .output = &kOutput,
-                              .query_bias = &kQueryBias,
-                              .key_bias = &kKeyBias,
-                              .value_bias = &kValueBias,
-                              .output_bias = &kOutputBias};
+                              .query = &kViews[0],
+                              .key = &kViews[1],
+                              .value = &kViews[2],
+                              .query_bias = &kViews[3],
+                              .key_bias = &kViews[4],
+                              .value_bias = &kViews[5],
+                              .output = &kViews[6],
+                              .output_bias = &kViews[7]};
+  int i;
+  for (i = 0; i < 8; ++i) kViews[i] = headroom_rows(values[i], 1, 1);
   return weights;
+}
+
+/* Two rows of one value. */
+static headroom_status forward(headroom_layer* layer, const float* x, int64_t x_stride, float* y,
+                               int64_t y_stride) {
+  headroom_matrix from = headroom_rows(x, 2, 1);
+  headroom_matrix to = headroom_rows(y, 2, 1);
+  from.row_stride = x_stride;
+  to.row_stride = y_stride;
+  return headroom_forward(layer, &from, &to, NULL);
 }
 
 static headroom_shape small_shape(void) {
@@ -46,6 +63,41 @@ static headroom_shape small_shape(void) {
   shape.d_proj = 1;
   shape.qkv_bias = 1;
   return shape;
+}
+
+/* As PyTorch stores them, in half precision: the same numbers, which it holds exactly. */
+static void check_stored_weights(const headroom_options* options) {
+  const headroom_shape shape = small_shape();
+  headroom_weights weights = small_weights();
+  const uint16_t query = 0x4000, key = 0x4040; /* 2 in IEEE half precision, 3 in bfloat16 */
+  const headroom_matrix stored_query = headroom_linear(&query, 1, 1, HEADROOM_F16);
+  const headroom_matrix stored_key = headroom_linear(&key, 1, 1, HEADROOM_BF16);
+  headroom_matrix wrong = stored_key;
+  headroom_layer* layer = NULL;
+  float plain[2], y[2] = {0, 0};
+  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "a layer of floats");
+  expect(forward(layer, kX, 1, plain, 1) == HEADROOM_OK, "its result");
+  headroom_destroy(layer);
+  weights.query = &stored_query;
+  weights.key = &stored_key;
+  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "of stored weights");
+  expect(forward(layer, kX, 1, y, 1) == HEADROOM_OK, "its result");
+  expect(memcmp(y, plain, sizeof y) == 0, "the same");
+  headroom_destroy(layer);
+  layer = NULL;
+  weights.key = &wrong;
+  wrong.dtype = -1;
+  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "weights.key.dtype is -1");
+  wrong = stored_key;
+  wrong.cols = 2;
+  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "key is 1 x 2");
+  wrong = stored_key;
+  wrong.data = NULL;
+  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
+                 "key is a null pointer");
+  wrong = stored_key;
 }
 
 static void check_result(const headroom_options* options) {
@@ -61,19 +113,19 @@ static void check_result(const headroom_options* options) {
 
   expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "create succeeds");
   expect(layer != NULL, "create gives a layer");
-  expect(headroom_forward(layer, kX, 1, y, 3) == HEADROOM_OK, "forward succeeds");
+  expect(forward(layer, kX, 1, y, 3) == HEADROOM_OK, "forward succeeds");
   expect(fabs((double)y[0] - first) < 1e-6, "token 0 is its own value");
   expect(fabs((double)y[3] - second) < 1e-6, "token 1 is the weighted mean of both");
   expect(y[1] == -7.0F && y[2] == -7.0F, "nothing is written between rows");
 
-  expect_refused(headroom_forward(layer, kX, 0, y, 3), HEADROOM_INVALID_ARGUMENT, "stride");
-  expect_refused(headroom_forward(layer, kX, INT64_MAX / 3, y, 3), HEADROOM_INVALID_ARGUMENT,
+  expect_refused(forward(layer, kX, 0, y, 3), HEADROOM_INVALID_ARGUMENT, "stride");
+  expect_refused(forward(layer, kX, INT64_MAX / 3, y, 3), HEADROOM_INVALID_ARGUMENT,
                  "x has row stride");
-  expect_refused(headroom_forward(layer, kX, 1, y, (int64_t)1 << 62), HEADROOM_INVALID_ARGUMENT,
+  expect_refused(forward(layer, kX, 1, y, (int64_t)1 << 62), HEADROOM_INVALID_ARGUMENT,
                  "y has row stride");
-  expect_refused(headroom_forward(layer, NULL, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "x");
-  expect_refused(headroom_forward(NULL, kX, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "layer");
-  expect_refused(headroom_forward(layer, y, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "overlaps");
+  expect_refused(forward(layer, NULL, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "x");
+  expect_refused(forward(NULL, kX, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "layer");
+  expect_refused(forward(layer, y, 1, y, 3), HEADROOM_INVALID_ARGUMENT, "overlaps");
   headroom_destroy(layer);
   headroom_destroy(NULL);
 }
@@ -219,6 +271,7 @@ int main(int count, char** arguments) {
   expect(strcmp(headroom_version(), HEADROOM_VERSION) == 0, "library and header are one version");
   expect(strcmp(headroom_error_text(), "") == 0, "no error before the first failure");
   check_result(&options);
+  check_stored_weights(&options);
   check_choice(&options);
   check_refusals(&options);
   check_sizes(&options);

@@ -19,8 +19,8 @@ static int find(void* library, const char* name, void* function) {
 
 int main(int count, char** arguments) {
   static const float kOne = 1.0F;
-  const headroom_weights weights = {sizeof weights, &kOne, &kOne, &kOne, NULL,
-                                    NULL,           NULL,  NULL,  NULL};
+  const headroom_matrix one = headroom_rows(&kOne, 1, 1);
+  const headroom_weights weights = {sizeof weights, &one, &one, &one, NULL, NULL, NULL, NULL, NULL};
   init_shape_function init_shape;
   create_function create;
   destroy_function destroy;

@@ -30,7 +30,8 @@ static inline void expect_refused(headroom_status found, headroom_status allowed
 
 typedef struct problem {
   headroom_shape shape;
-  headroom_weights weights;
+  headroom_weights weights; /* of the next */
+  headroom_matrix views[8];
   float query[D_IN * D_OUT], key[D_IN * D_OUT], value[D_IN * D_OUT], output[D_OUT * D_PROJ];
   float query_bias[D_OUT], key_bias[D_OUT], value_bias[D_OUT], output_bias[D_PROJ];
   float x[TOKENS * D_IN], memory[MEMORY_TOKENS * D_MEMORY];
@@ -48,15 +49,6 @@ static inline void fill(float* values, size_t count, unsigned seed) {
 #define FILL(values, seed) fill(values, sizeof(values) / sizeof((values)[0]), seed)
 
 static inline void make_problem(problem* p) {
-  headroom_weights weights = {sizeof(headroom_weights),
-                              p->query,
-                              p->key,
-                              p->value,
-                              p->query_bias,
-                              p->key_bias,
-                              p->value_bias,
-                              p->output,
-                              p->output_bias};
   memset(p, 0, sizeof *p);
   headroom_default_shape(&p->shape);
   p->shape.tokens = TOKENS;
@@ -65,7 +57,6 @@ static inline void make_problem(problem* p) {
   p->shape.heads = HEADS;
   p->shape.d_proj = D_PROJ;
   p->shape.qkv_bias = 1;
-  p->weights = weights;
   FILL(p->query, 1);
   FILL(p->key, 2);
   FILL(p->value, 3);
@@ -170,8 +161,48 @@ static inline int equal(const headroom_layer* layer, const float* y, const float
   return difference(y, expected) <= kLimit;
 }
 
+/* As the shape has them now. */
+static inline void set_weights(problem* p) {
+  const int64_t kv_heads = p->shape.kv_heads > 0 ? p->shape.kv_heads : HEADS;
+  const int64_t kv_width = kv_heads * HEAD_DIM;
+  const int64_t key_input = p->shape.d_memory > 0 ? D_MEMORY : D_IN;
+  headroom_matrix* views = p->views;
+  views[0] = headroom_rows(p->query, D_IN, D_OUT);
+  views[1] = headroom_rows(p->key, key_input, kv_width);
+  views[2] = headroom_rows(p->value, key_input, kv_width);
+  views[3] = headroom_rows(p->query_bias, 1, D_OUT);
+  views[4] = headroom_rows(p->key_bias, 1, kv_width);
+  views[5] = headroom_rows(p->value_bias, 1, kv_width);
+  views[6] = headroom_rows(p->output, D_OUT, D_PROJ);
+  views[7] = headroom_rows(p->output_bias, 1, D_PROJ);
+  headroom_default_weights(&p->weights);
+  p->weights.query = &views[0];
+  p->weights.key = &views[1];
+  p->weights.value = &views[2];
+  p->weights.query_bias = &views[3];
+  p->weights.key_bias = &views[4];
+  p->weights.value_bias = &views[5];
+  p->weights.output = &views[6];
+  p->weights.output_bias = &views[7];
+}
+
+/* Rows of D_IN and of D_PROJ values without gaps. */
+static inline headroom_status forward(headroom_layer* layer, const float* x, int64_t rows, float* y,
+                                      const headroom_call* call) {
+  const headroom_matrix from = headroom_rows(x, rows, D_IN);
+  const headroom_matrix to = headroom_rows(y, rows, D_PROJ);
+  return headroom_forward(layer, &from, &to, call);
+}
+
+static inline headroom_status append(headroom_layer* layer, const float* x, int64_t rows,
+                                     const headroom_call* call) {
+  const headroom_matrix from = headroom_rows(x, rows, D_IN);
+  return headroom_append(layer, &from, call);
+}
+
 static inline headroom_layer* make(problem* p, const headroom_options* options) {
   headroom_layer* layer = NULL;
+  set_weights(p);
   expect(headroom_create(&p->shape, &p->weights, options, &layer) == HEADROOM_OK, "create");
   return layer;
 }
@@ -180,18 +211,14 @@ static inline headroom_layer* make(problem* p, const headroom_options* options) 
 static inline headroom_layer* check_whole(problem* p, const headroom_options* options,
                                           const char* what) {
   headroom_layer* layer = make(p, options);
+  const headroom_matrix memory = headroom_rows(p->memory, MEMORY_TOKENS, D_MEMORY);
   headroom_call call;
   double expected[TOKENS * D_PROJ];
   headroom_default_call(&call);
-  if (p->shape.d_memory > 0) {
-    call.memory = p->memory;
-    call.memory_rows = MEMORY_TOKENS;
-    call.memory_stride = D_MEMORY;
-  }
+  if (p->shape.d_memory > 0) call.memory = &memory;
   if (layer == NULL) return NULL;
   define(p, expected);
-  expect(headroom_forward_call(layer, p->x, TOKENS, D_IN, p->y, D_PROJ, &call) == HEADROOM_OK,
-         "a whole pass");
+  expect(forward(layer, p->x, TOKENS, p->y, &call) == HEADROOM_OK, "a whole pass");
   expect(difference(p->y, expected) <= kLimit, what);
   return layer;
 }

@@ -45,12 +45,11 @@ static void check_refused_calls(const headroom_options* options) {
   expect(headroom_cache_create(layer, 1, 6, &cache) == HEADROOM_OK, "a cache");
   expect(headroom_cache_create(twin, 1, 6, &of_twin) == HEADROOM_OK, "a twin's cache");
   headroom_default_call(&call);
-#define REFUSED(layer, rows, named)                                               \
-  expect_refused(headroom_forward_call(layer, p.x, rows, D_IN, y, D_PROJ, &call), \
-                 HEADROOM_INVALID_ARGUMENT, named)
+#define REFUSED(layer, rows, named) \
+  expect_refused(forward(layer, p.x, rows, y, &call), HEADROOM_INVALID_ARGUMENT, named)
   REFUSED(NULL, 1, "layer is NULL");
   REFUSED(layer, TOKENS + 1, "x is 25 x 12");
-  REFUSED(layer, -1, "x_rows is -1");
+  REFUSED(layer, -1, "x has -1 rows");
   call.cache = of_twin;
   REFUSED(layer, 1, "another layer");
   call.cache = cache;
@@ -72,15 +71,14 @@ static void check_refused_calls(const headroom_options* options) {
   headroom_default_call(&call);
   call.padded_tokens = -1;
   REFUSED(layer, 5, "padded_tokens is -1");
-  expect_refused(headroom_append(layer, p.x, 5, D_IN, NULL), HEADROOM_INVALID_ARGUMENT, "call");
+  expect_refused(append(layer, p.x, 5, NULL), HEADROOM_INVALID_ARGUMENT, "call");
   headroom_default_call(&call);
-  expect_refused(headroom_append(layer, p.x, 5, D_IN, &call), HEADROOM_INVALID_ARGUMENT, "cache");
+  expect_refused(append(layer, p.x, 5, &call), HEADROOM_INVALID_ARGUMENT, "cache");
   call.cache = cache;
-  expect_refused(headroom_append(layer, p.x, 7, D_IN, &call), HEADROOM_INVALID_ARGUMENT,
-                 "room for 6 more");
-  expect_refused(headroom_append(NULL, p.x, 5, D_IN, &call), HEADROOM_INVALID_ARGUMENT, "layer");
+  expect_refused(append(layer, p.x, 7, &call), HEADROOM_INVALID_ARGUMENT, "room for 6 more");
+  expect_refused(append(NULL, p.x, 5, &call), HEADROOM_INVALID_ARGUMENT, "layer");
   call.size = 8;
-  REFUSED(layer, 5, "headroom_forward_call: call.size is 8");
+  REFUSED(layer, 5, "headroom_forward: call.size is 8");
 #undef REFUSED
   expect(y[0] == 0 && length(cache, 0) == 0, "nothing was done");
   headroom_cache_destroy(cache);
@@ -125,19 +123,18 @@ static void check_versions(const headroom_options* options) {
   expect(headroom_create((headroom_shape*)&old, &p.weights, options, &layer) == HEADROOM_OK,
          "an old program's layer");
   if (layer == NULL) return;
-  expect(headroom_forward(layer, p.x, D_IN, y, D_PROJ) == HEADROOM_OK, "an old program's call");
+  expect(forward(layer, p.x, TOKENS, y, NULL) == HEADROOM_OK, "an old program's call");
   expect(equal(layer, y, p.y), "an old program's result");
 
   memset(&newer, 1, sizeof newer);
   headroom_init_call(&newer.known, sizeof newer);
   expect(newer.known.size == sizeof newer && newer.later == 0, "all of a newer struct is set");
-  expect(headroom_forward_call(layer, p.x, TOKENS, D_IN, y, D_PROJ, &newer.known) == HEADROOM_OK,
+  expect(forward(layer, p.x, TOKENS, y, &newer.known) == HEADROOM_OK,
          "what is zero needs not be known");
   newer.later = 1;
-  expect_refused(headroom_forward_call(layer, p.x, 1, D_IN, y, D_PROJ, &newer.known),
-                 HEADROOM_INVALID_ARGUMENT, "call.size is");
-  expect(headroom_forward_call(layer, p.x, TOKENS, D_IN, y, D_PROJ, NULL) == HEADROOM_OK,
-         "NULL stands for the defaults");
+  expect_refused(forward(layer, p.x, 1, y, &newer.known), HEADROOM_INVALID_ARGUMENT,
+                 "call.size is");
+  expect(forward(layer, p.x, TOKENS, y, NULL) == HEADROOM_OK, "NULL stands for the defaults");
   headroom_destroy(layer);
   layer = NULL;
   p.shape.rotary_pairs = 3;

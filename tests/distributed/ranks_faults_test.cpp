@@ -44,7 +44,7 @@ class RanksFaults : public testing::TestWithParam<int> {
 TEST_P(RanksFaults, AWrongViewOfOneRankIsRefusedByAllAndLosesNothing) {
   const Layer layer = gaussian_layer(small_shape());
   DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
-  DistributedCache cache(attention, 1, 20);
+  DistributedCache cache(attention, {1, 20});
   Matrix y(8, 16);
   attention.forward(layer.x.view(), y.view(), {}, &cache);
   const Matrix before = y;
@@ -58,9 +58,9 @@ TEST_P(RanksFaults, AWrongViewOfOneRankIsRefusedByAllAndLosesNothing) {
   Matrix next(1, 16), expected(1, 16);
   attention.forward(layer.x.view().slice(2, 1), next.view(), {}, &cache);
   Attention alone(layer.shape, layer.weights);
-  KeyValueCache its_cache(alone, 1, 20);
-  alone.forward(layer.x.view(), y.view(), its_cache);
-  alone.forward(layer.x.view().slice(2, 1), expected.view(), its_cache);
+  KeyValueCache its_cache(alone, {1, 20});
+  alone.forward(layer.x.view(), y.view(), {.cache = &its_cache});
+  alone.forward(layer.x.view().slice(2, 1), expected.view(), {.cache = &its_cache});
   EXPECT_TRUE(agree(next, expected));
 }
 
@@ -99,7 +99,7 @@ TEST_P(RanksFaults, LengthsAndMemoryLengthsAreNotTakenForEachOther) {
 TEST_P(RanksFaults, AFullCacheIsRefusedByAll) {
   const Layer layer = gaussian_layer(small_shape());
   DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
-  DistributedCache cache(attention, 1, 10);
+  DistributedCache cache(attention, {1, 10});
   Matrix y(8, 16);
   attention.forward(layer.x.view(), y.view(), {}, &cache);
   expect_refusal<InvalidArgument>([&] { attention.forward(layer.x.view(), y.view(), {}, &cache); },
@@ -115,7 +115,7 @@ TEST_P(RanksFaults, ACacheOfAnotherLayerIsRefused) {
   const Layer layer = gaussian_layer(small_shape());
   DistributedAttention one(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
   DistributedAttention other(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
-  DistributedCache cache(other, 1, 10);
+  DistributedCache cache(other, {1, 10});
   Matrix y(8, 16);
   expect_refusal<InvalidArgument>([&] { one.forward(layer.x.view(), y.view(), {}, &cache); },
                                   "rank 0:", "another layer");

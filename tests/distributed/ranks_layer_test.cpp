@@ -113,12 +113,12 @@ TEST_P(RanksLayer, ACacheIsThatOfOneProcess) {
   shape.batch = 2;
   const Layer layer = gaussian_layer(shape);
   Attention alone(shape, layer.weights, GetParam().options(1));
-  KeyValueCache its_cache(alone, 2, 400);
+  KeyValueCache its_cache(alone, {2, 400});
   for (const int on_one : {0, 2}) {
     its_cache.clear();
     DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), GetParam().options(1),
                                    {0, on_one});
-    DistributedCache cache(attention, 2, 400);
+    DistributedCache cache(attention, {2, 400});
     const auto step = [&](const Lengths& lengths, bool append) {
       const std::int64_t rows = lengths[0] + lengths[1];
       const ConstMatrixView x = layer.x.view().slice(3, rows);
@@ -143,8 +143,8 @@ TEST_P(RanksLayer, ACacheIsThatOfOneProcess) {
     step({5, 150}, true);
     step({1, 1}, false);
     step({0, 7}, false);
-    cache.truncate(0, 20);
-    its_cache.truncate(0, 20);
+    cache.truncate({0, 20});
+    its_cache.truncate({0, 20});
     step({1, 1}, false);
     cache.clear();
     its_cache.clear();

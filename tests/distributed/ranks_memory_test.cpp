@@ -95,7 +95,7 @@ TEST_P(RanksMemory, AllRanksLeaveTogether) {
   fail_everywhere(last, [&] { DistributedAttention(MPI_COMM_WORLD, shape, own, options, how); });
   fail_everywhere(0, [&] { own_weights(layer); });
   DistributedAttention attention(MPI_COMM_WORLD, shape, own, options, how);
-  fail_everywhere(last, [&] { DistributedCache(attention, 2, 6); });
+  fail_everywhere(last, [&] { DistributedCache(attention, {2, 6}); });
 }
 
 INSTANTIATE_TEST_SUITE_P(RanksAMachine, RanksMemory, testing::Values(0, 1));

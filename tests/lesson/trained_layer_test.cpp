@@ -18,7 +18,7 @@ const std::string kData = std::string(HEADROOM_TEST_DATA) + "/weights/";
 
 TrainedLayer layer_of(const std::string& model, const WeightsOptions& options = {}) {
   LayerWeights loaded = load_weights(kData + model, options);
-  return {loaded.shape, std::move(loaded.weights), model};
+  return {loaded.shape, to_split(loaded.weights), model};
 }
 
 const Value& value_named(const Lesson& lesson, const std::string& name) {

@@ -76,7 +76,7 @@ class Fp16Parts : public testing::TestWithParam<Isa> {
   }
 
   Cut cut(const Matrix& w, std::int64_t stage_depth) const {
-    const PackedMatrix packed(std::vector<ConstMatrixView>{w.view()}, std::vector<const float*>{},
+    const PackedMatrix packed(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
                               table(), Dtype::f32, executor_);
     Cut cut;
     cut.stage_depth = stage_depth;
@@ -99,10 +99,10 @@ class Fp16Parts : public testing::TestWithParam<Isa> {
 
   Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w) const {
     std::vector<PackedMatrix> packed;
-    packed.emplace_back(std::vector<ConstMatrixView>{w.view()}, std::vector<const float*>{},
+    packed.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
                         table(), Dtype::f32, executor_);
     Matrix y(x.rows, w.cols);
-    const BlockedView out{y.view().data, x.rows, w.cols, 1, w.cols, 0};
+    const AnyBlockedView out = BlockedView{y.view().data, x.rows, w.cols, 1, w.cols, 0};
     if (choice.kernels != nullptr) {
       TileProducts products(choice, table(), packed, x.rows, executor_);
       products.run(executor_, x.view(), std::span(&out, 1));

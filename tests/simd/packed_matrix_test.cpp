@@ -47,7 +47,7 @@ TEST_P(PackedMatrixOf, IsWrittenByTheExecutorsTasksToTheSameBits) {
     float value = matrix == &first ? 0.5F : -0.25F;
     for (float& each : matrix->values) each = value += 1.0F;
   }
-  const std::vector<ConstMatrixView> parts{first.view(), second.view()};
+  const std::vector<ConstAnyMatrix> parts{first.view(), second.view()};
   const PackedMatrix serial(parts, {}, kernels, GetParam(), SerialExecutor());
   const ThreadExecutor executor;
   const PackedMatrix threaded(parts, {}, kernels, GetParam(), executor);

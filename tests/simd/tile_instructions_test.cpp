@@ -70,11 +70,11 @@ Matrix product(const TileChoice& choice, std::int64_t rows, std::int64_t depth, 
   const KernelTable& f32 = kernel_table(Isa::avx512);
   const SerialExecutor executor;
   std::vector<PackedMatrix> packed;
-  packed.emplace_back(std::vector<ConstMatrixView>{weights.query.view()},
-                      std::vector<const float*>{}, f32, Dtype::f32, executor);
+  packed.emplace_back(std::vector<ConstAnyMatrix>{weights.query.view()},
+                      std::vector<ConstAnyMatrix>{}, f32, Dtype::f32, executor);
   TileProducts products(choice, f32, packed, rows, executor);
   Matrix y(rows, cols);
-  const BlockedView out{y.view().data, rows, cols, 1, cols, 0};
+  const AnyBlockedView out = BlockedView{y.view().data, rows, cols, 1, cols, 0};
   products.run(executor, x.view(), std::span(&out, 1));
   return y;
 }

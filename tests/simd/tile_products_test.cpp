@@ -26,13 +26,14 @@ class TileProductsCut : public testing::TestWithParam<Precision> {
 
   std::vector<PackedMatrix> packed(const ConstMatrixView& w) const {
     std::vector<PackedMatrix> all;
-    all.emplace_back(std::vector{w}, std::vector<const float*>{}, kernels_, Dtype::f32, executor_);
+    all.emplace_back(std::vector<ConstAnyMatrix>{w}, std::vector<ConstAnyMatrix>{}, kernels_,
+                     Dtype::f32, executor_);
     return all;
   }
 
   Matrix run(TileProducts& products, const ConstMatrixView& x, std::int64_t cols) const {
     Matrix y(x.rows, cols);
-    const BlockedView all{y.values.data(), y.rows, cols, 1, cols, 0};
+    const AnyBlockedView all = BlockedView{y.values.data(), y.rows, cols, 1, cols, 0};
     products.run(executor_, x, {&all, 1});
     return y;
   }
@@ -97,7 +98,7 @@ TEST_P(TileProductsCut, HasTheBitsOfFewRowsInHeadsOfAnyWidth) {
   const std::vector<PackedMatrix> weights = packed(w.view());
   TileProducts products(choice_, kernels_, weights, 96, executor_);
   Matrix heads(3 * 96, 40);
-  const BlockedView blocks{heads.values.data(), 96, 40, 3, 40, 96 * 40};
+  const AnyBlockedView blocks = BlockedView{heads.values.data(), 96, 40, 3, 40, 96 * 40};
   products.run(executor_, x.view(), {&blocks, 1});
   for (std::int64_t row = 0; row < 96; row += kTileBlock) {
     const Matrix few = alone({x.view().row(row), kTileBlock, 704, 704}, w.view());

@@ -144,13 +144,14 @@ TEST_P(Sharing, NoCacheLineOfAProductIsWrittenByTwoSlots) {
     SetUp();
     std::vector<PackedMatrix> weights;
     for (const Matrix& matrix : uniform_matrices(kDepth, kWidth, count, 1)) {
-      weights.emplace_back(std::vector{matrix.view()}, std::vector<const float*>{}, kernels,
-                           Dtype::f32, slots);
+      weights.emplace_back(std::vector<ConstAnyMatrix>{matrix.view()},
+                           std::vector<ConstAnyMatrix>{}, kernels, Dtype::f32, slots);
     }
     BlockedProducts products(kernels, std::move(weights), kTokens, slots,
                              project_variants(kernels.isa).front());
-    const std::vector<BlockedView> to(static_cast<std::size_t>(count),
-                                      {y.values.data(), kTokens, kWidth, 1, kWidth, 0});
+    const std::vector<AnyBlockedView> to(
+        static_cast<std::size_t>(count),
+        BlockedView{y.values.data(), kTokens, kWidth, 1, kWidth, 0});
     products.run(slots, x.view(), to);
     EXPECT_GT(line_of_slot.size(), 0U);
     EXPECT_EQ(shared_lines, 0) << count << " products";
@@ -185,13 +186,14 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   const Slots project(kCores);
   const Matrix w = uniform_matrices(16, kHeads * kHeadDim, 1, 1).front();
   std::vector<PackedMatrix> weights;
-  weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels, Dtype::f32,
-                       project);
+  weights.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
+                       kernels, Dtype::f32, project);
   BlockedProducts products(kernels, std::move(weights), kTokens, project,
                            project_variants(kernels.isa).front());
   const Matrix x = uniform_matrices(kTokens, 16, 1, 2).front();
   std::vector<float> data(static_cast<std::size_t>(kTokens * kHeads * kHeadDim));
-  const BlockedView y{data.data(), kTokens, kHeads * kHeadDim, kHeads, kHeadDim, kHeadDim};
+  const AnyBlockedView y =
+      BlockedView{data.data(), kTokens, kHeads * kHeadDim, kHeads, kHeadDim, kHeadDim};
   project.most_tasks = 0;
   products.run(project, x.view(), {&y, 1});
   EXPECT_GE(project.most_tasks, kCores);

@@ -47,7 +47,8 @@ class SlowedProjection final : public Projection {
  public:
   SlowedProjection(std::unique_ptr<Projection> real, double share)
       : real_(std::move(real)), share_(share) {}
-  void run(ConstMatrixView x, std::span<const BlockedView> y) override {
+  using Projection::run;
+  void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) override {
     slowed(share_, [&] { real_->run(x, y); });
   }
   OperationCosts costs() const override { return real_->costs(); }

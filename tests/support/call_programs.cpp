@@ -148,7 +148,7 @@ class ProgramRun {
       : program_(program),
         weights_(gaussian_weights(program.shape, program.seed)),
         layer_(program.shape, weights_, options),
-        cache_(layer_, program.sequences, program.capacity),
+        cache_(layer_, {program.sequences, program.capacity}),
         draws_(program.seed),
         same_bits_(same_bits && program.shape.causal),
         truth_(truth),
@@ -162,7 +162,7 @@ class ProgramRun {
         cache_.clear();
         for (Rows& rows : seen_) rows.clear();
       } else if (step.kind == CallStep::Kind::truncate) {
-        cache_.truncate(step.sequence, step.length);
+        cache_.truncate({step.sequence, step.length});
         seen_[static_cast<std::size_t>(step.sequence)].resize(
             static_cast<std::size_t>(step.length * key_cols()));
       } else {

@@ -45,6 +45,15 @@ std::vector<float> transposed(std::int64_t rows, std::int64_t cols,
   return result;
 }
 
+/// What was read, and its weights as floats.
+struct Loaded : LayerWeights {
+  explicit Loaded(const LayerWeights& read)
+      : LayerWeights(read), weights(to_split(read.weights)), stored(read.weights) {}
+
+  SplitWeights weights;
+  WeightViews stored;
+};
+
 class Load : public test::TemporaryFolder {
  protected:
   void write(const fs::path& name, const SafetensorsText& text) const {
@@ -53,8 +62,8 @@ class Load : public test::TemporaryFolder {
   void write(const fs::path& name, const std::string& text) const {
     TemporaryFolder::write(name, text);
   }
-  LayerWeights load(const WeightsOptions& options = {}, const std::string& name = "m") const {
-    return load_weights(path_ / name, options);
+  Loaded load(const WeightsOptions& options = {}, const std::string& name = "m") const {
+    return Loaded(load_weights(path_ / name, options));
   }
   template <class Error>
   std::string error_of(const WeightsOptions& options = {}, const std::string& name = "m") const {
@@ -91,7 +100,7 @@ SafetensorsText gpt2(const std::string& prefix = "h.0.attn.") {
 
 TEST_F(Load, Gpt2IsStoredAsItIsUsed) {
   write("m", gpt2());
-  const LayerWeights loaded = load(with_heads(2));
+  const Loaded loaded = load(with_heads(2));
   const Shape& shape = loaded.shape;
   EXPECT_EQ(shape.id(), "B1_T1_D4_H2_bias") << "the masked, biased layer that GPT-2 has";
   EXPECT_TRUE(shape.causal && shape.qkv_bias);
@@ -126,7 +135,7 @@ SafetensorsText llama(const std::string& prefix = "model.layers.0.self_attn.") {
 
 TEST_F(Load, GroupedHeadsAreTransposed) {
   write("m", llama());
-  const LayerWeights loaded = load(with_heads(4));
+  const Loaded loaded = load(with_heads(4));
   EXPECT_EQ(loaded.shape.kv_heads, 2);
   EXPECT_EQ(loaded.shape.d_in, 6);
   EXPECT_EQ(loaded.shape.d_out, 8);
@@ -179,7 +188,7 @@ TEST_F(Load, EveryLayoutIsRecognised) {
       text.add(prefix + name + ".bias", {4}, ramp(1, 4, start));
     }
     write("m", text);
-    const LayerWeights loaded = load(with_heads(2));
+    const Loaded loaded = load(with_heads(2));
     EXPECT_EQ(loaded.layout, each.layout);
     EXPECT_EQ(loaded.layer, "a.3.b");
     EXPECT_EQ(loaded.shape.causal, each.causal) << each.layout;
@@ -196,7 +205,7 @@ TEST_F(Load, AnEncoderOfTheBartLayoutHasNoMask) {
     text.add("encoder.layers.0.self_attn." + std::string(name) + ".weight", {4, 4}, ramp(4, 4, 0));
   }
   write("m", text);
-  const LayerWeights loaded = load(with_heads(2));
+  const Loaded loaded = load(with_heads(2));
   EXPECT_FALSE(loaded.shape.causal);
   ASSERT_EQ(loaded.notes.size(), 1U);
   EXPECT_EQ(loaded.notes[0],
@@ -213,7 +222,7 @@ TEST_F(Load, FusedOnesOfOutXInAreCutIntoRows) {
     text.add(torch ? "in_proj_bias" : "qkv_proj.bias", {12}, ramp(1, 12, 0));
     text.add(torch ? "out_proj.weight" : "o_proj.weight", {4, 4}, ramp(4, 4, 0));
     write("m", text);
-    const LayerWeights loaded = load(with_heads(2));
+    const Loaded loaded = load(with_heads(2));
     EXPECT_EQ(loaded.layout, layout);
     EXPECT_EQ(loaded.shape.causal, !torch);
     EXPECT_EQ(loaded.weights.query.values, transposed(4, 4, ramp(4, 4, 0)));
@@ -229,7 +238,7 @@ TEST_F(Load, FusedGroupedHeadsAreCutByTheirWidths) {
   text.add("l.1.qkv_proj.weight", {16, 6}, ramp(16, 6, 0));
   text.add("l.1.o_proj.weight", {6, 8}, ramp(6, 8, 0));
   write("m", text);
-  const LayerWeights loaded = load(with_heads(4));
+  const Loaded loaded = load(with_heads(4));
   EXPECT_EQ(loaded.shape.kv_heads, 2);
   EXPECT_EQ(loaded.weights.query.values, transposed(8, 6, ramp(8, 6, 0)));
   EXPECT_EQ(loaded.weights.key.values, transposed(4, 6, ramp(4, 6, 80)));
@@ -273,7 +282,7 @@ TEST_F(Load, SmallTypesKeepTheirValues) {
     text.add("0.c_proj.weight", dtype, {4, 4}, bytes(square));
     text.add("0.c_proj.bias", dtype, {4}, bytes(ramp(1, 4, 0)));
     write("m", text);
-    const LayerWeights loaded = load(with_heads(1));
+    const Loaded loaded = load(with_heads(1));
     EXPECT_EQ(loaded.weights.output.values, square) << dtype;
     EXPECT_EQ(loaded.weights.query.view().row(3)[3], 33) << dtype;
   }
@@ -313,7 +322,7 @@ TEST_F(Load, AFolderOfArraysIsAsGood) {
   save("c_proj.weight", {4, 4}, ramp(4, 4, 50));
   save("c_proj.bias", {4}, ramp(1, 4, 200));
   write("m", gpt2());
-  const LayerWeights arrays = load(with_heads(2), "arrays"), tensors = load(with_heads(2));
+  const Loaded arrays = load(with_heads(2), "arrays"), tensors = load(with_heads(2));
   EXPECT_EQ(arrays.shape, tensors.shape);
   EXPECT_EQ(arrays.weights.value.values, tensors.weights.value.values);
   EXPECT_EQ(arrays.weights.output_bias, tensors.weights.output_bias);
@@ -336,9 +345,9 @@ TEST_F(Load, SeveralFilesWithAnIndexAreAsGood) {
                            "h.0.attn.c_proj.weight": "model-2.safetensors",
                            "other": "model-3.safetensors"}})");
   write("m", gpt2());
-  const LayerWeights whole = load(with_heads(2));
+  const Loaded whole = load(with_heads(2));
   for (const char* name : {"split", "split/model.safetensors.index.json"}) {
-    const LayerWeights split = load(with_heads(2), name);
+    const Loaded split = load(with_heads(2), name);
     EXPECT_EQ(split.weights.query.values, whole.weights.query.values);
     EXPECT_EQ(split.weights.output_bias, whole.weights.output_bias);
     EXPECT_EQ(split.fingerprint, whole.fingerprint);
@@ -478,7 +487,7 @@ TEST_F(Load, AMissingBiasIsZeroWhereTheLayoutLeavesItOut) {
   text.add("model.layers.0.self_attn.q_proj.bias", {8}, ramp(1, 8, 1));
   text.add("model.layers.0.self_attn.v_proj.bias", {4}, ramp(1, 4, 2));
   write("m", text);
-  const LayerWeights loaded = load(with_heads(4));
+  const Loaded loaded = load(with_heads(4));
   EXPECT_TRUE(loaded.shape.qkv_bias);
   EXPECT_EQ(loaded.weights.query_bias, ramp(1, 8, 1));
   EXPECT_EQ(loaded.weights.key_bias, std::vector<float>(4));
@@ -493,7 +502,7 @@ TEST_F(Load, TensorsMayBeNamed) {
   WeightsOptions options = with_heads(2);
   options.stored = Stored::in_out;
   options.tensors = {{"qkv", "fused"}, {"output", "out"}, {"qkv_bias", "b"}, {"output_bias", "ob"}};
-  const LayerWeights loaded = load(options);
+  const Loaded loaded = load(options);
   EXPECT_EQ(loaded.layout, "named");
   EXPECT_EQ(loaded.weights.output.values, ramp(4, 4, 0));
   EXPECT_EQ(loaded.weights.key_bias, ramp(1, 4, 4));
@@ -534,7 +543,7 @@ TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
   write("model/config.json",
         R"({"model_type": "mistral", "num_attention_heads": 4, "num_key_value_heads": 2,
             "head_dim": 2, "rope_theta": 500000.0, "sliding_window": 7})");
-  const LayerWeights loaded = load({}, "model");
+  const Loaded loaded = load({}, "model");
   EXPECT_EQ(loaded.shape.heads, 4);
   EXPECT_EQ(loaded.shape.window, 7);
   EXPECT_TRUE(loaded.shape.causal);
@@ -642,7 +651,7 @@ TEST_F(Load, ValuesThatAreNoNumbersAreReported) {
   write("m", text);
   WeightsOptions options = with_heads(2);
   options.tensors = {{"query", "a"}, {"key", "b"}, {"value", "a"}, {"key_bias", "c"}};
-  const LayerWeights loaded = load(options);
+  const Loaded loaded = load(options);
   ASSERT_EQ(loaded.warnings.size(), 2U);
   EXPECT_NE(loaded.warnings[0].find("tensor 'b': the value at (2, 1) is NaN"), std::string::npos);
   EXPECT_NE(loaded.warnings[1].find("tensor 'c': the value at (2) is infinite"), std::string::npos);

@@ -4,53 +4,25 @@
 
 namespace headroom {
 
-Attention::Attention(const Shape& shape, const SplitWeights& weights,
+Attention::Attention(const Shape& shape, const WeightViews& weights,
                      const AttentionOptions& options)
     : plan_(std::make_unique<Plan>(shape, weights, options)) {}
 Attention::~Attention() = default;
 Attention::Attention(Attention&&) noexcept = default;
 Attention& Attention::operator=(Attention&&) noexcept = default;
 
-void Attention::forward(ConstMatrixView x, MatrixView y) { plan_->forward(x, y, {}); }
-
-void Attention::forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) {
-  Call call;
-  call.times = &times;
+void Attention::forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {
   plan_->forward(x, y, call);
 }
 
-void Attention::forward(ConstMatrixView x, MatrixView y, const Call& call) {
-  plan_->forward(x, y, call);
-}
-
-void Attention::forward(ConstMatrixView x, MatrixView y, KeyValueCache& cache) {
-  Call call;
-  call.cache = &cache;
-  plan_->forward(x, y, call);
-}
-
-void Attention::forward(ConstBf16MatrixView x, Bf16MatrixView y) { plan_->forward(x, y, {}); }
-
-void Attention::forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call) {
-  plan_->forward(x, y, call);
-}
-
-void Attention::append(ConstBf16MatrixView x, const Call& call) { plan_->append(x, call); }
-
-void Attention::append(ConstMatrixView x, const Call& call) { plan_->append(x, call); }
-
-void Attention::append(ConstMatrixView x, KeyValueCache& cache) {
-  Call call;
-  call.cache = &cache;
-  plan_->append(x, call);
-}
+void Attention::append(const ConstAnyMatrix& x, const Call& call) { plan_->append(x, call); }
 
 const Shape& Attention::shape() const { return plan_->shape; }
 const AttentionOptions& Attention::options() const { return plan_->options; }
 const Choice& Attention::choice() const { return plan_->choice; }
 const AttentionCosts& Attention::costs() const { return plan_->costs; }
 
-Attention make_attention(std::string_view backend, const Shape& shape, const SplitWeights& weights,
+Attention make_attention(std::string_view backend, const Shape& shape, const WeightViews& weights,
                          AttentionOptions options) {
   options.backend = backend;
   return {shape, weights, options};

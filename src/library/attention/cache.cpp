@@ -35,13 +35,13 @@ std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
   return length_of(lengths, sequence);
 }
 
-KeyValueCache::KeyValueCache(const Attention& layer, std::int64_t sequences, std::int64_t capacity)
+KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
     : state_(std::make_unique<State>()) {
-  check_sizes(layer.shape(), sequences, capacity);
+  check_sizes(layer.shape(), size.sequences, size.capacity);
   state_->layer = layer.plan_->id;
-  state_->capacity = capacity;
-  state_->lengths.resize(static_cast<std::size_t>(sequences));
-  state_->store = layer.plan_->make_store(sequences, capacity);
+  state_->capacity = size.capacity;
+  state_->lengths.resize(static_cast<std::size_t>(size.sequences));
+  state_->store = layer.plan_->make_store(size.sequences, size.capacity);
 }
 KeyValueCache::~KeyValueCache() = default;
 KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
@@ -53,10 +53,10 @@ std::int64_t KeyValueCache::sequences() const {
 std::int64_t KeyValueCache::capacity() const { return state_->capacity; }
 std::int64_t KeyValueCache::length(std::int64_t sequence) const { return state_->length(sequence); }
 
-void KeyValueCache::truncate(std::int64_t sequence, std::int64_t length) {
-  std::int64_t& present = state_->length(sequence);
-  check_truncation(sequence, present, length);
-  present = length;
+void KeyValueCache::truncate(const CacheCut& to) {
+  std::int64_t& present = state_->length(to.sequence);
+  check_truncation(to.sequence, present, to.length);
+  present = to.length;
 }
 
 void KeyValueCache::clear() { std::fill(state_->lengths.begin(), state_->lengths.end(), 0); }

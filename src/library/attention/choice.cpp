@@ -238,6 +238,10 @@ Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
     throw InvalidArgument(
         fmt::format("few_rows: {} is not possible; give 0 or more", *options.few_rows));
   }
+  if (options.dtype == Dtype::f16) {
+    throw InvalidArgument(
+        "dtype: f16 is read from weights, and nothing is stored as it; allowed are f32 and bf16");
+  }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);
   const tuning::Request request = request_of(shape, options);

@@ -90,7 +90,7 @@ struct Rows {
 
 }  // namespace
 
-class DotProductAttention::Plan {
+class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
  public:
   Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
       : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {

@@ -51,7 +51,7 @@ double products_floats(const std::vector<PlannedProduct>& products, std::int64_t
   double floats = 0;
   for (const PlannedProduct& product : products) {
     double width = 0;
-    for (const ConstMatrixView& part : product.spec.weights) {
+    for (const ConstAnyMatrix& part : product.spec.weights) {
       width += static_cast<double>(part.cols);
     }
     floats += product_floats(static_cast<double>(rows), static_cast<double>(depth), width, by);
@@ -64,8 +64,7 @@ constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be
 }  // namespace
 
 std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
-                            const BackendFacts& facts, const Arithmetic& does, int threads,
-                            Dtype dtype) {
+                            const BackendFacts& facts, const Arithmetic& does, int threads) {
   const Multiplying by = multiplying(does, threads);
   const auto rows = static_cast<double>(shape.rows());
   const auto d_in = static_cast<double>(shape.d_in);
@@ -79,10 +78,6 @@ std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
   floats += rows * (2 * d_in + 8 * d_out + 2 * d_proj);
   floats += static_cast<double>(shape.memory_rows()) *
             static_cast<double>(shape.d_memory + 4 * shape.kv_width());
-  if (dtype == Dtype::bf16) {  // see `Plan::make_rounded`
-    floats += rows * (d_in + std::max(d_out, d_proj)) +
-              static_cast<double>(shape.memory_rows()) * static_cast<double>(shape.d_memory);
-  }
   const double more = facts.attend_bytes != nullptr ? facts.attend_bytes(shape) : 0;
   return static_cast<std::int64_t>(std::min(floats * sizeof(float) + more, kMost));
 }

@@ -14,8 +14,7 @@ namespace headroom {
 /// @param does what the backend makes of the layer's precision and dtype
 /// @pre the shape is valid.
 std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
-                            const BackendFacts& facts, const Arithmetic& does, int threads,
-                            Dtype dtype);
+                            const BackendFacts& facts, const Arithmetic& does, int threads);
 
 /// About what the keys and values of a cache will hold. Saturates instead of overflowing.
 std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,

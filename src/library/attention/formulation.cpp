@@ -15,16 +15,15 @@ constexpr Name<Formulation> kNames[] = {
 
 // Query, key or value: its weights, and its head blocks.
 struct Source {
-  const Matrix* matrix;
-  const std::vector<float>* bias;
+  const ConstAnyMatrix& matrix;
+  const ConstAnyMatrix& bias;
   std::int64_t first_block;
   std::int64_t heads;
 };
 
 void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
-  const Matrix& m = *source.matrix;
-  spec.weights.push_back({m.values.data() + first_col, m.rows, cols, m.cols});
-  if (!source.bias->empty()) spec.biases.push_back(source.bias->data() + first_col);
+  spec.weights.push_back(source.matrix.columns(first_col, cols));
+  if (source.bias.rows > 0) spec.biases.push_back(source.bias.columns(first_col, cols));
 }
 
 }  // namespace
@@ -36,13 +35,13 @@ std::optional<Formulation> parse_formulation(std::string_view name) {
 }
 
 PlannedProducts plan_products(Formulation formulation, const Shape& shape,
-                              const SplitWeights& weights) {
+                              const WeightViews& weights) {
   const std::int64_t heads = shape.heads;
   const std::int64_t key_heads = shape.key_heads();
   const std::int64_t head_dim = shape.head_dim();
-  const Source query{&weights.query, &weights.query_bias, 0, heads};
-  const Source key{&weights.key, &weights.key_bias, heads, key_heads};
-  const Source value{&weights.value, &weights.value_bias, heads + key_heads, key_heads};
+  const Source query{weights.query, weights.query_bias, 0, heads};
+  const Source key{weights.key, weights.key_bias, heads, key_heads};
+  const Source value{weights.value, weights.value_bias, heads + key_heads, key_heads};
   PlannedProducts plan;
   std::vector<PlannedProduct>& of_keys = shape.d_memory > 0 ? plan.of_memory : plan.of_x;
   const auto add_heads = [&](std::vector<PlannedProduct>& to, const Source& source,

@@ -17,12 +17,12 @@ struct PlannedProduct {
   std::int64_t blocks = 0;
 };
 
-/// The products of a formulation in the order in which they run. The views point into `weights`.
+/// The products of a formulation in the order in which they run. Views as in `weights`.
 struct PlannedProducts {
   std::vector<PlannedProduct> of_x;
   std::vector<PlannedProduct> of_memory;  ///< of the second input, if the layer has one
 };
 PlannedProducts plan_products(Formulation formulation, const Shape& shape,
-                              const SplitWeights& weights);
+                              const WeightViews& weights);
 
 }  // namespace headroom

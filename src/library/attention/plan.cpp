@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
+#include "core/element/convert.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -20,6 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+void copy_row(const void* from, Dtype dtype, std::int64_t count, void* to) {
+  std::memcpy(to, from, static_cast<std::size_t>(count * size_of(dtype)));
 }
 
 std::uint64_t next_id() {
@@ -42,7 +48,7 @@ BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
   return parts[part].slice(first, product.blocks);
 }
 
-Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
+Attention::Plan::Plan(const Shape& wanted, const WeightViews& weights,
                       const AttentionOptions& wanted_options)
     : shape((wanted.validate(), wanted)),
       id(next_id()),
@@ -54,8 +60,8 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};
   const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
-  const ArenaScope arena(expected_bytes(shape, products_, backend_facts(choice.backend), does,
-                                        options.threads, options.dtype));
+  const ArenaScope arena(
+      expected_bytes(shape, products_, backend_facts(choice.backend), does, options.threads));
   backend_ = make_backend(options, choice);
   make_buffers();
   prepare(products_.of_x, shape.rows(), project_);
@@ -65,13 +71,17 @@ Attention::Plan::Plan(const Shape& wanted, const SplitWeights& weights,
   attend_ = backend_->make_attention(shape);
   add_costs(attend_->costs());
   costs.attend_provenance = attend_->costs().provenance;
+  if (shape.d_proj == 0 && options.dtype == Dtype::bf16 && !attend_->takes_bf16()) {
+    y_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+    costs.workspace_bytes += y_data_.bytes();
+  }
   if (shape.d_proj > 0) make_output(weights);
   costs.setup_seconds = seconds_between(start, Clock::now());
 }
 
 void Attention::Plan::prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
                               std::unique_ptr<Projection>& projection) {
-  ProjectionSpec spec{rows, {}};
+  ProjectionSpec spec{rows, {}, options.dtype == Dtype::bf16};
   for (const PlannedProduct& product : products) spec.products.push_back(product.spec);
   projection = backend_->make_projection(spec);
   add_costs(projection->costs());
@@ -87,13 +97,12 @@ void Attention::Plan::make_buffers() {
   const std::int64_t context_width = shape.d_proj > 0 ? shape.d_out : 0;
   context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
   costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
-  if (options.dtype == Dtype::bf16) make_rounded();
 }
 
-void Attention::Plan::make_output(const SplitWeights& weights) {
-  ProductSpec product{{weights.output.view()}, {}, shape.d_proj};
-  if (!weights.output_bias.empty()) product.biases = {weights.output_bias.data()};
-  output_ = backend_->make_projection({shape.rows(), {std::move(product)}});
+void Attention::Plan::make_output(const WeightViews& weights) {
+  ProductSpec product{{weights.output}, {}, shape.d_proj};
+  if (weights.output_bias.rows > 0) product.biases = {weights.output_bias};
+  output_ = backend_->make_projection({shape.rows(), {std::move(product)}, false});
   add_costs(output_->costs());
 }
 
@@ -137,7 +146,7 @@ HeadBlocks Attention::Plan::place_heads(std::int64_t rows, std::int64_t memory_r
   return blocks;
 }
 
-void Attention::Plan::read(ConstMatrixView x, const Call& call) {
+void Attention::Plan::read(const ConstAnyMatrix& x, const Call& call) {
   const KeyValueCache::State* cache = nullptr;
   if (call.cache != nullptr) {
     cache = call.cache->state_.get();
@@ -145,8 +154,7 @@ void Attention::Plan::read(ConstMatrixView x, const Call& call) {
       throw InvalidArgument("forward: the cache belongs to another layer; make one for each layer");
     }
   }
-  if (shape.d_memory == 0 &&
-      (call.memory.rows > 0 || call.bf16_memory.rows > 0 || !call.memory_lengths.empty())) {
+  if (shape.d_memory == 0 && (call.memory.rows != 0 || !call.memory_lengths.empty())) {
     throw InvalidArgument(
         "forward: memory is given, and this layer makes keys and values of x; leave it out, or "
         "make the layer with d_memory");
@@ -163,52 +171,17 @@ void Attention::Plan::grow(const Call& call) const {
   }
 }
 
-void Attention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call) {
+void Attention::Plan::forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {
   if (call.times != nullptr) *call.times = {};
-  if (options.dtype == Dtype::bf16) {
-    forward_rounded(x, y, call);
-    return;
-  }
-  if (call.bf16_memory.rows > 0) require_stored_bf16("bf16_memory");
   read(x, call);
-  check_forward(x, y, call.memory);
+  check_forward(x, y, call);
   if (sequences_.rows() > 0 || sequences_.memory_rows() > 0) run(x, y, call);
   grow(call);
 }
 
-void Attention::Plan::append(ConstMatrixView x, const Call& call) {
+void Attention::Plan::append(const ConstAnyMatrix& x, const Call& call) {
   if (call.times != nullptr) *call.times = {};
-  if (options.dtype == Dtype::bf16) {
-    append_rounded(x, call);
-    return;
-  }
-  check_append(call);
-  read(x, call);
-  check_view("x", x, x.rows, shape.d_in);
-  append_rows(x, call);
-  grow(call);
-}
-
-void Attention::Plan::check_forward(const AnyView& x, const AnyView& y,
-                                    const AnyView& memory) const {
-  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
-  if (memory.rows > 0) {
-    check_view("memory", memory, memory.rows, shape.d_memory);
-    check_apart("memory", memory, y);
-  }
-}
-
-void Attention::Plan::check_append(const Call& call) const {
-  if (call.cache == nullptr) {
-    throw InvalidArgument("append: no cache is given; it is what keys and values are put into");
-  }
-  if (shape.d_memory > 0) {
-    throw InvalidArgument(
-        "append: this layer makes keys and values of memory; call forward with an x of no rows");
-  }
-}
-
-void Attention::Plan::append_rows(ConstMatrixView x, const Call& call) {
+  check_append(x, call);
   const Clock::time_point start = Clock::now();
   const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
@@ -218,35 +191,85 @@ void Attention::Plan::append_rows(ConstMatrixView x, const Call& call) {
     call.times->qkv = seconds_between(start, projected);
     call.times->attend = seconds_between(projected, Clock::now());
   }
+  grow(call);
+}
+
+void Attention::Plan::check_dtype(const char* name, const ConstAnyMatrix& view) const {
+  if (view.dtype == Dtype::f32 || view.dtype == options.dtype) return;
+  throw InvalidArgument(fmt::format(
+      "forward: {} is of {} values, and this layer stores {}; give floats, or make the layer with "
+      "dtype bf16",
+      name, to_string(view.dtype), to_string(options.dtype)));
+}
+
+void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
+                                    const Call& call) const {
+  check_dtype("x", x);
+  check_dtype("y", y);
+  check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
+  if (call.memory.rows > 0) {
+    check_dtype("memory", call.memory);
+    check_view("memory", call.memory, call.memory.rows, shape.d_memory);
+    check_apart("memory", call.memory, y);
+  }
+}
+
+// Reads the call between two checks, because the second needs no more than that.
+void Attention::Plan::check_append(const ConstAnyMatrix& x, const Call& call) {
+  if (call.cache == nullptr) {
+    throw InvalidArgument("append: no cache is given; it is what keys and values are put into");
+  }
+  if (shape.d_memory > 0) {
+    throw InvalidArgument(
+        "append: this layer makes keys and values of memory; call forward with an x of no rows");
+  }
+  read(x, call);
+  check_dtype("x", x);
+  check_view("x", x, x.rows, shape.d_in);
 }
 
 // The rows of a padded call, one sequence after the other.
-ConstMatrixView Attention::Plan::without_padding(ConstMatrixView x, const Call& call) {
-  const MatrixView dense{context_data_.data(), sequences_.rows(), shape.d_in, shape.d_in};
+ConstAnyMatrix Attention::Plan::without_padding(const ConstAnyMatrix& x, const Call& call) {
+  const AnyMatrix dense{context_data_.data(), x.dtype, sequences_.rows(), shape.d_in, shape.d_in};
   for_each_row(call, [&](std::int64_t row, std::int64_t padded) {
-    std::copy_n(x.row(padded), x.cols, dense.row(row));
+    copy_row(x.row(padded), x.dtype, shape.d_in, dense.row(row));
   });
   return dense;
 }
 
-void Attention::Plan::project_output(MatrixView y, const Call& call) {
+void Attention::Plan::project_output(const AnyMatrix& y, const Call& call) {
   const std::int64_t rows = sequences_.rows();
   const ConstMatrixView context{context_data_.data(), rows, shape.d_out, shape.d_out};
+  const auto blocks_of = [&](const AnyMatrix& view) -> AnyBlockedView {
+    return {view.data, view.dtype, rows, view.row_stride, 1, shape.d_proj, 0};
+  };
   if (call.padded_tokens == 0) {
-    output_->run(context, BlockedView{y.data, rows, y.row_stride, 1, shape.d_proj, 0});
+    output_->run(context, blocks_of(y));
     return;
   }
-  const MatrixView dense{qkv_data_.data(), rows, shape.d_proj, shape.d_proj};
-  output_->run(context, BlockedView{dense.data, rows, shape.d_proj, 1, shape.d_proj, 0});
+  const AnyMatrix dense{qkv_data_.data(), y.dtype, rows, shape.d_proj, shape.d_proj};
+  output_->run(context, blocks_of(dense));
   for_each_row(call, [&](std::int64_t row, std::int64_t padded) {
-    std::copy_n(dense.row(row), dense.cols, y.row(padded));
+    copy_row(dense.row(row), y.dtype, shape.d_proj, y.row(padded));
   });
 }
 
-HeadBlocks Attention::Plan::project_heads(ConstMatrixView x, const Call& call) {
+void Attention::Plan::round_output(const AnyBlockedView& from, const AnyMatrix& y,
+                                   const Call& call) const {
+  const auto round = [&](std::int64_t row) {
+    to_bf16(from.floats().at(row, 0), shape.d_out, static_cast<Bf16*>(y.row(row)));
+  };
+  if (call.padded_tokens > 0) {
+    for_each_row(call, [&](std::int64_t, std::int64_t padded) { round(padded); });
+  } else {
+    for (std::int64_t row = 0; row < y.rows; ++row) round(row);
+  }
+}
+
+HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& call) {
   HeadBlocks heads = place_heads(sequences_.rows(), sequences_.memory_rows());
   const auto project = [&](Projection& projection, const std::vector<PlannedProduct>& products,
-                           const ConstMatrixView& from) {
+                           const ConstAnyMatrix& from) {
     if (from.rows == 0) return;
     for (std::size_t i = 0; i < products.size(); ++i) destinations_[i] = heads.slice(products[i]);
     projection.run(from, std::span(destinations_).first(products.size()));
@@ -256,30 +279,33 @@ HeadBlocks Attention::Plan::project_heads(ConstMatrixView x, const Call& call) {
   return heads;
 }
 
-void Attention::Plan::attend(const HeadBlocks& heads, const BlockedView& out, const Call& call) {
+void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call) {
   if (sequences_.list().empty()) return;
   attend_->run({heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list(),
                 call.cache != nullptr ? call.cache->state_->store.get() : nullptr});
 }
 
-void Attention::Plan::run(ConstMatrixView x, MatrixView y, const Call& call) {
+void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {
   const Clock::time_point start = Clock::now();
   const std::int64_t rows = sequences_.rows();
   const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
 
-  BlockedView out{y.data, y.rows, y.row_stride, shape.heads, shape.head_dim(), shape.head_dim()};
+  const std::int64_t head_dim = shape.head_dim();
+  AnyBlockedView out{y.data, y.dtype, y.rows, y.row_stride, shape.heads, head_dim, head_dim};
   if (output_) {
-    out.data = context_data_.data();
-    out.rows = rows;
-    out.row_stride = shape.d_out;
+    out = BlockedView{context_data_.data(), rows, shape.d_out, shape.heads, head_dim, head_dim};
+  } else if (y.dtype == Dtype::bf16 && y_data_.size() > 0) {
+    out = BlockedView{y_data_.data(), y.rows, shape.d_out, shape.heads, head_dim, head_dim};
   }
   for (const Sequence& sequence : sequences_.blind()) {
     for (std::int64_t i = 0; i < sequence.rows; ++i) {
-      std::fill_n(out.at(sequence.first_out + i, 0), shape.d_out, 0.0F);
+      void* row = out.at(sequence.first_out + i, 0);
+      std::memset(row, 0, static_cast<std::size_t>(shape.d_out * size_of(out.dtype)));
     }
   }
   attend(heads, out, call);
+  if (out.data == y_data_.data() && y_data_.size() > 0) round_output(out, y, call);
   const Clock::time_point attended = Clock::now();
 
   if (output_ && rows > 0) project_output(y, call);

@@ -24,7 +24,7 @@ struct HeadBlocks {
   BlockedView slice(const PlannedProduct& product) const;
 };
 
-struct KeyValueCache::State {
+struct [[gnu::visibility("hidden")]] KeyValueCache::State {
   std::uint64_t layer = 0;  ///< `Plan::id` of the layer that it belongs to
   std::int64_t capacity = 0;
   std::vector<std::int64_t> lengths;
@@ -34,16 +34,14 @@ struct KeyValueCache::State {
   std::int64_t& length(std::int64_t sequence);
 };
 
-class Attention::Plan {
+class [[gnu::visibility("hidden")]] Attention::Plan {
  public:
-  Plan(const Shape& wanted, const SplitWeights& weights, const AttentionOptions& wanted_options);
+  Plan(const Shape& wanted, const WeightViews& weights, const AttentionOptions& wanted_options);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  void forward(ConstMatrixView x, MatrixView y, const Call& call);
-  void forward(ConstBf16MatrixView x, Bf16MatrixView y, const Call& call);
-  void append(ConstMatrixView x, const Call& call);
-  void append(ConstBf16MatrixView x, const Call& call);
+  void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
+  void append(const ConstAnyMatrix& x, const Call& call);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
 
   Shape shape;
@@ -56,42 +54,31 @@ class Attention::Plan {
   void prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
                std::unique_ptr<Projection>& projection);
   void make_buffers();
-  void make_output(const SplitWeights& weights);
+  void make_output(const WeightViews& weights);
   void add_costs(const OperationCosts& part);
-  void read(ConstMatrixView x, const Call& call);
+  void read(const ConstAnyMatrix& x, const Call& call);
   void grow(const Call& call) const;
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
-  HeadBlocks project_heads(ConstMatrixView x, const Call& call);
-  void attend(const HeadBlocks& heads, const BlockedView& out, const Call& call);
-  void run(ConstMatrixView x, MatrixView y, const Call& call);
-  void check_forward(const AnyView& x, const AnyView& y, const AnyView& memory) const;
-  void check_append(const Call& call) const;
-  void append_rows(ConstMatrixView x, const Call& call);
-  void make_rounded();
-  template <class T>
-  void read_rounded(const BasicMatrixView<const T>& x, const Call& call);
-  template <class T>
-  Call round_inputs(const BasicMatrixView<const T>& x, const Call& call, ConstMatrixView& rounded);
-  template <class T>
-  void forward_rounded(const BasicMatrixView<const T>& x, const BasicMatrixView<T>& y,
-                       const Call& call);
-  template <class T>
-  void append_rounded(const BasicMatrixView<const T>& x, const Call& call);
-  void require_stored_bf16(const char* what) const;
-  ConstMatrixView without_padding(ConstMatrixView x, const Call& call);
+  HeadBlocks project_heads(const ConstAnyMatrix& x, const Call& call);
+  void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call);
+  void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
+  void check_dtype(const char* name, const ConstAnyMatrix& view) const;
+  void check_append(const ConstAnyMatrix& x, const Call& call);
+  void check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) const;
+  ConstAnyMatrix without_padding(const ConstAnyMatrix& x, const Call& call);
   template <class Work>
   void for_each_row(const Call& call, const Work& work) const;
-  void project_output(MatrixView y, const Call& call);
+  void round_output(const AnyBlockedView& from, const AnyMatrix& y, const Call& call) const;
+  void project_output(const AnyMatrix& y, const Call& call);
 
   std::unique_ptr<Backend> backend_;
   PlannedProducts products_;  ///< their views of the weights are not valid any more
   AlignedBuffer qkv_data_;
   AlignedBuffer context_data_;
-  /// Of a layer that stores bf16: what a call brings, rounded to that, and y before it is rounded.
-  AlignedBuffer x_data_, memory_data_, y_data_;
+  AlignedBuffer y_data_;  ///< floats, where attention writes y and the backend's writes no other
   std::unique_ptr<Projection> project_;
   std::unique_ptr<Projection> project_memory_;  ///< of a second input
-  std::vector<BlockedView> destinations_;       ///< room for one per product
+  std::vector<AnyBlockedView> destinations_;    ///< room for one per product
   std::unique_ptr<HeadAttention> attend_;
   std::unique_ptr<Projection> output_;
   Sequences sequences_;

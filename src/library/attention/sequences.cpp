@@ -88,7 +88,7 @@ void Sequences::check_room(const CacheRoom& cache) const {
   }
 }
 
-void Sequences::read_rows(ConstMatrixView x, const Call& call) {
+void Sequences::read_rows(const ConstAnyMatrix& x, const Call& call) {
   rows_ = x.rows;
   if (call.lengths.empty()) {
     check_even("x", x.rows, count_);
@@ -152,7 +152,7 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
   }
 }
 
-void Sequences::read(ConstMatrixView x, const Call& call, const CacheRoom* cache) {
+void Sequences::read(const ConstAnyMatrix& x, const Call& call, const CacheRoom* cache) {
   list_.clear();
   blind_.clear();
   count_ = cache != nullptr ? static_cast<std::int64_t>(cache->lengths.size()) : shape_.batch;

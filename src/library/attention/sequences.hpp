@@ -26,7 +26,7 @@ class Sequences {
 
   /// @param cache null without one
   /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
-  void read(ConstMatrixView x, const Call& call, const CacheRoom* cache);
+  void read(const ConstAnyMatrix& x, const Call& call, const CacheRoom* cache);
 
   /// Leaves their new keys, and takes away the rows that would look at them.
   void drop_rows();
@@ -44,7 +44,7 @@ class Sequences {
   void check_count(const Call& call) const;
   std::int64_t length(std::span<const std::int64_t> lengths, std::int64_t rows,
                       std::int64_t sequence) const;
-  void read_rows(ConstMatrixView x, const Call& call);
+  void read_rows(const ConstAnyMatrix& x, const Call& call);
   void read_memory(const Call& call);
   void cut(const Call& call, const CacheRoom* cache);
   void add(const Sequence& sequence);

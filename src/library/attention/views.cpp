@@ -12,18 +12,18 @@ namespace headroom {
 namespace {
 
 // @pre the stride is not below the width.
-bool fits_in_addresses(const AnyView& view) {
-  const std::int64_t most = kMostAddresses / view.element_bytes;
+bool fits_in_addresses(const ConstAnyMatrix& view) {
+  const std::int64_t most = kMostAddresses / size_of(view.dtype);
   if (view.cols > most) return false;
   return view.rows <= 1 || view.row_stride <= (most - view.cols) / (view.rows - 1);
 }
 
 // In bytes, so that views at odd addresses are compared exactly, too.
 struct Span {
-  explicit Span(const AnyView& view)
+  explicit Span(const ConstAnyMatrix& view)
       : begin(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data))),
-        width(view.cols * view.element_bytes),
-        stride(view.rows > 1 ? view.row_stride * view.element_bytes : width),
+        width(view.cols * size_of(view.dtype)),
+        stride(view.rows > 1 ? view.row_stride * size_of(view.dtype) : width),
         end(begin + (view.rows - 1) * stride + width) {}
 
   std::int64_t begin, width, stride, end;
@@ -41,7 +41,7 @@ bool rows_meet(const Span& x, const Span& y, std::int64_t rows) {
 }
 
 // Views with different strides nearly always overlap if their spans do, so the spans decide.
-void check_disjoint(const AnyView& x, const AnyView& y) {
+void check_disjoint(const ConstAnyMatrix& x, const ConstAnyMatrix& y) {
   if (x.rows == 0) return;
   const Span of_x(x);
   const Span of_y(y);
@@ -55,7 +55,8 @@ void check_disjoint(const AnyView& x, const AnyView& y) {
 
 }  // namespace
 
-void check_view(std::string_view name, const AnyView& view, std::int64_t rows, std::int64_t cols) {
+void check_view(std::string_view name, const ConstAnyMatrix& view, std::int64_t rows,
+                std::int64_t cols) {
   if (view.rows != rows || view.cols != cols) {
     throw InvalidArgument(fmt::format("forward: {} is {} x {}; this call takes {} x {}", name,
                                       view.rows, view.cols, rows, cols));
@@ -66,6 +67,11 @@ void check_view(std::string_view name, const AnyView& view, std::int64_t rows, s
                     "columns",
                     name, view.row_stride, cols));
   }
+  if (view.col_stride != 1 && cols > 1) {
+    throw InvalidArgument(
+        fmt::format("forward: {} has column stride {}; the values of a row must lie side by side",
+                    name, view.col_stride));
+  }
   if (!fits_in_addresses(view)) {
     throw InvalidArgument(
         fmt::format("forward: {} has row stride {}; its {} rows would span more than the 2^56 "
@@ -73,13 +79,12 @@ void check_view(std::string_view name, const AnyView& view, std::int64_t rows, s
                     name, view.row_stride, rows));
   }
   if (view.data == nullptr && rows > 0) {
-    throw InvalidArgument(
-        fmt::format("forward: {} is a null pointer; pass {} x {} {}", name, rows, cols,
-                    view.element_bytes == sizeof(float) ? "floats" : "bf16 values"));
+    throw InvalidArgument(fmt::format("forward: {} is a null pointer; pass {} x {} {}", name, rows,
+                                      cols, view.dtype == Dtype::f32 ? "floats" : "bf16 values"));
   }
 }
 
-void check_apart(std::string_view name, const AnyView& other, const AnyView& y) {
+void check_apart(std::string_view name, const ConstAnyMatrix& other, const ConstAnyMatrix& y) {
   if (other.rows == 0 || y.rows == 0) return;
   const Span of_other(other);
   const Span of_y(y);
@@ -87,7 +92,7 @@ void check_apart(std::string_view name, const AnyView& other, const AnyView& y) 
   throw InvalidArgument(fmt::format("forward: y overlaps {}; give y memory of its own", name));
 }
 
-void check_views(const AnyView& x, const AnyView& y, const ViewSizes& sizes) {
+void check_views(const ConstAnyMatrix& x, const ConstAnyMatrix& y, const ViewSizes& sizes) {
   check_view("x", x, sizes.rows, sizes.x_cols);
   check_view("y", y, sizes.rows, sizes.y_cols);
   check_disjoint(x, y);

@@ -31,19 +31,20 @@ struct OperationCosts {
 class Projection {
  public:
   virtual ~Projection() = default;
-  /// @param x tokens of the width given at set-up, at most as many; @param y one per product, with
-  ///        as many rows. No overlap. A row's bits do not depend on the others.
-  virtual void run(ConstMatrixView x, std::span<const BlockedView> y) = 0;
-  void run(ConstMatrixView x, const BlockedView& y) { run(x, std::span(&y, 1)); }
+  /// @param x tokens of the width given at set-up, at most as many, the values of each side by
+  ///        side; @param y one per product, with as many rows. No overlap. Of both the dtype is f32
+  ///        or that of the backend. A row's bits do not depend on the others.
+  virtual void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) = 0;
+  void run(const ConstAnyMatrix& x, const AnyBlockedView& y) { run(x, std::span(&y, 1)); }
   virtual OperationCosts costs() const = 0;
 };
 
 /// One product. The matrices stand side by side: columns of `Y` are those of the first matrix, then
 /// of the second, and so on. Views are read during set-up only.
 struct ProductSpec {
-  std::vector<ConstMatrixView> weights;  ///< each `d_in x width`
-  std::vector<const float*> biases;      ///< one per matrix, or empty for no bias
-  std::int64_t block_cols = 0;           ///< block width of the destination
+  std::vector<ConstAnyMatrix> weights;  ///< each `d_in x width`
+  std::vector<ConstAnyMatrix> biases;   ///< one row per matrix, or empty for no bias
+  std::int64_t block_cols = 0;          ///< block width of the destination
 };
 
 /// What a projection is made from. A backend may prepare the input once for all products; each is
@@ -51,6 +52,7 @@ struct ProductSpec {
 struct ProjectionSpec {
   std::int64_t rows = 0;              ///< the most rows of x
   std::vector<ProductSpec> products;  ///< at least one, all of the same depth
+  bool rounds_input = false;          ///< floats of x count as the bf16 numbers nearest to them
 };
 
 /// Softmax attention for all heads of all sequences. It also appends to the store, because a head's
@@ -145,7 +147,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 10;
+inline constexpr int kBackendInterface = 11;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

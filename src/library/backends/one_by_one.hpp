@@ -20,14 +20,15 @@ OperationCosts costs_of(const std::vector<Product>& products) {
   return sum;
 }
 
-/// @tparam Product has `run(ConstMatrixView, const BlockedView&)` and `costs()`
+/// Of floats. @tparam Product has `run(ConstMatrixView, const BlockedView&)` and `costs()`
 template <class Product>
 class OneByOne final : public Projection {
  public:
   explicit OneByOne(std::vector<Product> products) : products_(std::move(products)) {}
 
-  void run(ConstMatrixView x, std::span<const BlockedView> y) override {
-    for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(x, y[i]);
+  using Projection::run;
+  void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) override {
+    for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(floats(x), y[i].floats());
   }
   OperationCosts costs() const override { return costs_of(products_); }
 

@@ -36,6 +36,7 @@ class SimdProjection final : public Projection {
   SimdProjection(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                  const ProjectionSpec& spec)
       : executor_(&executor),
+        rounds_input_(spec.rounds_input),
         products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
         costs_{products_.packed_bytes(), products_.workspace_bytes(),
                kernels.provenance(kernels.tiles.takes(spec.rows))} {
@@ -45,11 +46,12 @@ class SimdProjection final : public Projection {
     costs_.workspace_bytes += tiles_->workspace_bytes();
   }
 
-  void run(ConstMatrixView x, std::span<const BlockedView> y) override {
+  using Projection::run;
+  void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) override {
     if (tiles_ && tiles_->takes(x.rows)) {
-      tiles_->run(*executor_, x, y);
+      tiles_->run(*executor_, x, y, rounds_input_);
     } else {
-      products_.run(*executor_, x, y);
+      products_.run(*executor_, x, y, rounds_input_);
     }
   }
   OperationCosts costs() const override { return costs_; }
@@ -65,6 +67,7 @@ class SimdProjection final : public Projection {
   }
 
   const Executor* executor_;
+  bool rounds_input_;
   BlockedProducts products_;
   std::optional<TileProducts> tiles_;
   OperationCosts costs_;

@@ -1,10 +1,6 @@
 // Calls of any number of tokens, and what is kept between them.
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "c_api/statuses.hpp"
 #include "c_api/structs.hpp"
@@ -17,96 +13,47 @@ struct headroom_cache {
 namespace {
 
 using namespace headroom::c_api;
-using headroom::InvalidArgument;
+headroom::AnyMatrix view_of(const char* function, const char* name, const headroom_matrix* given) {
+  require(given, function, name);
+  return read_matrix_view({function, name}, *given);
+}
 
 constexpr std::size_t kFirstCall = offsetof(headroom_call, memory_length_count) + sizeof(int64_t);
 
-constexpr std::string_view kCallName = "headroom_forward_call";
-
-// C has no name for the type, which is nothing but these bits.
-const headroom::Bf16* bf16(const std::uint16_t* bits) {
-  return reinterpret_cast<const headroom::Bf16*>(bits);
-}
-
-headroom::Call call_of(const headroom_call& given, const headroom::Shape& shape) {
+headroom::Call call_of(const char* function, const headroom_call* from) {
+  if (from == nullptr) return {};
+  const headroom_call given = read_struct(*from, {}, kFirstCall, {function, "call"});
   headroom::Call call;
-  call.lengths = read_lengths(given.lengths, given.length_count, {kCallName, "call.lengths"},
+  call.lengths = read_lengths(given.lengths, given.length_count, {function, "call.lengths"},
                               "call.length_count");
   call.padded_tokens = given.padded_tokens;
-  check_count({kCallName, "call.memory_rows"}, given.memory_rows);
   if (given.cache != nullptr) call.cache = &given.cache->cache;
-  if (given.memory_bf16 != nullptr && given.memory != nullptr) {
-    throw InvalidArgument(
-        "headroom_forward_call: call.memory and call.memory_bf16 are both given; leave one out");
-  }
-  if (given.memory_bf16 != nullptr) {
-    call.bf16_memory = {bf16(given.memory_bf16), given.memory_rows, shape.d_memory,
-                        given.memory_stride};
-  } else {
-    call.memory = {given.memory, given.memory_rows, shape.d_memory, given.memory_stride};
-  }
-  call.memory_lengths =
-      read_lengths(given.memory_lengths, given.memory_length_count,
-                   {kCallName, "call.memory_lengths"}, "call.memory_length_count");
+  if (given.memory != nullptr) call.memory = view_of(function, "call.memory", given.memory);
+  call.memory_lengths = read_lengths(given.memory_lengths, given.memory_length_count,
+                                     {function, "call.memory_lengths"}, "call.memory_length_count");
   return call;
-}
-
-// The next two for floats and for Bf16. @param function its name, for errors
-template <class T>
-headroom_status forward_rows(const char* function, headroom_layer* layer, const T* x,
-                             int64_t x_rows, int64_t x_stride, T* y, int64_t y_stride,
-                             const headroom_call* call) {
-  return guarded([&] {
-    require(layer, function, "layer");
-    check_count({kCallName, "x_rows"}, x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    headroom_call given{};
-    if (call != nullptr) given = read_struct(*call, {}, kFirstCall, {function, "call"});
-    layer->layer.forward(headroom::BasicMatrixView<const T>{x, x_rows, shape.d_in, x_stride},
-                         headroom::BasicMatrixView<T>{y, x_rows, shape.output_width(), y_stride},
-                         call_of(given, shape));
-  });
-}
-
-template <class T>
-headroom_status append_rows(const char* function, headroom_layer* layer, const T* x, int64_t x_rows,
-                            int64_t x_stride, const headroom_call* call) {
-  return guarded([&] {
-    require(layer, function, "layer");
-    require(call, function, "call");
-    check_count({kCallName, "x_rows"}, x_rows);
-    const headroom::Shape& shape = layer->layer.shape();
-    const headroom_call given = read_struct(*call, {}, kFirstCall, {function, "call"});
-    layer->layer.append(headroom::BasicMatrixView<const T>{x, x_rows, shape.d_in, x_stride},
-                        call_of(given, shape));
-  });
 }
 
 }  // namespace
 
 void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(call, size, {}); }
 
-headroom_status headroom_forward_call(headroom_layer* layer, const float* x, int64_t x_rows,
-                                      int64_t x_stride, float* y, int64_t y_stride,
-                                      const headroom_call* call) {
-  return forward_rows("headroom_forward_call", layer, x, x_rows, x_stride, y, y_stride, call);
+headroom_status headroom_forward(headroom_layer* layer, const headroom_matrix* x,
+                                 const headroom_matrix* y, const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_forward", "layer");
+    layer->layer.forward(view_of("headroom_forward", "x", x), view_of("headroom_forward", "y", y),
+                         call_of("headroom_forward", call));
+  });
 }
 
-headroom_status headroom_append(headroom_layer* layer, const float* x, int64_t x_rows,
-                                int64_t x_stride, const headroom_call* call) {
-  return append_rows("headroom_append", layer, x, x_rows, x_stride, call);
-}
-
-headroom_status headroom_forward_bf16(headroom_layer* layer, const uint16_t* x, int64_t x_rows,
-                                      int64_t x_stride, uint16_t* y, int64_t y_stride,
-                                      const headroom_call* call) {
-  return forward_rows("headroom_forward_bf16", layer, bf16(x), x_rows, x_stride,
-                      reinterpret_cast<headroom::Bf16*>(y), y_stride, call);
-}
-
-headroom_status headroom_append_bf16(headroom_layer* layer, const uint16_t* x, int64_t x_rows,
-                                     int64_t x_stride, const headroom_call* call) {
-  return append_rows("headroom_append_bf16", layer, bf16(x), x_rows, x_stride, call);
+headroom_status headroom_append(headroom_layer* layer, const headroom_matrix* x,
+                                const headroom_call* call) {
+  return guarded([&] {
+    require(layer, "headroom_append", "layer");
+    require(call, "headroom_append", "call");
+    layer->layer.append(view_of("headroom_append", "x", x), call_of("headroom_append", call));
+  });
 }
 
 headroom_status headroom_cache_create(const headroom_layer* layer, int64_t sequences,
@@ -115,7 +62,7 @@ headroom_status headroom_cache_create(const headroom_layer* layer, int64_t seque
   return guarded([&] {
     require(layer, "headroom_cache_create", "layer");
     require(cache, "headroom_cache_create", "cache");
-    *cache = new headroom_cache{{layer->layer, sequences, capacity}};
+    *cache = new headroom_cache{{layer->layer, {sequences, capacity}}};
   });
 }
 
@@ -131,7 +78,7 @@ headroom_status headroom_cache_length(const headroom_cache* cache, int64_t seque
 headroom_status headroom_cache_truncate(headroom_cache* cache, int64_t sequence, int64_t length) {
   return guarded([&] {
     require(cache, "headroom_cache_truncate", "cache");
-    cache->cache.truncate(sequence, length);
+    cache->cache.truncate({sequence, length});
   });
 }
 

@@ -7,13 +7,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "c_api/options.hpp"
 #include "c_api/statuses.hpp"
 #include "c_api/structs.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 
 namespace {
@@ -23,7 +21,8 @@ using headroom::InvalidArgument;
 
 // The sizes of the structs in the first version that had sizes; no struct was ever smaller.
 constexpr std::size_t kFirstShape = offsetof(headroom_shape, dropout_seed) + sizeof(uint64_t);
-constexpr std::size_t kFirstWeights = offsetof(headroom_weights, output_bias) + sizeof(float*);
+constexpr std::size_t kFirstWeights =
+    offsetof(headroom_weights, output_bias) + sizeof(headroom_matrix*);
 
 headroom_shape default_shape() {
   headroom_shape shape{};
@@ -71,46 +70,31 @@ headroom::Shape shape_of(const headroom_shape& shape) {
           .memory_tokens = shape.memory_tokens};
 }
 
-/// Checks that a weight is given exactly where this shape needs its `rows x cols` values.
-std::vector<float> copy(const float* values, std::string_view name, std::int64_t rows,
-                        std::int64_t cols) {
-  const std::int64_t count = rows * cols;
-  if (count > 0 && values == nullptr) {
-    throw InvalidArgument(fmt::format(
-        "headroom_create: weights.{} is NULL; this shape needs {} x {} values", name, rows, cols));
+/// Checks that a weight is given exactly where this shape needs one.
+headroom::ConstAnyMatrix view_of(const headroom_matrix* given, const char* name, bool needed) {
+  if (needed && given == nullptr) {
+    throw InvalidArgument(
+        fmt::format("headroom_create: weights.{} is NULL; this shape needs it", name));
   }
-  if (count == 0 && values != nullptr) {
+  if (given == nullptr) return {};
+  if (!needed) {
     throw InvalidArgument(fmt::format(
         "headroom_create: weights.{} is given, but this shape has no such part; pass NULL", name));
   }
-  return {values, values + count};
-}
-
-headroom::Matrix copy_matrix(const float* values, std::string_view name, std::int64_t rows,
-                             std::int64_t cols) {
-  headroom::Matrix matrix;
-  matrix.values = copy(values, name, rows, cols);
-  if (!matrix.values.empty()) {
-    matrix.rows = rows;
-    matrix.cols = cols;
-  }
-  return matrix;
+  return read_matrix_view({"headroom_create", fmt::format("weights.{}", name)}, *given);
 }
 
 /// @pre the shape is valid.
-headroom::SplitWeights weights_of(const headroom_weights& given, const headroom::Shape& shape) {
-  const std::int64_t kv_width = shape.kv_width();
-  const std::int64_t bias = shape.qkv_bias ? shape.d_out : 0;
-  const std::int64_t kv_bias = shape.qkv_bias ? kv_width : 0;
-  headroom::SplitWeights weights;
-  weights.query = copy_matrix(given.query, "query", shape.d_in, shape.d_out);
-  weights.key = copy_matrix(given.key, "key", shape.key_input(), kv_width);
-  weights.value = copy_matrix(given.value, "value", shape.key_input(), kv_width);
-  weights.query_bias = copy(given.query_bias, "query_bias", 1, bias);
-  weights.key_bias = copy(given.key_bias, "key_bias", 1, kv_bias);
-  weights.value_bias = copy(given.value_bias, "value_bias", 1, kv_bias);
-  weights.output = copy_matrix(given.output, "output", shape.d_out, shape.d_proj);
-  weights.output_bias = copy(given.output_bias, "output_bias", 1, shape.d_proj);
+headroom::WeightViews weights_of(const headroom_weights& given, const headroom::Shape& shape) {
+  headroom::WeightViews weights;
+  weights.query = view_of(given.query, "query", true);
+  weights.key = view_of(given.key, "key", true);
+  weights.value = view_of(given.value, "value", true);
+  weights.query_bias = view_of(given.query_bias, "query_bias", shape.qkv_bias);
+  weights.key_bias = view_of(given.key_bias, "key_bias", shape.qkv_bias);
+  weights.value_bias = view_of(given.value_bias, "value_bias", shape.qkv_bias);
+  weights.output = view_of(given.output, "output", shape.d_proj > 0);
+  weights.output_bias = view_of(given.output_bias, "output_bias", shape.d_proj > 0);
   return weights;
 }
 
@@ -137,21 +121,9 @@ headroom_status headroom_create(const headroom_shape* shape, const headroom_weig
     const headroom::AttentionOptions chosen = read_options("headroom_create", options);
     const headroom_weights given =
         read_struct(*weights, {}, kFirstWeights, {"headroom_create", "weights"});
-    // Checked before the weights are copied, which may take long.
-    if (chosen.backend != headroom::kAuto) headroom::find_backend(chosen.backend);
     headroom::Attention made(checked, weights_of(given, checked), chosen);
     std::string reason = reason_of(made.choice());
     *layer = new headroom_layer{std::move(made), std::move(reason)};
-  });
-}
-
-headroom_status headroom_forward(headroom_layer* layer, const float* x, int64_t x_stride, float* y,
-                                 int64_t y_stride) {
-  return guarded([&] {
-    require(layer, "headroom_forward", "layer");
-    const headroom::Shape& shape = layer->layer.shape();
-    layer->layer.forward({x, shape.rows(), shape.d_in, x_stride},
-                         {y, shape.rows(), shape.output_width(), y_stride});
   });
 }
 

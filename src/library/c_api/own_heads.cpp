@@ -37,11 +37,7 @@ headroom_inputs default_inputs() {
 headroom::AnyHeads view_of(const char* function, const char* name, const headroom_heads* given) {
   require(given, function, name);
   const headroom_heads view = read_struct(*given, {}, sizeof(headroom_heads), {function, name});
-  if (view.dtype != HEADROOM_F32 && view.dtype != HEADROOM_BF16) {
-    throw InvalidArgument(fmt::format("{}: {}.dtype is {}; allowed are {} (f32) and {} (bf16)",
-                                      function, name, view.dtype, +HEADROOM_F32, +HEADROOM_BF16));
-  }
-  const auto dtype = view.dtype == HEADROOM_F32 ? headroom::Dtype::f32 : headroom::Dtype::bf16;
+  const headroom::Dtype dtype = read_dtype({function, name}, view.dtype, HEADROOM_BF16 + 1);
   return {view.data,       dtype,         view.batch,        view.tokens,
           view.heads,      view.head_dim, view.batch_stride, view.token_stride,
           view.head_stride};

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "headroom/precision.hpp"
+#include "headroom/view.hpp"
 
 namespace headroom {
 
@@ -78,6 +78,11 @@ struct AnyBlockedView {
     return {static_cast<float*>(data), rows, row_stride, blocks, block_cols, block_stride};
   }
 };
+
+/// @pre they are floats, the values of a row side by side
+inline ConstMatrixView floats(const ConstAnyMatrix& of) {
+  return {static_cast<const float*>(of.data), of.rows, of.cols, of.row_stride};
+}
 
 /// How the rows of query, key and value lie in the workspace between the two operations.
 enum class HeadLayout {

@@ -2,30 +2,39 @@
 
 #include <algorithm>
 
-namespace headroom {
+#include "core/element/read_matrix.hpp"
 
-std::int64_t total_cols(const std::vector<ConstMatrixView>& parts) {
+namespace headroom {
+namespace {
+
+// @return the end of what was written
+float* join(const std::vector<ConstAnyMatrix>& parts, std::int64_t cols, float* to) {
+  for (const ConstAnyMatrix& part : parts) {
+    read_matrix(part, {to, part.rows, part.cols, cols});
+    to += part.cols;
+  }
+  return to;
+}
+
+}  // namespace
+
+std::int64_t total_cols(const std::vector<ConstAnyMatrix>& parts) {
   std::int64_t cols = 0;
-  for (const ConstMatrixView& part : parts) cols += part.cols;
+  for (const ConstAnyMatrix& part : parts) cols += part.cols;
   return cols;
 }
 
-AlignedBuffer side_by_side(const std::vector<ConstMatrixView>& parts) {
-  const std::int64_t depth = parts.front().rows;
-  AlignedBuffer whole(depth * total_cols(parts));
-  float* to = whole.data();
-  for (std::int64_t k = 0; k < depth; ++k) {
-    for (const ConstMatrixView& part : parts) to = std::copy_n(part.row(k), part.cols, to);
-  }
+AlignedBuffer side_by_side(const std::vector<ConstAnyMatrix>& parts) {
+  const std::int64_t cols = total_cols(parts);
+  AlignedBuffer whole(parts.front().rows * cols);
+  join(parts, cols, whole.data());
   return whole;
 }
 
-AlignedBuffer end_to_end(const std::vector<const float*>& biases,
-                         const std::vector<ConstMatrixView>& parts, std::int64_t size) {
+AlignedBuffer end_to_end(const std::vector<ConstAnyMatrix>& biases, std::int64_t size) {
   AlignedBuffer whole(size);
-  float* to = whole.data();
-  for (std::size_t i = 0; i < parts.size(); ++i) to = std::copy_n(biases[i], parts[i].cols, to);
-  std::fill(to, whole.data() + size, 0.0F);
+  float* end = join(biases, size, whole.data());
+  std::fill(end, whole.data() + size, 0.0F);
   return whole;
 }
 

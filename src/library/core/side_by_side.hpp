@@ -11,14 +11,13 @@
 namespace headroom {
 
 /// Total columns of all parts.
-HEADROOM_API std::int64_t total_cols(const std::vector<ConstMatrixView>& parts);
+HEADROOM_API std::int64_t total_cols(const std::vector<ConstAnyMatrix>& parts);
 
-/// All parts as one matrix without gaps. @param parts matrices of equal depth, at least one
-HEADROOM_API AlignedBuffer side_by_side(const std::vector<ConstMatrixView>& parts);
+/// All parts as one matrix of floats without gaps. @param parts of equal depth, at least one
+HEADROOM_API AlignedBuffer side_by_side(const std::vector<ConstAnyMatrix>& parts);
 
-/// The biases of all parts, padded with zeros to `size`. @param biases one per part
-/// @pre `size` is at least `total_cols(parts)`.
-HEADROOM_API AlignedBuffer end_to_end(const std::vector<const float*>& biases,
-                                      const std::vector<ConstMatrixView>& parts, std::int64_t size);
+/// The same of biases, padded with zeros to `size`. @param biases of one row each
+/// @pre `size` is at least `total_cols(biases)`.
+HEADROOM_API AlignedBuffer end_to_end(const std::vector<ConstAnyMatrix>& biases, std::int64_t size);
 
 }  // namespace headroom

@@ -19,16 +19,6 @@ DistributedAttention::~DistributedAttention() = default;
 DistributedAttention::DistributedAttention(DistributedAttention&&) noexcept = default;
 DistributedAttention& DistributedAttention::operator=(DistributedAttention&&) noexcept = default;
 
-void DistributedAttention::forward(ConstMatrixView x, MatrixView y) {
-  plan_->forward(x, y, {}, nullptr);
-}
-
-void DistributedAttention::forward(ConstMatrixView x, MatrixView y, PhaseTimes& times) {
-  Call call;
-  call.times = &times;
-  plan_->forward(x, y, call, nullptr);
-}
-
 void DistributedAttention::forward(ConstMatrixView x, MatrixView y, const Call& call,
                                    DistributedCache* cache) {
   plan_->forward(x, y, call, cache);

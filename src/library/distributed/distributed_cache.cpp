@@ -24,13 +24,12 @@ void DistributedCache::State::roll_back() {
   if (!own) return;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto sequence = static_cast<std::int64_t>(i);
-    own->truncate(sequence, std::min(lengths[i], own->length(sequence)));
+    own->truncate({sequence, std::min(lengths[i], own->length(sequence))});
   }
 }
 
-DistributedCache::DistributedCache(DistributedAttention& layer, std::int64_t sequences,
-                                   std::int64_t capacity)
-    : state_(layer.plan_->make_cache(sequences, capacity)) {}
+DistributedCache::DistributedCache(DistributedAttention& layer, const CacheSize& size)
+    : state_(layer.plan_->make_cache(size)) {}
 DistributedCache::~DistributedCache() = default;
 DistributedCache::DistributedCache(DistributedCache&&) noexcept = default;
 DistributedCache& DistributedCache::operator=(DistributedCache&&) noexcept = default;
@@ -43,11 +42,11 @@ std::int64_t DistributedCache::length(std::int64_t sequence) const {
   return state_->length(sequence);
 }
 
-void DistributedCache::truncate(std::int64_t sequence, std::int64_t length) {
-  std::int64_t& present = state_->length(sequence);
-  check_truncation(sequence, present, length);
-  if (state_->own) state_->own->truncate(sequence, length);
-  present = length;
+void DistributedCache::truncate(const CacheCut& to) {
+  std::int64_t& present = state_->length(to.sequence);
+  check_truncation(to.sequence, present, to.length);
+  if (state_->own) state_->own->truncate(to);
+  present = to.length;
 }
 
 void DistributedCache::clear() {

@@ -25,10 +25,10 @@ double seconds_since(Clock::time_point start) {
 
 void DistributedAttention::Plan::check(ConstMatrixView x, const MatrixView* y, const Call& call,
                                        const DistributedCache* cache) const {
-  if (call.cache != nullptr || call.bf16_memory.rows > 0) {
+  if (call.cache != nullptr || call.memory.dtype != Dtype::f32) {
     throw InvalidArgument(
         "forward: a distributed layer takes its own cache, a DistributedCache, and floats; leave "
-        "Call::cache and Call::bf16_memory out");
+        "Call::cache out, and give memory as floats");
   }
   if (cache != nullptr && cache->state_->layer != id) {
     throw InvalidArgument("forward: the cache belongs to another layer; make one for each layer");

@@ -192,14 +192,14 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
 }
 
 std::unique_ptr<DistributedCache::State> DistributedAttention::Plan::make_cache(
-    std::int64_t sequences, std::int64_t capacity) {
+    const CacheSize& size) {
   std::unique_ptr<DistributedCache::State> state;
   together([&] {
     state = std::make_unique<DistributedCache::State>();
     state->layer = id;
-    state->capacity = capacity;
-    if (own_) state->own.emplace(*own_, sequences, capacity);
-    state->lengths.resize(static_cast<std::size_t>(sequences));
+    state->capacity = size.capacity;
+    if (own_) state->own.emplace(*own_, size);
+    state->lengths.resize(static_cast<std::size_t>(size.sequences));
   });
   return state;
 }

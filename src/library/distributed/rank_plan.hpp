@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-struct DistributedCache::State {
+struct [[gnu::visibility("hidden")]] DistributedCache::State {
   std::uint64_t layer = 0;  ///< `Plan::id` of the layer that it belongs to
   std::int64_t capacity = 0;
   std::vector<std::int64_t> lengths;  ///< also of a rank without heads
@@ -30,10 +30,11 @@ struct DistributedCache::State {
   void roll_back();
 };
 
-class DistributedAttention::Plan {
+class [[gnu::visibility("hidden")]] DistributedAttention::Plan {
  public:
   /// Of this rank alone. @param communicator is taken over, unless this throws
-  Plan(distributed::Communicator& communicator, const Shape& whole, const AttentionOptions& wanted);
+  Plan(distributed::Communicator & communicator, const Shape& whole,
+       const AttentionOptions& wanted);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -44,8 +45,7 @@ class DistributedAttention::Plan {
   void forward(ConstMatrixView x, MatrixView y, const Call& call, DistributedCache* cache);
   void append(ConstMatrixView x, const Call& call, DistributedCache& cache);
   void meet() { meeting_->meet(); }
-  std::unique_ptr<DistributedCache::State> make_cache(std::int64_t sequences,
-                                                      std::int64_t capacity);
+  std::unique_ptr<DistributedCache::State> make_cache(const CacheSize& size);
 
   const Shape shape;
   std::uint64_t id;

@@ -44,16 +44,30 @@ struct alignas(64) PanelRun {
   const float* bias = nullptr;   ///< padded to whole vectors, or null
   std::int64_t cols = 0;         ///< columns of the whole matrix
   std::int64_t panel_begin = 0, panel_end = 0;
-  float* y = nullptr;  ///< row 0 of the destination, a BlockedView
+  void* y = nullptr;  ///< row 0 of the destination, a blocked view
+  Dtype y_dtype = Dtype::f32;
   std::int64_t y_stride = 0;
   std::int64_t block_cols = 0;
   std::int64_t block_stride = 0;
 };
 
+/// Rows of x where the caller has them.
+struct InputRows {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  bool rounds = false;      ///< floats count as the bfloat16 numbers nearest to them
+  std::int64_t stride = 0;  ///< values
+
+  /// The same from another value on.
+  [[gnu::always_inline]] InputRows from(std::int64_t row, std::int64_t col = 0) const {
+    const std::int64_t bytes = (row * stride + col) * (dtype == Dtype::f32 ? 4 : 2);
+    return {static_cast<const char*>(data) + bytes, dtype, rounds, stride};
+  }
+};
+
 /// A block of row tiles times runs of weight panels, perhaps of several matrices.
 struct ProjectTask {
-  const float* x = nullptr;  ///< row 0 of all rows
-  std::int64_t x_stride = 0;
+  InputRows x;                                ///< from row 0 of all rows on
   std::int64_t rows = 0;                      ///< all rows of x, which `tiles` divides evenly
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
@@ -145,7 +159,9 @@ struct KernelTable {
   StoredKernels f32;
   const StoredKernels* bf16;  ///< compiled apart
   /// Of a dtype.
-  const StoredKernels& stored(Dtype dtype) const { return dtype == Dtype::f32 ? f32 : *bf16; }
+  [[gnu::always_inline]] const StoredKernels& stored(Dtype dtype) const {
+    return dtype == Dtype::f32 ? f32 : *bf16;
+  }
 
   /// The rows of a task's one tile, from the states of all segments.
   void (*merge_segments)(const AttendTask& task);

@@ -1,14 +1,21 @@
 #include "simd/packed_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "core/element/read_matrix.hpp"
 #include "core/side_by_side.hpp"
 
 namespace headroom::simd {
+namespace {
 
-PackedMatrix::PackedMatrix(const std::vector<ConstMatrixView>& parts,
-                           const std::vector<const float*>& biases, const KernelTable& kernels,
+constexpr std::int64_t kMostPanelCols = 32;  // two vectors of the widest level
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
+                           const std::vector<ConstAnyMatrix>& biases, const KernelTable& kernels,
                            Dtype dtype, const Executor& executor)
     : depth_(parts.front().rows),
       cols_(total_cols(parts)),
@@ -21,23 +28,49 @@ PackedMatrix::PackedMatrix(const std::vector<ConstMatrixView>& parts,
     pack_panel(parts, col, std::min(panel_cols_, padded - col), kernels.stored(dtype));
   };
   executor.run(panels(), task);
-  if (!biases.empty()) bias_ = end_to_end(biases, parts, round_up(cols_, panel_cols_));
+  if (!biases.empty()) bias_ = end_to_end(biases, round_up(cols_, panel_cols_));
 }
 
-void PackedMatrix::pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,
-                              std::int64_t width, const StoredKernels& stored) {
-  const auto place = [&](std::int64_t k, std::int64_t col) {
-    return stored_at(data_.data(), dtype_, first_col * depth_ + k * width + col);
+// Some columns of a part become those of a panel, `width` wide, from its column `at` on.
+void PackedMatrix::pack_part(const ConstAnyMatrix& part, std::int64_t first_col, std::int64_t width,
+                             std::int64_t at, const StoredKernels& stored) {
+  const auto place = [&](std::int64_t k) {
+    return stored_at(data_.data(), dtype_, first_col * depth_ + k * width + at);
   };
+  if (part.dtype != Dtype::f16 && part.col_stride == 1) {
+    for (std::int64_t k = 0; k < depth_; ++k) {
+      stored.copy(part.row(k), part.dtype, part.cols, place(k));
+    }
+    return;
+  }
+  if (part.dtype != Dtype::f16 && part.row_stride == 1 && width == panel_cols_) {
+    // As keys, which are rows of the depth and become columns.
+    stored.pack_keys({part.data, part.dtype, part.col_stride}, at, part.cols, depth_,
+                     stored_at(data_.data(), dtype_, first_col * depth_));
+    return;
+  }
+  constexpr std::int64_t kRows = 64;  // with the widest panel 8 KiB, a quarter of the L1
+  std::array<float, kRows * kMostPanelCols> floats;
+  for (std::int64_t k = 0; k < depth_; k += kRows) {
+    const std::int64_t rows = std::min(kRows, depth_ - k);
+    const MatrixView piece{floats.data(), rows, part.cols, part.cols};
+    read_matrix({part.row(k), part.dtype, rows, part.cols, part.row_stride, part.col_stride},
+                piece);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      stored.copy(piece.row(r), Dtype::f32, part.cols, place(k + r));
+    }
+  }
+}
+
+void PackedMatrix::pack_panel(const std::vector<ConstAnyMatrix>& parts, std::int64_t first_col,
+                              std::int64_t width, const StoredKernels& stored) {
   std::int64_t part_first = 0;
-  for (const ConstMatrixView& part : parts) {
+  for (const ConstAnyMatrix& part : parts) {
     const std::int64_t from = std::max(first_col, part_first);
     const std::int64_t to = std::min(first_col + width, part_first + part.cols);
     if (from < to) {
-      for (std::int64_t k = 0; k < depth_; ++k) {
-        stored.copy(part.row(k) + (from - part_first), Dtype::f32, to - from,
-                    place(k, from - first_col));
-      }
+      pack_part(part.columns(from - part_first, to - from), first_col, width, from - first_col,
+                stored);
     }
     part_first += part.cols;
   }
@@ -45,13 +78,14 @@ void PackedMatrix::pack_panel(const std::vector<ConstMatrixView>& parts, std::in
   if (used < width) {
     const std::int64_t bytes = bytes_of(dtype_, width - used);
     for (std::int64_t k = 0; k < depth_; ++k) {
-      std::memset(place(k, used), 0, static_cast<std::size_t>(bytes));
+      void* rest = stored_at(data_.data(), dtype_, first_col * depth_ + k * width + used);
+      std::memset(rest, 0, static_cast<std::size_t>(bytes));
     }
   }
 }
 
 PanelRun run_of(const PackedMatrix& matrix, std::int64_t panel_begin, std::int64_t panel_end,
-                const BlockedView& y) {
+                const AnyBlockedView& y) {
   PanelRun run;
   run.panels = matrix.data();
   run.bias = matrix.bias();
@@ -59,6 +93,7 @@ PanelRun run_of(const PackedMatrix& matrix, std::int64_t panel_begin, std::int64
   run.panel_begin = panel_begin;
   run.panel_end = panel_end;
   run.y = y.data;
+  run.y_dtype = y.dtype;
   run.y_stride = y.row_stride;
   run.block_cols = y.block_cols;
   run.block_stride = y.block_stride;

@@ -20,12 +20,13 @@ namespace headroom::simd {
 /// depth`.
 class PackedMatrix {
  public:
-  /// @param parts matrices of equal depth, side by side
-  /// @param biases one per part, or empty
+  /// @param parts matrices of equal depth, side by side, read where they lie: columns whose values
+  ///        are neighbours, as of `nn.Linear`, are turned in registers
+  /// @param biases one row per part, or empty
   /// @param dtype what the panels are stored as; biases stay float
   /// @param executor writes the panels in the task order of a product, because a page of memory is
   ///        placed near the core that writes it first
-  PackedMatrix(const std::vector<ConstMatrixView>& parts, const std::vector<const float*>& biases,
+  PackedMatrix(const std::vector<ConstAnyMatrix>& parts, const std::vector<ConstAnyMatrix>& biases,
                const KernelTable& kernels, Dtype dtype, const Executor& executor);
 
   std::int64_t depth() const { return depth_; }
@@ -37,8 +38,10 @@ class PackedMatrix {
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
 
  private:
-  void pack_panel(const std::vector<ConstMatrixView>& parts, std::int64_t first_col,
+  void pack_panel(const std::vector<ConstAnyMatrix>& parts, std::int64_t first_col,
                   std::int64_t width, const StoredKernels& stored);
+  void pack_part(const ConstAnyMatrix& part, std::int64_t first_col, std::int64_t width,
+                 std::int64_t at, const StoredKernels& stored);
 
   std::int64_t depth_ = 0;
   std::int64_t cols_ = 0;
@@ -50,6 +53,6 @@ class PackedMatrix {
 
 /// The run of some of its panels, whose products go to `y`.
 PanelRun run_of(const PackedMatrix& matrix, std::int64_t panel_begin, std::int64_t panel_end,
-                const BlockedView& y);
+                const AnyBlockedView& y);
 
 }  // namespace headroom::simd

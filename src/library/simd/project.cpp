@@ -115,7 +115,8 @@ std::int64_t BlockedProducts::first_panel(const Cut& cut, std::int64_t panel_tas
 
 // The parts of all matrices that the task's panels belong to.
 std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_task,
-                                           std::span<const BlockedView> y, PanelRun* runs) const {
+                                           std::span<const AnyBlockedView> y,
+                                           PanelRun* runs) const {
   const std::int64_t begin = first_panel(cut, panel_task);
   const std::int64_t end = first_panel(cut, panel_task + 1);
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), begin);
@@ -128,12 +129,11 @@ std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_ta
   return count;
 }
 
-void BlockedProducts::run(const Executor& executor, ConstMatrixView x,
-                          std::span<const BlockedView> y) {
+void BlockedProducts::run(const Executor& executor, const ConstAnyMatrix& x,
+                          std::span<const AnyBlockedView> y, bool rounds) {
   const Cut cut = this->cut(executor, x.rows);
   ProjectTask common;
-  common.x = x.data;
-  common.x_stride = x.row_stride;
+  common.x = {x.data, x.dtype, rounds, x.row_stride};
   common.rows = x.rows;
   common.tiles = cut.tiles;
   common.depth = weights_.front().depth();

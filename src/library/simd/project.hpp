@@ -24,8 +24,9 @@ class BlockedProducts {
   BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights,
                   std::int64_t most_rows, const Executor& executor, const ProjectVariant& variant);
 
-  /// @param y one per matrix
-  void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
+  /// @param y one per matrix; @param rounds floats of x count as the bf16 numbers nearest to them
+  void run(const Executor& executor, const ConstAnyMatrix& x, std::span<const AnyBlockedView> y,
+           bool rounds = false);
 
   std::span<const PackedMatrix> weights() const { return weights_; }
   std::int64_t packed_bytes() const;
@@ -45,8 +46,8 @@ class BlockedProducts {
   std::int64_t task_panels() const;
   std::int64_t most_scratch(std::int64_t most_rows) const;
   std::int64_t first_panel(const Cut& cut, std::int64_t panel_task) const;
-  std::int64_t collect_runs(const Cut& cut, std::int64_t panel_task, std::span<const BlockedView> y,
-                            PanelRun* runs) const;
+  std::int64_t collect_runs(const Cut& cut, std::int64_t panel_task,
+                            std::span<const AnyBlockedView> y, PanelRun* runs) const;
 
   const KernelTable* kernels_;
   std::vector<PackedMatrix> weights_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/element/convert.hpp"
 #include "core/text/names.hpp"
 
 namespace headroom::weights {
@@ -19,22 +20,6 @@ T value_at(std::span<const char> bytes, std::size_t index) {
   T value;
   std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
   return value;
-}
-
-// The bits of the half's exponent and fraction, moved to the float's place, are its value over
-// 2^112, subnormal ones included. All ones, for infinity and NaN, stay all ones. (`_Float16` is not
-// in every compiler that builds this.)
-float from_half(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000U) << 16U;
-  const std::uint32_t rest = (half & 0x7fffU) << 13U;
-  const bool not_finite = (half & 0x7c00U) == 0x7c00U;
-  const float scaled = std::bit_cast<float>(rest) * 0x1p112F;
-  return std::bit_cast<float>(
-      sign | (not_finite ? rest | 0x7f800000U : std::bit_cast<std::uint32_t>(scaled)));
-}
-
-float from_bfloat(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
 
 }  // namespace
@@ -60,12 +45,12 @@ std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
   switch (type) {
     case Element::f16:
       for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = from_half(value_at<std::uint16_t>(bytes, i));
+        out[i] = value_at<F16>(bytes, i).value();
       }
       break;
     case Element::bf16:
       for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = from_bfloat(value_at<std::uint16_t>(bytes, i));
+        out[i] = value_at<Bf16>(bytes, i).value();
       }
       break;
     case Element::f32:

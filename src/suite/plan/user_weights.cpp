@@ -107,10 +107,9 @@ SplitWeights load_user_weights(const UserWeights& user, const Shape& shape) {
                     shown_path(user.path)));
   }
   if (shape.d_proj == 0) {
-    loaded.weights.output = {};
-    loaded.weights.output_bias.clear();
+    loaded.weights.output = loaded.weights.output_bias = {};
   }
-  return std::move(loaded.weights);
+  return to_split(loaded.weights);
 }
 
 }  // namespace headroom::plan

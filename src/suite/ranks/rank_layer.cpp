@@ -53,7 +53,7 @@ RankLayer::RankLayer(MPI_Comm ranks, const Order& order, const measure::Problem*
       ranks, whole, scatter_weights(ranks, whole, problem != nullptr ? &problem->weights : nullptr),
       order.options, distributed);
   if (shape_.past == 0 || shape_.batch == 0) return;
-  cache_.emplace(*attention_, shape_.batch, shape_.context());
+  cache_.emplace(*attention_, CacheSize{shape_.batch, shape_.context()});
   fill(past, order.fill_tokens);
 }
 
@@ -72,7 +72,7 @@ void RankLayer::pass(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   call.lengths = shape_.lengths;
   if (shape_.d_memory > 0) call.memory = memory_.view();
   if (cache_) {
-    for (std::int64_t i = 0; i < shape_.batch; ++i) cache_->truncate(i, shape_.past);
+    for (std::int64_t i = 0; i < shape_.batch; ++i) cache_->truncate({i, shape_.past});
   }
   attention_->forward(x, y, call, cache_ ? &*cache_ : nullptr);
 }

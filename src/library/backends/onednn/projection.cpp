@@ -15,9 +15,10 @@ using dnnl::memory;
 constexpr auto kFloat = memory::data_type::f32;
 constexpr auto kRowMajor = memory::format_tag::ab;
 
-bool is_dense(const BlockedView& y) {
+bool is_dense(const AnyBlockedView& y) {
+  if (y.dtype != Dtype::f32) return false;
   const bool blocks_touch = y.blocks == 1 || y.block_stride == y.block_cols;
-  return blocks_touch && (y.rows == 1 || y.row_stride == y.cols());
+  return blocks_touch && (y.rows == 1 || y.row_stride == y.blocks * y.block_cols);
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ OnednnProduct::OnednnProduct(int threads, Operand operand, std::shared_ptr<Share
       cols_(total_cols(spec.weights)) {
   if (most_rows_ == 0) return;
   if (!spec.biases.empty()) {
-    bias_ = end_to_end(spec.biases, spec.weights, cols_);
+    bias_ = end_to_end(spec.biases, cols_);
     bias_memory_ = memory({{1, cols_}, kFloat, kRowMajor}, device_.engine, bias_.data());
   }
   const auto plan =
@@ -106,21 +107,23 @@ OnednnProduct::Ready& OnednnProduct::ready_for(std::int64_t rows) {
 void OnednnProduct::pack_weights(const ProductSpec& spec, const memory::desc& packed) {
   packed_ = AlignedBuffer(floats_of(packed));
   weights_ = memory(packed, device_.engine, packed_.data());
-  ConstMatrixView whole = spec.weights.front();
+  ConstAnyMatrix whole = spec.weights.front();
   AlignedBuffer joined;
-  if (spec.weights.size() > 1) {
+  // Not every version and processor reorders narrow types.
+  if (spec.weights.size() > 1 || whole.dtype != Dtype::f32) {
     const ArenaScope temporary(0);
     joined = side_by_side(spec.weights);
     whole = {joined.data(), depth_, cols_, cols_};
   }
-  const memory::desc plain({depth_, cols_}, kFloat, memory::dims{whole.row_stride, 1});
-  memory source(plain, device_.engine, const_cast<float*>(whole.data));
+  const memory::desc plain({depth_, cols_}, kFloat,
+                           memory::dims{whole.row_stride, whole.col_stride});
+  memory source(plain, device_.engine, const_cast<void*>(whole.data));
   require_memory_for_code();
   dnnl::reorder(source, weights_).execute(device_.stream, source, weights_);
   device_.stream.wait();
 }
 
-void OnednnProduct::run(const void* x, std::int64_t rows, const BlockedView& y) {
+void OnednnProduct::run(const void* x, std::int64_t rows, const AnyBlockedView& y) {
   Ready& ready = ready_for(rows);
   const ThreadCount count(ready.threads);
   const std::int64_t product_rows = ready.x.get_desc().dims()[0];
@@ -133,14 +136,19 @@ void OnednnProduct::run(const void* x, std::int64_t rows, const BlockedView& y) 
     x = dense;
   }
   if (whole && is_dense(y)) {
-    multiply(ready, x, y.data);
+    multiply(ready, x, y.floats().data);
     return;
   }
   float* dense = scratch_->data(SharedScratch::Use::output);
   multiply(ready, x, dense);
   parallel_for(ready.threads, rows, [&](std::int64_t r, int) {
     for (std::int64_t b = 0; b < y.blocks; ++b) {
-      std::copy_n(dense + r * cols_ + b * y.block_cols, y.block_cols, y.at(r, b));
+      const float* from = dense + r * cols_ + b * y.block_cols;
+      if (y.dtype == Dtype::f32) {
+        std::copy_n(from, y.block_cols, static_cast<float*>(y.at(r, b)));
+      } else {
+        to_bf16(from, y.block_cols, static_cast<Bf16*>(y.at(r, b)));
+      }
     }
   });
 }
@@ -180,23 +188,24 @@ OnednnProjection::OnednnProjection(int threads, Operand operand,
 // oneDNN's fast kernels need x and Y without gaps between rows; for any other stride it falls back
 // to kernels that take twice as long. Copying the rows costs a few tenths of a per cent, so views
 // with gaps, such as a head's columns of a wider matrix, go through dense scratch memory.
-const void* OnednnProjection::take(ConstMatrixView x) {
+const void* OnednnProjection::take(const ConstAnyMatrix& x) {
   const bool dense = x.rows == 1 || x.row_stride == x.cols;
-  if (operand_ == Operand::f32 && dense) return x.data;
+  const bool of_operands = (operand_ == Operand::bf16) == (x.dtype == Dtype::bf16);
+  if (of_operands && dense) return x.data;
   const int threads = worthwhile_threads(threads_, products_.front().flops(x.rows));
   float* rows = scratch_->data(SharedScratch::Use::input);
-  if (operand_ == Operand::bf16) {
-    auto* rounded = reinterpret_cast<Bf16*>(rows);
-    parallel_for(threads, x.rows,
-                 [&](std::int64_t r, int) { to_bf16(x.row(r), x.cols, rounded + r * x.cols); });
-  } else {
-    parallel_for(threads, x.rows,
-                 [&](std::int64_t r, int) { std::copy_n(x.row(r), x.cols, rows + r * x.cols); });
-  }
+  parallel_for(threads, x.rows, [&](std::int64_t r, int) {
+    void* to = reinterpret_cast<char*>(rows) + r * x.cols * bytes_of(operand_);
+    if (of_operands) {
+      std::memcpy(to, x.row(r), static_cast<std::size_t>(x.cols * bytes_of(operand_)));
+    } else {
+      to_bf16(static_cast<const float*>(x.row(r)), x.cols, static_cast<Bf16*>(to));
+    }
+  });
   return rows;
 }
 
-void OnednnProjection::run(ConstMatrixView x, std::span<const BlockedView> y) {
+void OnednnProjection::run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) {
   if (x.rows == 0) return;
   with_live_threads(threads_, [&] {
     const void* input = take(x);

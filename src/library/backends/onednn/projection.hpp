@@ -15,7 +15,7 @@ class OnednnProduct {
   OnednnProduct(int threads, Operand operand, std::shared_ptr<SharedScratch> scratch,
                 std::int64_t rows, const ProductSpec& spec);
   /// @param x dense rows of operands
-  void run(const void* x, std::int64_t rows, const BlockedView& y);
+  void run(const void* x, std::int64_t rows, const AnyBlockedView& y);
   OperationCosts costs() const;
   double flops(std::int64_t rows) const {
     return 2.0 * static_cast<double>(rows) * static_cast<double>(depth_) *
@@ -60,11 +60,12 @@ class OnednnProjection final : public Projection {
  public:
   OnednnProjection(int threads, Operand operand, std::shared_ptr<SharedScratch> scratch,
                    const ProjectionSpec& spec);
-  void run(ConstMatrixView x, std::span<const BlockedView> y) override;
+  using Projection::run;
+  void run(const ConstAnyMatrix& x, std::span<const AnyBlockedView> y) override;
   OperationCosts costs() const override;
 
  private:
-  const void* take(ConstMatrixView x);
+  const void* take(const ConstAnyMatrix& x);
 
   int threads_;
   Operand operand_;

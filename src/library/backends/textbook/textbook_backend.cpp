@@ -14,7 +14,7 @@ TextbookProduct::TextbookProduct(const textbook::Kernels& kernels, std::string p
       depth_(spec.weights.front().rows),
       weights_(side_by_side(spec.weights)) {
   if (!spec.biases.empty()) {
-    bias_ = end_to_end(spec.biases, spec.weights, total_cols(spec.weights));
+    bias_ = end_to_end(spec.biases, total_cols(spec.weights));
   }
 }
 

@@ -1,11 +1,28 @@
-// Rows of float32 as bfloat16 and back.
+// Values of other types as float32, and back.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
-#include "headroom/precision.hpp"
+#include "headroom/dtype.hpp"
 
 namespace headroom {
+
+/// A number of IEEE half precision. (`_Float16` is not in every compiler that builds this.)
+struct F16 {
+  std::uint16_t bits = 0;
+
+  /// The bits of the exponent and fraction, moved to the float's place, are the value over 2^112,
+  /// subnormal ones included. All ones, for infinity and NaN, stay all ones.
+  float value() const {
+    const std::uint32_t sign = (bits & 0x8000U) << 16U;
+    const std::uint32_t rest = (bits & 0x7fffU) << 13U;
+    const bool not_finite = (bits & 0x7c00U) == 0x7c00U;
+    const float scaled = std::bit_cast<float>(rest) * 0x1p112F;
+    return std::bit_cast<float>(
+        sign | (not_finite ? rest | 0x7f800000U : std::bit_cast<std::uint32_t>(scaled)));
+  }
+};
 
 /// To nearest, ties to even; as `round_to_bf16`. Rounding to bfloat16 what is one already changes
 /// nothing.

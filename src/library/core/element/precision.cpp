@@ -15,6 +15,7 @@ constexpr Name<Precision> kPrecisions[] = {
 constexpr Name<Dtype> kDtypes[] = {
     {Dtype::f32, "f32"},
     {Dtype::bf16, "bf16"},
+    {Dtype::f16, "f16"},
 };
 
 }  // namespace
@@ -26,7 +27,10 @@ std::optional<Precision> parse_precision(std::string_view name) {
   return value_of(kPrecisions, name);
 }
 
-std::optional<Dtype> parse_dtype(std::string_view name) { return value_of(kDtypes, name); }
+std::optional<Dtype> parse_dtype(std::string_view name) {
+  const std::optional<Dtype> dtype = value_of(kDtypes, name);
+  return dtype == Dtype::f16 ? std::nullopt : dtype;
+}
 
 std::string to_string(const Numbers& numbers) {
   std::string name(to_string(numbers.precision));

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "core/addresses.hpp"
+#include "core/element/read_matrix.hpp"
 #include "core/weights/matrix_parts.hpp"
 #include "headroom/error.hpp"
 
@@ -20,25 +23,63 @@ struct Size {
   std::int64_t cols;
 };
 
-void check_matrix(const Shape& shape, const std::string& name, const Matrix& matrix, Size allowed,
-                  std::string_view meaning) {
+// The matrix is one without gaps. @throws InvalidArgument naming it
+ConstAnyMatrix whole(const std::string& name, const Matrix& matrix) {
+  if (matrix.values.size() != index(matrix.rows * matrix.cols)) {
+    throw InvalidArgument(fmt::format("weights: {} is {} x {} but holds {} values instead of {}",
+                                      name, matrix.rows, matrix.cols, matrix.values.size(),
+                                      matrix.rows * matrix.cols));
+  }
+  return matrix.view();
+}
+
+ConstAnyMatrix one_row(const std::vector<float>& bias) {
+  if (bias.empty()) return {};
+  const auto size = static_cast<std::int64_t>(bias.size());
+  return {bias.data(), 1, size, size};
+}
+
+// @pre its size is right.
+void check_place(const std::string& name, const ConstAnyMatrix& matrix) {
+  if (matrix.rows == 0 || matrix.cols == 0) return;
+  if (matrix.data == nullptr) {
+    throw InvalidArgument(fmt::format("weights: {} is a null pointer; pass {} x {} values", name,
+                                      matrix.rows, matrix.cols));
+  }
+  constexpr std::int64_t kMost = kMostAddresses / std::int64_t{sizeof(float)};
+  const auto fits = [](std::int64_t count, std::int64_t stride) {
+    return count == 1 || (stride >= -kMost / count && stride <= kMost / count);
+  };
+  if (fits(matrix.rows, matrix.row_stride) && fits(matrix.cols, matrix.col_stride)) return;
+  throw InvalidArgument(
+      fmt::format("weights: {} has strides {} and {}; they count values, and its {} x {} values "
+                  "must lie within "
+                  "the 2^56 bytes that memory can have",
+                  name, matrix.row_stride, matrix.col_stride, matrix.rows, matrix.cols));
+}
+
+void check_matrix(const Shape& shape, const std::string& name, const ConstAnyMatrix& matrix,
+                  Size allowed, std::string_view meaning) {
   if (matrix.rows != allowed.rows || matrix.cols != allowed.cols) {
     throw InvalidArgument(fmt::format("weights: {} is {} x {}; shape {} needs {} x {} ({})", name,
                                       matrix.rows, matrix.cols, shape.id(), allowed.rows,
                                       allowed.cols, meaning));
   }
-  if (matrix.values.size() != index(allowed.rows * allowed.cols)) {
-    throw InvalidArgument(fmt::format("weights: {} is {} x {} but holds {} values instead of {}",
-                                      name, matrix.rows, matrix.cols, matrix.values.size(),
-                                      allowed.rows * allowed.cols));
-  }
+  check_place(name, matrix);
 }
 
-void check_bias(const Shape& shape, const std::string& name, const std::vector<float>& bias,
+void check_bias(const Shape& shape, const std::string& name, const ConstAnyMatrix& bias,
                 std::int64_t allowed, std::string_view meaning) {
-  if (bias.size() == index(allowed)) return;
-  throw InvalidArgument(fmt::format("weights: {} has {} values; shape {} needs {} ({})", name,
-                                    bias.size(), shape.id(), allowed, meaning));
+  const bool none = bias.rows == 0 || bias.cols == 0;
+  const std::int64_t count = none ? 0 : bias.rows * bias.cols;
+  if (count != allowed || (!none && bias.rows != 1)) {
+    throw InvalidArgument(fmt::format("weights: {} has {} values; shape {} needs {} ({})", name,
+                                      none || bias.rows == 1
+                                          ? fmt::to_string(count)
+                                          : fmt::format("{} x {}", bias.rows, bias.cols),
+                                      shape.id(), allowed, meaning));
+  }
+  check_place(name, bias);
 }
 
 // What query, key or value must be, and what its columns are called.
@@ -48,28 +89,19 @@ struct Needed {
   std::string_view cols_name;
 };
 
-void check_projection(const Shape& shape, const std::string& name, const Matrix& matrix,
-                      const std::vector<float>& bias, const Needed& needed) {
+void check_projection(const Shape& shape, const std::string& name, const ConstAnyMatrix& matrix,
+                      const ConstAnyMatrix& bias, const Needed& needed) {
   check_matrix(shape, name, matrix, needed.size,
                fmt::format("{} x {}", needed.rows_name, needed.cols_name));
   check_bias(shape, name + "_bias", bias, shape.qkv_bias ? needed.size.cols : 0,
              shape.qkv_bias ? needed.cols_name : "qkv_bias is off, so leave it empty");
 }
 
-// SplitWeights and HeadWeights use the same member names; `where` is "" or such as "head 3 ".
-template <class Weights>
-void check_qkv(const Shape& shape, const Weights& weights, const std::string& where,
-               const Needed& query, const Needed& key) {
-  check_projection(shape, where + "query", weights.query, weights.query_bias, query);
-  check_projection(shape, where + "key", weights.key, weights.key_bias, key);
-  check_projection(shape, where + "value", weights.value, weights.value_bias, key);
-}
-
 std::string_view key_input_name(const Shape& shape) {
   return shape.d_memory > 0 ? "d_memory" : "d_in";
 }
 
-void check_output(const Shape& shape, const Matrix& output, const std::vector<float>& bias) {
+void check_output(const Shape& shape, const ConstAnyMatrix& output, const ConstAnyMatrix& bias) {
   const bool used = shape.d_proj > 0;
   const std::string_view unused = "there is no output projection, so leave it empty";
   check_matrix(shape, "output", output, {used ? shape.d_out : 0, shape.d_proj},
@@ -86,9 +118,17 @@ void check_weights(const Shape& shape, const PerHeadWeights& weights) {
   const Needed query{{shape.d_in, shape.head_dim()}, "d_in", "head_dim"};
   const Needed key{{shape.key_input(), shape.head_dim()}, key_input_name(shape), "head_dim"};
   for (std::size_t h = 0; h < weights.heads.size(); ++h) {
-    check_qkv(shape, weights.heads[h], fmt::format("head {} ", h), query, key);
+    const HeadWeights& head = weights.heads[h];
+    const auto check = [&](const std::string& name, const Matrix& matrix,
+                           const std::vector<float>& bias, const Needed& needed) {
+      const std::string full = fmt::format("head {} {}", h, name);
+      check_projection(shape, full, whole(full, matrix), one_row(bias), needed);
+    };
+    check("query", head.query, head.query_bias, query);
+    check("key", head.key, head.key_bias, key);
+    check("value", head.value, head.value_bias, key);
   }
-  check_output(shape, weights.output, weights.output_bias);
+  check_output(shape, whole("output", weights.output), one_row(weights.output_bias));
 }
 
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
@@ -109,14 +149,45 @@ std::int64_t group_size(const Shape& shape) { return shape.heads / shape.key_hea
 Matrix::Matrix(std::int64_t rows_in, std::int64_t cols_in)
     : rows(rows_in), cols(cols_in), values(index(rows_in * cols_in)) {}
 
-void check_weights(const Shape& shape, const SplitWeights& weights) {
+WeightViews::WeightViews(const SplitWeights& weights)
+    : query(whole("query", weights.query)),
+      key(whole("key", weights.key)),
+      value(whole("value", weights.value)),
+      query_bias(one_row(weights.query_bias)),
+      key_bias(one_row(weights.key_bias)),
+      value_bias(one_row(weights.value_bias)),
+      output(whole("output", weights.output)),
+      output_bias(one_row(weights.output_bias)) {}
+
+SplitWeights to_split(const WeightViews& weights) {
+  const auto matrix = [](const ConstAnyMatrix& from) {
+    Matrix copy(from.rows, from.cols);
+    read_matrix(from, copy.view());
+    return copy;
+  };
+  const auto bias = [&](const ConstAnyMatrix& from) { return std::move(matrix(from).values); };
+  SplitWeights copy;
+  copy.query = matrix(weights.query);
+  copy.key = matrix(weights.key);
+  copy.value = matrix(weights.value);
+  copy.query_bias = bias(weights.query_bias);
+  copy.key_bias = bias(weights.key_bias);
+  copy.value_bias = bias(weights.value_bias);
+  copy.output = matrix(weights.output);
+  copy.output_bias = bias(weights.output_bias);
+  return copy;
+}
+
+void check_weights(const Shape& shape, const WeightViews& weights) {
   shape.validate();
   const bool grouped = shape.kv_width() != shape.d_out;
   const Needed query{{shape.d_in, shape.d_out}, "d_in", "d_out"};
   const Needed key{{shape.key_input(), shape.kv_width()},
                    key_input_name(shape),
                    grouped ? "kv_heads * head_dim" : "d_out"};
-  check_qkv(shape, weights, "", query, key);
+  check_projection(shape, "query", weights.query, weights.query_bias, query);
+  check_projection(shape, "key", weights.key, weights.key_bias, key);
+  check_projection(shape, "value", weights.value, weights.value_bias, key);
   check_output(shape, weights.output, weights.output_bias);
 }
 

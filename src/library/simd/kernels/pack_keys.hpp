@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simd/kernel_table.hpp"
+#include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -78,16 +79,6 @@ HEADROOM_INLINE void pack_keys_of(const A* keys, std::int64_t stride, std::int64
   }
 }
 
-/// Calls `f` with the rows' first value, whatever they are stored as.
-template <class F>
-HEADROOM_INLINE void with_rows_of(const RowsOf& rows, F&& f) {
-  if (rows.dtype == Dtype::f32) {
-    f(static_cast<const float*>(rows.data));
-  } else {
-    f(static_cast<const Half*>(rows.data));
-  }
-}
-
 template <class B>
 void pack_keys(const RowsOf& keys, std::int64_t position, std::int64_t count, std::int64_t head_dim,
                void* panels) {
@@ -95,13 +86,6 @@ void pack_keys(const RowsOf& keys, std::int64_t position, std::int64_t count, st
       keys, [&](const auto* from) __attribute__((always_inline)) {
         pack_keys_of(from, keys.stride, position, count, head_dim, static_cast<B*>(panels));
       });
-}
-
-template <class A, class B>
-HEADROOM_INLINE void copy_values_of(const A* from, std::int64_t count, B* values) {
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(values + i, load(from + i));
-  for (; i < count; ++i) store_one(values + i, load_one(from + i));
 }
 
 template <class B>

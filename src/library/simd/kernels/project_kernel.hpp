@@ -1,6 +1,7 @@
 // A block of the projection: row tiles times weight panels, the depth in stages.
 #pragma once
 
+#include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -9,8 +10,8 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 /// that nobody waits for it later. All at once it would take every place for misses that the core
 /// has.
 struct TilePrefetches {
-  const float* x = nullptr;  ///< some of the next tile's rows, which are packed next
-  std::int64_t x_stride = 0;
+  const char* x = nullptr;                ///< some of the next tile's rows, which are packed next
+  std::int64_t x_stride = 0, x_step = 0;  ///< bytes to the next row, and to the next chunk
   std::int64_t x_rows = 0;
   const float* sums = nullptr;   ///< of the next tile, or null
   const char* panel = nullptr;   ///< a share of a panel of the next group
@@ -43,20 +44,25 @@ inline constexpr bool kHigh = MR > kTileRows / 2;
 template <int NV>
 struct Destination {
   float* y[NV];  ///< of the tile's first row
-  /// No vector crosses the end of a head. Each starts inside the matrix, which ends with a head, so
-  /// that one which crosses the matrix's end crosses a head's.
+  /// They are of floats, and no vector crosses the end of a head. Each starts inside the matrix,
+  /// which ends with a head, so that one which crosses the matrix's end crosses a head's.
   bool whole;
 };
 
 template <int NV, class B>
 HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const TileCall<B>& call) {
   Destination<NV> to;
-  to.whole = true;
+  to.whole = run.y_dtype == Dtype::f32;
+  if (!to.whole) {
+    for (int v = 0; v < NV; ++v) to.y[v] = nullptr;
+    return to;
+  }
   std::int64_t block = call.column / run.block_cols;  // one division per tile, because it is slow
   std::int64_t inside = call.column - block * run.block_cols;
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) {
-    to.y[v] = run.y + call.row * run.y_stride + block * run.block_stride + inside;
+    to.y[v] =
+        static_cast<float*>(run.y) + call.row * run.y_stride + block * run.block_stride + inside;
     to.whole = to.whole && inside + kLanes <= run.block_cols;
     inside += kLanes;
     while (inside >= run.block_cols) {
@@ -68,7 +74,8 @@ HEADROOM_INLINE Destination<NV> find_destination(const PanelRun& run, const Tile
 }
 
 /// Copies finished rows from the tile's partial sums, each in pieces that end where a head ends.
-template <int NV, class B>
+/// @tparam Y what y is of: float or Half
+template <int NV, class Y, class B>
 [[gnu::noinline]] void scatter_tile(const PanelRun& run, const TileCall<B>& call, int rows) {
   const std::int64_t end =
       call.column + NV * kLanes < run.cols ? call.column + NV * kLanes : run.cols;
@@ -77,10 +84,10 @@ template <int NV, class B>
     const std::int64_t block_end = (block + 1) * run.block_cols;
     const std::int64_t piece_end = block_end < end ? block_end : end;
     const float* from = call.partial + (column - call.column);
-    float* to = run.y + call.row * run.y_stride + block * run.block_stride + column -
-                block * run.block_cols;
+    Y* to = static_cast<Y*>(run.y) + call.row * run.y_stride + block * run.block_stride + column -
+            block * run.block_cols;
     for (int r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < piece_end - column; ++i) to[i] = from[i];
+      copy_values_of(from, piece_end - column, to);
       from += NV * kLanes;
       to += run.y_stride;
     }
@@ -112,12 +119,12 @@ class TilePrefetcher {
         y_rows_(prefetches.y && to.whole ? MR : 0) {}
 
   HEADROOM_INLINE void operator()(std::int64_t left) {
-    const float* x = prefetches_.x;
+    const char* x = prefetches_.x;
     for (std::int64_t r = 0; r < prefetches_.x_rows; ++r) {
       __builtin_prefetch(x, 0, 2);
       x += prefetches_.x_stride;
     }
-    prefetches_.x += kChunk;
+    prefetches_.x += prefetches_.x_step;
     for (std::int64_t i = 0; i < prefetches_.panel_lines; ++i) {
       __builtin_prefetch(prefetches_.panel, 0, 2);
       prefetches_.panel += kLine;
@@ -186,7 +193,12 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
     }
   }
   store_partial(acc, call.partial);
-  if (call.last) scatter_tile<NV>(run, call, MR);
+  if (!call.last) return;
+  if (run.y_dtype == Dtype::f32) {
+    scatter_tile<NV, float>(run, call, MR);
+  } else {
+    scatter_tile<NV, Half>(run, call, MR);
+  }
 }
 
 /// One stage of the depth for all tiles of the task.
@@ -245,8 +257,8 @@ template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
 
 /// The prefetches of a row tile over a group of panels, which share the next tile's rows.
 struct GroupPrefetches {
-  const float* x = nullptr;  ///< first row of the next tile
-  std::int64_t x_stride = 0;
+  const char* x = nullptr;                ///< first row of the next tile
+  std::int64_t x_stride = 0, x_step = 0;  ///< as of a tile
   std::int64_t x_rows = 0;
   std::int64_t rows_per_panel = 0;
   const float* sums = nullptr;   ///< of the next tile and the group's first panel, or null
@@ -263,6 +275,7 @@ struct GroupPrefetches {
     one.x_rows = rest < 0 ? 0 : rest < rows_per_panel ? rest : rows_per_panel;
     if (one.x_rows > 0) one.x = x + first * x_stride;
     one.x_stride = x_stride;
+    one.x_step = x_step;
     if (sums != nullptr) one.sums = sums + i * kTileRows * kPanel;
     if (i < panel_count) {
       one.panel = panels + i * panel_bytes;
@@ -323,9 +336,11 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
   const std::int64_t tile_partials = partial_panels * kTileRows * kPanel;
   const auto pack = [&](std::int64_t t) __attribute__((always_inline)) {
     const std::int64_t row = tile_begin(task.rows, task.tiles, t);
-    pack_rows(task.x + row * task.x_stride + stage.begin, task.x_stride,
-              tile_begin(task.rows, task.tiles, t + 1) - row, stage.depth,
-              packed + (row - first_row) * padded);
+    with_input(
+        task.x.from(row, stage.begin), [&](const auto* x) __attribute__((always_inline)) {
+          pack_rows(x, task.x.stride, tile_begin(task.rows, task.tiles, t + 1) - row, stage.depth,
+                    packed + (row - first_row) * padded);
+        });
   };
   if (first_group && !task.pack_late) {
     for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) pack(t);
@@ -352,8 +367,10 @@ HEADROOM_INLINE void project_group(const ProjectTask& task, const Stage& stage,
       if (!stage.first) prefetches.sums = partial + tile_partials;
       if (first_group && task.pack_late) {
         const std::int64_t panels = group.panel_end - group.panel_begin;
-        prefetches.x = task.x + (row + rows) * task.x_stride + stage.begin;
-        prefetches.x_stride = task.x_stride;
+        const InputRows x = task.x.from(row + rows, stage.begin);
+        prefetches.x = static_cast<const char*>(x.data);
+        prefetches.x_stride = x.stride * value_bytes(x.dtype);
+        prefetches.x_step = kChunk * value_bytes(x.dtype);
         prefetches.x_rows = tile_begin(task.rows, task.tiles, t + 2) - (row + rows);
         prefetches.rows_per_panel = (prefetches.x_rows + panels - 1) / panels;
       }

@@ -93,24 +93,26 @@ HEADROOM_INLINE void accumulate(Accumulators<MR, NV>& acc, const float* a, const
     depth_step<MR, NV, kPrefetch>(acc, a + k, b + k * row, panel_stride);
 }
 
-/// Prefetch distance of packing, in floats of a row.
-inline constexpr std::int64_t kPackAhead = 8 * kChunk;
+/// Prefetch distance of packing, in values of a row.
+template <class A>
+inline constexpr std::int64_t kPackAhead = 512 / static_cast<std::int64_t>(sizeof(A));
 
-/// Copies `rows` rows of `depth` values into chunks of `rows x kChunk`; the last chunk's unused
-/// tail stays unwritten and unread.
-HEADROOM_INLINE void pack_rows(const float* x, std::int64_t stride, std::int64_t rows,
+/// Copies `rows` rows, of any type, of `depth` values into chunks of `rows x kChunk`; the last
+/// chunk's unused tail stays unwritten and unread.
+template <class A>
+HEADROOM_INLINE void pack_rows(const A* x, std::int64_t stride, std::int64_t rows,
                                std::int64_t depth, float* out) {
   for (std::int64_t k = 0; k < depth; k += kChunk) {
     const std::int64_t width = depth - k < kChunk ? depth - k : kChunk;
     for (std::int64_t r = 0; r < rows; ++r) {
-      const float* from = x + r * stride + k;
+      const A* from = x + r * stride + k;
       float* to = out + r * kChunk;
       // The rows are too many streams for the hardware prefetcher; past the end it is harmless.
-      __builtin_prefetch(from + kPackAhead);
+      __builtin_prefetch(from + kPackAhead<A>);
       if (width == kChunk) {
         for (int i = 0; i < kChunk; i += kLanes) store(to + i, load(from + i));
       } else {
-        for (std::int64_t i = 0; i < width; ++i) to[i] = from[i];
+        for (std::int64_t i = 0; i < width; ++i) to[i] = load_one(from + i);
       }
     }
     out += rows * kChunk;

@@ -145,21 +145,23 @@ HEADROOM_INLINE Fp16Range fp16_range(std::int16_t exponent, int large, int middl
 }
 
 /// A row of x as its tiles are read: two vectors from `k` on, zeros beyond the depth.
-HEADROOM_INLINE void load_row_pair(const float* x, std::int64_t k, std::int64_t depth, Vec& first,
+template <class A>
+HEADROOM_INLINE void load_row_pair(const A* x, std::int64_t k, std::int64_t depth, Vec& first,
                                    Vec& second) {
   if (k + 2 * kLanes <= depth) {
     first = load(x + k);
     second = load(x + k + kLanes);
     return;
   }
-  alignas(64) float rest[2 * kLanes] = {};
+  alignas(64) A rest[2 * kLanes] = {};
   for (std::int64_t i = 0; i < depth - k; ++i) rest[i] = x[k + i];
   first = load(rest);
   second = load(rest + kLanes);
 }
 
 /// As `cut_row`, of fp16 parts. @param x null: zeros
-HEADROOM_INLINE Fp16Range cut_fp16_row(const float* x, std::int64_t depth, std::int64_t steps,
+template <class A>
+HEADROOM_INLINE Fp16Range cut_fp16_row(const A* x, std::int64_t depth, std::int64_t steps,
                                        std::int64_t r, std::uint16_t* out) {
   if (x == nullptr) depth = 0;
   Bits most{};

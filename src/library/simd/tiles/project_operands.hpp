@@ -4,6 +4,7 @@
 // one product of 128 rows of bf16, and a fifth of their six. What few rows read stays beside them.
 #pragma once
 
+#include "simd/kernels/rows.hpp"
 #include "simd/tiles/fp16_parts.hpp"
 #include "simd/tiles/tile_scratch.hpp"
 
@@ -113,16 +114,20 @@ HEADROOM_INLINE void cut_task_rows(const TileProjectTask& task, const TileStage&
                                    const ProjectMemory& memory) {
   for (std::int64_t r = 0; r < whole(task.rows, kTileBlock); ++r) {
     std::uint16_t* out = memory.left + r / kTileBlock * stage.steps * Parts<P>::kCount * kLeftStep;
-    const float* from = r < task.rows ? task.x + r * task.x_stride + stage.begin : nullptr;
-    if constexpr (kOfFp16<P>) {
-      keep_range(cut_fp16_row(from, stage.depth, stage.steps, r % kTileBlock, out),
-                 memory.ranges[r / kTileBlock], r % kTileBlock);
-      memory.bad_rows[r] = 0;  // the factors of its sums say it
-    } else {
-      const bool small =
-          has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
-      memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
-    }
+    InputRows row;  // of nothing
+    if (r < task.rows) row = task.x.from(r, stage.begin);
+    with_input(
+        row, [&](const auto* from) __attribute__((always_inline)) {
+          if constexpr (kOfFp16<P>) {
+            keep_range(cut_fp16_row(from, stage.depth, stage.steps, r % kTileBlock, out),
+                       memory.ranges[r / kTileBlock], r % kTileBlock);
+            memory.bad_rows[r] = 0;  // the factors of its sums say it
+          } else {
+            const bool small =
+                has_small(cut_row<P>(from, stage.depth, stage.steps, r % kTileBlock, out).least);
+            memory.bad_rows[r] = (!stage.first && memory.bad_rows[r] != 0) || small;
+          }
+        });
   }
 }
 

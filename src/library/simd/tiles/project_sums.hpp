@@ -15,6 +15,11 @@ HEADROOM_INLINE Bits doubtful_lanes(const Bits& bits) {
          static_cast<Bits>(size != 0U);
 }
 
+/// Where a value of y lies.
+HEADROOM_INLINE void* y_value(const PanelRun& run, std::int64_t index) {
+  return static_cast<char*>(run.y) + index * value_bytes(run.y_dtype);
+}
+
 /// Some rows over the panels of a block, by the f32 kernels.
 HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun& run,
                                      std::int64_t block, std::int64_t row, float* scratch) {
@@ -23,10 +28,9 @@ HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun
   panels.panel_begin = block * kPanels;
   const std::int64_t end = panels.panel_begin + kPanels;
   panels.panel_end = end < run.panel_end ? end : run.panel_end;
-  panels.y += (task.first_row + row) * run.y_stride;
+  panels.y = y_value(run, (task.first_row + row) * run.y_stride);
   ProjectTask exact;
-  exact.x = task.x + row * task.x_stride;
-  exact.x_stride = task.x_stride;
+  exact.x = task.x.from(row);
   exact.rows = exact.tiles = exact.tile_end = 1;
   exact.depth = task.depth;
   exact.stage_depth = whole(task.depth, kChunk);
@@ -36,13 +40,19 @@ HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun
   task.f32->stored(task.dtype).project(exact);
 }
 
-/// Where 32 columns of a row go. Heads may end anywhere among them.
+/// Where 32 columns of row `row` of y go. Heads may end anywhere among them.
 HEADROOM_INLINE void scatter_row(const PanelRun& run, std::int64_t column, const float* from,
-                                 float* y_row) {
+                                 std::int64_t row) {
   const std::int64_t end = column + kTileBlock < run.cols ? column + kTileBlock : run.cols;
   for (std::int64_t c = column; c < end; ++c) {
     const std::int64_t block = c / run.block_cols;
-    y_row[block * run.block_stride + c - block * run.block_cols] = from[c - column];
+    void* to =
+        y_value(run, row * run.y_stride + block * run.block_stride + c - block * run.block_cols);
+    if (run.y_dtype == Dtype::f32) {
+      *static_cast<float*>(to) = from[c - column];
+    } else {
+      store_one(static_cast<Half*>(to), from[c - column]);
+    }
   }
 }
 
@@ -130,10 +140,11 @@ class BlockEnd {
     of_ = of;
     const std::int64_t rest = task_->rows - of.row;
     rows_ = rest < kTileBlock ? rest : kTileBlock;
-    y_row_ = run.y + (task_->first_row + of.row) * run.y_stride;
+    y_row_ = task_->first_row + of.row;
     together_ = next_together_;
-    to_ = stage_->last ? y_row_ + next_place_ : of.partials;
+    to_ = stage_->last ? y_value(run, y_row_ * run.y_stride + next_place_) : of.partials;
     stride_ = stage_->last ? run.y_stride : kTileBlock;
+    halves_ = stage_->last && run.y_dtype != Dtype::f32;
     row_ = 0;
     doubtful_ = Bits{};
     bad_ = of.bad_block;
@@ -168,15 +179,24 @@ class BlockEnd {
     return any != 0;
   }
 
-  HEADROOM_INLINE void write_row() {
+  template <class Y>
+  HEADROOM_INLINE void write_row_to(Y* to) {
     Vec total[kBlockVectors];
     total_row<kScaled>(*run_, *stage_, of_, row_, total);
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) {
       doubtful_ |= doubtful_lanes(bits_of(total[v]));
-      store(to_ + row_ * stride_ + v * kLanes, total[v]);
+      store(to + row_ * stride_ + v * kLanes, total[v]);
     }
     ++row_;
+  }
+
+  HEADROOM_INLINE void write_row() {
+    if (halves_) {
+      write_row_to(static_cast<Half*>(to_));
+    } else {
+      write_row_to(static_cast<float*>(to_));
+    }
   }
 
   void scatter() {
@@ -185,10 +205,11 @@ class BlockEnd {
     total_row<kScaled>(*run_, *stage_, of_, row_, total);
     for (int v = 0; v < kBlockVectors; ++v) {
       doubtful_ |= doubtful_lanes(bits_of(total[v]));
-      store((stage_->last ? apart : to_ + row_ * stride_) + v * kLanes, total[v]);
+      float* to = stage_->last ? apart : static_cast<float*>(to_) + row_ * stride_;
+      store(to + v * kLanes, total[v]);
     }
     if (stage_->last) {
-      scatter_row(*run_, of_.block * kTileBlock, apart, y_row_ + row_ * run_->y_stride);
+      scatter_row(*run_, of_.block * kTileBlock, apart, y_row_ + row_);
     }
     ++row_;
   }
@@ -202,9 +223,10 @@ class BlockEnd {
   const std::uint16_t* ask_ = nullptr;
   TileSums of_;
   std::int64_t rows_ = 0, row_ = 0;
-  float* y_row_ = nullptr;
-  float* to_ = nullptr;
+  std::int64_t y_row_ = 0;
+  void* to_ = nullptr;
   std::int64_t stride_ = 0;
+  bool halves_ = false;  ///< y's
   bool together_ = false, bad_ = false;
   bool next_together_ = false;
   std::int64_t next_place_ = 0;

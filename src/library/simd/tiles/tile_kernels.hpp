@@ -59,8 +59,7 @@ struct TileRun {
 
 /// Some rows of x times runs of weight panels.
 struct TileProjectTask {
-  const float* x = nullptr;  ///< the task's first row
-  std::int64_t x_stride = 0;
+  InputRows x;                 ///< from the task's first row on
   std::int64_t first_row = 0;  ///< of the task in y
   std::int64_t rows = 0;
   std::int64_t depth = 0;

@@ -128,7 +128,7 @@ TileProducts::Cut TileProducts::cut(std::int64_t rows, int slots) const {
 
 // The parts of all matrices that blocks of columns belong to.
 std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
-                                        std::span<const BlockedView> y, TileRun* runs) const {
+                                        std::span<const AnyBlockedView> y, TileRun* runs) const {
   const std::int64_t panels = kTileBlock / (2 * f32_->lanes);
   std::int64_t count = 0;
   for (std::size_t m = 0; m < weights_.size(); ++m) {
@@ -143,11 +143,12 @@ std::int64_t TileProducts::collect_runs(std::int64_t begin, std::int64_t end,
   return count;
 }
 
-void TileProducts::run(const Executor& executor, ConstMatrixView x,
-                       std::span<const BlockedView> y) {
+void TileProducts::run(const Executor& executor, const ConstAnyMatrix& x,
+                       std::span<const AnyBlockedView> y, bool rounds) {
   const double seconds = expected_seconds(x.rows, weight_floats_);
   const Cut cut = this->cut(x.rows, executor.slots_for(seconds));
   const bool staged = stage_depth_ < depth_;
+  const InputRows all_rows{x.data, x.dtype, rounds, x.row_stride};
   std::fill(cut_rows_.begin(), cut_rows_.end(), -1);
   auto task = [&](std::int64_t index, int slot) {
     // In one stage, neighbouring tasks share rows, which are cut for the first of them. In several,
@@ -158,8 +159,7 @@ void TileProducts::run(const Executor& executor, ConstMatrixView x,
     part.first_row = tile_begin(cut.row_blocks, cut.row_tasks, row_task) * kTileBlock;
     const std::int64_t end = tile_begin(cut.row_blocks, cut.row_tasks, row_task + 1) * kTileBlock;
     part.rows = std::min(end, x.rows) - part.first_row;
-    part.x = x.row(part.first_row);
-    part.x_stride = x.row_stride;
+    part.x = all_rows.from(part.first_row);
     part.depth = depth_;
     part.stage_depth = stage_depth_;
     TileRun* runs = runs_.data() + static_cast<std::size_t>(slot) * weights_.size();

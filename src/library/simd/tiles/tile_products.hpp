@@ -40,8 +40,9 @@ class TileProducts {
                std::span<const PackedMatrix> weights, std::int64_t most_rows,
                const Executor& executor);
 
-  /// @param y one per matrix
-  void run(const Executor& executor, ConstMatrixView x, std::span<const BlockedView> y);
+  /// @param y one per matrix; @param rounds floats of x count as the bf16 numbers nearest to them
+  void run(const Executor& executor, const ConstAnyMatrix& x, std::span<const AnyBlockedView> y,
+           bool rounds = false);
 
   bool takes(std::int64_t rows) const { return choice_.takes(rows); }
   std::int64_t packed_bytes() const;
@@ -54,7 +55,7 @@ class TileProducts {
     std::int64_t column_tasks = 0;
   };
   Cut cut(std::int64_t rows, int slots) const;
-  std::int64_t collect_runs(std::int64_t begin, std::int64_t end, std::span<const BlockedView> y,
+  std::int64_t collect_runs(std::int64_t begin, std::int64_t end, std::span<const AnyBlockedView> y,
                             TileRun* runs) const;
   void cut_weights(const Executor& executor);
 

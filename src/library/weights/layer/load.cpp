@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/text/fingerprint.hpp"
 #include "core/text/shown.hpp"
@@ -30,37 +34,55 @@ FileRows file_rows(const StoredMatrix& matrix) {
           (matrix.stored == Stored::out_in) != fortran};
 }
 
+// Bytes of a value that is kept: f64 becomes f32.
+std::int64_t kept_size(Element type) { return type == Element::f64 ? 4 : size_of(type); }
+
+Dtype kept_dtype(Element type) {
+  switch (type) {
+    case Element::bf16:
+      return Dtype::bf16;
+    case Element::f16:
+      return Dtype::f16;
+    default:
+      return Dtype::f32;
+  }
+}
+
 // Reads tensors piece by piece, and watches what comes.
 class Reading {
  public:
   explicit Reading(bool strict) : strict_(strict) {}
 
-  // Gives `take` the rows from `first` on, a few at a time.
-  template <class Take>
-  void read(const StoredTensor& stored, std::int64_t rows, std::int64_t cols, Take take) {
+  // @param into room for all values as they are kept, or null
+  void read(const StoredTensor& stored, std::int64_t rows, std::int64_t cols, char* into) {
     const Tensor& tensor = stored.tensor;
-    const auto size = static_cast<std::int64_t>(tensor.bytes / (rows * cols));
-    const std::int64_t most = std::clamp<std::int64_t>(kChunk / cols, 1, rows);
-    raw_.resize(static_cast<std::size_t>(most * cols * size));
-    values_.resize(static_cast<std::size_t>(most * cols));
+    const Element type = *tensor.type;
+    const std::int64_t size = size_of(type);
+    const std::int64_t most = std::min(kChunk, rows * cols);
+    values_.resize(static_cast<std::size_t>(most));
+    const bool in_place = into != nullptr && kept_size(type) == size;
+    if (!in_place) raw_.resize(static_cast<std::size_t>(most * size));
     fingerprint_.add(
         fmt::format("{} {} {};", tensor.dtype, shown_dims(tensor.dims), tensor.fortran));
     bool complained = false;
-    for (std::int64_t first = 0; first < rows; first += most) {
-      const std::int64_t count = std::min(most, rows - first);
-      const auto bytes = std::span(raw_).first(static_cast<std::size_t>(count * cols * size));
-      const auto values = std::span(values_).first(static_cast<std::size_t>(count * cols));
-      const std::int64_t offset = tensor.offset + first * cols * size;
+    for (std::int64_t first = 0; first < rows * cols; first += most) {
+      const std::int64_t count = std::min(most, rows * cols - first);
+      char* place = in_place ? into + first * size : raw_.data();
+      const std::span<char> bytes(place, static_cast<std::size_t>(count * size));
+      const auto values = std::span(values_).first(static_cast<std::size_t>(count));
+      const std::int64_t offset = tensor.offset + first * size;
       stored.file->read(offset, bytes);
       fingerprint_.add({bytes.data(), bytes.size()});
-      if (const auto beyond = to_floats(*tensor.type, bytes, values)) {
+      if (const auto beyond = to_floats(type, bytes, values)) {
         stored.file->fail(
             offset + static_cast<std::int64_t>(*beyond) * size,
             fmt::format("a value of '{}' is beyond the range of float32", shown_name(tensor.name)),
             "scale the weights");
       }
-      if (!complained) complained = complain(stored, first * cols, cols, values);
-      take(first, count, values);
+      if (!complained) complained = complain(stored, first, cols, values);
+      if (into != nullptr && !in_place) {
+        std::memcpy(into + first * kept_size(type), values.data(), values.size_bytes());
+      }
     }
   }
 
@@ -92,75 +114,74 @@ class Reading {
   std::vector<float> values_;
 };
 
-// The columns of a part, from rows that are inputs.
-void keep_inputs(const MatrixPart& part, std::int64_t first, std::int64_t count, std::int64_t cols,
-                 std::span<const float> values, Matrix& into) {
-  for (std::int64_t r = 0; r < count; ++r) {
-    std::copy_n(values.data() + r * cols + part.first, part.count, into.view().row(first + r));
+/// Memory for tensors as they are read.
+class Room {
+ public:
+  char* take(std::int64_t bytes) {
+    pieces_.push_back(std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes)));
+    return pieces_.back().get();
   }
+
+ private:
+  std::vector<std::unique_ptr<char[]>> pieces_;
+};
+
+/// Where what is read is kept.
+struct Kept {
+  WeightViews& weights;
+  Room& room;
+};
+
+std::int64_t kept_bytes(const StoredTensor& stored) {
+  return stored.tensor.bytes / size_of(*stored.tensor.type) * kept_size(*stored.tensor.type);
 }
 
-// Likewise from rows that are outputs: a transpose, whose rows are written a few values at a time.
-void keep_outputs(const MatrixPart& part, std::int64_t first, std::int64_t count, std::int64_t cols,
-                  std::span<const float> values, Matrix& into) {
-  const std::int64_t begin = std::max(first, part.first);
-  const std::int64_t end = std::min(first + count, part.first + part.count);
-  for (std::int64_t input = 0; input < cols; ++input) {
-    float* row = into.view().row(input);
-    for (std::int64_t output = begin; output < end; ++output) {
-      row[output - part.first] = values[static_cast<std::size_t>((output - first) * cols + input)];
-    }
-  }
-}
-
-// @param into may be null
-void read_matrix(const StoredMatrix& matrix, Reading& reading, SplitWeights* into) {
+// @param kept null: nothing is
+void read_matrix(const StoredMatrix& matrix, Reading& reading, Kept* kept) {
   const FileRows file = file_rows(matrix);
-  if (into != nullptr) {
-    for (const MatrixPart& part : matrix.parts) {
-      into->*part.into = Matrix(matrix.inputs, part.count);
-    }
+  char* into = kept != nullptr ? kept->room.take(kept_bytes(matrix.tensor)) : nullptr;
+  reading.read(matrix.tensor, file.rows, file.cols, into);
+  if (kept == nullptr) return;
+  const Dtype dtype = kept_dtype(*matrix.tensor.tensor.type);
+  ConstAnyMatrix whole{into, dtype, file.rows, file.cols, file.cols};
+  if (file.are_outputs) whole = whole.transposed();
+  for (const MatrixPart& part : matrix.parts) {
+    kept->weights.*part.into = whole.columns(part.first, part.count);
   }
-  reading.read(matrix.tensor, file.rows, file.cols,
-               [&](std::int64_t first, std::int64_t count, std::span<const float> values) {
-                 if (into == nullptr) return;
-                 const auto keep = file.are_outputs ? keep_outputs : keep_inputs;
-                 for (const MatrixPart& part : matrix.parts) {
-                   keep(part, first, count, file.cols, values, into->*part.into);
-                 }
-               });
 }
 
-void read_bias(const StoredBias& bias, Reading& reading, SplitWeights* into) {
+void read_bias(const StoredBias& bias, Reading& reading, Kept* kept) {
   const std::int64_t count = bias.tensor.tensor.dims[0];
-  std::vector<float> all;
-  reading.read(bias.tensor, count, 1,
-               [&](std::int64_t, std::int64_t, std::span<const float> values) {
-                 all.insert(all.end(), values.begin(), values.end());
-               });
-  if (into == nullptr) return;
+  char* into = kept != nullptr ? kept->room.take(kept_bytes(bias.tensor)) : nullptr;
+  reading.read(bias.tensor, count, 1, into);
+  if (kept == nullptr) return;
+  const ConstAnyMatrix all{into, kept_dtype(*bias.tensor.tensor.type), 1, count, count};
   for (const BiasPart& part : bias.parts) {
-    (into->*part.into).assign(all.begin() + part.first, all.begin() + part.first + part.count);
+    kept->weights.*part.into = all.columns(part.first, part.count);
   }
 }
 
-Survey read_layer(const StoredLayer& layer, bool strict, SplitWeights* into) {
+Survey read_layer(const StoredLayer& layer, bool strict, Kept* kept) {
   Reading reading(strict);
-  for (const StoredMatrix& matrix : layer.matrices) read_matrix(matrix, reading, into);
-  for (const StoredBias& bias : layer.biases) read_bias(bias, reading, into);
+  for (const StoredMatrix& matrix : layer.matrices) read_matrix(matrix, reading, kept);
+  for (const StoredBias& bias : layer.biases) read_bias(bias, reading, kept);
   return reading.result();
 }
 
 // Biases that the shape has and the file does not.
-void fill_with_zeros(const Shape& shape, SplitWeights& weights) {
-  const auto fill = [](std::vector<float>& bias, std::int64_t width) {
-    if (bias.empty()) bias.resize(static_cast<std::size_t>(width));
+void fill_with_zeros(const Shape& shape, const Kept& kept) {
+  const auto fill = [&](ConstAnyMatrix& bias, std::int64_t width) {
+    if (bias.rows > 0 || width == 0) return;
+    const std::int64_t bytes = width * static_cast<std::int64_t>(sizeof(float));
+    char* zeros = kept.room.take(bytes);
+    std::memset(zeros, 0, static_cast<std::size_t>(bytes));
+    bias = {zeros, Dtype::f32, 1, width, width};
   };
-  fill(weights.output_bias, shape.d_proj);
+  fill(kept.weights.output_bias, shape.d_proj);
   if (!shape.qkv_bias) return;
-  fill(weights.query_bias, shape.d_out);
-  fill(weights.key_bias, shape.kv_width());
-  fill(weights.value_bias, shape.kv_width());
+  fill(kept.weights.query_bias, shape.d_out);
+  fill(kept.weights.key_bias, shape.kv_width());
+  fill(kept.weights.value_bias, shape.kv_width());
 }
 
 }  // namespace
@@ -168,10 +189,10 @@ void fill_with_zeros(const Shape& shape, SplitWeights& weights) {
 Survey survey(const StoredLayer& layer, bool strict) { return read_layer(layer, strict, nullptr); }
 
 std::int64_t bytes_to_load(const StoredLayer& layer) {
-  std::int64_t row = 0;
-  for (const StoredMatrix& matrix : layer.matrices) row = std::max(row, file_rows(matrix).cols);
-  // Values as they are stored, 8 bytes at most, and as floats.
-  return layer.shape.bytes().weights + 12 * std::max(kChunk, row);
+  std::int64_t bytes = 12 * kChunk;  // values as they are stored, 8 bytes at most, and as floats
+  for (const StoredMatrix& matrix : layer.matrices) bytes += kept_bytes(matrix.tensor);
+  for (const StoredBias& bias : layer.biases) bytes += kept_bytes(bias.tensor);
+  return bytes;
 }
 
 LayerWeights load(StoredLayer layer, const WeightsOptions& options) {
@@ -183,9 +204,12 @@ LayerWeights load(StoredLayer layer, const WeightsOptions& options) {
         layer.shape.id(), needed, options.max_bytes));
   }
   LayerWeights loaded;
-  Survey found = read_layer(layer, options.strict, &loaded.weights);
-  fill_with_zeros(layer.shape, loaded.weights);
+  auto room = std::make_shared<Room>();
+  Kept kept{loaded.weights, *room};
+  Survey found = read_layer(layer, options.strict, &kept);
+  fill_with_zeros(layer.shape, kept);
   check_weights(layer.shape, loaded.weights);
+  loaded.tensors = std::move(room);
   loaded.shape = layer.shape;
   loaded.layout = std::move(layer.layout);
   loaded.layer = std::move(layer.layer);

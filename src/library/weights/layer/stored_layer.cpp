@@ -67,9 +67,9 @@ class Assembly {
 
   void finish(StoredLayer& layer) {
     Shape& shape = layer.shape;
-    const MatrixPart query{&SplitWeights::query, 0, shape.d_out};
-    const MatrixPart key{&SplitWeights::key, fused() ? shape.d_out : 0, shape.kv_width()};
-    const MatrixPart value{&SplitWeights::value, fused() ? shape.d_out + shape.kv_width() : 0,
+    const MatrixPart query{&WeightViews::query, 0, shape.d_out};
+    const MatrixPart key{&WeightViews::key, fused() ? shape.d_out : 0, shape.kv_width()};
+    const MatrixPart value{&WeightViews::value, fused() ? shape.d_out + shape.kv_width() : 0,
                            shape.kv_width()};
     if (fused()) {
       inputs_[0].parts = {query, key, value};
@@ -78,7 +78,7 @@ class Assembly {
       inputs_[1].parts = {key};
       inputs_[2].parts = {value};
     }
-    if (output_) output_->parts = {{&SplitWeights::output, 0, shape.d_proj}};
+    if (output_) output_->parts = {{&WeightViews::output, 0, shape.d_proj}};
     layer.matrices = std::move(inputs_);
     if (output_) layer.matrices.push_back(std::move(*output_));
     add_biases(layer);
@@ -122,15 +122,15 @@ class Assembly {
   void add_biases(StoredLayer& layer) {
     Shape& shape = layer.shape;
     const std::int64_t d_out = shape.d_out, kv_width = shape.kv_width();
-    add_bias(layer, names_.query_bias, {{&SplitWeights::query_bias, 0, d_out}});
-    add_bias(layer, names_.key_bias, {{&SplitWeights::key_bias, 0, kv_width}});
-    add_bias(layer, names_.value_bias, {{&SplitWeights::value_bias, 0, kv_width}});
+    add_bias(layer, names_.query_bias, {{&WeightViews::query_bias, 0, d_out}});
+    add_bias(layer, names_.key_bias, {{&WeightViews::key_bias, 0, kv_width}});
+    add_bias(layer, names_.value_bias, {{&WeightViews::value_bias, 0, kv_width}});
     add_bias(layer, names_.qkv_bias,
-             {{&SplitWeights::query_bias, 0, d_out},
-              {&SplitWeights::key_bias, d_out, kv_width},
-              {&SplitWeights::value_bias, d_out + kv_width, kv_width}});
+             {{&WeightViews::query_bias, 0, d_out},
+              {&WeightViews::key_bias, d_out, kv_width},
+              {&WeightViews::value_bias, d_out + kv_width, kv_width}});
     shape.qkv_bias = !layer.biases.empty();
-    add_bias(layer, names_.output_bias, {{&SplitWeights::output_bias, 0, shape.d_proj}});
+    add_bias(layer, names_.output_bias, {{&WeightViews::output_bias, 0, shape.d_proj}});
   }
 
   TensorSet& set_;

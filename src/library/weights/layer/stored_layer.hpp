@@ -15,7 +15,7 @@ namespace headroom::weights {
 
 /// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer.
 struct MatrixPart {
-  Matrix SplitWeights::*into;
+  ConstAnyMatrix WeightViews::*into;
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
@@ -29,7 +29,7 @@ struct StoredMatrix {
 };
 
 struct BiasPart {
-  std::vector<float> SplitWeights::*into;
+  ConstAnyMatrix WeightViews::*into;
   std::int64_t first = 0;
   std::int64_t count = 0;
 };

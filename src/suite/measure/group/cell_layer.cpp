@@ -36,7 +36,7 @@ LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::in
     to_bf16(problem.x.values.data(), static_cast<std::int64_t>(x_.size()), x_.data());
   }
   if (shape.past == 0 || shape.batch == 0) return;
-  cache_.emplace(attention_, shape.batch, shape.context());
+  cache_.emplace(attention_, CacheSize{shape.batch, shape.context()});
   const auto start = Clock::now();
   fill(fill_tokens);
   fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
@@ -57,19 +57,15 @@ void LocalLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   call.lengths = shape.lengths;
   if (shape.d_memory > 0) call.memory = problem_.memory.view();
   if (cache_) {
-    for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate(i, shape.past);
+    for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate({i, shape.past});
     call.cache = &*cache_;
   }
   if (numbers().dtype == Dtype::bf16) {
-    attention_.forward(bf16_x(), Bf16MatrixView{y_.data(), y.rows, y.cols, y.cols}, call);
+    attention_.forward({x_.data(), shape.rows(), shape.d_in, shape.d_in},
+                       {y_.data(), y.rows, y.cols, y.cols}, call);
   } else {
     attention_.forward(x, y, call);
   }
-}
-
-ConstBf16MatrixView LocalLayer::bf16_x() const {
-  const Shape& shape = problem_.shape;
-  return {x_.data(), shape.rows(), shape.d_in, shape.d_in};
 }
 
 void LocalLayer::take(ConstMatrixView y) {

@@ -69,7 +69,6 @@ class LocalLayer final : public CellLayer {
 
  private:
   void fill(std::int64_t tokens);
-  ConstBf16MatrixView bf16_x() const;
   void call(ConstMatrixView x, MatrixView y, PhaseTimes* times) override;
 
   const Problem& problem_;
