@@ -35,7 +35,8 @@ typedef enum headroom_status {
   HEADROOM_UNSUPPORTED = 3,      /**< the backend declines this shape */
   HEADROOM_OUT_OF_MEMORY = 4,
   HEADROOM_INTERNAL_ERROR = 5, /**< a library behind a backend failed */
-  HEADROOM_NO_RESOURCE = 6     /**< the system refuses threads */
+  HEADROOM_NO_RESOURCE = 6,    /**< the system refuses threads, or a limit of memory is reached */
+  HEADROOM_FILE_ERROR = 7      /**< a file is missing, or does not hold what it should */
 } headroom_status;
 
 /** Which two values of a head rotary positions turn as a pair. */
@@ -138,6 +139,21 @@ typedef struct headroom_options {
                           its own choice, or that of a tuning file */
 } headroom_options;
 
+/** Which layer of a model's file. Begin with `headroom_default_load_options`. */
+typedef struct headroom_load_options {
+  size_t size;       /**< of this struct */
+  const char* layer; /**< the number in its tensors' names, such as "3", or the part of the names
+                        that they share; NULL: the lowest number */
+  int64_t heads;     /**< 0: as `config.json` beside the file says */
+  int64_t kv_heads;  /**< 0: what the widths give */
+  int64_t head_dim;  /**< 0: what the widths give */
+  int64_t max_bytes; /**< of the weights in memory; 0: no limit */
+  int32_t strict;    /**< not 0: NaN and infinity are errors, and not warnings; 0 */
+} headroom_load_options;
+
+/** A layer's weights as a model's files store them. */
+typedef struct headroom_stored headroom_stored;
+
 /** A layer made ready to run. */
 typedef struct headroom_layer headroom_layer;
 
@@ -160,13 +176,14 @@ typedef struct headroom_call {
 } headroom_call;
 
 /**
- * Called by the next four functions: writes size and defaults into a struct of `size` bytes, as
+ * Called by the next five functions: writes size and defaults into a struct of `size` bytes, as
  * the caller knows it. For programs that load the library at run time. NULL is ignored.
  */
 HEADROOM_API void headroom_init_shape(headroom_shape* shape, size_t size);
 HEADROOM_API void headroom_init_weights(headroom_weights* weights, size_t size);
 HEADROOM_API void headroom_init_options(headroom_options* options, size_t size);
 HEADROOM_API void headroom_init_call(headroom_call* call, size_t size);
+HEADROOM_API void headroom_init_load_options(headroom_load_options* options, size_t size);
 
 /** Writes the size and the default that ends the comment on each field of `headroom_shape`. */
 static inline void headroom_default_shape(headroom_shape* shape) {
@@ -187,6 +204,41 @@ static inline void headroom_default_options(headroom_options* options) {
 static inline void headroom_default_call(headroom_call* call) {
   headroom_init_call(call, sizeof(headroom_call));
 }
+
+/** Writes the size, and 0 or NULL everywhere else. */
+static inline void headroom_default_load_options(headroom_load_options* options) {
+  headroom_init_load_options(options, sizeof(headroom_load_options));
+}
+
+/**
+ * Reads the weights of one layer of a model: only the tensors that it needs, as they are stored. A
+ * bias that the layout may leave out is zero then.
+ *
+ * @param path a safetensors file, a folder with one or with the index of several, or a folder of
+ *        `.npy` files, each named after its tensor.
+ * @param options NULL for the defaults.
+ * @param stored receives it, owned by the caller until `headroom_stored_destroy`; NULL on failure.
+ */
+HEADROOM_API headroom_status headroom_load(const char* path, const headroom_load_options* options,
+                                           headroom_stored** stored);
+
+/**
+ * What was read, for `headroom_create`: the layer's shape, whose `tokens` and `batch` are 1 and are
+ * yours to set, and its weights, which point into `stored`.
+ *
+ * @param shape, weights with their sizes set, as `headroom_default_shape` and
+ *        `headroom_default_weights` do.
+ */
+HEADROOM_API headroom_status headroom_stored_layer(const headroom_stored* stored,
+                                                   headroom_shape* shape,
+                                                   headroom_weights* weights);
+
+/** What was assumed, and what is odd, such as NaN: a line each. Owned by `stored`; NULL for NULL.
+ */
+HEADROOM_API const char* headroom_stored_notes(const headroom_stored* stored);
+
+/** Frees it; layers that were made of it go on without. NULL is ignored. */
+HEADROOM_API void headroom_stored_destroy(headroom_stored* stored);
 
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.

@@ -27,7 +27,7 @@ std::uint16_t f16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rest = bits & 0x7fffffffU;
   const std::uint32_t half = rest == 0 ? 0 : (rest - ((127U - 15U) << 23U)) >> 13U;
-  return static_cast<std::uint16_t>(bits >> 16U & 0x8000U | half);
+  return static_cast<std::uint16_t>((bits >> 16U & 0x8000U) | half);
 }
 
 /// A matrix stored anew.

@@ -172,8 +172,8 @@ TEST_P(OperationProject, PutsSeveralMatricesSideBySide) {
   const Activations wide(backend_->head_layout(), rows, 3 * heads, head_dim);
   std::vector<float> y(static_cast<std::size_t>(wide.size()));
   for (std::int64_t m = 0; m < 3; ++m) {
-    fused.weights.push_back({weights.data() + m * depth * width, depth, width, width});
-    fused.biases.push_back({bias.data() + m * width, 1, width, width});
+    fused.weights.emplace_back(weights.data() + m * depth * width, depth, width, width);
+    fused.biases.emplace_back(bias.data() + m * width, 1, width, width);
   }
   backend_->make_projection({rows, {fused}})
       ->run({x.data(), rows, depth, depth}, wide.view(y.data()));
@@ -209,7 +209,8 @@ TEST_P(OperationProject, SeveralProductsOfOneInputGiveTheBitsOfEach) {
       fill_gaussian(matrix, static_cast<std::uint32_t>(20 + width));
       all.products.push_back({{{matrix.data(), depth, width, width}}, {}, width});
       const Activations activations(backend_->head_layout(), rows, 1, width);
-      to.push_back(activations.view(y.emplace_back(static_cast<std::size_t>(rows * width)).data()));
+      to.emplace_back(
+          activations.view(y.emplace_back(static_cast<std::size_t>(rows * width)).data()));
     }
     backend_->make_projection(all)->run(input, to);
     for (std::size_t i = 0; i < to.size(); ++i) {

@@ -554,7 +554,7 @@ TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
   options.causal = true;
   options.window = 3;
   options.rotary = Rotary{};
-  const LayerWeights other = load(options, "model");
+  const Loaded other = load(options, "model");
   EXPECT_EQ(other.shape.window, 3);
   EXPECT_EQ(other.shape.rotary.pairs, Rotary::Pairs::none);
   EXPECT_EQ(other.notes.size(), 2U);
@@ -572,7 +572,7 @@ TEST_F(Load, RotaryPositionsOfNamedTensorsAreTheUsersToSay) {
   options.tensors = {{"query", prefix + "q_proj.weight"},
                      {"key", prefix + "k_proj.weight"},
                      {"value", prefix + "v_proj.weight"}};
-  const LayerWeights silent = load(options, "model");
+  const Loaded silent = load(options, "model");
   EXPECT_EQ(silent.shape.rotary.pairs, Rotary::Pairs::none);
   EXPECT_NE(silent.notes.back().find("no rotary positions, although "), std::string::npos);
   options.rotary = Rotary{Rotary::Pairs::neighbours};

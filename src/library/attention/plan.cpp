@@ -196,10 +196,10 @@ void Attention::Plan::append(const ConstAnyMatrix& x, const Call& call) {
 
 void Attention::Plan::check_dtype(const char* name, const ConstAnyMatrix& view) const {
   if (view.dtype == Dtype::f32 || view.dtype == options.dtype) return;
-  throw InvalidArgument(fmt::format(
-      "forward: {} is of {} values, and this layer stores {}; give floats, or make the layer with "
-      "dtype bf16",
-      name, to_string(view.dtype), to_string(options.dtype)));
+  throw InvalidArgument(
+      fmt::format("forward: {} is of {} values, and this layer stores {}; give floats{}", name,
+                  to_string(view.dtype), to_string(options.dtype),
+                  view.dtype == Dtype::bf16 ? ", or make the layer with dtype bf16" : ""));
 }
 
 void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
@@ -214,7 +214,7 @@ void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
   }
 }
 
-// Reads the call between two checks, because the second needs no more than that.
+// Reads the call, because its faults are told before those of the view.
 void Attention::Plan::check_append(const ConstAnyMatrix& x, const Call& call) {
   if (call.cache == nullptr) {
     throw InvalidArgument("append: no cache is given; it is what keys and values are put into");

@@ -19,7 +19,6 @@ struct headroom_dot_product {
 namespace {
 
 using namespace headroom::c_api;
-using headroom::InvalidArgument;
 
 headroom_sizes default_sizes() {
   headroom_sizes sizes{};

@@ -35,6 +35,8 @@ headroom_status fail() noexcept {
     return keep(HEADROOM_UNSUPPORTED, error.what());
   } catch (const ResourceError& error) {
     return keep(HEADROOM_NO_RESOURCE, error.what());
+  } catch (const FileError& error) {
+    return keep(HEADROOM_FILE_ERROR, error.what());
   } catch (const std::invalid_argument& error) {
     return keep(HEADROOM_INVALID_ARGUMENT, error.what());
   } catch (const std::bad_alloc&) {
@@ -66,6 +68,8 @@ const char* headroom_status_name(headroom_status status) {
       return "HEADROOM_INTERNAL_ERROR";
     case HEADROOM_NO_RESOURCE:
       return "HEADROOM_NO_RESOURCE";
+    case HEADROOM_FILE_ERROR:
+      return "HEADROOM_FILE_ERROR";
   }
   return "unknown status";
 }

@@ -1,0 +1,130 @@
+// Weights from files.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "c_api/statuses.hpp"
+#include "c_api/structs.hpp"
+#include "headroom/load_weights.hpp"
+
+struct headroom_stored {
+  headroom::LayerWeights loaded;
+  std::array<headroom_matrix, 8> views = {};  ///< of its parts, in the order of `headroom_weights`
+  std::string notes;
+};
+
+namespace {
+
+using namespace headroom::c_api;
+
+headroom::WeightsOptions options_of(const headroom_load_options* given) {
+  headroom::WeightsOptions options;
+  if (given == nullptr) return options;
+  const headroom_load_options read =
+      read_struct(*given, {}, sizeof(headroom_load_options), {"headroom_load", "load_options"});
+  if (read.layer != nullptr) options.layer = read.layer;
+  options.heads = read.heads;
+  options.kv_heads = read.kv_heads;
+  options.head_dim = read.head_dim;
+  options.max_bytes = read.max_bytes;
+  options.strict = read.strict != 0;
+  return options;
+}
+
+headroom_matrix view_of(const headroom::ConstAnyMatrix& from) {
+  return {sizeof(headroom_matrix),
+          const_cast<void*>(from.data),  // C has one type of view; nobody writes there
+          from.rows,
+          from.cols,
+          from.row_stride,
+          from.col_stride,
+          static_cast<std::int32_t>(from.dtype)};
+}
+
+int32_t rotary_pairs(headroom::Rotary::Pairs pairs) {
+  using Pairs = headroom::Rotary::Pairs;
+  if (pairs == Pairs::neighbours) return HEADROOM_ROTARY_NEIGHBOURS;
+  return pairs == Pairs::halves ? HEADROOM_ROTARY_HALVES : HEADROOM_ROTARY_NONE;
+}
+
+headroom_shape shape_of(const headroom::Shape& from) {
+  headroom_shape shape{};
+  shape.batch = from.batch;
+  shape.tokens = from.tokens;
+  shape.d_in = from.d_in;
+  shape.d_out = from.d_out;
+  shape.heads = from.heads;
+  shape.d_proj = from.d_proj;
+  shape.causal = from.causal ? 1 : 0;
+  shape.qkv_bias = from.qkv_bias ? 1 : 0;
+  shape.kv_heads = from.kv_heads;
+  shape.window = from.window;
+  shape.rotary_pairs = rotary_pairs(from.rotary.pairs);
+  shape.rotary_base = from.rotary.base;
+  shape.rotary_scale = from.rotary.scale;
+  return shape;
+}
+
+// As far as the caller's struct goes, whose size stays.
+template <class Struct>
+void give(Struct* to, Struct from, const ArgumentName& named) {
+  require(to, named.function.data(), named.name.data());
+  read_struct(*to, {}, sizeof to->size, named);
+  write_defaults(to, to->size, from);
+}
+
+}  // namespace
+
+void headroom_init_load_options(headroom_load_options* options, std::size_t size) {
+  write_defaults(options, size, {});
+}
+
+headroom_status headroom_load(const char* path, const headroom_load_options* options,
+                              headroom_stored** stored) {
+  if (stored != nullptr) *stored = nullptr;
+  return guarded([&] {
+    require(path, "headroom_load", "path");
+    require(stored, "headroom_load", "stored");
+    auto made = std::make_unique<headroom_stored>();
+    made->loaded = headroom::load_weights(path, options_of(options));
+    const headroom::WeightViews& weights = made->loaded.weights;
+    made->views = {view_of(weights.query),    view_of(weights.key),
+                   view_of(weights.value),    view_of(weights.query_bias),
+                   view_of(weights.key_bias), view_of(weights.value_bias),
+                   view_of(weights.output),   view_of(weights.output_bias)};
+    for (const auto* lines : {&made->loaded.notes, &made->loaded.warnings}) {
+      for (const std::string& line : *lines) made->notes.append(line).append("\n");
+    }
+    *stored = made.release();
+  });
+}
+
+headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_shape* shape,
+                                      headroom_weights* weights) {
+  return guarded([&] {
+    require(stored, "headroom_stored_layer", "stored");
+    headroom_weights views{};
+    const auto part = [&](std::size_t i) {
+      return stored->views[i].rows > 0 ? &stored->views[i] : nullptr;
+    };
+    views.query = part(0);
+    views.key = part(1);
+    views.value = part(2);
+    views.query_bias = part(3);
+    views.key_bias = part(4);
+    views.value_bias = part(5);
+    views.output = part(6);
+    views.output_bias = part(7);
+    give(weights, views, {"headroom_stored_layer", "weights"});
+    give(shape, shape_of(stored->loaded.shape), {"headroom_stored_layer", "shape"});
+  });
+}
+
+const char* headroom_stored_notes(const headroom_stored* stored) {
+  return stored == nullptr ? nullptr : stored->notes.c_str();
+}
+
+void headroom_stored_destroy(headroom_stored* stored) { delete stored; }
