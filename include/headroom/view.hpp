@@ -51,9 +51,10 @@ struct BasicAnyMatrix {
         col_stride(between_cols) {}
   /// Of floats or `Bf16`.
   template <class T>
-  requires std::is_convertible_v<T*, Void*> &&
-      (!std::is_void_v<T>)BasicAnyMatrix(T* first, std::int64_t row_count, std::int64_t col_count,
-                                         std::int64_t between_rows, std::int64_t between_cols = 1)
+  requires std::is_convertible_v<T*, Void*> BasicAnyMatrix(T* first, std::int64_t row_count,
+                                                           std::int64_t col_count,
+                                                           std::int64_t between_rows,
+                                                           std::int64_t between_cols = 1)
       : BasicAnyMatrix(first, kDtypeOf<std::remove_const_t<T>>, row_count, col_count, between_rows,
                        between_cols) {}
   template <class T>

@@ -77,7 +77,8 @@ class Attention:
     they lie, and packed; nothing else is copied.
 
     Args:
-        query: ``(d_in, d_out)``, float32, float16 or bfloat16, of any strides. Head ``h`` owns columns ``h * head_dim`` and following.
+        query: ``(d_in, d_out)``, float32, float16 or bfloat16, of any strides. Head ``h`` owns
+            columns ``h * head_dim`` and following.
         key: ``(d_in, kv_heads * head_dim)``; with ``memory_tokens`` ``(d_memory, ...)``.
         value: as ``key``.
         output: ``(d_out, d_proj)``; None for no output projection.
@@ -114,7 +115,7 @@ class Attention:
         tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.
 
     Raises:
-        TypeError: an array is none, or not float32.
+        TypeError: an array is none, or of another type.
         ValueError: sizes do not fit each other, or an option has no such value.
         RuntimeError: a backend or instruction set is not here, or declines.
     """
@@ -226,7 +227,7 @@ class Attention:
             ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
 
         Raises:
-            TypeError: an array is none, or not float32.
+            TypeError: an array is none, or of another type.
             ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, or
                 the cache has too little room. ``out`` and the cache are as before.
         """

@@ -173,6 +173,12 @@ TEST(WeightViews, ThatDoNotFitAreRefused) {
   EXPECT_NE(text_of(wrong).find("query_bias has 8 x 8 values"), std::string::npos);
 }
 
+TEST(Dtypes, NothingIsStoredAsF16) {
+  AttentionOptions options;
+  options.dtype = Dtype::f16;
+  EXPECT_THROW(choose_backend(plain_shape(3, 8, 2, 4), options), InvalidArgument);
+}
+
 // ---- rows ----
 
 std::vector<LayerCase> storing_bf16() {

@@ -175,8 +175,8 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
   void check_dtype(const char* name, Dtype found) const {
     if (found == Dtype::f32 || dtype_ == found) return;
     throw InvalidArgument(fmt::format(
-        "attention: {} is of bf16, and this was made for f32; with dtype bf16 it takes both",
-        name));
+        "attention: {} is of {}, and this was made for {}; with dtype bf16 it takes {}", name,
+        to_string(found), to_string(dtype_), found == Dtype::bf16 ? "both" : "f32 and bf16"));
   }
 
   void check_fits(const ConstAnyHeads& q, const ConstAnyHeads& k) const {

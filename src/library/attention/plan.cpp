@@ -292,10 +292,11 @@ void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Cal
   const Clock::time_point projected = Clock::now();
 
   const std::int64_t head_dim = shape.head_dim();
+  const bool staged = y.dtype == Dtype::bf16 && y_data_.size() > 0;
   AnyBlockedView out{y.data, y.dtype, y.rows, y.row_stride, shape.heads, head_dim, head_dim};
   if (output_) {
     out = BlockedView{context_data_.data(), rows, shape.d_out, shape.heads, head_dim, head_dim};
-  } else if (y.dtype == Dtype::bf16 && y_data_.size() > 0) {
+  } else if (staged) {
     out = BlockedView{y_data_.data(), y.rows, shape.d_out, shape.heads, head_dim, head_dim};
   }
   for (const Sequence& sequence : sequences_.blind()) {
@@ -305,7 +306,7 @@ void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Cal
     }
   }
   attend(heads, out, call);
-  if (out.data == y_data_.data() && y_data_.size() > 0) round_output(out, y, call);
+  if (staged) round_output(out, y, call);
   const Clock::time_point attended = Clock::now();
 
   if (output_ && rows > 0) project_output(y, call);

@@ -13,11 +13,6 @@ struct headroom_cache {
 namespace {
 
 using namespace headroom::c_api;
-headroom::AnyMatrix view_of(const char* function, const char* name, const headroom_matrix* given) {
-  require(given, function, name);
-  return read_matrix_view({function, name}, *given);
-}
-
 constexpr std::size_t kFirstCall = offsetof(headroom_call, memory_length_count) + sizeof(int64_t);
 
 headroom::Call call_of(const char* function, const headroom_call* from) {
@@ -28,7 +23,8 @@ headroom::Call call_of(const char* function, const headroom_call* from) {
                               "call.length_count");
   call.padded_tokens = given.padded_tokens;
   if (given.cache != nullptr) call.cache = &given.cache->cache;
-  if (given.memory != nullptr) call.memory = view_of(function, "call.memory", given.memory);
+  if (given.memory != nullptr)
+    call.memory = read_matrix_view({function, "call.memory"}, given.memory);
   call.memory_lengths = read_lengths(given.memory_lengths, given.memory_length_count,
                                      {function, "call.memory_lengths"}, "call.memory_length_count");
   return call;
@@ -42,7 +38,8 @@ headroom_status headroom_forward(headroom_layer* layer, const headroom_matrix* x
                                  const headroom_matrix* y, const headroom_call* call) {
   return guarded([&] {
     require(layer, "headroom_forward", "layer");
-    layer->layer.forward(view_of("headroom_forward", "x", x), view_of("headroom_forward", "y", y),
+    layer->layer.forward(read_matrix_view({"headroom_forward", "x"}, x),
+                         read_matrix_view({"headroom_forward", "y"}, y),
                          call_of("headroom_forward", call));
   });
 }
@@ -52,7 +49,8 @@ headroom_status headroom_append(headroom_layer* layer, const headroom_matrix* x,
   return guarded([&] {
     require(layer, "headroom_append", "layer");
     require(call, "headroom_append", "call");
-    layer->layer.append(view_of("headroom_append", "x", x), call_of("headroom_append", call));
+    layer->layer.append(read_matrix_view({"headroom_append", "x"}, x),
+                        call_of("headroom_append", call));
   });
 }
 

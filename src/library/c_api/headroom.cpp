@@ -81,7 +81,7 @@ headroom::ConstAnyMatrix view_of(const headroom_matrix* given, const char* name,
     throw InvalidArgument(fmt::format(
         "headroom_create: weights.{} is given, but this shape has no such part; pass NULL", name));
   }
-  return read_matrix_view({"headroom_create", fmt::format("weights.{}", name)}, *given);
+  return read_matrix_view({"headroom_create", fmt::format("weights.{}", name)}, given);
 }
 
 /// @pre the shape is valid.

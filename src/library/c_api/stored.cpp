@@ -10,9 +10,29 @@
 #include "c_api/structs.hpp"
 #include "headroom/load_weights.hpp"
 
+namespace {
+
+/// A part of the weights, as the library and as C name it.
+struct Part {
+  headroom::ConstAnyMatrix headroom::WeightViews::*from;
+  const headroom_matrix* headroom_weights::*to;
+};
+
+constexpr std::array kParts = {
+    Part{&headroom::WeightViews::query, &headroom_weights::query},
+    Part{&headroom::WeightViews::key, &headroom_weights::key},
+    Part{&headroom::WeightViews::value, &headroom_weights::value},
+    Part{&headroom::WeightViews::query_bias, &headroom_weights::query_bias},
+    Part{&headroom::WeightViews::key_bias, &headroom_weights::key_bias},
+    Part{&headroom::WeightViews::value_bias, &headroom_weights::value_bias},
+    Part{&headroom::WeightViews::output, &headroom_weights::output},
+    Part{&headroom::WeightViews::output_bias, &headroom_weights::output_bias}};
+
+}  // namespace
+
 struct headroom_stored {
   headroom::LayerWeights loaded;
-  std::array<headroom_matrix, 8> views = {};  ///< of its parts, in the order of `headroom_weights`
+  std::array<headroom_matrix, kParts.size()> views = {};  ///< of `kParts`
   std::string notes;
 };
 
@@ -71,7 +91,7 @@ headroom_shape shape_of(const headroom::Shape& from) {
 // As far as the caller's struct goes, whose size stays.
 template <class Struct>
 void give(Struct* to, Struct from, const ArgumentName& named) {
-  require(to, named.function.data(), named.name.data());
+  require(to, named.function, named.name);
   read_struct(*to, {}, sizeof to->size, named);
   write_defaults(to, to->size, from);
 }
@@ -90,11 +110,9 @@ headroom_status headroom_load(const char* path, const headroom_load_options* opt
     require(stored, "headroom_load", "stored");
     auto made = std::make_unique<headroom_stored>();
     made->loaded = headroom::load_weights(path, options_of(options));
-    const headroom::WeightViews& weights = made->loaded.weights;
-    made->views = {view_of(weights.query),    view_of(weights.key),
-                   view_of(weights.value),    view_of(weights.query_bias),
-                   view_of(weights.key_bias), view_of(weights.value_bias),
-                   view_of(weights.output),   view_of(weights.output_bias)};
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      made->views[i] = view_of(made->loaded.weights.*kParts[i].from);
+    }
     for (const auto* lines : {&made->loaded.notes, &made->loaded.warnings}) {
       for (const std::string& line : *lines) made->notes.append(line).append("\n");
     }
@@ -107,17 +125,9 @@ headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_sh
   return guarded([&] {
     require(stored, "headroom_stored_layer", "stored");
     headroom_weights views{};
-    const auto part = [&](std::size_t i) {
-      return stored->views[i].rows > 0 ? &stored->views[i] : nullptr;
-    };
-    views.query = part(0);
-    views.key = part(1);
-    views.value = part(2);
-    views.query_bias = part(3);
-    views.key_bias = part(4);
-    views.value_bias = part(5);
-    views.output = part(6);
-    views.output_bias = part(7);
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      if (stored->views[i].rows > 0) views.*kParts[i].to = &stored->views[i];
+    }
     give(weights, views, {"headroom_stored_layer", "weights"});
     give(shape, shape_of(stored->loaded.shape), {"headroom_stored_layer", "shape"});
   });

@@ -1,5 +1,7 @@
 #include "c_api/structs.hpp"
 
+#include "c_api/statuses.hpp"
+
 namespace headroom::c_api {
 
 Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count) {
@@ -11,8 +13,9 @@ Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count) {
                                     +HEADROOM_BF16, count > HEADROOM_F16 ? " and 2 (f16)" : ""));
 }
 
-AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix& given) {
-  const headroom_matrix view = read_struct(given, {}, sizeof(headroom_matrix), named);
+AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix* given) {
+  require(given, named.function, named.name);
+  const headroom_matrix view = read_struct(*given, {}, sizeof(headroom_matrix), named);
   return {view.data,       read_dtype(named, view.dtype, HEADROOM_F16 + 1),
           view.rows,       view.cols,
           view.row_stride, view.col_stride};

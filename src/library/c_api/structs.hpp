@@ -85,7 +85,7 @@ inline std::span<const std::int64_t> read_lengths(const std::int64_t* lengths, s
 /// @throws InvalidArgument for a dtype that is not one of the first `count` of C's
 Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count);
 
-/// The view that a caller gives. @pre it is not null
-AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix& given);
+/// The view that a caller gives. @throws InvalidArgument also for null
+AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix* given);
 
 }  // namespace headroom::c_api

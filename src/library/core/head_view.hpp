@@ -70,8 +70,7 @@ struct AnyBlockedView {
     return data == nullptr ? nullptr : value(row * row_stride + block * block_stride);
   }
   void* value(std::int64_t index) const {
-    if (dtype == Dtype::f32) return static_cast<float*>(data) + index;
-    return static_cast<Bf16*>(data) + index;
+    return static_cast<char*>(data) + index * size_of(dtype);
   }
   /// @pre they are floats
   BlockedView floats() const {

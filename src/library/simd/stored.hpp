@@ -12,7 +12,7 @@
 namespace headroom::simd {
 
 inline std::int64_t bytes_of(Dtype dtype, std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(dtype == Dtype::f32 ? sizeof(float) : sizeof(Half));
+  return elements * size_of(dtype);
 }
 
 inline AlignedBuffer stored_buffer(Dtype dtype, std::int64_t elements) {
