@@ -33,8 +33,7 @@ std::uint16_t f16_bits(float value) {
 /// A matrix stored anew.
 class Stored {
  public:
-  Stored(const ConstMatrixView& from, Dtype dtype, bool by_columns, std::int64_t gap)
-      : by_columns_(by_columns) {
+  Stored(const ConstMatrixView& from, Dtype dtype, bool by_columns, std::int64_t gap) {
     const std::int64_t inner = by_columns ? from.rows : from.cols;
     const std::int64_t outer = by_columns ? from.cols : from.rows;
     // Values of a line are neighbours, or every second one is somebody else's.
@@ -69,7 +68,6 @@ class Stored {
     }
   }
 
-  bool by_columns_;
   std::vector<char> bytes_;
   ConstAnyMatrix view_;
 };
