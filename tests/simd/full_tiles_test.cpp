@@ -39,12 +39,12 @@ TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {
     const Matrix w = uniform_matrices(kDepth, cols, 1, 2).front();
     const auto run = [&](const KernelTable& kernels) {
       std::vector<PackedMatrix> weights;
-      weights.emplace_back(std::vector{w.view()}, std::vector<const float*>{}, kernels, Dtype::f32,
-                           executor_);
+      weights.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
+                           kernels, Dtype::f32, executor_);
       BlockedProducts products(kernels, std::move(weights), x.rows, executor_,
                                project_variants(kernels.isa).front());
       Matrix y(x.rows, cols);
-      const BlockedView all{y.values.data(), y.rows, cols, 1, cols, 0};
+      const AnyBlockedView all = BlockedView{y.values.data(), y.rows, cols, 1, cols, 0};
       products.run(executor_, x.view(), {&all, 1});
       return y.values;
     };
