@@ -19,6 +19,7 @@
 #include "headroom/error.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/benchmark_compat.hpp"
+#include "measure/crew/crew.hpp"
 #include "measure/group/check.hpp"
 #include "measure/runner.hpp"
 #include "plan/axes_options.hpp"
@@ -51,7 +52,7 @@ class Kept {
     layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
     prepare_problem(group);
-    layer_.layer = std::make_unique<measure::LocalLayer>(*problem_, cell.options());
+    layer_.layer = measure::make_layer(*problem_, cell, nullptr);
     layer_.y = PlacedMatrix(shape.rows(), shape.output_width());
     layer_.error =
         measure::run_and_compare(*layer_.layer, *problem_, x(), layer_.y.view()).comparison;

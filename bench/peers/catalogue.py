@@ -84,13 +84,28 @@ RIVALS = [
 ]
 
 
-def our_backend(program: str, name: str, numbers: str = "f32") -> Peer:
+ALONE = ("attention",)
+# Over queries, keys and values that are given. oneDNN's products are in our backend of that name.
+ATTENTION_RIVALS = [
+    _python("pytorch-sdpa", "rival_pytorch.py attention", ALONE, "pytorch"),
+    _python("openvino", "rival_openvino.py", ALONE, "openvino"),
+    _python("pytorch-sdpa-bf16", "rival_pytorch.py attention bf16", ALONE, "pytorch", "bf16-bf16"),
+    _python("openvino-bf16", "rival_openvino.py bf16", ALONE, "openvino", "bf16"),
+]
+
+
+def rivals_of(op: str) -> List[Peer]:
+    return ATTENTION_RIVALS if op == "attention" else RIVALS
+
+
+def our_backend(program: str, name: str, numbers: str = "f32", op: str = "layer") -> Peer:
+    ways = ALONE if op == "attention" else BOTH
     command = [program, "layer", "--backend", name]
     if numbers == "f32":
-        return Peer(name, command, BOTH, ours=True)
+        return Peer(name, command, ways, ours=True)
     precision, _, dtype = numbers.partition("-")
     command += ["--precision", precision, "--dtype", dtype or "f32"]
-    return Peer(f"{name}-{numbers}", command, BOTH, ours=True, numbers=numbers, backend=name)
+    return Peer(f"{name}-{numbers}", command, ways, ours=True, numbers=numbers, backend=name)
 
 
 def given_peer(text: str) -> Peer:

@@ -20,6 +20,7 @@
 #include "machine/conditions.hpp"
 #include "measure/control_meters.hpp"
 #include "measure/group/cell_result.hpp"
+#include "measure/group/heads_layout.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
 #include "processor/cores.hpp"
@@ -119,6 +120,22 @@ ordered_json computed_numbers(const Target& target) {
   return all;
 }
 
+// Sizes of a layer whose output projection has its own width, or of attention alone.
+Shape shape_of(const JsonFields& request) {
+  Shape shape;
+  shape.batch = request.whole("batch", 1);
+  shape.tokens = request.whole("tokens", 1);
+  shape.d_out = request.whole("width", 1);
+  shape.heads = request.whole("heads", 1);
+  if (request.has("past")) shape.past = request.whole("past", 0);
+  const std::string op = request.has("op") ? request.text("op") : "layer";
+  if (op != "layer" && op != "attention") request.fail("op", "layer or attention");
+  if (op == "layer") shape.d_in = shape.d_proj = shape.d_out;
+  if (op == "layer" && shape.past > 0) request.fail("past", "0 for a layer");
+  shape.validate();
+  return shape;
+}
+
 void write_weights(const std::filesystem::path& folder, const SplitWeights& weights) {
   write_floats(folder / "query.f32", weights.query.values);
   write_floats(folder / "key.f32", weights.key.values);
@@ -127,17 +144,18 @@ void write_weights(const std::filesystem::path& folder, const SplitWeights& weig
   write_floats(folder / "output_bias.f32", weights.output_bias);
 }
 
+void write_and_round(const std::filesystem::path& file, Matrix& matrix, bool rounded) {
+  if (rounded) round_to_bf16(matrix.values);
+  write_floats(file, matrix.values);
+}
+
 // Writes weights and inputs for the peers, and expects the outputs of the first input and the last:
 // a peer that mistakes one input for another must not pass.
 ordered_json Keeper::problem(const JsonFields& request) {
-  shape_ = {};
   expected_.clear();
   checks_.clear();
-  shape_.batch = request.whole("batch", 1);
-  shape_.tokens = request.whole("tokens", 1);
-  shape_.d_in = shape_.d_out = shape_.d_proj = request.whole("width", 1);
-  shape_.heads = request.whole("heads", 1);
-  shape_.validate();
+  shape_ = shape_of(request);
+  const bool layer = shape_.has_projections();
   seed_ = static_cast<std::uint64_t>(request.whole("seed", 0));
   const std::filesystem::path folder = request.text("folder");
   SplitWeights weights = gaussian_weights(shape_, seed_);
@@ -148,16 +166,26 @@ ordered_json Keeper::problem(const JsonFields& request) {
     }
     round_to_bf16(weights.output_bias);
   }
-  write_weights(folder, weights);
+  Matrix key, value;
+  if (layer) {
+    write_weights(folder, weights);
+  } else {
+    key = measure::gaussian_keys(shape_, seed_ + 1);
+    value = measure::gaussian_values(shape_, seed_ + 1);
+    write_and_round(folder / "key.f32", key, rounded);
+    write_and_round(folder / "value.f32", value, rounded);
+  }
   const std::int64_t inputs = request.whole("inputs", 1, 64);
   for (std::int64_t i = 0; i < inputs; ++i) {
-    Matrix x = gaussian_input(shape_, seed_ + 1 + static_cast<std::uint64_t>(i));
-    if (rounded) round_to_bf16(x.values);
-    write_floats(input_file(folder, i), x.values);
+    const std::uint64_t seed = seed_ + 1 + static_cast<std::uint64_t>(i);
+    Matrix x = layer ? gaussian_input(shape_, seed) : measure::gaussian_queries(shape_, seed);
+    write_and_round(input_file(folder, i), x, rounded);
     if (i != 0 && i != inputs - 1) continue;
     const auto rows = reference::affordable_rows(shape_, plan::kCheckFlops, seed_);
-    expected_[i] =
-        reference::attention(shape_, weights, std::as_const(x).view(), rows, allowed_cores());
+    reference::Inputs given{.x = std::as_const(x).view()};
+    given.key = std::as_const(key).view();
+    given.value = std::as_const(value).view();
+    expected_[i] = reference::attention(shape_, weights, given, rows, allowed_cores());
   }
   ordered_json checked = ordered_json::array();
   for (const auto& [input, _] : expected_) checked.push_back(input);
@@ -298,9 +326,13 @@ ordered_json Keeper::result(const JsonFields& request) {
   record::CellResult result;
   plan::Cell& cell = result.cell;
   cell.backend = request.text("backend");
-  const auto formulation = parse_formulation(request.text("formulation"));
-  if (!formulation) request.fail("formulation", "wrapper, split or fused");
-  cell.formulation = *formulation;
+  if (shape_.has_projections()) {
+    const auto formulation = parse_formulation(request.text("formulation"));
+    if (!formulation) request.fail("formulation", "wrapper, split or fused");
+    cell.formulation = *formulation;
+  } else if (request.text("formulation") != plan::way_of(shape_, cell)) {
+    request.fail("formulation", std::string(plan::way_of(shape_, cell)));
+  }
   cell.numbers = numbers_of(request);
   cell.threads = result.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
   cell.id = plan::cell_id(shape_, cell);

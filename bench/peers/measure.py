@@ -12,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
-from catalogue import NUMBERS, REMOVED, RIVALS, Peer, given_peer, our_backend, variables
+from catalogue import NUMBERS, REMOVED, Peer, given_peer, our_backend, rivals_of, variables
 from process import PeerError, Process
 from rounds import Settings, ShapeRun
 from venvs import Environments, NotInstalled
@@ -21,6 +21,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DEFAULT_SHAPES = (
     "128,768,12 1024,768,12 2048,768,12 512,4096,32 16,768,12 1,4096,32 16,6144,96 128,6144,96"
 ).split()
+# Prompts, and a step after some thousand keys.
+ATTENTION_SHAPES = "128,768,12 1024,768,12 1+4096,768,12 1+4096,4096,32".split()
 LEAST_SAMPLES = 9
 SAMPLES = 15
 LEAST_LAUNCHES = 3  # fewer say nothing of the spread between them
@@ -28,7 +30,7 @@ LAUNCHES = 5  # of each peer and of ours
 LEAST_MEMORY = 0.2  # of all, before one more peer is prepared: they wait side by side
 DONE, CHECK_FAILED, NO_RESOURCE, INTERRUPTED, TERMINATED = 0, 1, 4, 130, 143
 
-Shape = Tuple[int, int, int, int]  # batch, tokens, width, heads
+Shape = Tuple[int, int, int, int, int]  # batch, tokens, width, heads, past
 
 
 def shown(text: str) -> str:
@@ -46,18 +48,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def shape_of(text: str) -> Shape:
+    parts = text.split(",")
+    if len(parts) == 3:
+        parts = ["1", *parts]
     try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
+        tokens, plus, past = parts[1].partition("+")
+        numbers = [int(part) for part in (parts[0], tokens, *parts[2:], past if plus else "0")]
+    except (ValueError, IndexError):
         numbers = []
-    if len(numbers) == 3:
-        numbers = [1, *numbers]
-    if len(numbers) != 4 or min(numbers) < 1 or numbers[2] % numbers[3] != 0:
+    if len(numbers) != 5 or min(numbers[:4]) < 1 or numbers[4] < 0 or numbers[2] % numbers[3] != 0:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not TOKENS,WIDTH,HEADS or BATCH,TOKENS,WIDTH,HEADS, all at least 1 and"
-            " the width a multiple of the heads"
+            " the width a multiple of the heads; TOKENS+PAST for attention after a past"
         )
-    return numbers[0], numbers[1], numbers[2], numbers[3]
+    return numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 
 
 def names_of(text: str) -> List[str]:
@@ -69,6 +73,7 @@ def options() -> argparse.Namespace:
         prog="scripts/peers", description="Other libraries beside our backends, on equal terms."
     )
     add = parser.add_argument
+    add("--op", choices=("layer", "attention"), default="layer", help="layers, or attention alone")
     add("--shapes", nargs="+", type=shape_of, metavar="T,D,H", help="tokens,width,heads")
     add("--peers", type=names_of, help="names separated by commas, none, or all (default)")
     add("--ours", type=names_of, help="our backends (default: those that may be the fastest)")
@@ -89,12 +94,15 @@ def options() -> argparse.Namespace:
     try:
         given.threads = [int(count) for count in names_of(given.threads)] or [cores]
         refuse_unknown(given.numbers)
-        given.peers = chosen(given.peers, given.numbers)
+        given.peers = chosen(given.peers, given.numbers, given.op)
         given.peers += [given_peer(text) for text in given.peer]
         refuse_twice([peer.name for peer in given.peers])
     except ValueError as error:
         parser.error(str(error))
-    given.shapes = given.shapes or [shape_of(text) for text in DEFAULT_SHAPES]
+    defaults = ATTENTION_SHAPES if given.op == "attention" else DEFAULT_SHAPES
+    given.shapes = given.shapes or [shape_of(text) for text in defaults]
+    if given.op == "layer" and any(shape[4] for shape in given.shapes):
+        parser.error("--shapes: a past, as in 1+4096,768,12, needs --op attention")
     if given.samples < LEAST_SAMPLES:
         parser.error(f"--samples: {given.samples} is below {LEAST_SAMPLES}")
     if not LEAST_LAUNCHES <= given.launches <= given.samples:
@@ -114,10 +122,10 @@ def refuse_unknown(numbers: List[str]) -> None:
             raise ValueError(f"--numbers: unknown '{name}'; known: {', '.join(NUMBERS)}")
 
 
-def chosen(names: Optional[List[str]], numbers: List[str]) -> List[Peer]:
-    known = {peer.name: peer for peer in RIVALS}
+def chosen(names: Optional[List[str]], numbers: List[str], op: str) -> List[Peer]:
+    known = {peer.name: peer for peer in rivals_of(op)}
     if names in (None, ["all"]):
-        return [peer for peer in RIVALS if peer.numbers in numbers]
+        return [peer for peer in known.values() if peer.numbers in numbers]
     wanted = [] if names == ["none"] else names or []
     for name in wanted:
         if name not in known:
@@ -193,6 +201,7 @@ class Run:
             "inputs": given.inputs,
             "variables": variables(given.threads[0], "CACHE"),
             "numbers": given.numbers,
+            "op": given.op,
         }
 
     def run(self) -> int:
@@ -231,7 +240,7 @@ class Run:
         if names is None:
             names = told["backends"]
         return [
-            our_backend(self.given.program, name, numbers)
+            our_backend(self.given.program, name, numbers, self.given.op)
             for name in names
             if name != "none"
             for numbers in self.given.numbers
@@ -243,12 +252,13 @@ class Run:
             weights = tempfile.TemporaryDirectory(dir=self.given.environments)
             folder = open_.enter_context(weights)
             os.sched_setaffinity(keeper.process.pid, self.cpus)
-            sizes = dict(zip(("batch", "tokens", "width", "heads"), shape))
+            sizes = dict(zip(("batch", "tokens", "width", "heads", "past"), shape))
             problem = keeper.ask(
                 "problem",
                 folder=folder,
                 inputs=self.how.inputs,
                 seed=self.how.seed,
+                op=self.given.op,
                 # Who stores bf16 and who does not are fed the same values.
                 rounded=any(name.endswith("-bf16") for name in self.given.numbers),
                 **sizes,

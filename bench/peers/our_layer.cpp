@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "core/element/convert.hpp"
 #include "headroom/headroom.hpp"
 #include "headroom/version.hpp"
+#include "measure/group/heads_layout.hpp"
 #include "rival.hpp"
 
 namespace headroom::peers {
@@ -25,21 +28,22 @@ ordered_json about(const std::string& backend) {
 
 // A call of bf16 values, as the rivals that store bf16 are called: x is rounded when it is first
 // seen, which is before anything is timed, and y is read after the call.
-Layer bf16_layer(const std::shared_ptr<Attention>& layer, ordered_json told) {
+// @param call with x, y, and their rows
+template <class Call>
+Layer rounded_call(Call call, ordered_json told) {
   struct Buffers {
     std::map<const float*, std::vector<Bf16>> x;
     std::vector<Bf16> y;
   };
   const auto buffers = std::make_shared<Buffers>();
-  const auto pass = [layer, buffers](ConstMatrixView x, MatrixView y) {
+  const auto pass = [call, buffers](ConstMatrixView x, MatrixView y) {
     std::vector<Bf16>& rounded = buffers->x[x.data];
     if (rounded.empty()) {
       rounded.resize(static_cast<std::size_t>(x.rows * x.cols));
       to_bf16(x.data, x.rows * x.cols, rounded.data());
       buffers->y.resize(static_cast<std::size_t>(y.rows * y.cols));
     }
-    layer->forward({rounded.data(), x.rows, x.cols, x.cols},
-                   {buffers->y.data(), y.rows, y.cols, y.cols});
+    call(rounded.data(), buffers->y.data(), x.rows);
   };
   const auto read = [buffers](MatrixView y) {
     from_bf16(buffers->y.data(), y.rows * y.cols, y.data);
@@ -47,12 +51,12 @@ Layer bf16_layer(const std::shared_ptr<Attention>& layer, ordered_json told) {
   return {pass, std::move(told), read};
 }
 
-ordered_json told_of(const Attention& layer, const std::string& backend) {
-  const AttentionCosts& costs = layer.costs();
+ordered_json told_of(const AttentionCosts& costs, const Choice& choice, int threads,
+                     const std::string& backend) {
   const bool obeys = find_backend(backend).uses_isa;
-  return {{"threads", layer.options().threads},
-          {"isa", obeys ? to_string(select_isa(layer.options().isa)) : "baseline"},
-          {"unit", to_string(layer.choice().unit)},
+  return {{"threads", threads},
+          {"isa", obeys ? to_string(select_isa(std::nullopt)) : "baseline"},
+          {"unit", to_string(choice.unit)},
           {"setup_s", costs.setup_seconds},
           {"packed_bytes", costs.packed_bytes},
           {"workspace_bytes", costs.workspace_bytes},
@@ -60,7 +64,58 @@ ordered_json told_of(const Attention& layer, const std::string& backend) {
           {"attend", costs.attend_provenance}};
 }
 
+ordered_json told_of(const Attention& layer, const std::string& backend) {
+  return told_of(layer.costs(), layer.choice(), layer.options().threads, backend);
+}
+
+// Keys and values of floats or bf16, where cells have them; the queries are brought by each call.
+template <class T>
+struct Given {
+  Given(const Problem& problem, const AttentionOptions& options, void (*convert)(const float*, std::int64_t, T*))
+      : shape(problem.shape),
+        attention(measure::sizes_of(shape), measure::rule_of(shape), options) {
+    for (auto [name, to] : {std::pair("key", &key), std::pair("value", &value)}) {
+      const Matrix rows = problem.heads(name);
+      to->resize(rows.values.size());
+      measure::place_keys(rows, shape, to->data(), convert);
+    }
+  }
+
+  void run(const T* q, T* out) {
+    attention.run(measure::query_heads(q, shape), measure::key_heads(key.data(), shape),
+                  measure::key_heads(value.data(), shape), measure::query_heads(out, shape));
+  }
+
+  Shape shape;
+  DotProductAttention attention;
+  std::vector<T> key, value;
+};
+
+Layer given_heads(const Problem& problem, const OurLayer& ours, const AttentionOptions& options) {
+  const auto told = [&](const DotProductAttention& attention) {
+    return told_of(attention.costs(), attention.choice(), options.threads, ours.backend);
+  };
+  if (options.dtype == Dtype::f32) {
+    const auto given = std::make_shared<Given<float>>(
+        problem, options,
+        [](const float* from, std::int64_t count, float* to) { std::copy_n(from, count, to); });
+    return {[given](ConstMatrixView x, MatrixView y) { given->run(x.data, y.data); },
+            told(given->attention),
+            {}};
+  }
+  const auto given = std::make_shared<Given<Bf16>>(problem, options, to_bf16);
+  return rounded_call([given](const Bf16* x, Bf16* y, std::int64_t) { given->run(x, y); },
+                      told(given->attention));
+}
+
 std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
+  if (!problem.shape.has_projections()) {
+    AttentionOptions options{ours.backend, Formulation::split, problem.threads};
+    options.precision = ours.numbers.precision;
+    options.dtype = ours.numbers.dtype;
+    return {{"attention", Formulation::split,
+             [=] { return given_heads(problem, ours, options); }}};
+  }
   // Read once, and gone with the last of the variants.
   const auto weights = std::make_shared<const SplitWeights>(problem.weights());
   std::vector<Variant> all;
@@ -73,7 +128,13 @@ std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
            options.dtype = ours.numbers.dtype;
            const auto layer = std::make_shared<Attention>(problem.shape, *weights, options);
            if (ours.numbers.dtype == Dtype::bf16) {
-             return bf16_layer(layer, told_of(*layer, ours.backend));
+             return rounded_call(
+                 [layer](const Bf16* x, Bf16* y, std::int64_t rows) {
+                   const Shape& shape = layer->shape();
+                   const std::int64_t width = shape.output_width();
+                   layer->forward({x, rows, shape.d_in, shape.d_in}, {y, rows, width, width});
+                 },
+                 told_of(*layer, ours.backend));
            }
            return Layer{[layer](ConstMatrixView x, MatrixView y) { layer->forward(x, y); },
                         told_of(*layer, ours.backend),

@@ -16,7 +16,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, TextIO, Tuple
 
 @dataclass
 class Problem:
-    """A layer: its sizes, and the files that hold its weights and inputs."""
+    """A layer: its sizes, and the files that hold its weights and inputs. Where `shape` has no
+    `d_in`, attention alone: the inputs are queries, `key` and `value` the keys and values."""
 
     folder: str
     shape: Dict[str, Any]
@@ -28,6 +29,20 @@ class Problem:
         """Batch, tokens, width, heads."""
         shape = self.shape
         return shape["batch"], shape["tokens"], shape["d_out"], shape["heads"]
+
+    @property
+    def past(self) -> int:
+        """Keys before that of the first query."""
+        return self.shape.get("past", 0)
+
+    def heads(self, name: str) -> Any:
+        """`key`, `value`, or the queries `x0`, `x1`, ...: (batch, tokens, heads, head_dim)."""
+        import numpy as np
+
+        batch, tokens, width, heads = self.sizes
+        rows = tokens if name.startswith("x") else self.past + tokens
+        read = np.fromfile(self.path(name), np.float32)
+        return read.reshape(batch, rows, heads, width // heads)
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name + ".f32")

@@ -30,6 +30,9 @@ Matrix read_matrix(const std::filesystem::path& path, std::int64_t rows, std::in
   return matrix;
 }
 
+// What the cells of attention alone are called by in place of a formulation.
+constexpr std::string_view kAlone = "attention";
+
 template <class List>
 bool contains(const List& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -47,9 +50,11 @@ class Server {
         request.has("variants") ? texts(request, "variants") : std::vector<std::string>{};
     ordered_json ready = ordered_json::array(), failed = ordered_json::array();
     for (const Variant& variant : rival_.variants(problem_)) {
-      if (!wanted.empty() && !contains(wanted, to_string(variant.formulation))) continue;
+      const std::string_view way =
+          problem_.shape.has_projections() ? to_string(variant.formulation) : kAlone;
+      if (!wanted.empty() && !contains(wanted, way)) continue;
       if (!names.empty() && !contains(names, variant.name)) continue;
-      ordered_json told{{"name", variant.name}, {"formulation", to_string(variant.formulation)}};
+      ordered_json told{{"name", variant.name}, {"formulation", way}};
       try {
         const Clock::time_point start = Clock::now();
         Layer layer = variant.make();
@@ -98,7 +103,8 @@ class Server {
     problem_.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
     const Shape& shape = problem_.shape;
     for (std::int64_t i = 0; i < request.whole("inputs", 1, 64); ++i) {
-      inputs_.push_back(read_matrix(input_file(problem_.folder, i), shape.rows(), shape.d_in));
+      inputs_.push_back(read_matrix(input_file(problem_.folder, i), shape.rows(),
+                                    shape.has_projections() ? shape.d_in : shape.d_out));
     }
     y_ = Matrix(shape.rows(), shape.output_width());
   }
@@ -134,6 +140,10 @@ SplitWeights Problem::weights() const {
   weights.output = read_matrix(folder / "output.f32", shape.d_out, shape.d_proj);
   weights.output_bias = read_floats(folder / "output_bias.f32", shape.d_proj);
   return weights;
+}
+
+Matrix Problem::heads(const std::string& name) const {
+  return read_matrix(folder / (name + ".f32"), shape.batch * shape.context(), shape.kv_width());
 }
 
 void serve_rival(const Rival& rival) {

@@ -15,13 +15,15 @@
 
 namespace headroom::peers {
 
-/// A layer to prepare. The weights are read when they are asked for.
+/// A layer to prepare, or attention over heads that are given. The weights are read when they are asked for.
 struct Problem {
   std::filesystem::path folder;
   Shape shape;
   int threads = 1;
 
   SplitWeights weights() const;
+  /// `key` or `value` where heads are given: `batch * context()` rows of `kv_width()`.
+  Matrix heads(const std::string& name) const;
 };
 
 /// A variant that is ready.
@@ -36,7 +38,7 @@ struct Layer {
 /// is the reason why there is no such variant.
 struct Variant {
   std::string name;
-  Formulation formulation = Formulation::split;
+  Formulation formulation = Formulation::split;  ///< of a layer
   std::function<Layer()> make;
 };
 

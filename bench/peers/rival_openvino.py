@@ -1,4 +1,5 @@
-"""OpenVINO's CPU plugin, held to f32, or told that bf16 will do: rival_openvino.py [bf16]."""
+"""OpenVINO's CPU plugin, held to f32, or told that bf16 will do: rival_openvino.py [bf16]. Attention
+alone where the problem has no weights."""
 import math
 import sys
 from typing import Any, Dict, List, Tuple
@@ -19,6 +20,11 @@ class OpenVino(Rival):
         return f"openvino {ov.__version__.split('-')[0]}", settings
 
     def variants(self, problem: Problem) -> List[Variant]:
+        if problem.shape["d_in"] == 0:
+            return [
+                Variant("operator", "attention", lambda: attention_of(problem, True)),
+                Variant("products", "attention", lambda: attention_of(problem, False)),
+            ]
         return each_way(
             ("operator", "products"),
             lambda fused, choice: compiled(problem, fused, choice == "operator"),
@@ -34,6 +40,50 @@ def config(threads: int) -> Dict[str, Any]:
         "ENABLE_CPU_PINNING": False,  # the process is pinned
         "ENABLE_HYPER_THREADING": True,  # all cores that it is pinned to
     }
+
+
+def attended(
+    query: Any, key: Any, value: Any, head_dim: int, tokens: int, past: int, operator: bool
+) -> Any:
+    """The context of heads, (batch, heads, tokens, head_dim)."""
+    if operator and past == 0:
+        return ops.scaled_dot_product_attention(query, key, value, causal=True)
+    # Its causal mask counts from the first key.
+    mask = np.triu(np.full((tokens, past + tokens), -np.inf, np.float32), past + 1)[None, None]
+    if operator:
+        given = [] if tokens == 1 else [ops.constant(mask)]
+        return ops.scaled_dot_product_attention(query, key, value, *given)
+    # The plugin may make an operator of these, or a faster sequence.
+    scale = ops.constant(np.float32(1 / math.sqrt(head_dim)))
+    scores = ops.multiply(ops.matmul(query, key, False, True), scale)
+    weights = ops.softmax(ops.add(scores, ops.constant(mask)), 3)
+    return ops.matmul(weights, value, False, False)
+
+
+def attention_of(problem: Problem, operator: bool) -> Layer:
+    """Keys and values are inputs like the queries, for a constant might be prepared beforehand."""
+    batch, tokens, width, heads = problem.sizes
+    head_dim, keys = width // heads, problem.past + tokens
+    order = np.array([0, 2, 1, 3], np.int64)
+    # Where ours lie: after a past head by head, as OpenVINO has them.
+    rows = [batch, tokens, heads, head_dim]
+    by_head = problem.past > 0
+    of_key = [batch, heads, keys, head_dim] if by_head else [batch, keys, heads, head_dim]
+    q = ops.parameter(rows, ov.Type.f32, name="q")
+    k = ops.parameter(of_key, ov.Type.f32, name="k")
+    v = ops.parameter(of_key, ov.Type.f32, name="v")
+    key, value = (k, v) if by_head else (ops.transpose(k, order), ops.transpose(v, order))
+    context = attended(ops.transpose(q, order), key, value, head_dim, tokens, problem.past, operator)
+    model = ov.Model([ops.result(ops.transpose(context, order))], [q, k, v], "attention")
+
+    def placed(name: str) -> Any:
+        read = problem.heads(name)
+        lies = read.transpose(0, 2, 1, 3) if by_head and not name.startswith("x") else read
+        return ov.Tensor(np.ascontiguousarray(lies), shared_memory=True)
+
+    fixed = {1: placed("key"), 2: placed("value")}
+    inputs = [placed(f"x{i}") for i in range(problem.inputs)]
+    return request_of(model, problem, inputs, fixed, operator)
 
 
 def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
@@ -54,14 +104,7 @@ def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
     else:
         names = ("query", "key", "value")
         query, key, value = (by_head(product(x, problem.matrix(n))) for n in names)
-    if operator:
-        context = ops.scaled_dot_product_attention(query, key, value, causal=True)
-    else:  # the plugin may make an operator of these, or a faster sequence
-        scale = ops.constant(np.float32(1 / math.sqrt(head_dim)))
-        scores = ops.multiply(ops.matmul(query, key, False, True), scale)
-        mask = np.triu(np.full((tokens, tokens), -np.inf, np.float32), 1)[None, None]
-        weights = ops.softmax(ops.add(scores, ops.constant(mask)), 3)
-        context = ops.matmul(weights, value, False, False)
+    context = attended(query, key, value, head_dim, tokens, 0, operator)
     rows = ops.transpose(context, np.array([0, 2, 1, 3], np.int64))
     merged = ops.reshape(rows, np.array([batch, tokens, width], np.int64), False)
     y = ops.add(product(merged, problem.matrix("output")), ops.constant(problem.bias()))
@@ -69,20 +112,26 @@ def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
 
 
 def compiled(problem: Problem, fused: bool, operator: bool) -> Layer:
-    model = ov.Core().compile_model(
-        model_of(problem, fused, operator), "CPU", config(problem.threads)
-    )
+    inputs = [ov.Tensor(x, shared_memory=True) for x in problem.xs()]
+    return request_of(model_of(problem, fused, operator), problem, inputs, {}, operator)
+
+
+def request_of(
+    graph: ov.Model, problem: Problem, inputs: List[Any], fixed: Dict[int, Any], operator: bool
+) -> Layer:
+    model = ov.Core().compile_model(graph, "CPU", config(problem.threads))
     precision = model.get_property("INFERENCE_PRECISION_HINT")
     threads = model.get_property("INFERENCE_NUM_THREADS")
     if precision != HINT or threads != problem.threads:
         raise RuntimeError(f"OpenVINO took {precision} and {threads} threads")
     request = model.create_infer_request()
-    inputs = [ov.Tensor(x, shared_memory=True) for x in problem.xs()]
+    for index, tensor in fixed.items():
+        request.set_input_tensor(index, tensor)
     # The binding below the Python class: no inputs to convert, no outputs to copy.
     infer = super(type(request), request).infer
 
     def call(i: int) -> None:
-        request.set_input_tensor(inputs[i])
+        request.set_input_tensor(0, inputs[i])
         infer({}, True, False)
 
     def output(i: int) -> Any:

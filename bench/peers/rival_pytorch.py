@@ -1,4 +1,5 @@
-"""PyTorch: rival_pytorch.py sdpa | compile | mha | textbook, and bf16 for modules and inputs of it."""
+"""PyTorch: rival_pytorch.py sdpa | compile | mha | textbook | attention, and bf16 for modules and
+inputs of it."""
 import sys
 from contextlib import AbstractContextManager
 from typing import Any, Callable, Dict, List, Tuple
@@ -130,7 +131,55 @@ class Plain(PyTorch):
         ]
 
 
-KINDS = {"sdpa": Eager, "compile": Compiled, "mha": MultiheadAttention, "textbook": Plain}
+class Attention(PyTorch):
+    """`scaled_dot_product_attention` over given heads, where ours lie, and where PyTorch's own
+    modules leave and keep them: head by head."""
+
+    def ways(self, problem: Problem) -> List[Variant]:
+        def way(lie: Callable[[torch.Tensor, bool], torch.Tensor], note: str) -> Callable[[], Layer]:
+            return lambda: attention_of(problem, lie, note)
+
+        # (batch, heads, tokens, head_dim) of memory that is token by token, or not.
+        def as_given(heads: torch.Tensor, is_key: bool) -> torch.Tensor:
+            kept = is_key and problem.past > 0
+            return heads.contiguous() if kept else heads.transpose(1, 2).contiguous().transpose(1, 2)
+
+        def by_head(heads: torch.Tensor, _: bool) -> torch.Tensor:
+            return heads.contiguous()
+
+        return [
+            Variant("as-given", "attention", way(as_given, "SDPA, heads as given")),
+            Variant("head-major", "attention", way(by_head, "SDPA, head by head")),
+        ]
+
+
+def attention_of(
+    problem: Problem, lie: Callable[[torch.Tensor, bool], torch.Tensor], note: str
+) -> Layer:
+    def read(name: str) -> torch.Tensor:
+        heads = torch.from_numpy(problem.heads(name)).to(DTYPE).transpose(1, 2)
+        return lie(heads, not name.startswith("x"))
+
+    queries = [read(f"x{i}") for i in range(problem.inputs)]
+    key, value = read("key"), read("value")
+    tokens, past = queries[0].shape[2], problem.past
+    told: Dict[str, Any] = {}
+    if past == 0:
+        told["is_causal"] = True  # counts from the first key
+    elif tokens > 1:
+        seen = torch.ones(tokens, past + tokens, dtype=torch.bool).tril(past)
+        told["attn_mask"] = seen
+
+    def call(i: int) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(queries[i], key, value, **told)
+
+    def output(i: int) -> Any:
+        return call(i).transpose(1, 2).float().contiguous().numpy()
+
+    return Layer(call, output, note)
+
+
+KINDS = {"attention": Attention, "sdpa": Eager, "compile": Compiled, "mha": MultiheadAttention, "textbook": Plain}
 
 if __name__ == "__main__":
     serve(KINDS[sys.argv[1]])

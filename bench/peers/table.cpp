@@ -19,7 +19,7 @@ using judge::PeerCell;
 using record::CellResult;
 
 std::string name_of(const CellResult& result) {
-  return fmt::format("{} {}", result.cell.backend, to_string(result.cell.formulation));
+  return fmt::format("{} {}", result.cell.backend, result.way());
 }
 
 std::string title_of(const PeerBlock& block) {

@@ -170,8 +170,8 @@ class HEADROOM_API DotProductAttention {
 
   /// Who computes it, and why. The formulation says nothing here.
   const Choice& choice() const;
-  /// Memory that is kept between calls.
-  std::int64_t workspace_bytes() const;
+  /// What it took to make it, and the memory that is kept between calls. Nothing is packed.
+  const AttentionCosts& costs() const;
 
  private:
   class Plan;

@@ -43,7 +43,9 @@ struct FlopCount {
 
 /// Bytes of the data of one layer, before any backend packs or pads them.
 struct ByteCount {
-  std::int64_t input = 0;    ///< `x`: `B * T * d_in`, and the second input if there is one
+  /// `x`: `B * T * d_in`, and the second input if there is one; or the call's queries, keys and
+  /// values.
+  std::int64_t input = 0;
   std::int64_t output = 0;   ///< `y`: `B * T * output_width()`
   std::int64_t weights = 0;  ///< all matrices and biases
   std::int64_t past = 0;     ///< keys and values of the tokens that came before
@@ -58,10 +60,13 @@ struct ByteCount {
 ///
 /// The call: how many tokens come, and what came before them. A layer made for a shape takes any
 /// call up to it; see `Attention::forward`.
+///
+/// Without `d_in` there is no layer: queries, keys and values are given, as `DotProductAttention`
+/// takes them. Then `past` counts the keys before that of the first query.
 struct HEADROOM_API Shape {
   std::int64_t batch = 1;          ///< call: B, independent sequences
   std::int64_t tokens = 0;         ///< call: T, tokens per sequence, the most if `lengths` is given
-  std::int64_t d_in = 0;           ///< width of the input
+  std::int64_t d_in = 0;           ///< width of the input; 0 where heads are given
   std::int64_t d_out = 0;          ///< total width of all heads; a multiple of `heads`
   std::int64_t heads = 1;          ///< H
   bool causal = true;              ///< a row sees no key after its own
@@ -83,6 +88,8 @@ struct HEADROOM_API Shape {
   /// `tokens` for all.
   std::vector<std::int64_t> lengths = {};
 
+  /// Whether queries, keys and values are made of x, by weights; else they are given.
+  bool has_projections() const { return d_in > 0; }
   /// Width of one head, `d_out / heads`.
   std::int64_t head_dim() const { return d_out / heads; }
   /// Heads of keys and values.
@@ -119,7 +126,7 @@ struct HEADROOM_API Shape {
   ByteCount bytes(Dtype dtype = Dtype::f32) const;
 
   /// Such as `B1_T1024_D768_H12`; what differs from a plain causal layer with an output projection
-  /// of its own width follows, such as `_nomask` or `_K8_P4096`.
+  /// of its own width follows, such as `_nomask` or `_K8_P4096`; `_qkv` where heads are given.
   std::string id() const;
 };
 

@@ -61,5 +61,47 @@ TEST_F(Cli, SweepRecordsThePastAndWhatIsReadOfIt) {
   EXPECT_EQ(results().size(), 1u) << "the shape was read back as it was written";
 }
 
+TEST_F(Cli, AttentionAloneIsCheckedAndMeasured) {
+  for (const char* option :
+       {"--dropout 0.1", "--d-in 8", "--formulation split", "--qkv-bias", "--no-out-proj",
+        "--rotary halves", "--lengths 3,4", "--ranks 1", "--weights nowhere"}) {
+    for (const char* command : {"sweep", "verify"}) {
+      expect(std::string("$headroom ") + command + " --op attention " + option, 2,
+             {"belongs to a layer"});
+    }
+  }
+  expect("$headroom sweep --op attnetion", 2, {"unknown operation 'attnetion'", "'attention'"});
+  expect("$headroom pick --op attention", 2, {"unknown option '--op'"});
+  expect("$headroom verify --op attention --backend naive,autovec", 0,
+         {"attention/naive/f32/t1/B1_T6_D2_H2_qkv", " 0 failed, 0 skipped"});
+  expect(
+      "$headroom sweep --op all --heads 4 --head-dim 8 --kv-heads 2 --tokens 3 --past 9 "
+      "--backend naive,auto --formulation all --repetitions 1 --out one",
+      2, {"--formulation"});
+  expect(
+      "$headroom sweep --op all --heads 4 --head-dim 8 --kv-heads 2 --tokens 3 --past 9 "
+      "--backend naive,auto --repetitions 1 --out one",
+      0, {"naive    attention", "B1_T3_D32_H4_qkv_K2_P9", "6 of 6 cells: 6 ok"});
+  const std::vector<json> lines = results("one");
+  ASSERT_EQ(lines.size(), 6u);
+  int alone = 0;
+  for (const json& line : lines) {
+    if (line["shape"]["d_in"] != 0) continue;
+    ++alone;
+    EXPECT_EQ(line["formulation"], "attention");
+    EXPECT_EQ(line["packed_bytes"], 0);
+    EXPECT_GT(line["workspace_bytes"], 0);
+    EXPECT_EQ(line["phases_s"]["qkv"], 0);
+    EXPECT_GT(line["phases_s"]["attend"], 0);
+    EXPECT_EQ(line["bytes"], 4 * 9 * 2 * 16);
+    EXPECT_FALSE(line.contains("key_value_cache"));
+    EXPECT_EQ(line["checked_rows"]["checked"], 3);
+  }
+  EXPECT_EQ(alone, 2);
+  expect("$headroom report one", 0, {"one/index.html"});
+  expect("$headroom pick --from one", 0, {"2 cells of attention alone were not judged"});
+  expect("cat one/results.csv", 0, {"attention/naive/f32/t1/B1_T3_D32_H4_qkv_K2_P9"});
+}
+
 }  // namespace
 }  // namespace headroom::test

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -56,7 +57,15 @@ TEST(Shape, RefusesAndNamesTheField) {
   const std::vector<Refused> table{
       {"batch is -1", [](Shape& s) { s.batch = -1; }},
       {"tokens is -5", [](Shape& s) { s.tokens = -5; }},
+      {"d_in is -1", [](Shape& s) { s.d_in = -1; }},
       {"d_in is 0", [](Shape& s) { s.d_in = 0; }},
+      {"qkv_bias belongs", [](Shape& s) { s.d_in = s.d_proj = 0, s.qkv_bias = true; }},
+      {"dropout belongs", [](Shape& s) { s.d_in = s.d_proj = 0, s.dropout = 0.1; }},
+      {"rotary belongs",
+       [](Shape& s) { s.d_in = s.d_proj = 0, s.rotary.pairs = Rotary::Pairs::halves; }},
+      {"d_memory belongs",
+       [](Shape& s) { s.d_in = s.d_proj = 0, s.d_memory = 3, s.causal = false; }},
+      {"tokens is 0", [](Shape& s) { s.d_in = s.d_proj = s.tokens = 0; }},
       {"d_out is 0", [](Shape& s) { s.d_out = 0; }},
       {"heads is 0", [](Shape& s) { s.heads = 0; }},
       {"heads is -12", [](Shape& s) { s.heads = -12; }},
@@ -175,6 +184,28 @@ TEST(Shape, HasAStableName) {
   EXPECT_EQ(shape.id(), "B1_T1024_D768_H12_in512_nomask_bias_proj1000_drop0.1");
   shape.d_proj = 0;
   EXPECT_EQ(shape.id(), "B1_T1024_D768_H12_in512_nomask_bias_noproj_drop0.1");
+}
+
+// Without products only attention counts, and what is read are queries, keys and values.
+TEST(Shape, HeadsMayBeGiven) {
+  Shape shape;
+  shape.batch = 2;
+  shape.tokens = 5;
+  shape.d_out = 24;
+  shape.heads = 6;
+  shape.kv_heads = 2;
+  shape.past = 7;
+  shape.validate();
+  EXPECT_FALSE(shape.has_projections());
+  EXPECT_EQ(shape.id(), "B2_T5_D24_H6_qkv_K2_P7");
+  EXPECT_EQ(shape.flops().total(), shape.flops().attention);
+  EXPECT_EQ(shape.flops().attention, 4.0 * 24 * 2 * (8 + 9 + 10 + 11 + 12));
+  EXPECT_EQ(shape.bytes().weights, 0);
+  EXPECT_EQ(shape.bytes().input, 4 * 10 * (24 + 2 * 8));
+  EXPECT_EQ(shape.bytes().output, 4 * 10 * 24);
+  EXPECT_EQ(shape.bytes().past, 4 * 2 * 7 * 2 * 8);
+  EXPECT_THROW(check_weights(shape, SplitWeights{}), InvalidArgument);
+  EXPECT_THROW(Attention(shape, SplitWeights{}), InvalidArgument);
 }
 
 }  // namespace

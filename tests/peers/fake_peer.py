@@ -43,6 +43,25 @@ def layer(problem: Problem, x: Rows) -> Rows:
     return [[a + b for a, b in zip(row, bias)] for row in y]
 
 
+def attention(problem: Problem, x: str) -> List[float]:
+    """Over given heads, as every file has them: token by token."""
+    batch, tokens, width, heads = problem.sizes
+    wide, keys = width // heads, problem.past + tokens
+    query, key, value = (read(problem, name, width) for name in (x, "key", "value"))
+    merged = []
+    for row, q in enumerate(query):
+        sequence, token = divmod(row, tokens)
+        own = range(sequence * keys, sequence * keys + problem.past + token + 1)
+        for head in range(heads):
+            of = slice(head * wide, (head + 1) * wide)
+            scores = [sum(a * b for a, b in zip(q[of], key[j][of])) for j in own]
+            weights = [math.exp(score / math.sqrt(wide)) for score in scores]
+            for column in range(of.start, of.stop):
+                terms = (w * value[j][column] for j, w in zip(own, weights))
+                merged.append(sum(terms) / sum(weights))
+    return merged
+
+
 class Fake(Rival):
     def __init__(self) -> None:
         self.dies = sys.argv[1:] == ["dies"]
@@ -59,6 +78,8 @@ class Fake(Rival):
 
     def variants(self, problem: Problem) -> List[Variant]:
         _, tokens, width, _ = problem.sizes
+        if problem.shape["d_in"] == 0:
+            return self.attention_variants(problem)
         xs = [read(problem, f"x{i}", width) for i in range(problem.inputs)]
         assert all(len(x) == tokens for x in xs)
 
@@ -86,6 +107,18 @@ class Fake(Rival):
             Variant("first-input", "fused", made(lambda _, y: first)),
             Variant("short", "fused", made(lambda _, y: y[:-1])),
             Variant("fails", "wrapper", fails),
+        ]
+
+    def attention_variants(self, problem: Problem) -> List[Variant]:
+        def made(change: float) -> Callable[[], Layer]:
+            def output(i: int) -> array:
+                return array("f", [change * v for v in attention(problem, f"x{i}")])
+
+            return lambda: Layer(self.call, output)
+
+        return [
+            Variant("off", "attention", made(1.001)),
+            Variant("right", "attention", made(1)),
         ]
 
     def call(self, _: int) -> None:

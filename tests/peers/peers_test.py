@@ -158,6 +158,47 @@ class Measured(unittest.TestCase):
         self.assertNotIn("link `fake`", text)
 
 
+class AttentionAlone(unittest.TestCase):
+    """--op attention: the same rounds over queries, keys and values that are given."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.out = os.path.join(WORK, "attention")
+        cls.done = measure(
+            *("--op", "attention", "--shapes", "2,3,8,2", "1+5,8,2", "2,2+3,8,4", "--peers", "none"),
+            *("--peer", f"fake={FAKE}", "--ours", "naive,xsimd", "--numbers", "f32,bf16-bf16"),
+            *("--out", cls.out, "--samples", "9", "--launches", "3"),
+        )
+
+    def test_ours_and_theirs_are_right_and_timed(self) -> None:
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        cells = cells_of(self.out)
+        ids = {cell["id"] for cell in cells}
+        for shape in ("B2_T3_D8_H2_qkv", "B1_T1_D8_H2_qkv_P5", "B2_T2_D8_H4_qkv_P3"):
+            for backend in ("fake", "naive"):
+                self.assertIn(f"attention/{backend}/f32/t1/{shape}", ids)
+        self.assertEqual({cell["status"] for cell in cells}, {"ok"})
+        self.assertTrue(all(len(cell["time_s"]["samples"]) == 9 for cell in cells))
+        stored = {cell["dtype"] for cell in cells if cell["backend"] == "xsimd"}
+        self.assertIn("f32", stored)
+        for place in environment_of(self.out)["peers"]["fake"]["tried"].values():
+            self.assertEqual(place["attention"]["taken"], "right")
+            self.assertIn("wrong result", place["attention"]["tried"]["off"])
+
+    def test_its_table_and_its_page_name_it(self) -> None:
+        self.assertIn("fake attention", self.done.stdout)
+        page = run(HEADROOM, "report", self.out)
+        self.assertEqual(page.returncode, 0, page.stderr)
+
+    def test_a_past_is_for_attention_alone(self) -> None:
+        layer = measure("--shapes", "1+5,8,2", "--out", os.path.join(WORK, "past"))
+        self.assertEqual(layer.returncode, 2)
+        self.assertIn("needs --op attention", layer.stderr)
+        for text in ("1+x,8,2", "1+-5,8,2", "+5,8,2", "1+5+6,8,2"):
+            wrong = measure("--op", "attention", "--shapes", text, "--out", WORK)
+            self.assertEqual(wrong.returncode, 2, text)
+
+
 class Choice(unittest.TestCase):
     def test_the_fastest_variant_is_taken_while_the_machine_slows_down(self) -> None:
         run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)

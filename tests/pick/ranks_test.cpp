@@ -1,4 +1,4 @@
-// pick on folders that have cells of several processes.
+// pick on folders that have cells which it cannot judge: of several processes, of attention alone.
 #include <gtest/gtest.h>
 
 #include "headroom/error.hpp"
@@ -39,6 +39,32 @@ TEST(PickBesideRanks, RefusesAFolderOfNothingElse) {
     FAIL() << "taken";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("only cells of several ranks"), std::string::npos);
+  }
+}
+
+CellResult alone(const char* backend, double seconds) {
+  CellResult result = timed(backend, 1, seconds);
+  result.shape.d_in = result.shape.d_proj = 0;
+  result.cell.id = plan::cell_id(result.shape, result.cell);
+  return result;
+}
+
+TEST(PickBesideAttentionAlone, ChoosesAmongLayersAndSaysSo) {
+  const auto folder =
+      sample_folder("folder", {alone("autovec", 1e-4), timed("naive", 1, 4e-3), alone("naive", 1)});
+  EXPECT_EQ(pick::pick(folder, {}, {}).shapes.size(), 1u);
+  EXPECT_EQ(pick::pick(folder, {}, {}).choice().backend, "naive");
+  EXPECT_EQ(pick::left_out_attention(folder),
+            "2 cells of attention alone were not judged: pick chooses for layers");
+}
+
+TEST(PickBesideAttentionAlone, RefusesAFolderOfNothingElse) {
+  try {
+    pick::pick(sample_folder("folder", {alone("naive", 1e-3)}), {}, {});
+    FAIL() << "taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("only cells of attention alone"), std::string::npos)
+        << error.what();
   }
 }
 

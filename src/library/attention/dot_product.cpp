@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -94,6 +95,7 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
  public:
   Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
       : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {
+    const auto start = std::chrono::steady_clock::now();
     choice = choose_backend(shape_, options);
     dtype_ = options.dtype;
     backend_ = make_backend(resolve(options, choice), choice);
@@ -104,6 +106,11 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
     attend_ = backend_->make_attention(shape_);
     sequences_.reserve(static_cast<std::size_t>(shape_.batch));
     if (dtype_ == Dtype::bf16 && !attend_->takes_bf16()) staged_ = StagedHeads(shape_);
+    const auto made = attend_->costs();
+    costs.workspace_bytes = made.workspace_bytes + staged_.bytes();
+    costs.attend_provenance = made.provenance;
+    costs.setup_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
@@ -125,11 +132,8 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
     }
   }
 
-  std::int64_t workspace_bytes() const {
-    return attend_->costs().workspace_bytes + staged_.bytes();
-  }
-
   Choice choice;
+  AttentionCosts costs;
 
  private:
   void attend(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
@@ -247,7 +251,7 @@ void DotProductAttention::run(const ConstAnyHeads& q, const ConstAnyHeads& k,
 
 const Choice& DotProductAttention::choice() const { return plan_->choice; }
 
-std::int64_t DotProductAttention::workspace_bytes() const { return plan_->workspace_bytes(); }
+const AttentionCosts& DotProductAttention::costs() const { return plan_->costs; }
 
 void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
                const AnyHeads& out, const ScoreRule& rule, const AttentionOptions& options,

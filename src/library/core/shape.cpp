@@ -148,6 +148,25 @@ void check_lengths(const Shape& shape) {
   }
 }
 
+// Everything around `attend` belongs to a layer.
+void check_given_heads(const Shape& shape) {
+  if (shape.has_projections()) return;
+  const auto refuse = [](bool there, std::string_view name) {
+    if (!there) return;
+    throw InvalidArgument(fmt::format(
+        "shape: d_in is 0, so queries, keys and values are given, and {} belongs to a layer; set "
+        "d_in, the width of the input, or leave {} out",
+        name, name));
+  };
+  refuse(shape.d_proj > 0, "d_proj");
+  refuse(shape.qkv_bias, "qkv_bias");
+  refuse(shape.dropout > 0, "dropout");
+  refuse(shape.rotary.pairs != Rotary::Pairs::none, "rotary");
+  refuse(shape.d_memory > 0, "d_memory");
+  check_size("batch", shape.batch, 1);
+  check_size("tokens", shape.tokens, 1);
+}
+
 // Pairs of a row and a key that it sees, of one sequence.
 double seen_pairs(const Shape& shape, double rows) {
   const auto past = static_cast<double>(shape.past);
@@ -166,7 +185,7 @@ double seen_pairs(const Shape& shape, double rows) {
 void Shape::validate() const {
   check_size("batch", batch, 0);
   check_size("tokens", tokens, 0);
-  check_size("d_in", d_in, 1);
+  check_size("d_in", d_in, 0);
   check_size("d_out", d_out, 1);
   check_size("heads", heads, 1);
   check_size("d_proj", d_proj, 0);
@@ -184,6 +203,7 @@ void Shape::validate() const {
   check_rotary(*this);
   check_memory(*this);
   check_lengths(*this);
+  check_given_heads(*this);
   if (!(dropout >= 0 && dropout < 1)) {  // written so that NaN fails too
     throw InvalidArgument(fmt::format(
         "shape: dropout is {}; allowed is 0 <= dropout < 1, and 0 keeps every weight", dropout));
@@ -231,16 +251,18 @@ ByteCount Shape::bytes(Dtype dtype) const {
   const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
   std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
   if (qkv_bias) weights += d_out + 2 * kv_width();
-  return {each * (rows() * d_in + memory_rows() * d_memory), each * rows() * output_width(),
+  const std::int64_t row = has_projections() ? d_in : d_out + 2 * kv_width();
+  return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
           each * weights, each * batch * past * 2 * kv_width()};
 }
 
 std::string Shape::id() const {
   std::string id = fmt::format("B{}_T{}_D{}_H{}", batch, tokens, d_out, heads);
-  if (d_in != d_out) id += fmt::format("_in{}", d_in);
+  if (!has_projections()) id += "_qkv";
+  if (has_projections() && d_in != d_out) id += fmt::format("_in{}", d_in);
   if (!causal) id += "_nomask";
   if (qkv_bias) id += "_bias";
-  if (d_proj == 0) id += "_noproj";
+  if (has_projections() && d_proj == 0) id += "_noproj";
   if (d_proj != 0 && d_proj != d_out) id += fmt::format("_proj{}", d_proj);
   if (dropout != 0) id += fmt::format("_drop{}", dropout);
   if (key_heads() != heads) id += fmt::format("_K{}", kv_heads);

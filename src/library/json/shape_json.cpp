@@ -89,7 +89,7 @@ Shape shape_from_json(const JsonFields& fields) {
   Shape shape;
   shape.batch = fields.whole("batch", 0);
   shape.tokens = fields.whole("tokens", 0);
-  shape.d_in = fields.whole("d_in", 1);
+  shape.d_in = fields.whole("d_in", 0);
   shape.d_out = fields.whole("d_out", 1);
   shape.heads = fields.whole("heads", 1);
   shape.causal = fields.flag("causal");

@@ -17,6 +17,9 @@ double squared_doublings(std::int64_t a, std::int64_t b) {
   return difference * difference;
 }
 
+// Beyond any reach: products decide who is fastest for a layer, and attention alone has none.
+constexpr double kOtherOperation = 100;
+
 double squared_if(bool different, double doublings) {
   return different ? doublings * doublings : 0;
 }
@@ -33,6 +36,7 @@ double distance(const Shape& a, const Shape& b) {
   const double heads = 0.25 * (squared_doublings(a.heads, b.heads) +
                                squared_doublings(a.heads / a.key_heads(), b.heads / b.key_heads()));
   const double options =
+      squared_if(a.has_projections() != b.has_projections(), kOtherOperation) +
       squared_if(a.causal != b.causal, 1) + squared_if((a.d_proj > 0) != (b.d_proj > 0), 1) +
       squared_if((a.dropout > 0) != (b.dropout > 0), 3) + squared_if(a.qkv_bias != b.qkv_bias, 0.1);
   return std::sqrt(rows + keys + widths + heads + options);

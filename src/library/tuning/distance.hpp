@@ -12,7 +12,8 @@ namespace headroom::tuning {
 /// tokens where there is no past and no window (together one doubling), 1/3 each for `d_in`,
 /// `d_out` and the output width, and 1/4 each for heads at equal width and for heads per key head.
 /// A mask or an output projection that only one of the two has counts as one doubling, dropout as
-/// three, and a bias of query, key and value as a tenth.
+/// three, a bias of query, key and value as a tenth, and a layer is far from attention over heads
+/// that are given.
 HEADROOM_API double distance(const Shape& a, const Shape& b);
 
 }  // namespace headroom::tuning

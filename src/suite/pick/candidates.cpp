@@ -60,6 +60,7 @@ std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
   std::vector<Shape> shapes;
   for (const CellResult* result : in_order(folder)) {
     if (result->cell.numbers.dtype != dtype || result->cell.ranks > 1) continue;
+    if (!result->shape.has_projections()) continue;  // what is picked has a formulation
     if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
   }
   return shapes;
@@ -165,10 +166,19 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder,
   std::vector<ShapePick> picks;
   const std::vector<Shape> measured = shapes_of(folder, filters.dtype);
   if (measured.empty()) {
-    const bool of_ranks = std::any_of(
-        folder.results.begin(), folder.results.end(),
-        [&](const CellResult& result) { return result.cell.numbers.dtype == filters.dtype; });
-    if (of_ranks) {
+    const auto has = [&](const auto& what) {
+      return std::any_of(folder.results.begin(), folder.results.end(),
+                         [&](const CellResult& result) {
+                           return result.cell.numbers.dtype == filters.dtype && what(result);
+                         });
+    };
+    if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
+      throw InvalidArgument(
+          fmt::format("{} has only cells of attention alone that pick could judge, and pick chooses "
+                      "for layers; measure --op layer as well, or read its report",
+                      shown_path(folder.path)));
+    }
+    if (has([](const CellResult& result) { return result.cell.ranks > 1; })) {
       throw InvalidArgument(
           fmt::format("{} has only cells of several ranks, and pick judges those of one, because "
                       "a program is linked as one process; measure --ranks 1 as well",

@@ -210,6 +210,15 @@ std::string left_out_ranks(const record::ResultsFolder& folder) {
       counted(count, "cell"), count == 1 ? "was" : "were");
 }
 
+std::string left_out_attention(const record::ResultsFolder& folder) {
+  const auto count = std::count_if(
+      folder.results.begin(), folder.results.end(),
+      [](const record::CellResult& result) { return !result.shape.has_projections(); });
+  if (count == 0) return "";
+  return fmt::format("{} of attention alone {} not judged: pick chooses for layers",
+                     counted(count, "cell"), count == 1 ? "was" : "were");
+}
+
 std::string other_machine(const record::ResultsFolder& folder) {
   const tuning::Machine here = tuning::this_machine();
   const tuning::Machine there{text_at(folder.environment, "/processor/name"),

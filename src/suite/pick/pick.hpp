@@ -73,6 +73,9 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
 /// That cells of several ranks were not judged, and how many; empty if there were none.
 std::string left_out_ranks(const record::ResultsFolder& folder);
 
+/// The same of cells of attention alone.
+std::string left_out_attention(const record::ResultsFolder& folder);
+
 /// What differs if the results are from another machine; empty if they are from this one.
 std::string other_machine(const record::ResultsFolder& folder);
 

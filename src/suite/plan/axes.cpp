@@ -102,6 +102,10 @@ std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
   return some_of<Dtype>(option, "dtype", text, {Dtype::f32, Dtype::bf16}, parse_dtype);
 }
 
+std::vector<Op> ops_of(std::string_view option, const std::string& text) {
+  return some_of<Op>(option, "operation", text, {Op::layer, Op::attention}, parse_op);
+}
+
 std::vector<Rotary::Pairs> pairs_of(std::string_view option, const std::string& text) {
   return {
       one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs, {"none", "halves", "neighbours"})};
@@ -179,13 +183,21 @@ AxisWords of_weights(const char* name, const char* help) {
 }  // namespace
 
 Axes::Axes()
-    : heads(size_list("heads", "heads H"), numbers<1>),
+    : op({.name = "op",
+          .help = "layer (default), attention over queries, keys and values that are given, or all",
+          .op = true},
+         ops_of),
+      heads(size_list("heads", "heads H"), numbers<1>),
       tokens(size_list("tokens", "tokens T per sequence"), numbers<0>),
       batch(size_list("batch", "sequences B (default 1)"), numbers<0>),
       d_model(size_list("d-model", "total width of all heads"), numbers<1>),
       head_dim(size("head-dim", "width of one head (default 64 if only --heads is given)"),
                numbers<1>),
-      d_in(size("d-in", "width of the input (default: the model's width)"), numbers<1>),
+      d_in({.name = "d-in",
+            .help = "width of the input (default: the model's width)",
+            .sets_size = true,
+            .of_layer = true},
+           numbers<1>),
       kv_heads(size_list("kv-heads",
                          "heads of keys and values, a divisor of the heads (default: the model's, "
                          "or as many)"),
@@ -196,21 +208,29 @@ Axes::Axes()
              numbers<1>),
       past(size_list("past", "tokens that are in the cache before the call (default 0)"),
            numbers<0>),
-      lengths(size("lengths",
-                   "tokens of each sequence of one ragged batch, such as 1,17,64; not an axis, and "
-                   "given instead of --batch and --tokens"),
+      lengths({.name = "lengths",
+               .help = "tokens of each sequence of one ragged batch, such as 1,17,64; not an axis, "
+                       "and given instead of --batch and --tokens",
+               .sets_size = true,
+               .of_layer = true},
               lengths_of),
       rotary({.name = "rotary",
               .help = "rotary positions of queries and keys: none, halves or neighbours (default: "
-                      "the model's, or none)"},
+                      "the model's, or none)",
+              .of_layer = true},
              pairs_of),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
-      ranks(list("ranks", "processes that share the heads, started by mpirun -n (default 1)"),
+      ranks({.name = "ranks",
+             .help = std::string("processes that share the heads, started by mpirun -n (default 1)") +
+                     kNumbers,
+             .of_layer = true},
             counts<kMaxRanks>),
       backend({.name = "backend",
                .help = "backends, separated by commas, or all (default); auto adds one more rival"},
               backends_of),
-      formulation({.name = "formulation", .help = "wrapper, split, fused or all (default)"},
+      formulation({.name = "formulation",
+                   .help = "wrapper, split, fused or all (default)",
+                   .of_layer = true},
                   formulations_of),
       precision(
           {.name = "precision",
@@ -227,7 +247,8 @@ Axes::Axes()
                     "fastest here)"},
            unit_of),
       dropout({.name = "dropout",
-               .help = "probability that an attention weight is dropped (default 0)"},
+               .help = "probability that an attention weight is dropped (default 0)",
+               .of_layer = true},
               probability_of),
       model(size("model", fmt::format("sizes of a model: {}", fmt::join(model_names(), ", "))),
             models_of),
@@ -241,7 +262,8 @@ Axes::Axes()
                        "folder with one or with the index of several, or a folder of .npy files; "
                        "sizes come from it",
                .sets_size = true,
-               .says_weights = true},
+               .says_weights = true,
+               .of_layer = true},
               as_typed),
       layer(of_weights("layer",
                        "number of the layer among those of --weights, or what the names of its "
@@ -260,8 +282,12 @@ Axes::Axes()
       causal(of_weights("causal", "a token attends to none after it, whatever the model does")),
       strict(of_weights("strict", "NaN and infinity in weights are errors, not warnings")),
       no_causal({.name = "no-causal", .help = "every token attends to every token"}),
-      qkv_bias({.name = "qkv-bias", .help = "add a bias to the query, key and value projections"}),
-      no_out_proj({.name = "no-out-proj", .help = "leave the output projection out"}) {}
+      qkv_bias({.name = "qkv-bias",
+                .help = "add a bias to the query, key and value projections",
+                .of_layer = true}),
+      no_out_proj({.name = "no-out-proj",
+                   .help = "leave the output projection out",
+                   .of_layer = true}) {}
 
 bool Axes::sizes_given() const {
   bool given = false;

@@ -12,6 +12,7 @@
 #include "headroom/precision.hpp"
 #include "headroom/unit.hpp"
 #include "plan/axis.hpp"
+#include "plan/op.hpp"
 #include "plan/shapes/models.hpp"
 
 namespace headroom::plan {
@@ -30,6 +31,7 @@ std::vector<BackendChoice> every_backend();
 struct Axes {
   Axes();
 
+  Axis<Op> op;
   Axis<std::int64_t> heads, tokens, batch, d_model, head_dim, d_in, kv_heads, window, past;
   Axis<std::vector<std::int64_t>> lengths;
   Axis<Rotary::Pairs> rotary;
@@ -51,8 +53,8 @@ struct Axes {
   template <class Self, class Visit>
   static void each(Self& axes, Visit visit) {
     const auto all = [&](auto&... axis) { (visit(axis), ...); };
-    all(axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in, axes.kv_heads,
-        axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks, axes.backend,
+    all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
+        axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks, axes.backend,
         axes.formulation, axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model,
         axes.preset, axes.weights, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
         axes.no_causal, axes.qkv_bias, axes.no_out_proj);

@@ -13,6 +13,7 @@ void AxesOptions::add_to(CLI::App& app, Which which) {
   Axes::each(axes, [&](const auto& axis) {
     const AxisWords& words = axis.words();
     if (which == Which::weights && !words.says_weights) return;
+    if (which == Which::layers && words.op) return;
     Option& option = options_.emplace_back(Option{words.name, {}, false});
     const std::string name = "--" + option.name;
     CLI::Option* added = nullptr;
@@ -25,7 +26,7 @@ void AxesOptions::add_to(CLI::App& app, Which which) {
     }
     added->group(words.says_weights ? "Weights" : "Axes");
   });
-  if (which == Which::all) app.get_option("--head-dim")->excludes(app.get_option("--d-model"));
+  if (which != Which::weights) app.get_option("--head-dim")->excludes(app.get_option("--d-model"));
 }
 
 bool AxesOptions::given(std::string_view name) const {

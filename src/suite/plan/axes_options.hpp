@@ -15,7 +15,8 @@ namespace headroom::plan {
 /// Text as typed, until a command runs and wants to know what it means.
 class AxesOptions {
  public:
-  enum class Which { all, weights };
+  /// `layers`: without `--op`, for commands about layers.
+  enum class Which { all, layers, weights };
 
   /// Adds the axes to a command, which must not outlive this.
   void add_to(CLI::App& app, Which which = Which::all);

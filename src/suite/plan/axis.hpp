@@ -20,6 +20,8 @@ struct AxisWords {
   bool sets_size = false;     ///< of the layer or its call: without any of these, a preset is meant
   bool says_weights = false;  ///< says which weights, or what their file does not say
   bool may_repeat = false;    ///< is given once for each value
+  bool of_layer = false;      ///< means nothing for attention alone
+  bool op = false;            ///< says which of the two; not for commands about layers
 };
 
 /// An axis that has values. Text becomes values where it is assigned.

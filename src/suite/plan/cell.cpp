@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/op.hpp"
+
 namespace headroom::plan {
 
 std::size_t Plan::cell_count() const {
@@ -20,11 +22,15 @@ AttentionOptions Cell::options() const {
   return options;
 }
 
+std::string_view way_of(const Shape& shape, const Cell& cell) {
+  return shape.has_projections() ? to_string(cell.formulation) : to_string(Op::attention);
+}
+
 std::string cell_id(const Shape& shape, const Cell& cell) {
   const std::string ranks = cell.ranks > 1 ? fmt::format("r{}", cell.ranks) : "";
   std::string variant = cell.kernels.empty() ? "" : "." + cell.kernels;
   if (cell.few_rows) variant += fmt::format(".rows{}", *cell.few_rows);
-  return fmt::format("{}/{}{}/{}/{}t{}/{}", to_string(cell.formulation), cell.backend, variant,
+  return fmt::format("{}/{}{}/{}/{}t{}/{}", way_of(shape, cell), cell.backend, variant,
                      headroom::to_string(cell.numbers), ranks, cell.threads, shape.id());
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/element/layer_numbers.hpp"
@@ -60,6 +61,10 @@ struct Plan {
 
   std::size_t cell_count() const;
 };
+
+/// How a cell computes its shape: the name of its formulation, or `attention` where queries, keys
+/// and values are given.
+std::string_view way_of(const Shape& shape, const Cell& cell);
 
 /// The name of a cell everywhere, such as `split/tbb/f32/t2/B1_T1024_D768_H12`.
 std::string cell_id(const Shape& shape, const Cell& cell);

@@ -26,6 +26,13 @@ double cache_bytes(const Shape& shape) {
          static_cast<double>(shape.key_heads()) * head;
 }
 
+// Of what came before a row, as it is drawn.
+double past_floats(const Shape& shape) {
+  const std::int64_t width = shape.has_projections() ? shape.key_input() : 2 * shape.kv_width();
+  return static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
+         static_cast<double>(width);
+}
+
 // What the oracle needs at least for the rows of a cell: each row's keys, from the inputs of all
 // tokens that it sees, for every head.
 double least_check_flops(const Shape& shape) {
@@ -65,8 +72,7 @@ std::int64_t shared_bytes(const Shape& shape) {
   const ByteCount bytes = shape.bytes();
   // The oracle keeps a row's expected values and magnitudes in double precision.
   // Each process has an input of its own. What came before is drawn once.
-  const double past = 4.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
-                      static_cast<double>(shape.key_input());
+  const double past = 4.0 * past_floats(shape);
   return saturate(static_cast<double>(bytes.weights) + 2 * static_cast<double>(bytes.input) +
                   5 * static_cast<double>(bytes.output) + past);
 }
@@ -85,8 +91,8 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   return saturate(total);
 }
 
-std::string Estimator::key(const Cell& cell) {
-  std::string key = cell.runs() + "/" + std::string(to_string(cell.formulation));
+std::string Estimator::key(const Shape& shape, const Cell& cell) {
+  std::string key = cell.runs() + "/" + std::string(way_of(shape, cell));
   if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
   if (cell.ranks > 1) key.append("/r").append(std::to_string(cell.ranks));
   return key;
@@ -99,13 +105,14 @@ double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, c
   const double rate = facts.gflops * 1e9 * threads / share_of_rank(shape, cell);
   const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
                          (flops.attention * 1.5 + flops.output) / rate;
-  const double calls = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
+  const double of_layer = wrapper ? 3 * static_cast<double>(shape.heads) : 3;
+  const double calls = shape.has_projections() ? of_layer : 1;
   const double memory = static_cast<double>(bytes_to_read(shape)) / kReadBytesPerSecond;
   return std::max(compute, memory) + calls * facts.call_seconds;
 }
 
 double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
-  const auto known = forward_.find(key(cell));
+  const auto known = forward_.find(key(shape, cell));
   const double factor = known == forward_.end() ? 1 : std::exp(known->second);
   return modelled_seconds(shape, shape.flops(), cell) * factor;
 }
@@ -117,8 +124,8 @@ double Estimator::modelled_fill_seconds(const Shape& shape, const Cell& cell) {
 }
 
 double Estimator::fill_seconds(const Shape& shape, const Cell& cell) const {
-  if (shape.past == 0) return 0;
-  const auto known = fill_.find(key(cell));
+  if (shape.past == 0 || !shape.has_projections()) return 0;
+  const auto known = fill_.find(key(shape, cell));
   const double factor = known == fill_.end() ? 1 : std::exp(known->second);
   return modelled_fill_seconds(shape, cell) * factor;
 }
@@ -144,8 +151,7 @@ CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
 double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
   const Shape& shape = group.shape;
   const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
-  const double past = static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
-                      static_cast<double>(shape.key_input()) * kDrawSecondsPerFloat;
+  const double past = past_floats(shape) * kDrawSecondsPerFloat;
   double checked = std::min(shape.flops().total(), kCheckFlops);
   // A few rows after many tokens may cost more than all that is checked elsewhere.
   if (shape.past > 0) checked = std::max(checked, least_check_flops(shape));
@@ -172,12 +178,12 @@ void Estimator::learn(Corrections& corrections, const std::string& key, double r
 }
 
 void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
-  learn(forward_, key(cell), seconds / modelled_seconds(shape, shape.flops(), cell));
+  learn(forward_, key(shape, cell), seconds / modelled_seconds(shape, shape.flops(), cell));
 }
 
 void Estimator::observe_fill(const Shape& shape, const Cell& cell, double seconds) {
   if (shape.past > 0) {
-    learn(fill_, key(cell), seconds / modelled_fill_seconds(shape, cell));
+    learn(fill_, key(shape, cell), seconds / modelled_fill_seconds(shape, cell));
   }
 }
 

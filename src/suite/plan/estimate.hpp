@@ -62,7 +62,7 @@ class Estimator {
   static void learn(Corrections& corrections, const std::string& key, double ratio);
   static double modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell);
   static double modelled_fill_seconds(const Shape& shape, const Cell& cell);
-  static std::string key(const Cell& cell);
+  static std::string key(const Shape& shape, const Cell& cell);
 
   Corrections forward_;  ///< by backend, formulation, numbers and ranks
   Corrections fill_;     ///< likewise

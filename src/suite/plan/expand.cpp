@@ -117,6 +117,19 @@ void describe_weights(const UserWeights& weights, Plan& plan) {
   append(plan.warnings, weights.survey.warnings);
 }
 
+// With `--op attention` an axis of the layer would be taken for one of both.
+void require_axes_of_both(const Axes& axes) {
+  const std::vector<Op>& ops = axes.op.values();
+  if (std::find(ops.begin(), ops.end(), Op::attention) == ops.end()) return;
+  Axes::each(axes, [&](const auto& axis) {
+    if (!axis.words().of_layer || !static_cast<bool>(axis)) return;
+    throw InvalidArgument(fmt::format(
+        "--{}: it belongs to a layer, and --op {} measures attention over queries, keys and values "
+        "that are given; leave one of them out",
+        axis.words().name, axes.op.text()));
+  });
+}
+
 }  // namespace
 
 namespace {
@@ -150,6 +163,16 @@ RivalAxes rival_axes_of(const Axes& axes) {
   return rivals;
 }
 
+std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
+  std::vector<Cell> rivals;
+  for (const Cell& cell : of_layer) {
+    if (cell.formulation != of_layer.front().formulation) continue;
+    rivals.push_back(cell);
+    rivals.back().order = rivals.size() - 1;
+  }
+  return rivals;
+}
+
 void decline_numbers(Cell& cell) {
   const Arithmetic does = arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
                                         select_target(cell.isa, cell.unit));
@@ -165,6 +188,7 @@ void decline_numbers(Cell& cell) {
 Plan expand(const Axes& axes, const ExpandOptions& options) {
   Plan plan;
   plan.notes = axes.notes();
+  require_axes_of_both(axes);
   std::vector<BackendChoice> chosen = axes.backend.values_or(every_backend());
   const bool with_auto =
       std::erase_if(chosen, [](const BackendChoice& each) { return each.name == kAuto; }) > 0;
@@ -190,7 +214,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   for (const Shape& shape :
        expand_shapes(axes, weights.get(), options.seed, most_shapes, plan.notes)) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
-      Group group{shape, cells[i], weights};
+      Group group{shape, shape.has_projections() ? cells[i] : attention_rivals(cells[i]), weights};
       if (with_auto) {
         rival_axes.dtype = dtypes[i];
         add_auto(group, rival_axes, plan.warnings);

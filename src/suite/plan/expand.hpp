@@ -30,6 +30,9 @@ Plan expand(const Axes& axes, const ExpandOptions& options);
 /// What the axes say of the rivals of every shape, with the defaults of what was not given.
 RivalAxes rival_axes_of(const Axes& axes);
 
+/// Of the rivals of a layer those of attention alone, which has no formulations.
+std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer);
+
 /// Marks a cell whose backend cannot do its numbers, or computes them as others: a name that was
 /// measured is what was computed.
 void decline_numbers(Cell& cell);

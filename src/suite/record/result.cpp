@@ -104,7 +104,7 @@ ordered_json to_json(const CellResult& result) {
   line["id"] = result.cell.id;
   line["status"] = to_string(result.status);
   line["reason"] = result.reason.empty() ? ordered_json(nullptr) : ordered_json(result.reason);
-  line["formulation"] = headroom::to_string(result.cell.formulation);
+  line["formulation"] = result.way();
   line["backend"] = result.cell.backend;
   line["precision"] = headroom::to_string(result.cell.numbers.precision);
   line["dtype"] = headroom::to_string(result.cell.numbers.dtype);

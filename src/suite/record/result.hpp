@@ -85,6 +85,8 @@ struct CellResult {
   std::optional<reference::Comparison> error;  ///< set once it was checked
   std::int64_t checked_rows = 0;
 
+  /// As `plan::way_of`.
+  std::string_view way() const { return plan::way_of(shape, cell); }
   bool has_time() const { return status == Status::ok; }
   /// The name that all cells have with which it may be ranked: those of its shape and dtype that
   /// are held to the same limit of the error. Such as `B1_T1024_D768_H12`, or that and ` bf16`.

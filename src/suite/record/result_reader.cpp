@@ -129,9 +129,13 @@ void read_identity(const JsonFields& line, CellResult& result) {
   plan::Cell& cell = result.cell;
   cell.id = line.text("id");
   if (cell.id.empty()) line.fail("id", "the name of the cell");
-  const std::optional<Formulation> formulation = parse_formulation(line.text("formulation"));
-  if (!formulation) line.fail("formulation", "wrapper, split or fused");
-  cell.formulation = *formulation;
+  if (result.shape.has_projections()) {
+    const std::optional<Formulation> formulation = parse_formulation(line.text("formulation"));
+    if (!formulation) line.fail("formulation", "wrapper, split or fused");
+    cell.formulation = *formulation;
+  } else if (line.text("formulation") != result.way()) {
+    line.fail("formulation", fmt::format("{}, as the shape has no d_in", result.way()));
+  }
   cell.backend = line.text("backend");
   if (cell.backend.empty()) line.fail("backend", "the name of a backend");
   cell.numbers.dtype = read_dtype(line);
@@ -219,9 +223,9 @@ CellResult from_json(const ordered_json& line) {
     fields.fail("schema", fmt::format("{}; read it with the headroom that wrote it", kSchema));
   }
   CellResult result;
+  result.shape = shape_from_json(fields.object("shape"));
   read_identity(fields, result);
   read_status(fields, result);
-  result.shape = shape_from_json(fields.object("shape"));
   read_measured(fields, result);
   return result;
 }

@@ -19,6 +19,8 @@
 // 4. The output projection: its operands are rounded, 2 u' sum_j f_j p_j Vz_j; all passes through
 //    |W_o|, as sums within a head, whose elements share the errors of its weights, and as the root
 //    of squares over heads.
+//    Where heads are given, an operand is off by its own rounding alone: with Qz = |q| that is u' in
+//    place of 5 u' in 1 to 3.
 // 5. y itself may be stored as bf16: u' |y|.
 //
 // Fitted with reference_coarse_test: see there for what comes closest.
@@ -45,8 +47,9 @@ inline double coarse_size(double value, double squares) {
 inline BoundFactors coarse_factors(const Shape& shape, Precision operands) {
   const double roundings = operand_rounding(operands) / kFloatEpsilon;
   BoundFactors factors;
-  factors.value = 6 * roundings;
-  factors.logit = 20 * roundings;  // of u = eps / 2
+  const double operand = shape.has_projections() ? 5 : 1;
+  factors.value = (operand + 1) * roundings;
+  factors.logit = 4 * operand * roundings;  // of u = eps / 2
   if (shape.d_proj > 0) factors.output = 2 * roundings;
   return factors;
 }

@@ -18,10 +18,16 @@ DirectOrder::DirectOrder(const Layer& layer, std::int64_t first, std::int64_t co
 }
 
 void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t at) {
-  const float* token = layer_.tokens(sequence, key).data;
-  const SplitWeights& w = layer_.weights;
   double* k = key_.values.data() + at;
   double* k_size = key_.sizes.data() + at;
+  if (!layer_.shape.has_projections()) {
+    const std::int64_t row = sequence * layer_.shape.context() + key;
+    take(layer_.inputs.key, row, k, k_size);
+    take(layer_.inputs.value, row, value_.values.data() + at, value_.sizes.data() + at);
+    return;
+  }
+  const float* token = layer_.tokens(sequence, key).data;
+  const SplitWeights& w = layer_.weights;
   apply(layer_, token, w.key, w.key_bias, k, k_size);
   layer_.rotation.turn(key, layer_.shape.key_heads(), k, k_size);
   apply(layer_, token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);

@@ -23,6 +23,7 @@
 //    by some 2^-52 of itself.) So L_j is made of turned values and sizes, and
 //    c1 = 4 + sqrt(2 (d_in + 3) + head_dim).
 //    Keys and values of a second input have its width in place of their d_in, here and in c0.
+//    Heads that are given have no error of a projection: d_in = 0 and Qa = |q|, Ka = |k|, Va = |v|.
 // 3. Weight j becomes p_j exp(d_j) / S with |d_k| <= t_k and S = sum_k p_k exp(d_k), thus
 //    |dp_j| / p_j = |sum_k p_k (exp(d_j) - exp(d_k))| / S
 //                <= ((1 - p_j) g_j + sum_{k != j} p_k g_k) exp(sum_k p_k t_k),  g = exp(t) - 1:

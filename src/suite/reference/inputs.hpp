@@ -12,6 +12,9 @@ struct Inputs {
   /// `key_input()`, one sequence after the other. With a second input, earlier tokens of that.
   ConstMatrixView past = {};
   ConstMatrixView memory = {};  ///< the second input: `memory_rows() x d_memory`
+  /// Where the shape has no projections, x is the queries, `d_out` wide, and these are the keys and
+  /// values: `batch * context()` rows of `kv_width()`, one sequence after the other.
+  ConstMatrixView key = {}, value = {};
 };
 
 }  // namespace headroom::reference

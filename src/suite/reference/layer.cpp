@@ -33,6 +33,10 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
 
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {
   Sized query(layer.shape.d_out);
+  if (!layer.shape.has_projections()) {
+    take(layer.inputs.x, row, query.values.data(), query.sizes.data());
+    return query;
+  }
   apply(layer, layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias,
         query.values.data(), query.sizes.data());
   layer.rotation.turn(position, layer.shape.heads, query.values.data(), query.sizes.data());

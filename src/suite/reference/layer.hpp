@@ -95,6 +95,15 @@ inline void apply(const Layer& layer, const float* row, const Matrix& matrix,
   add_products<kMagnitudes>(row, columns(matrix, 0, matrix.cols), values, sizes);
 }
 
+/// A row that is given as it is: it carries no error of a product, but its own size.
+inline void take(ConstMatrixView matrix, std::int64_t row, double* values, double* sizes) {
+  const float* from = matrix.row(row);
+  for (std::int64_t c = 0; c < matrix.cols; ++c) {
+    values[c] = static_cast<double>(from[c]);
+    sizes[c] = std::abs(values[c]);
+  }
+}
+
 /// A row's query, turned to its position.
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position);
 

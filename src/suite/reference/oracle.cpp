@@ -124,11 +124,22 @@ void check_input(const Shape& shape, ConstMatrixView input, const NeededInput& n
       needed.cols));
 }
 
-void check_request(const Shape& shape, const Inputs& inputs,
-                   const std::vector<std::int64_t>& rows) {
+void check_inputs(const Shape& shape, const Inputs& inputs) {
+  if (!shape.has_projections()) {
+    const std::int64_t keys = shape.batch * shape.context();
+    check_input(shape, inputs.x, {"x", shape.rows(), shape.d_out});
+    check_input(shape, inputs.key, {"key", keys, shape.kv_width()});
+    check_input(shape, inputs.value, {"value", keys, shape.kv_width()});
+    return;
+  }
   check_input(shape, inputs.x, {"x", shape.rows(), shape.d_in});
   check_input(shape, inputs.past, {"past", shape.batch * shape.past, shape.key_input()});
   check_input(shape, inputs.memory, {"memory", shape.memory_rows(), shape.d_memory});
+}
+
+void check_request(const Shape& shape, const Inputs& inputs,
+                   const std::vector<std::int64_t>& rows) {
+  check_inputs(shape, inputs);
   std::int64_t least = 0;
   for (const std::int64_t row : rows) {
     if (row < least || row >= shape.rows()) {
@@ -145,7 +156,7 @@ void check_request(const Shape& shape, const Inputs& inputs,
 
 Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
                    const std::vector<std::int64_t>& rows, int threads) {
-  check_weights(shape, weights);
+  if (shape.has_projections()) check_weights(shape, weights);
   check_request(shape, inputs, rows);
   Expected expected;
   expected.rows = rows;

@@ -29,6 +29,7 @@ std::vector<std::int64_t> all_rows(const Shape& shape);
 /// Computes the rows on up to `threads` threads. Weights are applied in the order that costs least
 /// for the number of rows, so that a few rows of a very large layer stay affordable. A row that
 /// sees no key, because a second input is empty, has a context of zeros.
+/// @param weights not looked at where the shape has no projections
 Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
                    const std::vector<std::int64_t>& rows, int threads);
 

@@ -67,7 +67,10 @@ double direct_tokens(const Shape& shape, const std::vector<std::int64_t>& rows) 
   return std::min(static_cast<double>(groups * group * seen_keys(shape)), all_tokens(shape));
 }
 
-bool has_rotary(const Shape& shape) { return shape.rotary.pairs != Rotary::Pairs::none; }
+// Whether nothing stands between x and the scores but weights.
+bool can_be_factored(const Shape& shape) {
+  return shape.has_projections() && shape.rotary.pairs == Rotary::Pairs::none;
+}
 
 }  // namespace
 
@@ -85,7 +88,7 @@ bool takes_direct_order(const Shape& shape, const std::vector<std::int64_t>& row
   constexpr double kSmallEffort = 1e9;
   const bool all = std::ssize(rows) == shape.rows();
   const bool keys_of_x = shape.past == 0 && shape.d_memory == 0;
-  if (has_rotary(shape) || (all && keys_of_x)) return true;
+  if (!can_be_factored(shape) || (all && keys_of_x)) return true;
   const auto count = static_cast<double>(rows.size());
   const bool small = direct_cost(shape, direct_tokens(shape, rows)).of(count) <= kSmallEffort;
   return (all && small) || direct_is_cheaper(shape, rows);
@@ -102,7 +105,7 @@ std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops,
   constexpr double kLeastRows = 4;
   const auto total = static_cast<double>(shape.rows());
   double affordable = direct_cost(shape, all_tokens(shape)).rows_for(max_flops);
-  if (!has_rotary(shape)) {
+  if (can_be_factored(shape)) {
     affordable = std::max(affordable, factored_cost(shape).rows_for(max_flops));
   }
   affordable = std::max(kLeastRows, affordable);

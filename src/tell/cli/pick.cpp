@@ -112,8 +112,9 @@ int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Fi
     const auto weights = plan::find_user_weights(axes);
     shapes = plan::expand_shapes(axes, weights.get(), 1, plan::kMaxCells, notes);
   }
-  if (const std::string ranks = pick::left_out_ranks(folder); !ranks.empty()) {
-    complain("note", ranks);
+  for (const std::string& left_out :
+       {pick::left_out_ranks(folder), pick::left_out_attention(folder)}) {
+    if (!left_out.empty()) complain("note", left_out);
   }
   const std::string elsewhere = pick::other_machine(folder);
   if (!elsewhere.empty()) {
@@ -173,7 +174,7 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command =
       app.add_subcommand("pick", "choose the backend and formulation to link for these shapes");
   const auto options = std::make_shared<PickOptions>();
-  options->axes.add_to(*command);
+  options->axes.add_to(*command, plan::AxesOptions::Which::layers);
   command->add_option("--from", options->from,
                       "results folder to pick from (default: measure now)");
   command->add_option("--emit", options->emit,

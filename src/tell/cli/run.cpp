@@ -187,7 +187,7 @@ int run_command(const RunOptions& options) {
 Command add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "run a layer on your own weights and input");
   const auto options = std::make_shared<RunOptions>();
-  options->axes.add_to(*command);
+  options->axes.add_to(*command, plan::AxesOptions::Which::layers);
   command->add_option("--input", options->input,
                       ".npy file of (tokens, width) or (batch, tokens, width) (default: random)");
   command->add_option("--output", options->output,

@@ -57,7 +57,7 @@ constexpr Column kColumns[] = {
     {"id", [](Result r) { return r.cell.id; }},
     {"status", [](Result r) { return text(to_string(r.status)); }},
     {"reason", [](Result r) { return r.reason; }},
-    {"formulation", [](Result r) { return text(headroom::to_string(r.cell.formulation)); }},
+    {"formulation", [](Result r) { return text(r.way()); }},
     {"backend", [](Result r) { return r.cell.backend; }},
     {"dtype", [](Result r) { return text(headroom::to_string(r.cell.numbers.dtype)); }},
     {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},

@@ -13,7 +13,7 @@ std::string table_of(const judge::RankSeries& series, const record::Link& link) 
   const record::CellResult& one = *series.one;
   std::string text = fmt::format(
       "\n{}  ranks of {} {} on {} each\n  prediction: by {}\n  {:>5}  {:>10}  {:>10}  {:>11}\n",
-      one.contest(), one.cell.backend, headroom::to_string(one.cell.formulation),
+      one.contest(), one.cell.backend, one.way(),
       counted(one.threads, "thread"), prediction_basis(link), "ranks", "measured", "predicted",
       "of one rank");
   for (const judge::RankRow& row : series.rows) {

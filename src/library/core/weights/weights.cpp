@@ -97,6 +97,14 @@ void check_projection(const Shape& shape, const std::string& name, const ConstAn
              shape.qkv_bias ? needed.cols_name : "qkv_bias is off, so leave it empty");
 }
 
+void require_layer(const Shape& shape) {
+  shape.validate();
+  if (shape.has_projections()) return;
+  throw InvalidArgument(
+      "weights: shape.d_in is 0; set the width of the input, or use DotProductAttention for "
+      "attention over queries, keys and values of your own");
+}
+
 std::string_view key_input_name(const Shape& shape) {
   return shape.d_memory > 0 ? "d_memory" : "d_in";
 }
@@ -110,7 +118,7 @@ void check_output(const Shape& shape, const ConstAnyMatrix& output, const ConstA
 }
 
 void check_weights(const Shape& shape, const PerHeadWeights& weights) {
-  shape.validate();
+  require_layer(shape);
   if (weights.heads.size() != index(shape.heads)) {
     throw InvalidArgument(fmt::format("weights: there are {} heads; shape {} needs {}",
                                       weights.heads.size(), shape.id(), shape.heads));
@@ -179,7 +187,7 @@ SplitWeights to_split(const WeightViews& weights) {
 }
 
 void check_weights(const Shape& shape, const WeightViews& weights) {
-  shape.validate();
+  require_layer(shape);
   const bool grouped = shape.kv_width() != shape.d_out;
   const Needed query{{shape.d_in, shape.d_out}, "d_in", "d_out"};
   const Needed key{{shape.key_input(), shape.kv_width()},

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include "headroom/error.hpp"
+#include "measure/group/given_heads.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::measure {
 
 std::unique_ptr<CellLayer> make_layer(const Problem& problem, const plan::Cell& cell, Crew* crew,
                                       std::int64_t fill_tokens) {
+  if (!problem.shape.has_projections()) {
+    return std::make_unique<GivenHeads>(problem, cell.options());
+  }
   if (cell.ranks == 1) return std::make_unique<LocalLayer>(problem, cell.options(), fill_tokens);
   if (crew == nullptr) {
     throw InvalidArgument(

@@ -36,6 +36,7 @@ class CellLayer {
   virtual const AttentionCosts& costs() const = 0;
   /// As for a layer of the cell's own shape.
   virtual const Choice& choice() const = 0;
+  /// Of keys and values that it holds beside its workspace.
   virtual std::int64_t cache_bytes() const = 0;
   virtual double fill_seconds() const = 0;
   Numbers numbers() const { return {choice().precision, options().dtype}; }

@@ -108,6 +108,7 @@ void rate_reading(CellResult& result, const record::Peaks& peaks) {
   if (demand_of(result.shape) != Demand::decode) return;
   record::Reading& reading = result.reading.emplace();
   reading.bytes = bytes_to_read(result.shape, result.cell.numbers.dtype);
+  if (reading.bytes == 0) return result.reading.reset();  // attention without a past
   reading.gbps = static_cast<double>(reading.bytes) / result.time.median * 1e-9;
   // Packed as parts, weights may be fewer or more bytes than they are stored as.
   if (result.cell.numbers.precision != Precision::f32) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headroom/initialise.hpp"
+#include "measure/group/heads_layout.hpp"
 #include "plan/estimate.hpp"
 #include "plan/user_weights.hpp"
 #include "processor/cores.hpp"
@@ -25,7 +26,8 @@ void scale(Matrix& matrix) {
 }
 
 reference::Inputs inputs_of(const Problem& problem) {
-  return {problem.x.view(), problem.past.view(), problem.memory.view()};
+  return {problem.x.view(), problem.past.view(), problem.memory.view(), problem.key.view(),
+          problem.value.view()};
 }
 
 void round_to_bf16(std::vector<float>& values) {
@@ -35,7 +37,8 @@ void round_to_bf16(std::vector<float>& values) {
 void round_to_bf16(Problem& problem) {
   SplitWeights& w = problem.weights;
   for (Matrix* matrix :
-       {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past, &problem.memory}) {
+       {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past, &problem.memory,
+        &problem.key, &problem.value}) {
     round_to_bf16(matrix->values);
   }
   for (std::vector<float>* bias : {&w.query_bias, &w.key_bias, &w.value_bias, &w.output_bias}) {
@@ -70,11 +73,17 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
       gaussian_input(shape, seed + 1),
       {},
       data};
-  if (shape.past > 0) problem.past = gaussian_past(shape, seed + 1);
+  if (!shape.has_projections()) {
+    problem.x = gaussian_queries(shape, seed + 1);
+    problem.key = gaussian_keys(shape, seed + 1);
+    problem.value = gaussian_values(shape, seed + 1);
+  } else if (shape.past > 0) {
+    problem.past = gaussian_past(shape, seed + 1);
+  }
   if (shape.d_memory > 0) problem.memory = gaussian_memory(shape, seed + 1);
   if (data == reference::Data::adversarial && weights == nullptr) {
-    scale(problem.weights.query);
-    scale(problem.weights.key);
+    scale(shape.has_projections() ? problem.weights.query : problem.x);
+    scale(shape.has_projections() ? problem.weights.key : problem.key);
   }
   // The norm-wise limits are for Gaussian data without dropout.
   if (shape.dropout > 0 || weights != nullptr) problem.data = reference::Data::adversarial;

@@ -20,6 +20,9 @@ struct Problem {
   reference::Data data = reference::Data::standard;  ///< which limits apply
   Matrix past = {};          ///< inputs of the tokens that came before, sequence by sequence
   Matrix memory = {};        ///< the second input, if the shape has one
+  /// Where the shape has no projections: keys and values, `batch * context()` rows of `kv_width()`;
+  /// x is the queries.
+  Matrix key = {}, value = {};
   Dtype dtype = Dtype::f32;  ///< all inputs and weights are representable in it
 
   bool all_rows_checked() const {

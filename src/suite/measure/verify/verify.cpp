@@ -84,6 +84,19 @@ std::vector<VerifyCase> own_cases() {
   return cases;
 }
 
+// Attention alone over the heads of these, as far as a layer's own axes leave them.
+std::vector<VerifyCase> own_attention_cases() {
+  std::vector<VerifyCase> cases;
+  for (VerifyCase each : own_cases()) {
+    Shape& shape = each.group.shape;
+    const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
+    if (turned || !shape.lengths.empty() || shape.dropout > 0 || shape.qkv_bias) continue;
+    shape.d_in = shape.d_proj = 0;
+    cases.push_back(std::move(each));
+  }
+  return cases;
+}
+
 bool isa_is_forced(const plan::Axes& axes) {
   return axes.isa || !environment("HEADROOM_ISA").empty();
 }
@@ -212,15 +225,24 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   // Expanded even if unused, so that an invalid axis is an error here as in every command.
   const plan::Plan plan = plan::expand(axes, options);
   const std::vector<plan::Cell> rivals = rivals_of(axes);
+  const std::vector<plan::Cell> of_attention = plan::attention_rivals(rivals);
   std::vector<VerifyCase> cases;
   if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
     for (const plan::Group& group : plan.groups) {
-      cases.push_back({{group.shape, of_dtype(rivals, group.dtype()), group.weights}});
+      const bool layer = group.shape.has_projections();
+      cases.push_back({{group.shape, of_dtype(layer ? rivals : of_attention, group.dtype()),
+                        group.weights}});
     }
     return cases;
   }
   const Shape& asked = plan.groups.front().shape;
-  for (VerifyCase each : own_cases()) {
+  std::vector<VerifyCase> own;
+  for (const plan::Op op : axes.op.values_or({plan::Op::layer})) {
+    for (VerifyCase& each : op == plan::Op::layer ? own_cases() : own_attention_cases()) {
+      own.push_back(std::move(each));
+    }
+  }
+  for (VerifyCase& each : own) {
     Shape& shape = each.group.shape;
     if (axes.no_causal) shape.causal = false, shape.window = 0;
     if (axes.qkv_bias) shape.qkv_bias = true;
@@ -230,7 +252,8 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     if (axes.dropout) shape.dropout = asked.dropout;
     shape.dropout_seed = options.seed;
     for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
-      each.group.cells = of_dtype(rivals, dtype);
+      const bool layer = shape.has_projections();
+      each.group.cells = of_dtype(layer ? rivals : of_attention, dtype);
       cases.push_back(each);
     }
   }

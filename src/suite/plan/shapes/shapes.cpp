@@ -110,6 +110,15 @@ Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
   return calls;
 }
 
+// What is left of a layer and its call without the products.
+Shape attention_alone(Shape shape) {
+  shape.d_in = shape.d_proj = 0;
+  shape.qkv_bias = false;
+  shape.rotary = {};
+  shape.dropout_seed = 0;
+  return shape;
+}
+
 void add_calls(const Calls& calls, Shape shape, ShapeSet& set) {
   shape.lengths = calls.lengths;
   for (const std::int64_t window : calls.windows) {
@@ -176,7 +185,9 @@ std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, s
       shape.rotary = rotary;
       shape.dropout = dropout;
       shape.dropout_seed = seed;
-      add_calls(calls, start, shape, set);
+      for (const Op op : axes.op.values_or({Op::layer})) {
+        add_calls(calls, start, op == Op::layer ? shape : attention_alone(shape), set);
+      }
     });
   }
   // Shapes of a preset often coincide once an axis overrides them; no note is needed.

@@ -68,7 +68,7 @@ Prose speed_up_clause(const ShapeFindings& focus, const Contest& best) {
   const Contest* slowest = &best == focus.winner() ? slowest_backend(focus) : nullptr;
   if (slowest == nullptr && itself) return {plain("it is itself the baseline of all speed-ups")};
   const Prose no_loops{plain("the plain loops of "),
-                       code(fmt::format("{}/{}", baseline_backend(), to_string(cell.formulation))),
+                       code(fmt::format("{}/{}", baseline_backend(), best.cell->way())),
                        plain(" have no time there")};
   if (slowest == nullptr) {
     Prose prose{plain("no speed-up can be given, because ")};
@@ -107,14 +107,17 @@ Prose lighter_clause(const ShapeFindings& focus, const Contest& best) {
 
 Prose link_sentence(const ShapeFindings& focus, const Contest& best) {
   const CellResult& cell = *best.cell;
-  Prose prose{
-      plain("Link "), code(cell.cell.backend), plain(" and use its "),
-      code(std::string(to_string(cell.cell.formulation))),
-      plain(fmt::format(" formulation{}: with {},{}, ",
+  Prose prose{plain("Link "), code(cell.cell.backend)};
+  if (focus.shape.has_projections()) {
+    append(prose, {plain(" and use its "), code(std::string(to_string(cell.cell.formulation))),
+                   plain(" formulation")});
+  }
+  prose.push_back(
+      plain(fmt::format("{}: with {},{}, ",
                         cell.cell.numbers == Numbers{}
                             ? std::string()
                             : fmt::format(" with {}", headroom::to_string(cell.cell.numbers)),
-                        name_of(focus.shape), on_threads(cell)))};
+                        name_of(focus.shape), on_threads(cell))));
   append(prose, speed_up_clause(focus, best));
   prose.push_back(plain("."));
   return prose;

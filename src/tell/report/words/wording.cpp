@@ -43,7 +43,7 @@ std::string range(const statistics::Interval& interval) {
 
 std::string name_of(const record::CellResult& result) {
   std::string name =
-      fmt::format("{}/{}", result.cell.backend, headroom::to_string(result.cell.formulation));
+      fmt::format("{}/{}", result.cell.backend, result.way());
   if (result.cell.numbers == Numbers{}) return name;
   return fmt::format("{} {}", name, headroom::to_string(result.cell.numbers));
 }
@@ -60,7 +60,9 @@ std::string name_of(const Shape& shape) {
   if (shape.key_heads() != shape.heads) name += ", " + counted(shape.key_heads(), "key head");
   if (shape.window > 0) name += fmt::format(", window {}", shape.window);
   if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);
-  if (shape.d_in != shape.d_out) {
+  if (!shape.has_projections()) {
+    name += ", attention alone";
+  } else if (shape.d_in != shape.d_out) {
     fmt::format_to(std::back_inserter(name), ", input {}", shape.d_in);
   }
   return name;
