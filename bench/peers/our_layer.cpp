@@ -71,7 +71,8 @@ ordered_json told_of(const Attention& layer, const std::string& backend) {
 // Keys and values of floats or bf16, where cells have them; the queries are brought by each call.
 template <class T>
 struct Given {
-  Given(const Problem& problem, const AttentionOptions& options, void (*convert)(const float*, std::int64_t, T*))
+  Given(const Problem& problem, const AttentionOptions& options,
+        void (*convert)(const float*, std::int64_t, T*))
       : shape(problem.shape),
         attention(measure::sizes_of(shape), measure::rule_of(shape), options) {
     for (auto [name, to] : {std::pair("key", &key), std::pair("value", &value)}) {
@@ -113,8 +114,7 @@ std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
     AttentionOptions options{ours.backend, Formulation::split, problem.threads};
     options.precision = ours.numbers.precision;
     options.dtype = ours.numbers.dtype;
-    return {{"attention", Formulation::split,
-             [=] { return given_heads(problem, ours, options); }}};
+    return {{"attention", Formulation::split, [=] { return given_heads(problem, ours, options); }}};
   }
   // Read once, and gone with the last of the variants.
   const auto weights = std::make_shared<const SplitWeights>(problem.weights());

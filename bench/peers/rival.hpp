@@ -15,7 +15,8 @@
 
 namespace headroom::peers {
 
-/// A layer to prepare, or attention over heads that are given. The weights are read when they are asked for.
+/// A layer to prepare, or attention over heads that are given. The weights are read when they are
+/// asked for.
 struct Problem {
   std::filesystem::path folder;
   Shape shape;

@@ -69,9 +69,7 @@ TEST(AttentionAlone, RefusesWhatOnlyALayerHas) {
 // What it needs is what it holds: no weights, and no cache beside keys and values.
 TEST(AttentionAlone, IsEstimatedWithoutProducts) {
   const Plan plan = expand(small("all"), {});
-  const auto bytes = [&](std::size_t group) {
-    return shared_bytes(plan.groups[group].shape);
-  };
+  const auto bytes = [&](std::size_t group) { return shared_bytes(plan.groups[group].shape); };
   ASSERT_TRUE(plan.groups[0].shape.has_projections());
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const Shape& shape = plan.groups[group].shape;

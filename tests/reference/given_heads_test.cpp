@@ -17,9 +17,7 @@ struct Heads {
   Shape shape;
   Matrix q, k, v;
 
-  Inputs inputs() const {
-    return {.x = q.view(), .key = k.view(), .value = v.view()};
-  }
+  Inputs inputs() const { return {.x = q.view(), .key = k.view(), .value = v.view()}; }
 };
 
 Heads draw(std::int64_t kv_heads, std::int64_t past, bool causal, std::int64_t window) {
@@ -40,7 +38,8 @@ Heads draw(std::int64_t kv_heads, std::int64_t past, bool causal, std::int64_t w
 }
 
 // One value of the output, by the definition.
-double expected(const Heads& heads, std::int64_t sequence, std::int64_t token, std::int64_t column) {
+double expected(const Heads& heads, std::int64_t sequence, std::int64_t token,
+                std::int64_t column) {
   const Shape& shape = heads.shape;
   const std::int64_t width = shape.head_dim();
   const std::int64_t head = column / width;
@@ -71,8 +70,7 @@ TEST(GivenHeads, FollowTheDefinition) {
       for (const std::int64_t window : {0, 3}) {
         const Heads heads = draw(kv_heads, past, true, window);
         SCOPED_TRACE(heads.shape.id());
-        const Expected found =
-            attention(heads.shape, {}, heads.inputs(), all_rows(heads.shape), 2);
+        const Expected found = attention(heads.shape, {}, heads.inputs(), all_rows(heads.shape), 2);
         ASSERT_EQ(found.width, heads.shape.d_out);
         for (std::int64_t row = 0; row < heads.shape.rows(); ++row) {
           for (std::int64_t c = 0; c < found.width; ++c) {

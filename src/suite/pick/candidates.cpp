@@ -173,10 +173,10 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder,
                          });
     };
     if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
-      throw InvalidArgument(
-          fmt::format("{} has only cells of attention alone that pick could judge, and pick chooses "
-                      "for layers; measure --op layer as well, or read its report",
-                      shown_path(folder.path)));
+      throw InvalidArgument(fmt::format(
+          "{} has only cells of attention alone that pick could judge, and pick chooses "
+          "for layers; measure --op layer as well, or read its report",
+          shown_path(folder.path)));
     }
     if (has([](const CellResult& result) { return result.cell.ranks > 1; })) {
       throw InvalidArgument(

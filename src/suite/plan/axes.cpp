@@ -220,11 +220,12 @@ Axes::Axes()
               .of_layer = true},
              pairs_of),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
-      ranks({.name = "ranks",
-             .help = std::string("processes that share the heads, started by mpirun -n (default 1)") +
-                     kNumbers,
-             .of_layer = true},
-            counts<kMaxRanks>),
+      ranks(
+          {.name = "ranks",
+           .help = std::string("processes that share the heads, started by mpirun -n (default 1)") +
+                   kNumbers,
+           .of_layer = true},
+          counts<kMaxRanks>),
       backend({.name = "backend",
                .help = "backends, separated by commas, or all (default); auto adds one more rival"},
               backends_of),
@@ -285,9 +286,8 @@ Axes::Axes()
       qkv_bias({.name = "qkv-bias",
                 .help = "add a bias to the query, key and value projections",
                 .of_layer = true}),
-      no_out_proj({.name = "no-out-proj",
-                   .help = "leave the output projection out",
-                   .of_layer = true}) {}
+      no_out_proj(
+          {.name = "no-out-proj", .help = "leave the output projection out", .of_layer = true}) {}
 
 bool Axes::sizes_given() const {
   bool given = false;

@@ -54,10 +54,10 @@ struct Axes {
   static void each(Self& axes, Visit visit) {
     const auto all = [&](auto&... axis) { (visit(axis), ...); };
     all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
-        axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks, axes.backend,
-        axes.formulation, axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model,
-        axes.preset, axes.weights, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
-        axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+        axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks,
+        axes.backend, axes.formulation, axes.precision, axes.dtype, axes.isa, axes.unit,
+        axes.dropout, axes.model, axes.preset, axes.weights, axes.layer, axes.stored, axes.tensor,
+        axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
   }
 
   /// Whether any axis that sets a size was given.

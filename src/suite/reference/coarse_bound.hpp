@@ -19,8 +19,8 @@
 // 4. The output projection: its operands are rounded, 2 u' sum_j f_j p_j Vz_j; all passes through
 //    |W_o|, as sums within a head, whose elements share the errors of its weights, and as the root
 //    of squares over heads.
-//    Where heads are given, an operand is off by its own rounding alone: with Qz = |q| that is u' in
-//    place of 5 u' in 1 to 3.
+//    Where heads are given, an operand is off by its own rounding alone: with Qz = |q| that is u'
+//    in place of 5 u' in 1 to 3.
 // 5. y itself may be stored as bf16: u' |y|.
 //
 // Fitted with reference_coarse_test: see there for what comes closest.

@@ -13,9 +13,8 @@ std::string table_of(const judge::RankSeries& series, const record::Link& link) 
   const record::CellResult& one = *series.one;
   std::string text = fmt::format(
       "\n{}  ranks of {} {} on {} each\n  prediction: by {}\n  {:>5}  {:>10}  {:>10}  {:>11}\n",
-      one.contest(), one.cell.backend, one.way(),
-      counted(one.threads, "thread"), prediction_basis(link), "ranks", "measured", "predicted",
-      "of one rank");
+      one.contest(), one.cell.backend, one.way(), counted(one.threads, "thread"),
+      prediction_basis(link), "ranks", "measured", "predicted", "of one rank");
   for (const judge::RankRow& row : series.rows) {
     const std::string measured =
         row.measured == nullptr ? "-" : format_seconds(row.measured->time.median);

@@ -57,8 +57,7 @@ struct Columns {
 
 std::string line_of(const Row& row, const Columns& columns) {
   const record::CellResult& result = *row.result;
-  std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend,
-                                 result.way());
+  std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend, result.way());
   line +=
       columns.extra(headroom::to_string(result.cell.numbers), fmt::format("{}", result.cell.ranks));
   line += fmt::format("{:>3}{}", result.threads, row.cores ? '*' : ' ');
@@ -87,8 +86,7 @@ void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Compari
 }
 
 std::string name_of(const record::CellResult& result) {
-  std::string name =
-      fmt::format("{} {}", result.cell.backend, result.way());
+  std::string name = fmt::format("{} {}", result.cell.backend, result.way());
   if (result.cell.numbers != Numbers{}) name += fmt::format(" {}", to_string(result.cell.numbers));
   if (result.cell.ranks == 1) return fmt::format("{} ({})", name, result.threads);
   return fmt::format("{} ({} ranks of {})", name, result.cell.ranks, result.threads);

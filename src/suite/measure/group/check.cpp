@@ -36,9 +36,8 @@ void round_to_bf16(std::vector<float>& values) {
 
 void round_to_bf16(Problem& problem) {
   SplitWeights& w = problem.weights;
-  for (Matrix* matrix :
-       {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past, &problem.memory,
-        &problem.key, &problem.value}) {
+  for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past,
+                         &problem.memory, &problem.key, &problem.value}) {
     round_to_bf16(matrix->values);
   }
   for (std::vector<float>* bias : {&w.query_bias, &w.key_bias, &w.value_bias, &w.output_bias}) {

@@ -61,8 +61,8 @@ void GivenHeads::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   const Clock::time_point start = times == nullptr ? Clock::time_point() : Clock::now();
   const Shape& shape = problem_.shape;
   if (options_.dtype == Dtype::bf16) {
-    attention_.run(query_heads(x_.data(), shape), key_heads(k_.data(), shape), key_heads(v_.data(), shape),
-                   query_heads(y_.data(), shape));
+    attention_.run(query_heads(x_.data(), shape), key_heads(k_.data(), shape),
+                   key_heads(v_.data(), shape), query_heads(y_.data(), shape));
   } else {
     attention_.run(query_heads(x.data, shape), key_heads(key_.view().data, shape),
                    key_heads(value_.view().data, shape), query_heads(y.data, shape));

@@ -147,7 +147,8 @@ void GroupMeasurement::prepare(Ready& ready) {
   const CellLayer& layer = *ready.layer;
   const AttentionCosts& costs = layer.costs();
   result.costs = costs;
-  if (group_.shape.past > 0 && group_.shape.has_projections()) result.cached = {layer.cache_bytes(), layer.fill_seconds()};
+  if (group_.shape.past > 0 && group_.shape.has_projections())
+    result.cached = {layer.cache_bytes(), layer.fill_seconds()};
   result.threads = layer.options().threads;
   if (!result.cell.chosen.empty()) result.choice = layer.choice();
   const Choice& choice = layer.choice();

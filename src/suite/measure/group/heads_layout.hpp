@@ -21,8 +21,7 @@ template <class T>
 BasicHeadsView<T> key_heads(T* data, const Shape& shape) {
   return shape.past > 0
              ? head_major(data, shape.batch, shape.key_heads(), shape.context(), shape.head_dim())
-             : token_major(data, shape.batch, shape.context(), shape.key_heads(),
-                           shape.head_dim());
+             : token_major(data, shape.batch, shape.context(), shape.key_heads(), shape.head_dim());
 }
 
 /// From rows of all heads of a token to where `key_heads` has them.
@@ -42,8 +41,8 @@ void place_keys(const Matrix& from, const Shape& shape, T* to, Convert convert) 
 
 /// What the shape of a cell asks of `DotProductAttention`.
 inline DotProductSizes sizes_of(const Shape& shape) {
-  return {shape.batch,       shape.tokens,   shape.context(), shape.heads,
-          shape.key_heads(), shape.head_dim()};
+  return {shape.batch, shape.tokens,      shape.context(),
+          shape.heads, shape.key_heads(), shape.head_dim()};
 }
 inline ScoreRule rule_of(const Shape& shape) { return {shape.causal, shape.window}; }
 

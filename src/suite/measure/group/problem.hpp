@@ -18,8 +18,8 @@ struct Problem {
   Matrix x;
   reference::Expected expected;
   reference::Data data = reference::Data::standard;  ///< which limits apply
-  Matrix past = {};          ///< inputs of the tokens that came before, sequence by sequence
-  Matrix memory = {};        ///< the second input, if the shape has one
+  Matrix past = {};    ///< inputs of the tokens that came before, sequence by sequence
+  Matrix memory = {};  ///< the second input, if the shape has one
   /// Where the shape has no projections: keys and values, `batch * context()` rows of `kv_width()`;
   /// x is the queries.
   Matrix key = {}, value = {};

@@ -230,8 +230,8 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
     for (const plan::Group& group : plan.groups) {
       const bool layer = group.shape.has_projections();
-      cases.push_back({{group.shape, of_dtype(layer ? rivals : of_attention, group.dtype()),
-                        group.weights}});
+      cases.push_back(
+          {{group.shape, of_dtype(layer ? rivals : of_attention, group.dtype()), group.weights}});
     }
     return cases;
   }

@@ -42,8 +42,7 @@ std::string range(const statistics::Interval& interval) {
 }
 
 std::string name_of(const record::CellResult& result) {
-  std::string name =
-      fmt::format("{}/{}", result.cell.backend, result.way());
+  std::string name = fmt::format("{}/{}", result.cell.backend, result.way());
   if (result.cell.numbers == Numbers{}) return name;
   return fmt::format("{} {}", name, headroom::to_string(result.cell.numbers));
 }
