@@ -42,6 +42,14 @@ def config(threads: int) -> Dict[str, Any]:
     }
 
 
+KEPT: List[Any] = []  # a tensor that shares an array's memory does not keep the array
+
+
+def tensor_of(values: Any) -> Any:
+    KEPT.append(values)
+    return ov.Tensor(values, shared_memory=True)
+
+
 def attended(
     query: Any, key: Any, value: Any, head_dim: int, tokens: int, past: int, operator: bool
 ) -> Any:
@@ -79,7 +87,7 @@ def attention_of(problem: Problem, operator: bool) -> Layer:
     def placed(name: str) -> Any:
         read = problem.heads(name)
         lies = read.transpose(0, 2, 1, 3) if by_head and not name.startswith("x") else read
-        return ov.Tensor(np.ascontiguousarray(lies), shared_memory=True)
+        return tensor_of(np.ascontiguousarray(lies))
 
     fixed = {1: placed("key"), 2: placed("value")}
     inputs = [placed(f"x{i}") for i in range(problem.inputs)]
@@ -112,7 +120,7 @@ def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
 
 
 def compiled(problem: Problem, fused: bool, operator: bool) -> Layer:
-    inputs = [ov.Tensor(x, shared_memory=True) for x in problem.xs()]
+    inputs = [tensor_of(x) for x in problem.xs()]
     return request_of(model_of(problem, fused, operator), problem, inputs, {}, operator)
 
 
