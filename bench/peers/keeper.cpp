@@ -185,7 +185,12 @@ ordered_json Keeper::problem(const JsonFields& request) {
     reference::Inputs given{.x = std::as_const(x).view()};
     given.key = std::as_const(key).view();
     given.value = std::as_const(value).view();
-    expected_[i] = reference::attention(shape_, weights, given, rows, allowed_cores());
+    reference::Expected& expected = expected_[i];
+    expected = reference::attention(shape_, weights, given, rows, allowed_cores());
+    if (layer) continue;
+    for (const Precision coarse : {Precision::bf16x3, Precision::bf16}) {
+      reference::add_coarse_bound(shape_, weights, given, coarse, allowed_cores(), expected);
+    }
   }
   ordered_json checked = ordered_json::array();
   for (const auto& [input, _] : expected_) checked.push_back(input);
@@ -260,6 +265,9 @@ ordered_json Keeper::begin(const JsonFields& request) {
 ordered_json Keeper::check(const JsonFields& request) {
   const auto expected = expected_.find(request.whole("input", 0));
   if (expected == expected_.end()) request.fail("input", "one of checked_inputs");
+  // As `measure::make_problem` has it.
+  const auto data =
+      shape_.has_projections() ? reference::Data::standard : reference::Data::adversarial;
   reference::Comparison comparison;
   try {
     Matrix y;
@@ -267,7 +275,7 @@ ordered_json Keeper::check(const JsonFields& request) {
     y.cols = shape_.output_width();
     y.values = read_floats(request.text("file"), y.rows * y.cols);
     comparison = reference::compare(expected->second, std::as_const(y).view(),
-                                    reference::Data::standard, numbers_of(request));
+                                    data, numbers_of(request));
   } catch (const std::runtime_error& error) {
     comparison.reason = error.what();
   }

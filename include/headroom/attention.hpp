@@ -34,7 +34,7 @@ struct HeadsOf {
 /// Choices of who computes the layer, and how exactly. All but `precision`, `dtype` and `heads_of`
 /// never change what is computed.
 struct AttentionOptions {
-  std::string backend = std::string(kDefaultBackend);  ///< a name from `backends()`, or `"auto"`
+  std::string backend = std::string(kAuto);  ///< a name from `backends()`, or `"auto"`
   /// Empty: `split`; with backend `"auto"` it is chosen as well.
   std::optional<Formulation> formulation = std::nullopt;
   /// 0: every core this process may use; else 1 to `kMaxThreads`. Ignored by single-threaded

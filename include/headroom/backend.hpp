@@ -10,9 +10,6 @@
 
 namespace headroom {
 
-/// The backend of a layer whose options name none.
-inline constexpr std::string_view kDefaultBackend = "xsimd";
-
 /// One row of the registry. Backends are listed in this order everywhere.
 struct BackendInfo {
   std::string name;         ///< such as `"xsimd"`

@@ -124,7 +124,7 @@ typedef struct headroom_weights {
 /** Who computes the layer, and how exactly. Begin with `headroom_default_options`. */
 typedef struct headroom_options {
   size_t size;             /**< of this struct */
-  const char* backend;     /**< such as "xsimd", the default, or "auto" */
+  const char* backend;     /**< such as "xsimd", or "auto", the default */
   const char* formulation; /**< "wrapper", "split" or "fused"; NULL: "split", or chosen by "auto" */
   const char* isa;         /**< "sse4.2", "avx2", "avx512", "neon", or NULL: the best here */
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */

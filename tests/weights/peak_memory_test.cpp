@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kWidth = 2048;
+constexpr std::int64_t kWidth = 4096;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// The most memory that this process has had since the last reset; 0 where the kernel does not say.
@@ -52,8 +52,8 @@ class PeakMemory : public test::TemporaryFolder, public testing::WithParamInterf
 TEST_P(PeakMemory, IsThatOfTheTensorsAndThePackedCopy) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
   write_model(path_ / "model.safetensors");
-  std::ofstream(path_ / "config.json") << R"({"model_type": "llama", "num_attention_heads": 16,
-    "hidden_size": 2048, "rope_theta": 10000})";
+  std::ofstream(path_ / "config.json") << R"({"model_type": "llama", "num_attention_heads": 32,
+    "hidden_size": 4096, "rope_theta": 10000})";
   const std::string found = test::in_child([&]() -> std::string {
     if (!reset_peak()) return "cannot reset";
     const std::int64_t before = peak_bytes();

@@ -20,7 +20,7 @@ constexpr std::size_t kFirstOptions = offsetof(headroom_options, threads) + size
 headroom_options default_options() {
   headroom_options options{};
   options.size = sizeof options;
-  options.backend = kDefaultBackend.data();
+  options.backend = kAuto.data();
   return options;
 }
 

@@ -36,8 +36,9 @@ const Backend* threaded_choice(const Request& request, double flops) {
 RuleChoice choose_by_rule(const Request& request) {
   if (request.usable.empty()) {
     throw Unavailable(
-        fmt::format("auto: no backend of this program can run {}; link one, such as headroom::{}",
-                    request.shape.id(), kDefaultBackend));
+        fmt::format("auto: no backend of this program can run {}; link one, such as "
+                    "headroom::tbb",
+                    request.shape.id()));
   }
   const double flops = request.shape.flops().total();
   const Backend* threaded = threaded_choice(request, flops);

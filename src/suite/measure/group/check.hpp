@@ -20,7 +20,8 @@ namespace headroom::measure {
 /// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
 /// scaled so that logits reach about 100, where a softmax that is careless with its maximum
 /// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
-/// every shape with dropout, and for weights of the user's, which may be of any size.
+/// every shape with dropout, for attention alone, and for weights of the user's, which may be of
+/// any size.
 /// @param group weights and inputs are rounded to the dtype of its cells first, so that the oracle
 ///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
