@@ -215,12 +215,20 @@ const checkWidth = async (browser, width) => {
   check(readFileSync(picture).length > 20000, "an empty screenshot");
 };
 
+const checkTables = async (browser) => {
+  const clipped = await browser.evaluate(`[...document.querySelectorAll("#verdict .table-box")]
+    .map((box) => box.scrollWidth - box.clientWidth)`);
+  check(clipped.length > 0, "no table in the verdict");
+  check(Math.max(...clipped) <= 0, "the table of the fastest cells is cut off by " + clipped + " pixels");
+};
+
 const checkReport = async (browser, results) => {
   const page = join(results, "index.html");
   await open(browser, page, 1280);
   await checkCharts(browser);
   await checkRoofs(browser);
   await checkWidth(browser, 1280);
+  await checkTables(browser);
   await checkHover(browser);
   await checkKeyboard(browser);
   await checkDownload(browser, results);

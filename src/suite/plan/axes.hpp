@@ -12,8 +12,8 @@
 #include "headroom/precision.hpp"
 #include "headroom/unit.hpp"
 #include "plan/axis.hpp"
-#include "plan/op.hpp"
 #include "plan/shapes/models.hpp"
+#include "plan/shapes/op.hpp"
 
 namespace headroom::plan {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "plan/op.hpp"
+#include "plan/shapes/op.hpp"
 
 namespace headroom::plan {
 

@@ -1,4 +1,4 @@
-#include "plan/op.hpp"
+#include "plan/shapes/op.hpp"
 
 #include "core/text/names.hpp"
 
