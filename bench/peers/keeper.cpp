@@ -274,8 +274,8 @@ ordered_json Keeper::check(const JsonFields& request) {
     y.rows = shape_.rows();
     y.cols = shape_.output_width();
     y.values = read_floats(request.text("file"), y.rows * y.cols);
-    comparison = reference::compare(expected->second, std::as_const(y).view(),
-                                    data, numbers_of(request));
+    comparison =
+        reference::compare(expected->second, std::as_const(y).view(), data, numbers_of(request));
   } catch (const std::runtime_error& error) {
     comparison.reason = error.what();
   }

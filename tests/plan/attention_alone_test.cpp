@@ -42,6 +42,22 @@ TEST(AttentionAlone, HasOneCellWhereALayerHasThree) {
   EXPECT_EQ(expand(small("attention"), {}).cell_count(), 4u);
 }
 
+TEST(AttentionAlone, ItsRivalsAreNumberedAnew) {
+  std::vector<Cell> cells(4);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i].order = i;
+    cells[i].formulation = i % 2 == 0 ? Formulation::split : Formulation::fused;
+    cells[i].backend = i < 2 ? "one" : "two";
+  }
+  const std::vector<Cell> rivals = attention_rivals(cells);
+  ASSERT_EQ(rivals.size(), 2u);
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    EXPECT_EQ(rivals[i].order, i);
+    EXPECT_EQ(rivals[i].backend, i == 0 ? "one" : "two");
+  }
+  EXPECT_TRUE(attention_rivals({}).empty());
+}
+
 TEST(AttentionAlone, OfAModelHasItsHeadsAndWindow) {
   Axes axes;
   axes.op = "attention";

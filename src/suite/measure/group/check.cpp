@@ -84,8 +84,8 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);
   }
-  // The norm-wise limits are for Gaussian data without dropout, and for rows that products have made
-  // alike: of attention alone the first rows of a prompt are many times as large as the last.
+  // The norm-wise limits are for Gaussian data without dropout, and for rows that products have
+  // made alike: of attention alone the first rows of a prompt are many times as large as the last.
   if (shape.dropout > 0 || weights != nullptr || !shape.has_projections()) {
     problem.data = reference::Data::adversarial;
   }
