@@ -20,9 +20,11 @@
 #include "machine/conditions.hpp"
 #include "measure/control_meters.hpp"
 #include "measure/group/cell_result.hpp"
+#include "measure/group/check.hpp"
 #include "measure/group/heads_layout.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
+#include "plan/shapes/op.hpp"
 #include "processor/cores.hpp"
 #include "program/json_text.hpp"
 #include "protocol.hpp"
@@ -128,10 +130,10 @@ Shape shape_of(const JsonFields& request) {
   shape.d_out = request.whole("width", 1);
   shape.heads = request.whole("heads", 1);
   if (request.has("past")) shape.past = request.whole("past", 0);
-  const std::string op = request.has("op") ? request.text("op") : "layer";
-  if (op != "layer" && op != "attention") request.fail("op", "layer or attention");
-  if (op == "layer") shape.d_in = shape.d_proj = shape.d_out;
-  if (op == "layer" && shape.past > 0) request.fail("past", "0 for a layer");
+  const auto op = request.has("op") ? plan::parse_op(request.text("op")) : plan::Op::layer;
+  if (!op) request.fail("op", "layer or attention");
+  if (op == plan::Op::layer) shape.d_in = shape.d_proj = shape.d_out;
+  if (op == plan::Op::layer && shape.past > 0) request.fail("past", "0 for a layer");
   shape.validate();
   return shape;
 }
@@ -265,9 +267,7 @@ ordered_json Keeper::begin(const JsonFields& request) {
 ordered_json Keeper::check(const JsonFields& request) {
   const auto expected = expected_.find(request.whole("input", 0));
   if (expected == expected_.end()) request.fail("input", "one of checked_inputs");
-  // As `measure::make_problem` has it.
-  const auto data =
-      shape_.has_projections() ? reference::Data::standard : reference::Data::adversarial;
+  const reference::Data data = measure::judged_as(shape_, reference::Data::standard);
   reference::Comparison comparison;
   try {
     Matrix y;
@@ -334,17 +334,11 @@ ordered_json Keeper::result(const JsonFields& request) {
   record::CellResult result;
   plan::Cell& cell = result.cell;
   cell.backend = request.text("backend");
-  if (shape_.has_projections()) {
-    const auto formulation = parse_formulation(request.text("formulation"));
-    if (!formulation) request.fail("formulation", "wrapper, split or fused");
-    cell.formulation = *formulation;
-  } else if (request.text("formulation") != plan::way_of(shape_, cell)) {
-    request.fail("formulation", std::string(plan::way_of(shape_, cell)));
-  }
+  result.shape = shape_;
+  record::read_way(request, result);
   cell.numbers = numbers_of(request);
   cell.threads = result.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
   cell.id = plan::cell_id(shape_, cell);
-  result.shape = shape_;
   result.isa = request.text("isa");
   result.unit = request.text("unit");
   result.error = worst(checks_[request.text("name")], expected_.size());

@@ -106,6 +106,10 @@ nlohmann::ordered_json to_json(const CellResult& result);
 /// @throws InvalidArgument naming the field, what was found there and what is allowed.
 CellResult from_json(const nlohmann::ordered_json& line);
 
+/// Reads `formulation` for the shape that the result has: its name, or `attention`.
+/// @throws InvalidArgument as `from_json`.
+void read_way(const JsonFields& fields, CellResult& result);
+
 /// Which process or launch took each sample; empty without the key.
 std::vector<int> read_processes(const JsonFields& fields, const char* key);
 

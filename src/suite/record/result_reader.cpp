@@ -129,13 +129,7 @@ void read_identity(const JsonFields& line, CellResult& result) {
   plan::Cell& cell = result.cell;
   cell.id = line.text("id");
   if (cell.id.empty()) line.fail("id", "the name of the cell");
-  if (result.shape.has_projections()) {
-    const std::optional<Formulation> formulation = parse_formulation(line.text("formulation"));
-    if (!formulation) line.fail("formulation", "wrapper, split or fused");
-    cell.formulation = *formulation;
-  } else if (line.text("formulation") != result.way()) {
-    line.fail("formulation", fmt::format("{}, as the shape has no d_in", result.way()));
-  }
+  read_way(line, result);
   cell.backend = line.text("backend");
   if (cell.backend.empty()) line.fail("backend", "the name of a backend");
   cell.numbers.dtype = read_dtype(line);
@@ -209,6 +203,17 @@ void read_measured(const JsonFields& line, CellResult& result) {
 }
 
 }  // namespace
+
+void read_way(const JsonFields& fields, CellResult& result) {
+  const std::string name = fields.text("formulation");
+  if (!result.shape.has_projections()) {
+    if (name == result.way()) return;
+    fields.fail("formulation", fmt::format("{}, as the shape has no d_in", result.way()));
+  }
+  const std::optional<Formulation> formulation = parse_formulation(name);
+  if (!formulation) fields.fail("formulation", "wrapper, split or fused");
+  result.cell.formulation = *formulation;
+}
 
 std::vector<int> read_processes(const JsonFields& fields, const char* key) {
   constexpr std::int64_t kMost = 1'000'000;

@@ -10,24 +10,21 @@
 #include "measure/group/past_chunks.hpp"
 
 namespace headroom::measure {
-namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// `auto` goes by the number of rows, and the layer is made for more of them than the cell has.
-std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) {
-  if (shape.past == 0 || options.backend != kAuto) return std::nullopt;
+std::optional<Choice> settle_auto(const Shape& shape, AttentionOptions& options) {
+  if (options.backend != kAuto) return std::nullopt;
   Choice choice = choose_backend(shape, options);
   options.backend = choice.backend;
   options.formulation = choice.formulation;
   return choice;
 }
 
-}  // namespace
-
 LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
     : problem_(problem),
-      choice_(choice_for(problem.shape, options)),
+      // The layer is made for more rows than the cell has.
+      choice_(problem.shape.past == 0 ? std::nullopt : settle_auto(problem.shape, options)),
       attention_(plan::layer_shape(problem.shape), problem.weights, options) {
   const Shape& shape = problem.shape;
   if (numbers().dtype == Dtype::bf16) {

@@ -50,6 +50,10 @@ class CellLayer {
   virtual void call(ConstMatrixView x, MatrixView y, PhaseTimes* times) = 0;
 };
 
+/// Puts the choice for the shape of a cell in place of `auto`, which else would go by the sizes
+/// that what is measured is made for. Nothing for a named backend.
+std::optional<Choice> settle_auto(const Shape& shape, AttentionOptions& options);
+
 /// One of this process alone. Refers to the problem, which must outlive it.
 class LocalLayer final : public CellLayer {
  public:

@@ -62,6 +62,10 @@ double total(const PhaseTimes& times) {
   return times.qkv + times.attend + times.output + times.sum;
 }
 
+reference::Data judged_as(const Shape& shape, reference::Data drawn) {
+  return shape.dropout > 0 || !shape.has_projections() ? reference::Data::adversarial : drawn;
+}
+
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops) {
   const Shape& shape = group.shape;
@@ -84,11 +88,7 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);
   }
-  // The norm-wise limits are for Gaussian data without dropout, and for rows that products have
-  // made alike: of attention alone the first rows of a prompt are many times as large as the last.
-  if (shape.dropout > 0 || weights != nullptr || !shape.has_projections()) {
-    problem.data = reference::Data::adversarial;
-  }
+  problem.data = weights != nullptr ? reference::Data::adversarial : judged_as(shape, data);
   std::vector<Numbers> rivals;
   for (const plan::Cell& cell : group.cells) {
     if (!cell.unsupported) rivals.push_back(cell.numbers);

@@ -11,14 +11,6 @@
 namespace headroom::measure {
 namespace {
 
-// `auto` goes by the shape of the cell, which says more than the sizes that attention is made for.
-std::optional<Choice> choice_for(const Shape& shape, AttentionOptions& options) {
-  if (options.backend != kAuto) return std::nullopt;
-  Choice choice = choose_backend(shape, options);
-  options.backend = choice.backend;
-  return choice;
-}
-
 std::vector<Bf16> rounded(const Matrix& from) {
   std::vector<Bf16> to(from.values.size());
   to_bf16(from.values.data(), std::ssize(from.values), to.data());
@@ -30,7 +22,7 @@ std::vector<Bf16> rounded(const Matrix& from) {
 GivenHeads::GivenHeads(const Problem& problem, AttentionOptions options)
     : problem_(problem),
       options_(std::move(options)),
-      choice_(choice_for(problem.shape, options_)),
+      choice_(settle_auto(problem.shape, options_)),
       attention_(sizes_of(problem.shape), rule_of(problem.shape), options_) {
   const Shape& shape = problem.shape;
   if (options_.dtype == Dtype::bf16) {

@@ -226,12 +226,13 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const plan::Plan plan = plan::expand(axes, options);
   const std::vector<plan::Cell> rivals = rivals_of(axes);
   const std::vector<plan::Cell> of_attention = plan::attention_rivals(rivals);
+  const auto rivals_for = [&](const Shape& shape, Dtype dtype) {
+    return of_dtype(shape.has_projections() ? rivals : of_attention, dtype);
+  };
   std::vector<VerifyCase> cases;
   if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
     for (const plan::Group& group : plan.groups) {
-      const bool layer = group.shape.has_projections();
-      cases.push_back(
-          {{group.shape, of_dtype(layer ? rivals : of_attention, group.dtype()), group.weights}});
+      cases.push_back({{group.shape, rivals_for(group.shape, group.dtype()), group.weights}});
     }
     return cases;
   }
@@ -252,8 +253,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     if (axes.dropout) shape.dropout = asked.dropout;
     shape.dropout_seed = options.seed;
     for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
-      const bool layer = shape.has_projections();
-      each.group.cells = of_dtype(layer ? rivals : of_attention, dtype);
+      each.group.cells = rivals_for(shape, dtype);
       cases.push_back(each);
     }
   }
