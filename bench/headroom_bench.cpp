@@ -47,7 +47,7 @@ class Kept {
   };
 
   Layer& layer(const plan::Group& group, const plan::Cell& cell) {
-    const Shape& shape = group.shape;
+    const Case& shape = group.shape;
     if (layer_id_ == cell.id) return layer_;
     layer_ = {};  // frees memory that the next layer may need
     layer_id_.clear();
@@ -98,7 +98,7 @@ void run_cell(benchmark::State& state, const plan::Group& group, const plan::Cel
 
 void benchmark_cell(benchmark::State& state, const plan::Group& group, const plan::Cell& cell,
                     Context& context) {
-  const Shape& shape = group.shape;
+  const Case& shape = group.shape;
   if (cell.unsupported) {
     machine::skip_with_reason(state, cell.skip_reason);
     return;

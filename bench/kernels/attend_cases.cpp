@@ -17,7 +17,7 @@
 namespace headroom::bench {
 namespace {
 
-struct Case {
+struct Sizes {
   std::int64_t tokens, head_dim, heads;
   bool causal;
 };
@@ -27,8 +27,8 @@ constexpr std::int64_t kHeadDims[] = {16, 32, 64, 80, 128};
 // Enough heads to make short sequences worth timing and to occupy two threads.
 std::int64_t heads_for(std::int64_t tokens) { return tokens <= 512 ? 12 : tokens <= 2048 ? 4 : 2; }
 
-Shape shape_of(const Case& c) {
-  Shape shape;
+Case shape_of(const Sizes& c) {
+  Case shape;
   shape.tokens = c.tokens;
   shape.heads = c.heads;
   shape.d_in = shape.d_out = c.heads * c.head_dim;
@@ -44,7 +44,7 @@ Matrix identity(std::int64_t size) {
   return m;
 }
 
-bool correct(const Shape& shape, Precision precision, const Matrix& x, ConstMatrixView y) {
+bool correct(const Case& shape, Precision precision, const Matrix& x, ConstMatrixView y) {
   SplitWeights weights;
   weights.query = weights.key = weights.value = identity(shape.d_in);
   const auto rows = reference::affordable_rows(shape, 2e9, 1);
@@ -53,7 +53,7 @@ bool correct(const Shape& shape, Precision precision, const Matrix& x, ConstMatr
 }
 
 // The values in the layout that the backend requires.
-Matrix in_layout(HeadLayout layout, const Shape& shape, const Matrix& x) {
+Matrix in_layout(HeadLayout layout, const Case& shape, const Matrix& x) {
   if (layout == HeadLayout::token_major) return x;
   Matrix heads(x.rows, x.cols);
   const std::int64_t head_dim = shape.head_dim();
@@ -75,12 +75,12 @@ struct Problem {
   std::vector<Sequence> sequences;
 };
 
-Prepared prepare(const Contestant& who, const Case& c) {
-  const Shape shape = shape_of(c);
+Prepared prepare(const Contestant& who, const Sizes& c) {
+  const Case shape = shape_of(c);
   if (const auto reason = backend_entry(who.backend).declines(shape)) return {{}, *reason};
   const auto problem = std::make_shared<Problem>();
   problem->backend = backend_entry(who.backend).make({who.threads, who.target, "", who.precision});
-  const Matrix x = gaussian_input(shape, 1);
+  const Matrix x = gaussian_input(shape.rows(), shape, 1);
   const bool head_major = problem->backend->head_layout() == HeadLayout::head_major;
   problem->qkv = PlacedMatrix(in_layout(problem->backend->head_layout(), shape, x).view());
   problem->y = PlacedMatrix(shape.rows(), shape.d_out);
@@ -104,7 +104,7 @@ Prepared prepare(const Contestant& who, const Case& c) {
   return {run, correct(shape, who.precision, x, problem->y.view()) ? "" : "wrong result"};
 }
 
-Row row_of(const Contestant& who, const Case& c) {
+Row row_of(const Contestant& who, const Sizes& c) {
   Row row;
   row.name = fmt::format("attend/{}/T{}_D{}_H{}{}", who.id(), c.tokens, c.head_dim, c.heads,
                          c.causal ? "" : "_nomask");
@@ -122,7 +122,7 @@ void register_attend() {
   for (const std::int64_t tokens : kTokens) {
     for (const std::int64_t head_dim : kHeadDims) {
       for (const bool causal : {true, false}) {
-        const Case c{tokens, head_dim, heads_for(tokens), causal};
+        const Sizes c{tokens, head_dim, heads_for(tokens), causal};
         add_rows([&c](const Contestant& who) { return row_of(who, c); });
       }
     }

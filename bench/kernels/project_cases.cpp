@@ -34,10 +34,10 @@ constexpr Product kProducts[] = {
 };
 
 Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  Shape shape;
+  Case shape;
   shape.tokens = rows;
   shape.d_in = shape.d_out = cols;
-  return gaussian_input(shape, seed);
+  return gaussian_input(shape.rows(), shape, seed);
 }
 
 // The error of a chain of `depth` roundings is up to about sqrt(depth) units of roundoff of the

@@ -70,7 +70,7 @@ class Keeper {
   std::vector<record::CellResult> results_;
 
   std::uint64_t seed_ = 1;
-  Shape shape_;
+  Case shape_;
   std::map<std::int64_t, reference::Expected> expected_;              // by input
   std::map<std::string, std::vector<reference::Comparison>> checks_;  // by name
 };
@@ -123,8 +123,8 @@ ordered_json computed_numbers(const Target& target) {
 }
 
 // Sizes of a layer whose output projection has its own width, or of attention alone.
-Shape shape_of(const JsonFields& request) {
-  Shape shape;
+Case shape_of(const JsonFields& request) {
+  Case shape;
   shape.batch = request.whole("batch", 1);
   shape.tokens = request.whole("tokens", 1);
   shape.d_out = request.whole("width", 1);
@@ -180,7 +180,8 @@ ordered_json Keeper::problem(const JsonFields& request) {
   const std::int64_t inputs = request.whole("inputs", 1, 64);
   for (std::int64_t i = 0; i < inputs; ++i) {
     const std::uint64_t seed = seed_ + 1 + static_cast<std::uint64_t>(i);
-    Matrix x = layer ? gaussian_input(shape_, seed) : measure::gaussian_queries(shape_, seed);
+    Matrix x = layer ? gaussian_input(shape_.rows(), shape_, seed)
+                     : measure::gaussian_queries(shape_, seed);
     write_and_round(input_file(folder, i), x, rounded);
     if (i != 0 && i != inputs - 1) continue;
     const auto rows = reference::affordable_rows(shape_, plan::kCheckFlops, seed_);

@@ -87,7 +87,7 @@ struct Given {
                   measure::key_heads(value.data(), shape), measure::query_heads(out, shape));
   }
 
-  Shape shape;
+  Case shape;
   DotProductAttention attention;
   std::vector<T> key, value;
 };
@@ -126,13 +126,14 @@ std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
            AttentionOptions options{ours.backend, formulation, problem.threads};
            options.precision = ours.numbers.precision;
            options.dtype = ours.numbers.dtype;
-           const auto layer = std::make_shared<Attention>(problem.shape, *weights, options);
+           const auto layer =
+               std::make_shared<Attention>(problem.shape, problem.shape, *weights, options);
            if (ours.numbers.dtype == Dtype::bf16) {
              return rounded_call(
                  [layer](const Bf16* x, Bf16* y, std::int64_t rows) {
-                   const Shape& shape = layer->shape();
-                   const std::int64_t width = shape.output_width();
-                   layer->forward({x, rows, shape.d_in, shape.d_in}, {y, rows, width, width});
+                   const LayerConfig& config = layer->config();
+                   const std::int64_t width = config.output_width();
+                   layer->forward({x, rows, config.d_in, config.d_in}, {y, rows, width, width});
                  },
                  told_of(*layer, ours.backend));
            }

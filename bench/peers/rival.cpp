@@ -101,7 +101,7 @@ class Server {
     problem_.folder = request.text("folder");
     problem_.shape = shape_from_json(request.object("shape"));
     problem_.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
-    const Shape& shape = problem_.shape;
+    const Case& shape = problem_.shape;
     for (std::int64_t i = 0; i < request.whole("inputs", 1, 64); ++i) {
       inputs_.push_back(read_matrix(input_file(problem_.folder, i), shape.rows(),
                                     shape.has_projections() ? shape.d_in : shape.d_out));

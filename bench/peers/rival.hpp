@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/formulation.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -19,7 +19,7 @@ namespace headroom::peers {
 /// asked for.
 struct Problem {
   std::filesystem::path folder;
-  Shape shape;
+  Case shape;
   int threads = 1;
 
   SplitWeights weights() const;

@@ -11,10 +11,11 @@
 #include <string_view>
 
 #include "headroom/backend.hpp"
+#include "headroom/call_sizes.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
@@ -96,8 +97,8 @@ struct Choice {
 /// `"caller"`, `"tuning file"` or `"rule"`.
 HEADROOM_API std::string_view to_string(Choice::Source source);
 
-/// What a layer with these options will run with. A backend that the options name is only checked
-/// for what it can do. For `"auto"`:
+/// What a layer with these options, made for calls up to `largest`, will run with. A backend that
+/// the options name is only checked for what it can do. For `"auto"`:
 ///
 /// 1. The tuning file, if there is one: the candidate that is fastest near the closest measured
 ///    shape. Distance counts doublings of tokens, widths and heads; see
@@ -109,12 +110,14 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 ///    one that the project prefers; or a threaded one if more than one thread is allowed and the
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
 ///
-/// @throws InvalidArgument for an invalid shape or number of threads, a name that no backend has,
+/// @throws InvalidArgument for invalid sizes or an invalid number of threads, a name that no
+/// backend has,
 ///         a variant of kernels that the backend does not have, or `few_rows` below 0; Unavailable
 ///         for a named backend or an instruction set or a unit that is not here, and if no backend
 ///         of this program takes the shape; Unsupported if the named backend declines the shape,
 ///         the precision or the dtype.
-HEADROOM_API Choice choose_backend(const Shape& shape, const AttentionOptions& options);
+HEADROOM_API Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
+                                   const AttentionOptions& options);
 
 /// Wall-clock seconds of each part of one forward pass.
 struct PhaseTimes {
@@ -135,18 +138,18 @@ struct AttentionCosts {
 
 class KeyValueCache;
 
-/// What one call brings besides x and y. The default: `Shape::batch` sequences of equal length.
+/// What one call brings besides x and y. The default: `CallSizes::batch` sequences of equal length.
 struct Call {
   /// Rows of each sequence, in order; 0 is allowed. Empty: the rows of x are divided evenly among
-  /// the cache's sequences, or among `Shape::batch`.
+  /// the cache's sequences, or among `CallSizes::batch`.
   std::span<const std::int64_t> lengths = {};
   /// 0: the rows of a sequence follow those of the one before. Else sequence `i` begins at row
   /// `i * padded_tokens` of x and y, and rows after its length are neither read nor written.
   std::int64_t padded_tokens = 0;
   /// Each sequence's keys and values are appended, and its rows see all that came before.
   KeyValueCache* cache = nullptr;
-  /// Cross-attention: the second input, rows of `Shape::d_memory`. With a cache it may be empty:
-  /// then the rows of x see what earlier calls left there.
+  /// Cross-attention: the second input, rows of `LayerConfig::d_memory`. With a cache it may be
+  /// empty: then the rows of x see what earlier calls left there.
   ConstAnyMatrix memory = {};
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
@@ -155,9 +158,9 @@ struct Call {
 
 /// A multi-head attention layer with packed weights and its own workspace.
 ///
-/// The weights are packed once, for any number of rows. The shape that the layer is made for says
-/// how much one call may bring at most: `rows()` rows, `tokens` for each sequence (and
-/// `memory_rows()` and `memory_tokens` of a second input). For `naive`, `autovec`, `xsimd` and
+/// The weights are packed once, for any number of rows. The sizes that the layer is made for say
+/// how much one call may bring at most: `batch * tokens` rows, `tokens` for each sequence (and
+/// `memory_tokens` of a second input). For `naive`, `autovec`, `xsimd` and
 /// `tbb` a row of y has the same bits however it is reached: in one call, in chunks or step by step
 /// with a cache, alone or beside other sequences, by a layer made for more rows or just as many, on
 /// any number of threads. (Dropout's pattern depends on the sequence's place in the call.) For
@@ -168,13 +171,13 @@ class HEADROOM_API Attention {
  public:
   /// Packs the weights, which are read where they lie, and prepares the backend. They may be freed
   /// afterwards.
-  /// @param shape the layer, and the largest call. Its `past` and `lengths` ask for nothing: a
-  ///        cache has its own capacity.
-  /// @throws InvalidArgument for an invalid shape, weights that do not fit it, or an unknown
+  /// @param largest the largest call; its memory is allocated here
+  /// @throws InvalidArgument for invalid sizes, weights that do not fit them, or an unknown
   ///         backend; Unavailable for a backend or instruction set that is not here; Unsupported
   ///         if the backend declines the shape; ResourceError if the system refuses the threads;
   ///         std::bad_alloc if memory runs out.
-  Attention(const Shape& shape, const WeightViews& weights, const AttentionOptions& options = {});
+  Attention(const LayerConfig& config, const CallSizes& largest, const WeightViews& weights,
+            const AttentionOptions& options = {});
   ~Attention();
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
@@ -207,7 +210,8 @@ class HEADROOM_API Attention {
   ///         `forward` takes an x of no rows.
   void append(const ConstAnyMatrix& x, const Call& call);
 
-  const Shape& shape() const;
+  const LayerConfig& config() const;
+  const CallSizes& largest() const;
   /// The options as they took effect: backend, formulation, threads and instruction set filled in.
   const AttentionOptions& options() const;
   /// Why this backend and formulation.
@@ -263,7 +267,8 @@ class HEADROOM_API KeyValueCache {
 
 /// Makes a layer by the name of its backend, or `"auto"`. @throws as the constructor of
 /// `Attention`.
-HEADROOM_API Attention make_attention(std::string_view backend, const Shape& shape,
-                                      const WeightViews& weights, AttentionOptions options = {});
+HEADROOM_API Attention make_attention(std::string_view backend, const LayerConfig& config,
+                                      const CallSizes& largest, const WeightViews& weights,
+                                      AttentionOptions options = {});
 
 }  // namespace headroom

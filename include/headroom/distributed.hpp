@@ -9,9 +9,10 @@
 #include <stdexcept>
 
 #include "headroom/attention.hpp"
+#include "headroom/call_sizes.hpp"
 #include "headroom/export.h"
 #include "headroom/head_share.hpp"
-#include "headroom/shape.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -56,15 +57,17 @@ class DistributedCache;
 class HEADROOM_API DistributedAttention {
  public:
   /// @param communicator is duplicated, and may be freed afterwards
-  /// @param shape the whole layer, and the largest call, the same on all ranks
+  /// @param config the whole layer, the same on all ranks
+  /// @param largest the largest call, the same on all ranks
   /// @param own what `share_weights` or `scatter_weights` gives this rank; nothing if its share has
   ///        no heads
   /// @param options of this rank's own part; `heads_of` is set by the layer. With `threads` 0 ranks
   ///        that are not bound to cores of their own all take every core.
-  /// @throws as `Attention`, InvalidArgument if the ranks' shapes differ, and ResourceError if MPI
+  /// @throws as `Attention`, InvalidArgument if the ranks' layers differ, and ResourceError if MPI
   ///         or the system refuse the shared memory: on all ranks, naming the first that failed.
-  DistributedAttention(MPI_Comm communicator, const Shape& shape, const SplitWeights& own,
-                       const AttentionOptions& options = {}, const DistributedOptions& how = {});
+  DistributedAttention(MPI_Comm communicator, const LayerConfig& config, const CallSizes& largest,
+                       const SplitWeights& own, const AttentionOptions& options = {},
+                       const DistributedOptions& how = {});
   /// Collective, unless a rank was lost or MPI has been finalised.
   ~DistributedAttention();
   DistributedAttention(DistributedAttention&&) noexcept;
@@ -74,7 +77,7 @@ class HEADROOM_API DistributedAttention {
   /// beside what the backend allocates. A layer with dtype bf16 takes and gives floats.
   /// @throws as `Attention::forward`; InvalidArgument also if the ranks' calls differ in rows or
   ///         lengths; RankLost.
-  /// @param x with its padding as many rows as the shape at most
+  /// @param x with its padding as many rows as the largest call at most
   /// @param call without a cache and without bf16 values. Its times are those of this rank; `sum`
   ///        holds the wait for the other ranks, too.
   /// @param cache of this layer, or null
@@ -87,7 +90,8 @@ class HEADROOM_API DistributedAttention {
   /// Waits until all ranks have come here. @throws RankLost
   void meet();
 
-  const Shape& shape() const;               ///< of the whole layer
+  const LayerConfig& config() const;        ///< of the whole layer
+  const CallSizes& largest() const;         ///< call
   const HeadShare& share() const;           ///< of this rank
   int rank() const;                         ///< in the communicator
   int ranks() const;                        ///< of the communicator
@@ -130,8 +134,8 @@ class HEADROOM_API DistributedCache {
 
 /// Gives each rank the weights of its share. Collective; only rank 0 reads `all`, which may be null
 /// elsewhere.
-/// @throws InvalidArgument on all ranks if the weights do not fit the shape.
-HEADROOM_API SplitWeights scatter_weights(MPI_Comm communicator, const Shape& shape,
+/// @throws InvalidArgument on all ranks if the weights do not fit the layer.
+HEADROOM_API SplitWeights scatter_weights(MPI_Comm communicator, const LayerConfig& config,
                                           const SplitWeights* all);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/weights.hpp"
 
 namespace headroom {
@@ -23,20 +23,20 @@ struct HeadShare {
 /// The share of a rank. Key heads are divided as evenly as they go, each with its query heads. With
 /// more ranks than key heads the query heads of one are divided as well, and each of those ranks
 /// computes that key head. Rank 0 always has heads.
-/// @throws InvalidArgument for an invalid shape, less than one rank, or a rank that is not one of
+/// @throws InvalidArgument for an invalid layer, less than one rank, or a rank that is not one of
 ///         them.
-HEADROOM_API HeadShare share_of(const Shape& shape, int ranks, int rank);
+HEADROOM_API HeadShare share_of(const LayerConfig& config, int ranks, int rank);
 
 /// The layer of these heads alone. Its `output_width()` is that of the whole layer if that has an
 /// output projection, else `heads * head_dim`.
 /// @pre the share has heads.
-HEADROOM_API Shape share_shape(const Shape& shape, const HeadShare& share);
+HEADROOM_API LayerConfig share_config(const LayerConfig& config, const HeadShare& share);
 
 /// The columns of W_q, W_k and W_v and the rows of W_o that belong to these heads. The output's
 /// bias goes to the share of head 0; the others get zeros, so that the sum over all ranks has it
 /// once.
-/// @pre the share has heads. @throws InvalidArgument if the weights do not fit the shape.
-HEADROOM_API SplitWeights share_weights(const Shape& shape, const SplitWeights& weights,
+/// @pre the share has heads. @throws InvalidArgument if the weights do not fit the layer.
+HEADROOM_API SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weights,
                                         const HeadShare& share);
 
 }  // namespace headroom

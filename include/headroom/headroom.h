@@ -46,11 +46,9 @@ typedef enum headroom_rotary {
   HEADROOM_ROTARY_HALVES = 2      /**< `i` and `i + head_dim / 2`, as in Llama for `transformers` */
 } headroom_rotary;
 
-/** Sizes and options of a layer. Begin with `headroom_default_shape`, then set what differs. */
-typedef struct headroom_shape {
+/** What is fixed when weights are packed. Begin with `headroom_default_layer_config`. */
+typedef struct headroom_layer_config {
   size_t size;           /**< of this struct */
-  int64_t batch;         /**< B, independent sequences, the most of a call; 1 */
-  int64_t tokens;        /**< T, tokens per sequence, the most of a call; 0 */
   int64_t d_in;          /**< width of the input; 0, must be set */
   int64_t d_out;         /**< width of all heads together, a multiple of `heads`; 0, must be set */
   int64_t heads;         /**< H; 1 */
@@ -65,8 +63,17 @@ typedef struct headroom_shape {
   double rotary_base;    /**< a pair turns by `position * scale * base^(-2 i / head_dim)`; 10000 */
   double rotary_scale;   /**< multiplies positions; 1 */
   int64_t d_memory;      /**< width of a second input for keys and values, 0 for none; 0 */
-  int64_t memory_tokens; /**< its tokens per sequence, the most of a call; 0 */
-} headroom_shape;
+} headroom_layer_config;
+
+/** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
+typedef struct headroom_call_sizes {
+  size_t size;           /**< of this struct */
+  int64_t batch;         /**< B, independent sequences; 1 */
+  int64_t tokens;        /**< T, tokens of a sequence; 0 */
+  int64_t past;          /**< tokens of a sequence that a cache holds before a call: nothing is kept
+                            for them, "auto" chooses for such calls; 0 */
+  int64_t memory_tokens; /**< tokens of a sequence of the second input; 0 */
+} headroom_call_sizes;
 
 /** What values are stored as. */
 typedef enum headroom_dtype {
@@ -176,18 +183,24 @@ typedef struct headroom_call {
 } headroom_call;
 
 /**
- * Called by the next five functions: writes size and defaults into a struct of `size` bytes, as
+ * Called by the next six functions: writes size and defaults into a struct of `size` bytes, as
  * the caller knows it. For programs that load the library at run time. NULL is ignored.
  */
-HEADROOM_API void headroom_init_shape(headroom_shape* shape, size_t size);
+HEADROOM_API void headroom_init_layer_config(headroom_layer_config* config, size_t size);
+HEADROOM_API void headroom_init_call_sizes(headroom_call_sizes* sizes, size_t size);
 HEADROOM_API void headroom_init_weights(headroom_weights* weights, size_t size);
 HEADROOM_API void headroom_init_options(headroom_options* options, size_t size);
 HEADROOM_API void headroom_init_call(headroom_call* call, size_t size);
 HEADROOM_API void headroom_init_load_options(headroom_load_options* options, size_t size);
 
-/** Writes the size and the default that ends the comment on each field of `headroom_shape`. */
-static inline void headroom_default_shape(headroom_shape* shape) {
-  headroom_init_shape(shape, sizeof(headroom_shape));
+/** Writes the size and the default that ends the comment on each field. */
+static inline void headroom_default_layer_config(headroom_layer_config* config) {
+  headroom_init_layer_config(config, sizeof(headroom_layer_config));
+}
+
+/** Likewise. */
+static inline void headroom_default_call_sizes(headroom_call_sizes* sizes) {
+  headroom_init_call_sizes(sizes, sizeof(headroom_call_sizes));
 }
 
 /** Writes the size, and NULL everywhere else. */
@@ -223,14 +236,13 @@ HEADROOM_API headroom_status headroom_load(const char* path, const headroom_load
                                            headroom_stored** stored);
 
 /**
- * What was read, for `headroom_create`: the layer's shape, whose `tokens` and `batch` are 1 and are
- * yours to set, and its weights, which point into `stored`.
+ * What was read, for `headroom_create`: the layer, and its weights, which point into `stored`.
  *
- * @param shape, weights with their sizes set, as `headroom_default_shape` and
+ * @param config, weights with their sizes set, as `headroom_default_layer_config` and
  *        `headroom_default_weights` do.
  */
 HEADROOM_API headroom_status headroom_stored_layer(const headroom_stored* stored,
-                                                   headroom_shape* shape,
+                                                   headroom_layer_config* config,
                                                    headroom_weights* weights);
 
 /** What was assumed, and what is odd, such as NaN: a line each. Owned by `stored`; NULL for NULL.
@@ -243,11 +255,13 @@ HEADROOM_API void headroom_stored_destroy(headroom_stored* stored);
 /**
  * Makes a layer: packs the weights, which may be freed afterwards, and allocates all workspace.
  *
- * @param shape, weights must not be NULL.
+ * @param config, weights must not be NULL.
+ * @param largest the largest call; must not be NULL.
  * @param options NULL for the defaults.
  * @param layer receives the layer, owned by the caller until `headroom_destroy`; NULL on failure.
  */
-HEADROOM_API headroom_status headroom_create(const headroom_shape* shape,
+HEADROOM_API headroom_status headroom_create(const headroom_layer_config* config,
+                                             const headroom_call_sizes* largest,
                                              const headroom_weights* weights,
                                              const headroom_options* options,
                                              headroom_layer** layer);
@@ -399,7 +413,7 @@ typedef struct headroom_sizes {
 /** Attention without weights, made ready to run. */
 typedef struct headroom_dot_product headroom_dot_product;
 
-/** Called by the next three functions, as `headroom_init_shape` is. */
+/** Called by the next three functions, as `headroom_init_layer_config` is. */
 HEADROOM_API void headroom_init_rule(headroom_rule* rule, size_t size);
 HEADROOM_API void headroom_init_inputs(headroom_inputs* inputs, size_t size);
 HEADROOM_API void headroom_init_sizes(headroom_sizes* sizes, size_t size);

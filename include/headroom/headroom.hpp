@@ -4,6 +4,7 @@
 
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
+#include "headroom/call_sizes.hpp"
 #include "headroom/dot_product.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/dtype.hpp"
@@ -11,9 +12,9 @@
 #include "headroom/head_share.hpp"
 #include "headroom/initialise.hpp"
 #include "headroom/isa.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/load_weights.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/version.hpp"
 #include "headroom/view.hpp"

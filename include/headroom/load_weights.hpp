@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/weights.hpp"
 
 namespace headroom {
@@ -48,8 +48,7 @@ struct WeightsOptions {
 
 /// A layer's weights, and what is known of the layer.
 struct LayerWeights {
-  /// The layer as far as a file says it; `tokens` and `batch`, which are the call's, are 1.
-  Shape shape;
+  LayerConfig config;                   ///< as far as a file says it
   WeightViews weights;                  ///< as the files store them
   std::shared_ptr<const void> tensors;  ///< keeps what `weights` views
   std::string layout;                   ///< such as `"gpt2"`, or `"named"`

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom {
@@ -28,7 +28,7 @@ struct HEADROOM_API Matrix {
 /// Weight splits: one matrix each for query, key and value. Head `h` owns columns `h * head_dim` to
 /// `(h + 1) * head_dim` of the query's, and key head `g` those columns of the other two, which are
 /// `d_in x d_out` as well in a layer without `kv_heads` and `d_memory`. A product is `y = x W + b`,
-/// so `nn.Linear.weight` is the transpose. Bias vectors are empty where the shape has none.
+/// so `nn.Linear.weight` is the transpose. Bias vectors are empty where the layer has none.
 struct SplitWeights {
   Matrix query;                             ///< `d_in x d_out`
   Matrix key, value;                        ///< `key_input() x kv_width()`
@@ -70,19 +70,19 @@ struct PerHeadWeights {
 
 /// Column slices of the split matrices, one head after the other. Query heads that share a key head
 /// get a copy of it each.
-/// @throws InvalidArgument if the weights do not fit the shape.
-HEADROOM_API PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights);
+/// @throws InvalidArgument if the weights do not fit the layer.
+HEADROOM_API PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights);
 
 /// The heads' matrices side by side; of heads that share a key head, those of the first. Exact
 /// inverse of `to_per_head`.
-/// @throws InvalidArgument if the weights do not fit the shape.
-HEADROOM_API SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights);
+/// @throws InvalidArgument if the weights do not fit the layer.
+HEADROOM_API SplitWeights to_split(const LayerConfig& config, const PerHeadWeights& weights);
 
 /// A copy of weights as floats without gaps.
 HEADROOM_API SplitWeights to_split(const WeightViews& weights);
 
-/// @throws InvalidArgument naming the matrix or bias whose size does not fit the shape, that is a
+/// @throws InvalidArgument naming the matrix or bias whose size does not fit the layer, that is a
 ///         null pointer, or whose strides reach beyond any memory.
-HEADROOM_API void check_weights(const Shape& shape, const WeightViews& weights);
+HEADROOM_API void check_weights(const LayerConfig& config, const WeightViews& weights);
 
 }  // namespace headroom

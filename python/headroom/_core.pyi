@@ -3,9 +3,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 version: str
 
-class Shape:
-    batch: int
-    tokens: int
+class LayerConfig:
     d_in: int
     d_out: int
     heads: int
@@ -17,13 +15,17 @@ class Shape:
     kv_heads: int
     window: int
     d_memory: int
-    memory_tokens: int
     def __init__(self) -> None: ...
     def set_rotary(self, pairs: str, base: float, scale: float) -> None: ...
     @property
     def output_width(self) -> int: ...
-    def validate(self) -> None: ...
     def id(self) -> str: ...
+
+class CallSizes:
+    batch: int
+    tokens: int
+    memory_tokens: int
+    def __init__(self) -> None: ...
 
 class Weights:
     query: Any
@@ -62,7 +64,9 @@ class Cache:
 
 class Layer:
     @staticmethod
-    def make(shape: Shape, weights: Weights, options: Options) -> Tuple[Layer, List[str]]: ...
+    def make(
+        config: LayerConfig, largest: CallSizes, weights: Weights, options: Options
+    ) -> Tuple[Layer, List[str]]: ...
     def forward(
         self,
         x: Any,
@@ -75,8 +79,6 @@ class Layer:
     def append(self, x: Any, lengths: Optional[List[int]], cache: Cache) -> None: ...
     def seconds(self, x: Any, out: Any, calls: int) -> float: ...
     def make_cache(self, sequences: int, capacity: int) -> Cache: ...
-    @property
-    def shape(self) -> Shape: ...
     @property
     def choice(self) -> Dict[str, Any]: ...
     @property

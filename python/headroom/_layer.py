@@ -165,21 +165,22 @@ class Attention:
                 "output_bias": output_bias,
             }
         )
-        shape = _core.Shape()
-        shape.batch, shape.tokens, shape.heads = batch, tokens, heads
-        shape.d_in, shape.d_out = weights.query
-        shape.d_proj = weights.output[1]
+        config, largest = _core.LayerConfig(), _core.CallSizes()
+        largest.batch, largest.tokens = batch, tokens
+        config.heads = heads
+        config.d_in, config.d_out = weights.query
+        config.d_proj = weights.output[1]
         if output is not None and output_bias is None:
-            weights.output_bias = np.zeros(shape.d_proj, np.float32)
-        shape.qkv_bias = _with_zero_biases(weights)
-        shape.kv_heads = _kv_heads(kv_heads, heads, shape.d_out, weights.key[1])
-        shape.window = 0 if window is None else window
-        shape.causal = memory_tokens is None if causal is None else causal
+            weights.output_bias = np.zeros(config.d_proj, np.float32)
+        config.qkv_bias = _with_zero_biases(weights)
+        config.kv_heads = _kv_heads(kv_heads, heads, config.d_out, weights.key[1])
+        config.window = 0 if window is None else window
+        config.causal = memory_tokens is None if causal is None else causal
         if memory_tokens is not None:
-            shape.d_memory, shape.memory_tokens = weights.key[0], memory_tokens
-        shape.dropout, shape.dropout_seed = dropout, dropout_seed
+            config.d_memory, largest.memory_tokens = weights.key[0], memory_tokens
+        config.dropout, config.dropout_seed = dropout, dropout_seed
         if rotary is not None:
-            shape.set_rotary(rotary, rotary_base, rotary_scale)
+            config.set_rotary(rotary, rotary_base, rotary_scale)
         options = options_of(
             backend=backend,
             formulation=formulation,
@@ -191,9 +192,9 @@ class Attention:
             dtype=dtype,
             tuning_file=tuning_file,
         )
-        self._core, notes = _core.Layer.make(shape, weights, options)
-        self._width = shape.output_width
-        self._id = shape.id()
+        self._core, notes = _core.Layer.make(config, largest, weights, options)
+        self._width = config.output_width
+        self._id = config.id()
         for note in notes:
             warnings.warn(note, RuntimeWarning, stacklevel=2)
 

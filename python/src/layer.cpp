@@ -19,11 +19,11 @@ Value parsed(std::string_view option, const std::string& name, std::optional<Val
   throw InvalidArgument(fmt::format("{} is '{}'; allowed are {}", option, name, allowed));
 }
 
-Attention made_without_interpreter(const Shape& shape, const WeightViews& weights,
-                                   const NamedOptions& options,
+Attention made_without_interpreter(const LayerConfig& config, const CallSizes& largest,
+                                   const WeightViews& weights, const NamedOptions& options,
                                    std::vector<std::string>& warnings) {
   nb::gil_scoped_release unlocked;
-  return Attention(shape, weights, options_of(options, warnings));
+  return Attention(config, largest, weights, options_of(options, warnings));
 }
 
 // Whoever waits for the layer lets the interpreter go first, or the two locks would wait for each
@@ -134,18 +134,18 @@ void Cache::clear() {
   cache_.clear();
 }
 
-Layer::Layer(const Shape& shape, const WeightViews& weights, const NamedOptions& options,
-             std::vector<std::string>& warnings)
+Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightViews& weights,
+             const NamedOptions& options, std::vector<std::string>& warnings)
     : state_(std::make_shared<LayerState>(
-          made_without_interpreter(shape, weights, options, warnings))) {}
+          made_without_interpreter(config, largest, weights, options, warnings))) {}
 
 void Layer::forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache* cache,
                     nb::handle memory, const Lengths& memory_lengths) {
-  const Shape& shape = state_->attention.shape();
+  const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
-  result.require_like(rows, shape.output_width());
-  const std::int64_t even = cache != nullptr ? cache->sequences() : shape.batch;
+  result.require_like(rows, attention.config().output_width());
+  const std::int64_t even = cache != nullptr ? cache->sequences() : attention.largest().batch;
   const CallRows call_rows(rows, lengths, even);
   Call call;
   call_rows.tell(call);

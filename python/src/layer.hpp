@@ -63,8 +63,8 @@ class Cache {
 class Layer {
  public:
   /// @param warnings receives why a tuning file is not used
-  Layer(const Shape& shape, const WeightViews& weights, const NamedOptions& options,
-        std::vector<std::string>& warnings);
+  Layer(const LayerConfig& config, const CallSizes& largest, const WeightViews& weights,
+        const NamedOptions& options, std::vector<std::string>& warnings);
 
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
   void forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache* cache,

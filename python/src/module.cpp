@@ -24,28 +24,29 @@ Rotary rotary_of(const std::string& pairs, double base, double scale) {
   throw InvalidArgument("rotary is '" + pairs + "'; allowed are 'halves', 'neighbours' and None");
 }
 
-void bind_shape(nb::module_& module) {
-  nb::class_<Shape>(module, "Shape")
+void bind_config(nb::module_& module) {
+  nb::class_<LayerConfig>(module, "LayerConfig")
       .def(nb::init<>())
-      .def_rw("batch", &Shape::batch)
-      .def_rw("tokens", &Shape::tokens)
-      .def_rw("d_in", &Shape::d_in)
-      .def_rw("d_out", &Shape::d_out)
-      .def_rw("heads", &Shape::heads)
-      .def_rw("causal", &Shape::causal)
-      .def_rw("qkv_bias", &Shape::qkv_bias)
-      .def_rw("d_proj", &Shape::d_proj)
-      .def_rw("dropout", &Shape::dropout)
-      .def_rw("dropout_seed", &Shape::dropout_seed)
-      .def_rw("kv_heads", &Shape::kv_heads)
-      .def_rw("window", &Shape::window)
-      .def_rw("d_memory", &Shape::d_memory)
-      .def_rw("memory_tokens", &Shape::memory_tokens)
-      .def("set_rotary", [](Shape& shape, const std::string& pairs, double base,
-                            double scale) { shape.rotary = rotary_of(pairs, base, scale); })
-      .def_prop_ro("output_width", &Shape::output_width)
-      .def("validate", &Shape::validate)
-      .def("id", &Shape::id);
+      .def_rw("d_in", &LayerConfig::d_in)
+      .def_rw("d_out", &LayerConfig::d_out)
+      .def_rw("heads", &LayerConfig::heads)
+      .def_rw("causal", &LayerConfig::causal)
+      .def_rw("qkv_bias", &LayerConfig::qkv_bias)
+      .def_rw("d_proj", &LayerConfig::d_proj)
+      .def_rw("dropout", &LayerConfig::dropout)
+      .def_rw("dropout_seed", &LayerConfig::dropout_seed)
+      .def_rw("kv_heads", &LayerConfig::kv_heads)
+      .def_rw("window", &LayerConfig::window)
+      .def_rw("d_memory", &LayerConfig::d_memory)
+      .def("set_rotary", [](LayerConfig& config, const std::string& pairs, double base,
+                            double scale) { config.rotary = rotary_of(pairs, base, scale); })
+      .def_prop_ro("output_width", &LayerConfig::output_width)
+      .def("id", &LayerConfig::id);
+  nb::class_<CallSizes>(module, "CallSizes")
+      .def(nb::init<>())
+      .def_rw("batch", &CallSizes::batch)
+      .def_rw("tokens", &CallSizes::tokens)
+      .def_rw("memory_tokens", &CallSizes::memory_tokens);
 }
 
 // Read, a part is its sizes; written, it is kept where it lies.
@@ -124,9 +125,11 @@ void bind_layer(nb::module_& module) {
       .def("clear", &Cache::clear);
   nb::class_<Layer>(module, "Layer")
       .def_static("make",
-                  [](const Shape& shape, const ArrayWeights& weights, const NamedOptions& options) {
+                  [](const LayerConfig& config, const CallSizes& largest,
+                     const ArrayWeights& weights, const NamedOptions& options) {
                     std::vector<std::string> warnings;
-                    auto layer = std::make_unique<Layer>(shape, weights.views(), options, warnings);
+                    auto layer = std::make_unique<Layer>(config, largest, weights.views(), options,
+                                                         warnings);
                     return std::make_pair(std::move(layer), warnings);
                   })
       .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(),
@@ -134,7 +137,6 @@ void bind_layer(nb::module_& module) {
       .def("append", &Layer::append, "x"_a.none(), "lengths"_a.none(), "cache"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)
       .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
-      .def_prop_ro("shape", [](const Layer& layer) { return layer.attention().shape(); })
       .def_prop_ro("choice", &choice_of)
       .def_prop_ro("costs", &costs_of);
 }
@@ -183,7 +185,7 @@ nb::list list_backends() {
 NB_MODULE(_core, module) {
   using namespace headroom::python;
   module.attr("version") = HEADROOM_VERSION;
-  bind_shape(module);
+  bind_config(module);
   bind_weights(module);
   bind_layer(module);
   bind_attend(module);

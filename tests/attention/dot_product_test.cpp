@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
@@ -73,7 +74,7 @@ class Tensor {
 
 enum class MaskKind { none, added, added_bf16, seen };
 
-struct Case {
+struct RandomCall {
   DotProductSizes sizes;
   ScoreRule rule;
   bool by_heads = false;
@@ -97,7 +98,7 @@ struct Case {
 class Mask {
  public:
   Mask() = default;
-  Mask(const Case& of, std::mt19937& random) : kind_(of.mask) {
+  Mask(const RandomCall& of, std::mt19937& random) : kind_(of.mask) {
     if (kind_ == MaskKind::none) return;
     view_.batch = of.mask_batch ? of.sizes.batch : 1;
     view_.heads = of.mask_heads ? of.sizes.heads : 1;
@@ -155,7 +156,7 @@ class Mask {
 };
 
 struct Tensors {
-  Tensors(const Case& of, std::uint32_t seed)
+  Tensors(const RandomCall& of, std::uint32_t seed)
       : q(make(of, of.sizes.queries, of.sizes.heads)),
         k(make(of, of.sizes.keys, of.kv_heads())),
         v(make(of, of.sizes.keys, of.kv_heads())),
@@ -167,7 +168,7 @@ struct Tensors {
     mask = Mask(of, random);
   }
 
-  static Tensor make(const Case& of, std::int64_t tokens, std::int64_t heads) {
+  static Tensor make(const RandomCall& of, std::int64_t tokens, std::int64_t heads) {
     return {of.sizes.batch, tokens, heads, of.sizes.head_dim, of.by_heads, of.gap, of.sequence_gap};
   }
 
@@ -176,7 +177,7 @@ struct Tensors {
 };
 
 // One row, in the order of the definition.
-std::vector<double> expected_row(Tensors& of, const Case& c, std::int64_t b, std::int64_t t,
+std::vector<double> expected_row(Tensors& of, const RandomCall& c, std::int64_t b, std::int64_t t,
                                  std::int64_t h) {
   const std::int64_t keys = c.keys_of(b);
   const std::int64_t group = c.sizes.heads / c.kv_heads();
@@ -207,7 +208,7 @@ std::vector<double> expected_row(Tensors& of, const Case& c, std::int64_t b, std
   return row;
 }
 
-testing::AssertionResult matches(Tensors& of, const Case& c, Precision precision) {
+testing::AssertionResult matches(Tensors& of, const RandomCall& c, Precision precision) {
   std::vector<float> found, expected;
   for (std::int64_t b = 0; b < c.sizes.batch; ++b) {
     for (std::int64_t t = 0; t < c.sizes.queries; ++t) {
@@ -231,7 +232,7 @@ testing::AssertionResult matches(Tensors& of, const Case& c, Precision precision
   return agree(view(found), view(expected), precision);
 }
 
-std::string describe(const Case& c) {
+std::string describe(const RandomCall& c) {
   return "B" + std::to_string(c.sizes.batch) + " Q" + std::to_string(c.sizes.queries) + " K" +
          std::to_string(c.sizes.keys) + " H" + std::to_string(c.sizes.heads) + " of " +
          std::to_string(c.kv_heads()) + " D" + std::to_string(c.sizes.head_dim) +
@@ -245,11 +246,11 @@ std::string describe(const Case& c) {
 }
 
 // Sizes around those of tiles and panels; rows and keys of every relation.
-Case random_case(std::mt19937& random) {
+RandomCall random_case(std::mt19937& random) {
   const auto one_of = [&](std::initializer_list<std::int64_t> values) {
     return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
   };
-  Case c;
+  RandomCall c;
   c.sizes.batch = one_of({1, 1, 2, 3});
   c.sizes.queries = one_of({1, 2, 5, 14, 17, 33, 64, 70});
   c.sizes.keys = one_of({1, 7, 16, 32, 33, 65, 130, 300});
@@ -291,7 +292,7 @@ TEST_P(DotProduct, MatchesDoublePrecision) {
   constexpr std::uint32_t kCalls = 150;
   for (std::uint32_t seed = 1; seed <= kCalls; ++seed) {
     std::mt19937 random(seed);
-    const Case c = random_case(random);
+    const RandomCall c = random_case(random);
     SCOPED_TRACE(describe(c));
     Tensors tensors(c, seed);
     DotProductAttention attention(c.sizes, c.rule, options());
@@ -303,9 +304,9 @@ TEST_P(DotProduct, MatchesDoublePrecision) {
 
 TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
   DotProductAttention attention({3, 70, 300, 4, 2, 32}, {.causal = true}, options());
-  for (const Case& c : {Case{{1, 1, 300, 4, 2, 32}, {.causal = true}},
-                        Case{{3, 70, 70, 4, 2, 32}, {.causal = true}},
-                        Case{{2, 9, 33, 4, 2, 32}, {.causal = true}}}) {
+  for (const RandomCall& c : {RandomCall{{1, 1, 300, 4, 2, 32}, {.causal = true}},
+                              RandomCall{{3, 70, 70, 4, 2, 32}, {.causal = true}},
+                              RandomCall{{2, 9, 33, 4, 2, 32}, {.causal = true}}}) {
     Tensors tensors(c, 7);
     attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view());
     EXPECT_TRUE(matches(tensors, c, GetParam().precision)) << describe(c);
@@ -314,7 +315,7 @@ TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
 
 TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
   const Layer layer = gaussian_layer(plain_shape(70, 32, 4, 8));
-  const Attention of_layer(layer.shape, layer.weights, options());
+  const Attention of_layer = layer_for(layer.shape, layer.weights, options());
   const DotProductAttention attention({1, 70, 70, 4, 4, 8}, {.causal = true}, options());
   EXPECT_EQ(attention.choice().backend, of_layer.choice().backend);
   EXPECT_EQ(attention.choice().kernels, of_layer.choice().kernels);
@@ -351,7 +352,7 @@ TEST_P(DotProductOfBf16, HasTheBitsOfFloatsRounded) {
   options.dtype = Dtype::bf16;
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
-    const Case c = random_case(random);
+    const RandomCall c = random_case(random);
     SCOPED_TRACE(describe(c));
     Tensors tensors(c, seed);
     for (Tensor* each : {&tensors.q, &tensors.k, &tensors.v, &tensors.out}) each->round();
@@ -395,7 +396,7 @@ TEST(DotProductDtypes, OfAnotherLayerAreRefused) {
   }
 }
 
-const Case kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
+const RandomCall kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
 
 class DotProductFaults : public testing::Test {
  protected:

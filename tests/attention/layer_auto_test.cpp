@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sample_tuning.hpp"
@@ -43,7 +44,7 @@ class LayerAuto : public TemporaryFolder {
     return options;
   }
 
-  Shape shape_ = tuned_shape(21, 64, 4);
+  Case shape_ = tuned_shape(21, 64, 4);
   std::vector<std::string> warnings_;
 };
 
@@ -53,11 +54,12 @@ TEST_F(LayerAuto, GivesTheBitsOfTheBackendItChose) {
     if (!info.available) continue;
     for (const Formulation formulation :
          {Formulation::wrapper, Formulation::split, Formulation::fused}) {
-      Attention chosen(shape_, layer.weights, options(tuned_for(info.name, formulation)));
+      Attention chosen =
+          layer_for(shape_, layer.weights, options(tuned_for(info.name, formulation)));
       EXPECT_EQ(chosen.choice().source, Choice::Source::tuning_file);
       EXPECT_EQ(chosen.options().backend, info.name);
       EXPECT_EQ(chosen.options().formulation, formulation);
-      Attention named(shape_, layer.weights, {info.name, formulation, 1});
+      Attention named = layer_for(shape_, layer.weights, {info.name, formulation, 1});
       Matrix of_chosen(shape_.rows(), shape_.output_width());
       Matrix of_named = of_chosen;
       chosen.forward(layer.x.view(), of_chosen.view());
@@ -71,13 +73,13 @@ TEST_F(LayerAuto, GivesTheBitsOfTheBackendItChose) {
 TEST_F(LayerAuto, TheOptionComesBeforeTheEnvironment) {
   setenv("HEADROOM_TUNING", tuned_for("autovec", Formulation::wrapper, "environment.json").c_str(),
          1);
-  EXPECT_EQ(choose_backend(shape_, options()).backend, "autovec");
+  EXPECT_EQ(choose_for(shape_, options()).backend, "autovec");
   const std::string file = tuned_for("xsimd", Formulation::split);
-  EXPECT_EQ(choose_backend(shape_, options(file)).backend, "xsimd");
+  EXPECT_EQ(choose_for(shape_, options(file)).backend, "xsimd");
 }
 
 TEST_F(LayerAuto, GoesByTheRuleWithoutAFile) {
-  const Choice choice = choose_backend(shape_, options());
+  const Choice choice = choose_for(shape_, options());
   EXPECT_EQ(choice.source, Choice::Source::rule);
   EXPECT_EQ(choice.backend, "xsimd");
   EXPECT_NE(choice.reason.find("by rule"), std::string::npos);
@@ -87,7 +89,7 @@ TEST_F(LayerAuto, GoesByTheRuleWithoutAFile) {
 
 TEST_F(LayerAuto, AnEmptyVariableIsAsGoodAsNone) {
   setenv("HEADROOM_TUNING", "", 1);
-  const Choice choice = choose_backend(shape_, options());
+  const Choice choice = choose_for(shape_, options());
   EXPECT_EQ(choice.source, Choice::Source::rule);
   EXPECT_EQ(choice.warning, "");
 }
@@ -106,7 +108,8 @@ TEST_F(LayerAuto, RefusesAFileThatSaysNothingHereAndWarnsOnce) {
                                                        {"missing.json", "No such file"}};
   for (const auto& [name, part] : cases) {
     warnings_.clear();
-    const Attention layer(shape_, gaussian_weights(shape_, 1), options((path_ / name).string()));
+    const Attention layer =
+        layer_for(shape_, gaussian_weights(shape_, 1), options((path_ / name).string()));
     EXPECT_EQ(layer.choice().source, Choice::Source::rule) << name;
     EXPECT_EQ(layer.options().backend, "xsimd") << name;
     EXPECT_NE(layer.choice().warning.find(part), std::string::npos) << layer.choice().warning;
@@ -117,9 +120,9 @@ TEST_F(LayerAuto, RefusesAFileThatSaysNothingHereAndWarnsOnce) {
 TEST_F(LayerAuto, KeepsTheFormulationThatWasAskedFor) {
   AttentionOptions wanted = options(tuned_for("xsimd", Formulation::split));
   wanted.formulation = Formulation::split;
-  EXPECT_EQ(choose_backend(shape_, wanted).backend, "xsimd");
+  EXPECT_EQ(choose_for(shape_, wanted).backend, "xsimd");
   wanted.formulation = Formulation::wrapper;
-  const Choice choice = choose_backend(shape_, wanted);
+  const Choice choice = choose_for(shape_, wanted);
   EXPECT_EQ(choice.formulation, Formulation::wrapper);
   EXPECT_EQ(choice.source, Choice::Source::rule) << "nothing was measured with that formulation";
 }
@@ -127,12 +130,14 @@ TEST_F(LayerAuto, KeepsTheFormulationThatWasAskedFor) {
 TEST_F(LayerAuto, NamedBackendsAreLeftAlone) {
   AttentionOptions named = options(tuned_for("xsimd", Formulation::fused));
   named.backend = "naive";
-  const Attention layer = make_attention("naive", shape_, gaussian_weights(shape_, 1), named);
+  const Attention layer =
+      make_attention("naive", shape_, shape_, gaussian_weights(shape_, 1), named);
   EXPECT_EQ(layer.choice().source, Choice::Source::caller);
   EXPECT_EQ(layer.options().backend, "naive");
   EXPECT_EQ(layer.options().formulation, Formulation::split);
-  EXPECT_EQ(make_attention("auto", shape_, gaussian_weights(shape_, 1), named).options().backend,
-            "xsimd");
+  EXPECT_EQ(
+      make_attention("auto", shape_, shape_, gaussian_weights(shape_, 1), named).options().backend,
+      "xsimd");
 }
 
 TEST_F(LayerAuto, ANamedBackendIsCheckedAsTheLayerWouldCheckIt) {
@@ -141,16 +146,16 @@ TEST_F(LayerAuto, ANamedBackendIsCheckedAsTheLayerWouldCheckIt) {
     wanted.backend = backend;
     return wanted;
   };
-  EXPECT_THROW(choose_backend(shape_, named("xsmid")), InvalidArgument);
+  EXPECT_THROW(choose_for(shape_, named("xsmid")), InvalidArgument);
   AttentionOptions crowded = named("naive");
   crowded.threads = kMaxThreads + 1;
-  EXPECT_THROW(choose_backend(shape_, crowded), InvalidArgument);
+  EXPECT_THROW(choose_for(shape_, crowded), InvalidArgument);
   AttentionOptions foreign = named("naive");
   foreign.isa = available_isas().front() == Isa::neon ? Isa::avx2 : Isa::neon;
-  EXPECT_THROW(choose_backend(shape_, foreign), Unavailable);
+  EXPECT_THROW(choose_for(shape_, foreign), Unavailable);
   for (const BackendInfo& info : backends()) {
     if (info.available) continue;
-    EXPECT_THROW(choose_backend(shape_, named(info.name)), Unavailable) << info.name;
+    EXPECT_THROW(choose_for(shape_, named(info.name)), Unavailable) << info.name;
   }
 }
 
@@ -159,7 +164,7 @@ TEST_F(LayerAuto, IsNoBackendOfItsOwn) {
   EXPECT_THROW(find_backend("auto"), InvalidArgument);
   AttentionOptions wrong = options();
   wrong.threads = -1;
-  EXPECT_THROW(choose_backend(shape_, wrong), InvalidArgument);
+  EXPECT_THROW(choose_for(shape_, wrong), InvalidArgument);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
 
@@ -13,22 +14,22 @@ namespace headroom::test {
 namespace {
 
 // Long enough for several segments of keys.
-Shape long_shape() {
-  Shape shape = plain_shape(1300, 24, 3, 8);
+Case long_shape() {
+  Case shape = plain_shape(1300, 24, 3, 8);
   shape.d_proj = 20;
   return shape;
 }
 
-std::vector<Shape> call_shapes() {
-  Shape plain = plain_shape(150, 40, 3, 20);
+std::vector<Case> call_shapes() {
+  Case plain = plain_shape(150, 40, 3, 20);
   plain.d_proj = 24;
-  Shape grouped = plain_shape(70, 33, 8, 21);
+  Case grouped = plain_shape(70, 33, 8, 21);
   grouped.kv_heads = 1;
-  Shape dropped = plain;
+  Case dropped = plain;
   dropped.dropout = 0.25;
-  Shape neighbours = plain;
+  Case neighbours = plain;
   neighbours.rotary.pairs = Rotary::Pairs::neighbours;
-  Shape narrow = plain;
+  Case narrow = plain;
   narrow.window = 3;
   return {plain, grouped, dropped, neighbours, narrow, with_everything(), long_shape()};
 }
@@ -44,7 +45,7 @@ class LayerCalls : public LayerTest {};
 
 TEST_P(LayerCalls, OneLayerIsEveryLengthsOwn) {
   const Layer layer = gaussian_layer(long_shape());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   for (const std::int64_t tokens : {1, 1024, 3, 17, 128, 1300, 1}) {
     Layer shorter = layer;
     shorter.shape.tokens = tokens;
@@ -59,9 +60,9 @@ TEST_P(LayerCalls, OneLayerIsEveryLengthsOwn) {
 
 // In chunks of these sizes, and then single tokens.
 TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
-  for (const Shape& shape : call_shapes()) {
+  for (const Case& shape : call_shapes()) {
     const Layer layer = gaussian_layer(shape);
-    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
     const Matrix expected = whole_pass(GetParam(), layer, attention);
     KeyValueCache cache(attention, {1, shape.tokens});
     for (const Lengths& chunks : {Lengths{1, 2, 30}, Lengths{shape.tokens}, Lengths{64, 5}}) {
@@ -85,10 +86,10 @@ TEST_P(LayerCalls, ChunksAndStepsGiveTheBitsOfOnePass) {
 
 // Two sequences in padded chunks, of which only the last tokens are asked about.
 TEST_P(LayerCalls, AppendedTokensAreSeenLikeThoseOfForward) {
-  for (Shape shape : call_shapes()) {
+  for (Case shape : call_shapes()) {
     shape.dropout = 0;  // its pattern knows the sequence's place
     const Layer layer = gaussian_layer(shape);
-    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
     const Matrix expected = whole_pass(GetParam(), layer, attention);
     KeyValueCache cache(attention, {2, shape.tokens});
     const std::int64_t end = shape.tokens - 3;
@@ -117,14 +118,14 @@ TEST_P(LayerCalls, AppendedTokensAreSeenLikeThoseOfForward) {
 }
 
 TEST_P(LayerCalls, ThreadsThatShareASequenceGiveTheSameBits) {
-  Shape shape = long_shape();
+  Case shape = long_shape();
   shape.heads = 1;
   const Layer layer = gaussian_layer(shape);
-  Attention one(layer.shape, layer.weights, GetParam().options(1));
+  Attention one = layer_for(layer.shape, layer.weights, GetParam().options(1));
   const Matrix expected = whole_pass(GetParam(), layer, one);
   for (const int threads : {2, 3, 7}) {
     if (GetParam().backend != "tbb" && threads > 2) continue;
-    Attention attention(layer.shape, layer.weights, GetParam().options(threads));
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options(threads));
     KeyValueCache cache(attention, {1, shape.tokens});
     Matrix y(shape.rows(), shape.output_width());
     const std::int64_t prompt = shape.tokens - 20;
@@ -138,10 +139,10 @@ TEST_P(LayerCalls, ThreadsThatShareASequenceGiveTheSameBits) {
 
 TEST_P(LayerCalls, TruncatingForgets) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = whole_pass(GetParam(), layer, attention);
   KeyValueCache cache(attention, {1, layer.shape.tokens});
-  Matrix other = gaussian_input(layer.shape, 99);
+  Matrix other = gaussian_input(layer.shape.rows(), layer.shape, 99);
   // NaN in what is forgotten must not be remembered.
   std::fill_n(other.values.begin() + 70 * other.cols, other.cols,
               std::numeric_limits<float>::quiet_NaN());
@@ -169,7 +170,7 @@ Matrix one_by_one(const Layer& layer, Attention& attention, const Lengths& lengt
 }
 
 TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
-  for (Shape shape : call_shapes()) {
+  for (Case shape : call_shapes()) {
     if (shape.dropout > 0) continue;  // its pattern goes by the place in the call
     for (const Lengths& lengths :
          {Lengths{1, 17, 0, 64}, Lengths{0, 0, 5}, Lengths{33, 32, 1, 1, 2}, Lengths{70}}) {
@@ -177,9 +178,9 @@ TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
       Layer layer = gaussian_layer(shape);
       layer.x.rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
       layer.x.values.resize(static_cast<std::size_t>(layer.x.rows * layer.x.cols));
-      Shape wider = shape;
+      Case wider = shape;
       wider.batch = 2;
-      Attention attention(wider, layer.weights, GetParam().options());
+      Attention attention = layer_for(wider, layer.weights, GetParam().options());
       Matrix y(layer.x.rows, shape.output_width());
       Call call;
       call.lengths = lengths;
@@ -192,13 +193,13 @@ TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
 
 TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
   for (const std::int64_t d_proj : {24, 0}) {
-    Shape shape = with_everything();
+    Case shape = with_everything();
     shape.tokens = 20;
     shape.batch = 3;
     shape.d_proj = d_proj;
     Layer layer = gaussian_layer(shape);
     const Lengths lengths{7, 0, 20};
-    Attention attention(shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(shape, layer.weights, GetParam().options());
     for (std::int64_t r = 0; r < 60; ++r) {
       if (r % 20 < lengths[static_cast<std::size_t>(r / 20)]) continue;
       std::fill_n(layer.x.view().row(r), shape.d_in, std::numeric_limits<float>::quiet_NaN());
@@ -227,7 +228,7 @@ TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
 
 TEST_P(LayerCalls, CachesOfSeveralSequencesGrowApart) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = whole_pass(GetParam(), layer, attention);
   KeyValueCache cache(attention, {3, layer.shape.tokens});
   // All three are the same sequence, at different places.

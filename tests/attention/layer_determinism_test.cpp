@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 
@@ -13,8 +14,8 @@ namespace headroom::test {
 namespace {
 
 /// A sanitizer watches every access: it takes less of the same.
-Shape medium_shape() {
-  Shape shape = kSanitized ? plain_shape(34, 24, 3, 8) : plain_shape(130, 96, 6, 24);
+Case medium_shape() {
+  Case shape = kSanitized ? plain_shape(34, 24, 3, 8) : plain_shape(130, 96, 6, 24);
   shape.batch = 2;
   shape.qkv_bias = true;
   shape.d_proj = 80;
@@ -40,7 +41,7 @@ TEST_P(LayerDeterminism, RepeatsGiveTheSameBits) {
   ASSERT_GT(repeats(), 1) << "HEADROOM_TEST_REPEATS";
   const Layer layer = gaussian_layer(medium_shape());
   for (const int threads : thread_counts()) {
-    Attention attention(layer.shape, layer.weights, GetParam().options(threads));
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options(threads));
     Matrix first(layer.shape.rows(), layer.shape.output_width());
     attention.forward(layer.x.view(), first.view());
     for (int repeat = 1; repeat < repeats(); ++repeat) {
@@ -59,8 +60,8 @@ TEST_P(LayerDeterminism, ANewObjectGivesTheSameBits) {
 // Nothing of an earlier input may stay behind in the workspace.
 TEST_P(LayerDeterminism, AnotherInputInBetweenLeavesNoTrace) {
   const Layer layer = gaussian_layer(medium_shape());
-  const Matrix other = gaussian_input(layer.shape, 1234);
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  const Matrix other = gaussian_input(layer.shape.rows(), layer.shape, 1234);
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   Matrix first(layer.shape.rows(), layer.shape.output_width());
   Matrix again = first;
   attention.forward(layer.x.view(), first.view());
@@ -90,7 +91,7 @@ TEST_P(LayerDeterminism, TwoObjectsMayRunAtTheSameTime) {
   constexpr int kTimes = kSanitized ? 4 : 20;
   const auto repeat = [](const LayerCase& layer_case, const Layer& layer, const Matrix& expected,
                          int& equal) {
-    Attention attention(layer.shape, layer.weights, layer_case.options());
+    Attention attention = layer_for(layer.shape, layer.weights, layer_case.options());
     Matrix y(expected.rows, expected.cols);
     for (int i = 0; i < kTimes; ++i) {
       attention.forward(layer.x.view(), y.view());
@@ -107,7 +108,7 @@ TEST_P(LayerDeterminism, TwoObjectsMayRunAtTheSameTime) {
 TEST_P(LayerDeterminism, AMovedLayerGivesTheSameBits) {
   const Layer layer = gaussian_layer(medium_shape());
   const Matrix expected = run(GetParam(), layer);
-  Attention first(layer.shape, layer.weights, GetParam().options());
+  Attention first = layer_for(layer.shape, layer.weights, GetParam().options());
   Attention moved(std::move(first));
   Matrix y(expected.rows, expected.cols);
   moved.forward(layer.x.view(), y.view());

@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 #if defined(__SSE__)
@@ -46,8 +47,8 @@ namespace {
 
 constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
 
-Shape small_shape() {
-  Shape shape = plain_shape(45, 40, 3, 20);
+Case small_shape() {
+  Case shape = plain_shape(45, 40, 3, 20);
   shape.qkv_bias = true;
   shape.d_proj = 32;
   return shape;
@@ -77,10 +78,10 @@ std::vector<LayerCase> cases_that_may_not_allocate() {
 
 TEST_P(LayerAllocations, ForwardAllocatesNothing) {
   for (const double dropout : {0.0, 0.1}) {
-    Shape shape = small_shape();
+    Case shape = small_shape();
     shape.dropout = dropout;
     const Layer layer = gaussian_layer(shape);
-    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     const std::int64_t before = allocations;
     attention.forward(layer.x.view(), y.view());
@@ -92,12 +93,12 @@ TEST_P(LayerAllocations, ForwardAllocatesNothing) {
 }
 
 TEST_P(LayerAllocations, CallsOfAnySizeAllocateNothing) {
-  Shape shape = plain_shape(60, 33, 6, 20);
+  Case shape = plain_shape(60, 33, 6, 20);
   shape.batch = 2;
   shape.kv_heads = 2;
   shape.d_proj = 33;
   const Layer layer = gaussian_layer(shape);
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   KeyValueCache cache(attention, {2, 100});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   const std::vector<std::vector<std::int64_t>> calls{{60, 3}, {1, 1}, {0, 17}, {2, 2}};
@@ -119,7 +120,7 @@ TEST(AutoEnvironment, ForwardAllocatesNothing) {
   const Layer layer = gaussian_layer(small_shape());
   AttentionOptions options;
   options.threads = 1;
-  Attention attention = make_attention("auto", layer.shape, layer.weights, options);
+  Attention attention = make_attention("auto", layer.shape, layer.shape, layer.weights, options);
   ASSERT_EQ(attention.options().backend, "xsimd");
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   const std::int64_t before = allocations;
@@ -135,7 +136,7 @@ TEST(AllocationCounter, Counts) {
 
 TEST_P(LayerEnvironment, PhaseTimesAreFilledAndTheResultIsTheSame) {
   const Layer layer = gaussian_layer(small_shape());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   PhaseTimes times;
   attention.forward(layer.x.view(), y.view(), {.times = &times});
@@ -158,7 +159,7 @@ TEST_P(LayerEnvironment, TheFloatingPointEnvironmentIsLeftAsFound) {
   std::fesetenv(FE_DFL_ENV);  // an earlier test of this process may have left something behind
   const Layer layer = gaussian_layer(small_shape());
   const unsigned before = float_controls();
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   EXPECT_EQ(float_controls(), before) << "set-up changed it";
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
@@ -167,7 +168,7 @@ TEST_P(LayerEnvironment, TheFloatingPointEnvironmentIsLeftAsFound) {
 
 TEST_P(LayerEnvironment, ACallersOwnRoundingModeSurvives) {
   const Layer layer = gaussian_layer(small_shape());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   std::fesetround(FE_UPWARD);
   const unsigned before = float_controls();
@@ -180,7 +181,7 @@ TEST_P(LayerEnvironment, ACallersOwnRoundingModeSurvives) {
 /// Token j is the unit vector j, and scores are 200 on the diagonal and 0 elsewhere, so that the
 /// other weights of a row are exp(-200): far below the smallest float.
 Layer far_apart_scores(std::int64_t tokens, bool causal) {
-  Shape shape = plain_shape(tokens, tokens, 1, tokens);
+  Case shape = plain_shape(tokens, tokens, 1, tokens);
   shape.causal = causal;
   Layer layer{shape, gaussian_weights(shape, 7), Matrix(tokens, tokens)};
   layer.weights.query = Matrix(tokens, tokens);

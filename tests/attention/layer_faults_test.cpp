@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "attention/case_layer.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/layer_cases.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 constexpr float kCanary = -12345.0F;
 
-Shape small_shape() {
-  Shape shape = plain_shape(19, 24, 3, 8);
+Case small_shape() {
+  Case shape = plain_shape(19, 24, 3, 8);
   shape.d_proj = 20;
   return shape;
 }
@@ -26,7 +27,7 @@ class LayerFaults : public LayerTest {
   void expect_refusal(const std::string& word,
                       const std::function<void(ConstMatrixView&, MatrixView&)>& spoil) {
     const Layer layer = gaussian_layer(small_shape());
-    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
     // Extra space, so that a view that is too large still points to its own memory.
     Matrix y(2 * layer.shape.rows(), 3 * layer.shape.output_width());
     std::fill(y.values.begin(), y.values.end(), kCanary);
@@ -49,7 +50,7 @@ class LayerFaults : public LayerTest {
     for (std::int64_t r = 0; r < x.rows; ++r) {
       std::copy_n(layer.x.view().row(r), x.cols, x.row(r));
     }
-    Attention attention(layer.shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
     attention.forward(x, y);
     EXPECT_TRUE(equal_for(GetParam(), y, run(GetParam(), layer).view()));
   }
@@ -95,7 +96,7 @@ TEST_P(LayerFaults, OverlapIsNamed) {
   const auto at = [](std::int64_t offset) {
     return [offset](ConstMatrixView& x, MatrixView& y) { x.data = y.data + offset; };
   };
-  const Shape shape = small_shape();
+  const Case shape = small_shape();
   expect_refusal("overlap", at(0));
   expect_refusal("overlap", at(shape.rows() * shape.output_width() - 1));
   // x starts before y and reaches into its first element.
@@ -132,7 +133,7 @@ TEST_P(LayerFaults, ColumnsOfTheSameRowsAreFine) {
 }
 
 TEST_P(LayerFaults, ColumnsThatMeetInAnyRowAreNamed) {
-  const Shape shape = small_shape();
+  const Case shape = small_shape();
   const std::int64_t stride = shape.d_in + shape.output_width();
   const auto columns = [&](std::int64_t y_offset, std::int64_t y_stride) {
     return [=](ConstMatrixView& x, MatrixView& y) {
@@ -164,7 +165,7 @@ TEST_P(LayerFaults, UnalignedViewsGiveTheSame) {
 
 TEST_P(LayerFaults, PaddingIsNeitherReadNorWritten) {
   for (const std::int64_t d_proj : {0, 20}) {
-    Shape shape = small_shape();
+    Case shape = small_shape();
     shape.d_proj = d_proj;
     const Layer layer = gaussian_layer(shape);
     const std::int64_t x_stride = shape.d_in + 5;
@@ -187,7 +188,7 @@ TEST_P(LayerFaults, NothingIsTouchedOutsideOfTheViews) {
   using Side = GuardedBuffer::Side;
   for (const Side side : {Side::at_start, Side::at_end}) {
     for (const std::int64_t d_in : {1, 24, 37}) {
-      Shape shape = small_shape();
+      Case shape = small_shape();
       shape.d_in = d_in;
       shape.d_proj = d_in == 24 ? 0 : d_in;
       const Layer layer = gaussian_layer(shape);
@@ -201,9 +202,9 @@ TEST_P(LayerFaults, NothingIsTouchedOutsideOfTheViews) {
 
 TEST_P(LayerFaults, NoTokensAndNoBatchAreNoWork) {
   for (const bool no_tokens : {true, false}) {
-    Shape shape = small_shape();
+    Case shape = small_shape();
     (no_tokens ? shape.tokens : shape.batch) = 0;
-    Attention attention(shape, gaussian_weights(shape, 7), GetParam().options());
+    Attention attention = layer_for(shape, gaussian_weights(shape, 7), GetParam().options());
     Matrix nothing(0, shape.d_in);
     float canary = kCanary;
     const MatrixView y{&canary, 0, shape.output_width(), shape.output_width()};
@@ -221,7 +222,7 @@ TEST_P(LayerFaults, MoreThreadsThanAnyMachineHasAreRefused) {
     AttentionOptions options = GetParam().options();
     options.threads = threads;
     try {
-      Attention attention(layer.shape, layer.weights, options);
+      Attention attention = layer_for(layer.shape, layer.weights, options);
       FAIL() << threads << " threads were accepted";
     } catch (const InvalidArgument& error) {
       const std::string message = error.what();
@@ -234,29 +235,29 @@ TEST_P(LayerFaults, MoreThreadsThanAnyMachineHasAreRefused) {
 
 TEST_P(LayerFaults, InvalidShapesAndWeightsAreRefused) {
   const Layer layer = gaussian_layer(small_shape());
-  const auto expect_invalid = [&](const std::function<void(Shape&, SplitWeights&)>& spoil) {
-    Shape shape = layer.shape;
+  const auto expect_invalid = [&](const std::function<void(Case&, SplitWeights&)>& spoil) {
+    Case shape = layer.shape;
     SplitWeights weights = layer.weights;
     spoil(shape, weights);
-    EXPECT_THROW(Attention(shape, weights, GetParam().options()), InvalidArgument);
+    EXPECT_THROW(layer_for(shape, weights, GetParam().options()), InvalidArgument);
   };
-  expect_invalid([](Shape& shape, SplitWeights&) { shape.heads = 5; });
-  expect_invalid([](Shape& shape, SplitWeights&) { shape.heads = 0; });
-  expect_invalid([](Shape& shape, SplitWeights&) { shape.dropout = 1.0; });
-  expect_invalid([](Shape& shape, SplitWeights&) { shape.dropout = -0.1; });
-  expect_invalid([](Shape& shape, SplitWeights&) {
-    shape.dropout = std::numeric_limits<double>::quiet_NaN();
-  });
-  expect_invalid([](Shape& shape, SplitWeights&) { shape.tokens = std::int64_t{1} << 62; });
-  expect_invalid([](Shape&, SplitWeights& weights) { weights.key = Matrix(24, 23); });
-  expect_invalid([](Shape&, SplitWeights& weights) { weights.output = Matrix(20, 24); });
-  expect_invalid([](Shape&, SplitWeights& weights) { weights.value_bias.resize(3); });
+  expect_invalid([](Case& shape, SplitWeights&) { shape.heads = 5; });
+  expect_invalid([](Case& shape, SplitWeights&) { shape.heads = 0; });
+  expect_invalid([](Case& shape, SplitWeights&) { shape.dropout = 1.0; });
+  expect_invalid([](Case& shape, SplitWeights&) { shape.dropout = -0.1; });
+  expect_invalid(
+      [](Case& shape, SplitWeights&) { shape.dropout = std::numeric_limits<double>::quiet_NaN(); });
+  expect_invalid([](Case& shape, SplitWeights&) { shape.tokens = std::int64_t{1} << 62; });
+  expect_invalid([](Case&, SplitWeights& weights) { weights.key = Matrix(24, 23); });
+  expect_invalid([](Case&, SplitWeights& weights) { weights.output = Matrix(20, 24); });
+  expect_invalid([](Case&, SplitWeights& weights) { weights.value_bias.resize(3); });
 }
 
 TEST_P(LayerFaults, TheOptionsInEffectAndTheCostsAreReported) {
   const Layer layer = gaussian_layer(small_shape());
-  const Attention attention(layer.shape, layer.weights, GetParam().options());
-  EXPECT_EQ(attention.shape(), layer.shape);
+  const Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
+  EXPECT_EQ(attention.config(), static_cast<const LayerConfig&>(layer.shape));
+  EXPECT_EQ(attention.largest(), static_cast<const CallSizes&>(layer.shape));
   EXPECT_EQ(attention.options().backend, GetParam().backend);
   EXPECT_EQ(attention.options().formulation, GetParam().formulation);
   EXPECT_GE(attention.options().threads, 1);
@@ -277,7 +278,7 @@ TEST(LayerBackends, AnUnknownBackendIsRefusedWithTheNearestName) {
   AttentionOptions options;
   options.backend = "xsmid";
   try {
-    Attention attention(layer.shape, layer.weights, options);
+    Attention attention = layer_for(layer.shape, layer.weights, options);
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("xsimd"), std::string::npos) << error.what();

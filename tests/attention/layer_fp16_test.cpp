@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {
@@ -27,7 +28,7 @@ AttentionOptions options_of(Precision precision, int threads = 1) {
 }
 
 Matrix forward(const Layer& layer, Precision precision, int threads = 1) {
-  Attention attention(layer.shape, layer.weights, options_of(precision, threads));
+  Attention attention = layer_for(layer.shape, layer.weights, options_of(precision, threads));
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
   return y;
@@ -88,7 +89,7 @@ void train(Layer& layer, Random& random, float outlier) {
 
 /// Largest logit of the layer, about: without biases and positions.
 double largest_logit(const Layer& layer) {
-  const Shape& shape = layer.shape;
+  const Case& shape = layer.shape;
   const auto product = [&](const Matrix& w) {
     std::vector<double> y(static_cast<std::size_t>(layer.x.rows * w.cols));
     for (std::int64_t r = 0; r < layer.x.rows; ++r) {
@@ -128,8 +129,8 @@ void limit_logits(Layer& layer, float most) {
   for (float& each : layer.weights.query.values) each *= factor;
 }
 
-Shape wide_shape() {
-  Shape shape = plain_shape(40, 768, 2, 32);
+Case wide_shape() {
+  Case shape = plain_shape(40, 768, 2, 32);
   shape.d_proj = 64;
   return shape;
 }
@@ -232,7 +233,7 @@ TEST(Fp16Layers, NansAndInfinitiesReachTheRowsThatDependOnThem) {
 
 TEST(Fp16Layers, SayWhatMultipliedThem) {
   const Layer layer = gaussian_layer(wide_shape());
-  const Attention attention(layer.shape, layer.weights, options_of(Precision::fp16x3));
+  const Attention attention = layer_for(layer.shape, layer.weights, options_of(Precision::fp16x3));
   EXPECT_EQ(attention.choice().precision, Precision::fp16x3);
   EXPECT_EQ(attention.costs().project_provenance, "simd:emulated:fp16x3");
   EXPECT_EQ(attention.costs().attend_provenance, "simd:emulated:fp16x3");
@@ -241,7 +242,7 @@ TEST(Fp16Layers, SayWhatMultipliedThem) {
 TEST(Fp16Layers, AreComputedAsF32WhereNoUnitHasThem) {
   AttentionOptions options = options_of(Precision::fp16x3);
   options.unit = Unit::none;
-  const Choice choice = choose_backend(wide_shape(), options);
+  const Choice choice = choose_for(wide_shape(), options);
   EXPECT_EQ(choice.precision, Precision::f32);
   EXPECT_NE(choice.precision_reason.find("fp16x3"), std::string::npos) << choice.precision_reason;
 }
@@ -256,7 +257,7 @@ float heavy(Random& random) {
 /// One of many ways to be hard, or several at once.
 Layer adversarial_layer(std::uint64_t seed) {
   Random random(seed);
-  Shape shape =
+  Case shape =
       plain_shape(21 + below(random, 30), 4 + below(random, below(random, 4) == 0 ? 400 : 90),
                   1 + below(random, 2), 3 + below(random, 30));
   shape.causal = below(random, 2) == 0;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {
@@ -20,8 +21,8 @@ double sum_slack(Precision precision) {
   return precision == Precision::bf16x3 ? 0x1p-14 : 1e-6;
 }
 
-Shape small_shape() {
-  Shape shape = plain_shape(37, 40, 3, 20);
+Case small_shape() {
+  Case shape = plain_shape(37, 40, 3, 20);
   shape.d_proj = 32;
   return shape;
 }
@@ -65,7 +66,7 @@ class LayerInvariants : public LayerTest {
   /// Rows of sequence 1 before token `j` and all of sequence 0 must not depend on token `j` of
   /// sequence 1.
   void expect_hidden_from_earlier_rows(float planted) {
-    Shape shape = small_shape();
+    Case shape = small_shape();
     shape.batch = 2;
     Layer layer = gaussian_layer(shape);
     const Matrix before = run(GetParam(), layer);
@@ -95,7 +96,7 @@ TEST_P(LayerInvariants, InfinityIsHiddenFromEarlierRows) {
 }
 
 TEST_P(LayerInvariants, UnmaskedNanReachesItsWholeSequenceAndNoOther) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.batch = 3;
   shape.causal = false;
   Layer layer = gaussian_layer(shape);
@@ -109,7 +110,7 @@ TEST_P(LayerInvariants, UnmaskedNanReachesItsWholeSequenceAndNoOther) {
 }
 
 TEST_P(LayerInvariants, PermutingTokensPermutesRowsWithoutMask) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.causal = false;
   const Layer layer = gaussian_layer(shape);
   Layer permuted = layer;
@@ -125,7 +126,7 @@ TEST_P(LayerInvariants, PermutingTokensPermutesRowsWithoutMask) {
 
 // A shift of every key by b adds q.b to all scores of a row.
 TEST_P(LayerInvariants, AConstantAddedToAllScoresChangesNothing) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.qkv_bias = true;
   Layer layer = gaussian_layer(shape);
   const Matrix before = run(GetParam(), layer);
@@ -134,7 +135,7 @@ TEST_P(LayerInvariants, AConstantAddedToAllScoresChangesNothing) {
 }
 
 TEST_P(LayerInvariants, ConstantValuesGiveThatConstant) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   shape.qkv_bias = true;
   Layer layer = gaussian_layer(shape);
@@ -149,7 +150,7 @@ TEST_P(LayerInvariants, ConstantValuesGiveThatConstant) {
 }
 
 TEST_P(LayerInvariants, ZeroQueriesGiveTheRunningMeanOfTheValues) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   Layer layer = gaussian_layer(shape);
   std::fill(layer.weights.query.values.begin(), layer.weights.query.values.end(), 0.0F);
@@ -166,7 +167,7 @@ TEST_P(LayerInvariants, ZeroQueriesGiveTheRunningMeanOfTheValues) {
 }
 
 TEST_P(LayerInvariants, OutputsStayInTheHullOfTheValues) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   Layer layer = gaussian_layer(shape);
   for (float& w : layer.weights.query.values) w *= 4.0F;
@@ -189,7 +190,7 @@ TEST_P(LayerInvariants, OutputsStayInTheHullOfTheValues) {
 }
 
 TEST_P(LayerInvariants, LinearInTheValues) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   Layer first = gaussian_layer(shape, 7);
   Layer second = first;
@@ -205,7 +206,7 @@ TEST_P(LayerInvariants, LinearInTheValues) {
 }
 
 TEST_P(LayerInvariants, DoublingTheValuesDoublesTheOutputToTheBit) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   Layer layer = gaussian_layer(shape);
   Matrix expected = run(GetParam(), layer);
@@ -219,11 +220,11 @@ TEST_P(LayerInvariants, BatchesTogetherEqualBatchesApart) {
   const bool exact = GetParam().precision == Precision::f32;
   for (const std::int64_t tokens :
        exact ? std::vector<std::int64_t>{1, 5, 13, 37} : std::vector<std::int64_t>{1, 4, 49, 61}) {
-    Shape shape = small_shape();
+    Case shape = small_shape();
     shape.tokens = tokens;
     shape.batch = 4;
     const Layer together = gaussian_layer(shape);
-    const Attention layer(shape, together.weights, GetParam().options());
+    const Attention layer = layer_for(shape, together.weights, GetParam().options());
     const std::int64_t border = layer.choice().few_rows;
     if ((tokens <= border) != (shape.rows() <= border)) continue;
     const Matrix y = run(GetParam(), together);
@@ -246,7 +247,7 @@ void swap_head_columns(Matrix& matrix, std::int64_t head_dim, std::int64_t a, st
 }
 
 TEST_P(LayerInvariants, PermutingHeadsPermutesSlices) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.d_proj = 0;
   Layer layer = gaussian_layer(shape);
   Matrix expected = run(GetParam(), layer);
@@ -264,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LayerInvariants, testing::ValuesIn(precisio
 class FormulationsAgree : public LayerTest {};
 
 TEST_P(FormulationsAgree, WrapperEqualsSplitEqualsFused) {
-  Shape shape = small_shape();
+  Case shape = small_shape();
   shape.batch = 2;
   shape.qkv_bias = true;
   const Layer layer = gaussian_layer(shape);

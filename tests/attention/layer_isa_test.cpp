@@ -3,13 +3,14 @@
 
 #include <cstdlib>
 
+#include "attention/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {
 namespace {
 
 Layer small_layer() {
-  Shape shape = plain_shape(35, 40, 3, 20);
+  Case shape = plain_shape(35, 40, 3, 20);
   shape.d_proj = 32;
   return gaussian_layer(shape);
 }
@@ -55,7 +56,7 @@ TEST(EnvironmentIsa, EveryBackendObeysIt) {
     AttentionOptions options;
     options.backend = backend.name;
     options.threads = 1;
-    Attention attention(layer.shape, layer.weights, options);
+    Attention attention = layer_for(layer.shape, layer.weights, options);
     EXPECT_EQ(attention.options().isa, expected) << backend.name;
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     attention.forward(layer.x.view(), y.view());
@@ -103,7 +104,7 @@ TEST(EnvironmentIsa, AnUnknownLevelIsAnErrorAndNeverAFallback) {
     for (const BackendInfo& backend : backends_with_levels()) {
       AttentionOptions options;
       options.backend = backend.name;
-      EXPECT_THROW(Attention(layer.shape, layer.weights, options), Unavailable) << backend.name;
+      EXPECT_THROW(layer_for(layer.shape, layer.weights, options), Unavailable) << backend.name;
     }
   }
 }

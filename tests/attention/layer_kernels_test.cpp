@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
@@ -78,13 +79,13 @@ class LayerKernels : public TemporaryFolder {
 TEST_F(LayerKernels, AllGiveTheSameBits) {
   ASSERT_FALSE(all_variants().empty());
   // Rows of one tile and of many, heads wider and narrower than a vector, several stages of depth.
-  for (const Shape& shape : {tuned_shape(1, 64, 4), tuned_shape(37, 120, 3),
-                             tuned_shape(200, 99, 9), tuned_shape(30, 1600, 25)}) {
+  for (const Case& shape : {tuned_shape(1, 64, 4), tuned_shape(37, 120, 3), tuned_shape(200, 99, 9),
+                            tuned_shape(30, 1600, 25)}) {
     const Layer layer = gaussian_layer(shape);
     for (const Variants& variants : all_variants()) {
       Matrix first;
       for (const std::string& name : variants.names) {
-        Attention attention(shape, layer.weights, options_of(variants, name));
+        Attention attention = layer_for(shape, layer.weights, options_of(variants, name));
         EXPECT_EQ(attention.choice().kernels, name);
         Matrix y(shape.rows(), shape.output_width());
         attention.forward(layer.x.view(), y.view());
@@ -98,19 +99,19 @@ TEST_F(LayerKernels, AllGiveTheSameBits) {
 // What a variant prefetches is another path through the kernels: weights of many megabytes, rows of
 // many tiles, and steps after a past, which stream keys and values.
 TEST_F(LayerKernels, PrefetchesChangeNoBit) {
-  Shape wide = tuned_shape(72, 2048, 16);
+  Case wide = tuned_shape(72, 2048, 16);
   wide.d_in = 1040;
-  Shape grouped = tuned_shape(300, 256, 8);
+  Case grouped = tuned_shape(300, 256, 8);
   grouped.kv_heads = 2;
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-    for (const Shape& shape : {wide, grouped}) {
+    for (const Case& shape : {wide, grouped}) {
       const Layer layer = gaussian_layer(shape);
       for (const Variants& variants : all_variants()) {
         Matrix first;
         for (const std::string& name : variants.names) {
           AttentionOptions options = options_of(variants, name);
           options.dtype = dtype;
-          Attention attention(shape, layer.weights, options);
+          Attention attention = layer_for(shape, layer.weights, options);
           Matrix y(shape.rows(), shape.output_width());
           attention.forward(layer.x.view(), y.view());
           if (first.values.empty()) first = y;
@@ -122,7 +123,7 @@ TEST_F(LayerKernels, PrefetchesChangeNoBit) {
 }
 
 TEST_F(LayerKernels, StepsHaveTheSameBitsWithEveryVariant) {
-  Shape shape = tuned_shape(600, 256, 4);
+  Case shape = tuned_shape(600, 256, 4);
   shape.kv_heads = 2;
   const Layer layer = gaussian_layer(shape);
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
@@ -131,7 +132,7 @@ TEST_F(LayerKernels, StepsHaveTheSameBitsWithEveryVariant) {
       for (const std::string& name : variants.names) {
         AttentionOptions options = options_of(variants, name);
         options.dtype = dtype;
-        Attention attention(shape, layer.weights, options);
+        Attention attention = layer_for(shape, layer.weights, options);
         KeyValueCache cache(attention, {1, shape.tokens});
         Matrix y(shape.rows(), shape.output_width());
         Call call;
@@ -150,7 +151,7 @@ TEST_F(LayerKernels, StepsHaveTheSameBitsWithEveryVariant) {
 
 TEST_F(LayerKernels, WithoutAWordTheBackendChooses) {
   for (const Variants& variants : all_variants()) {
-    const Attention attention(layer_.shape, layer_.weights, options_of(variants, ""));
+    const Attention attention = layer_for(layer_.shape, layer_.weights, options_of(variants, ""));
     const Choice& choice = attention.choice();
     EXPECT_NE(std::find(variants.names.begin(), variants.names.end(), choice.kernels),
               variants.names.end());
@@ -162,7 +163,7 @@ TEST_F(LayerKernels, WithoutAWordTheBackendChooses) {
 TEST_F(LayerKernels, AnUnknownOneIsRefusedWithThoseThatExist) {
   for (const Variants& variants : all_variants()) {
     try {
-      choose_backend(layer_.shape, options_of(variants, "nearer"));
+      choose_for(layer_.shape, options_of(variants, "nearer"));
       FAIL();
     } catch (const InvalidArgument& error) {
       const std::string text = error.what();
@@ -173,7 +174,7 @@ TEST_F(LayerKernels, AnUnknownOneIsRefusedWithThoseThatExist) {
   AttentionOptions options;
   options.backend = "naive";
   options.kernels = "near";
-  EXPECT_THROW(choose_backend(layer_.shape, options), InvalidArgument);
+  EXPECT_THROW(choose_for(layer_.shape, options), InvalidArgument);
 }
 
 TEST_F(LayerKernels, TheTuningFileNamesTheNearestThreadCount) {
@@ -182,7 +183,7 @@ TEST_F(LayerKernels, TheTuningFileNamesTheNearestThreadCount) {
                                      {{1, variants.names[1]}, {8, variants.names[2]}});
     const bool threaded = backend_entry(variants.backend).describe().threaded;
     for (const int threads : {1, 2, 4, 16}) {
-      const Choice choice = choose_backend(layer_.shape, tuned(variants, file, threads));
+      const Choice choice = choose_for(layer_.shape, tuned(variants, file, threads));
       EXPECT_EQ(choice.kernels, variants.names[threaded && threads > 2 ? 2 : 1]) << threads;
       EXPECT_NE(choice.kernels_reason.find(file), std::string::npos) << choice.kernels_reason;
     }
@@ -205,7 +206,7 @@ TEST_F(LayerKernels, TheTuningFileMovesTheBorderOfFewRows) {
   options.unit = Unit::emulated;
   const auto choice_of = [&](Precision precision) {
     options.precision = precision;
-    return Attention(layer_.shape, layer_.weights, options).choice();
+    return layer_for(layer_.shape, layer_.weights, options).choice();
   };
   EXPECT_EQ(choice_of(Precision::bf16).few_rows, 29);
   EXPECT_NE(choice_of(Precision::bf16).few_rows_reason.find(file), std::string::npos);
@@ -228,7 +229,7 @@ TEST_F(LayerKernels, ABorderThatIsGivenIsKept) {
     options.unit = Unit::emulated;
     options.precision = precision;
     options.few_rows = few_rows;
-    Attention attention(layer_.shape, layer_.weights, options);
+    Attention attention = layer_for(layer_.shape, layer_.weights, options);
     Matrix y(layer_.shape.rows(), layer_.shape.output_width());
     attention.forward(layer_.x.view(), y.view());
     return y.values;
@@ -242,7 +243,7 @@ TEST_F(LayerKernels, WhatTheFileCannotSayIsAWarning) {
   const std::string isa(to_string(variants.isa));
   const auto warning_of = [&](const std::string& file) {
     warnings_.clear();
-    const Attention attention(layer_.shape, layer_.weights, tuned(variants, file, 1));
+    const Attention attention = layer_for(layer_.shape, layer_.weights, tuned(variants, file, 1));
     EXPECT_FALSE(attention.choice().kernels.empty());
     return warnings_.size() == 1 ? warnings_.front() : "";
   };
@@ -261,7 +262,7 @@ TEST_F(LayerKernels, AFileOfKernelsAloneIsNoneForAuto) {
       tuned(variants, file_of(std::string(to_string(variants.isa)), {{1, variants.names[1]}}), 1);
   options.backend = "auto";
   options.threads = 1;
-  const Choice choice = choose_backend(layer_.shape, options);
+  const Choice choice = choose_for(layer_.shape, options);
   EXPECT_EQ(choice.source, Choice::Source::rule);
   EXPECT_EQ(warnings_, std::vector<std::string>());
   EXPECT_EQ(choice.kernels,

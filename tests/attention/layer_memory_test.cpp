@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
@@ -25,7 +26,7 @@ class LayerMemory : public LayerTest {};
 
 TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
   if (kSanitized) GTEST_SKIP() << "sanitizers do not run under such a limit";
-  Shape shape = plain_shape(256, 256, 4, 64);
+  Case shape = plain_shape(256, 256, 4, 64);
   shape.d_proj = 256;
   const Layer layer = gaussian_layer(shape);
   constexpr rlim_t kStep = 256 << 10;
@@ -43,7 +44,7 @@ TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
       const rlimit small{limit, limit};
       if (setrlimit(RLIMIT_AS, &small) != 0) return "cannot limit";
       try {
-        Attention attention(shape, layer.weights, GetParam().options(2));
+        Attention attention = layer_for(shape, layer.weights, GetParam().options(2));
         attention.forward(layer.x.view(), y.view());
         return "computed";
       } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "support/layer_cases.hpp"
 
@@ -56,7 +57,7 @@ const std::vector<Place>& places() {
 class LayerNans : public LayerTest {};
 
 void expect_nans_of_float32(const AttentionOptions& options) {
-  Shape shape = plain_shape(60, 40, 3, 20);  // more rows than any unit leaves to float32
+  Case shape = plain_shape(60, 40, 3, 20);  // more rows than any unit leaves to float32
   shape.d_proj = 32;
   const Layer layer = gaussian_layer(shape);
   for (const Place& place : places()) {
@@ -64,7 +65,7 @@ void expect_nans_of_float32(const AttentionOptions& options) {
       Layer changed = layer;
       place.put(changed, std::bit_cast<float>(nan));
       const Matrix expected = run({"naive", Formulation::split, {}, Precision::f32, ""}, changed);
-      Attention attention(changed.shape, changed.weights, options);
+      Attention attention = layer_for(changed.shape, changed.weights, options);
       Matrix y(changed.shape.rows(), changed.shape.output_width());
       attention.forward(changed.x.view(), y.view());
       for (std::int64_t r = 0; r < y.rows; ++r) {

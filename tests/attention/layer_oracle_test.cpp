@@ -20,9 +20,9 @@ class LayerOracle : public LayerTest {
   }
 
   /// Runs the shapes that `change` makes of a small base, for 1 to 4 of the widest vectors + 3.
-  void expect_agreement_over_sizes(const std::function<void(Shape&, std::int64_t)>& change) {
+  void expect_agreement_over_sizes(const std::function<void(Case&, std::int64_t)>& change) {
     for (std::int64_t size = 1; size <= 4 * 16 + 3; ++size) {
-      Shape shape = plain_shape(5, 12, 2, 4);
+      Case shape = plain_shape(5, 12, 2, 4);
       change(shape, size);
       expect_agreement(gaussian_layer(shape));
     }
@@ -30,24 +30,24 @@ class LayerOracle : public LayerTest {
 };
 
 TEST_P(LayerOracle, TokensOfEverySmallSize) {
-  expect_agreement_over_sizes([](Shape& shape, std::int64_t size) { shape.tokens = size; });
+  expect_agreement_over_sizes([](Case& shape, std::int64_t size) { shape.tokens = size; });
 }
 
 TEST_P(LayerOracle, InputWidthsOfEverySmallSize) {
-  expect_agreement_over_sizes([](Shape& shape, std::int64_t size) { shape.d_in = size; });
+  expect_agreement_over_sizes([](Case& shape, std::int64_t size) { shape.d_in = size; });
 }
 
 TEST_P(LayerOracle, HeadWidthsOfEverySmallSize) {
-  expect_agreement_over_sizes([](Shape& shape, std::int64_t size) { shape.d_out = 2 * size; });
+  expect_agreement_over_sizes([](Case& shape, std::int64_t size) { shape.d_out = 2 * size; });
 }
 
 TEST_P(LayerOracle, ProjectionWidthsOfEverySmallSize) {
-  expect_agreement_over_sizes([](Shape& shape, std::int64_t size) { shape.d_proj = size; });
+  expect_agreement_over_sizes([](Case& shape, std::int64_t size) { shape.d_proj = size; });
 }
 
 TEST_P(LayerOracle, HeadWidthsOfRealModelsAndOddOnes) {
   for (const std::int64_t head_dim : {1, 3, 8, 40, 59, 64, 80, 111, 128}) {
-    Shape shape = plain_shape(35, 48, 3, head_dim);
+    Case shape = plain_shape(35, 48, 3, head_dim);
     shape.d_proj = shape.d_out;
     expect_agreement(gaussian_layer(shape));
   }
@@ -55,7 +55,7 @@ TEST_P(LayerOracle, HeadWidthsOfRealModelsAndOddOnes) {
 
 TEST_P(LayerOracle, NumbersOfHeads) {
   for (const std::int64_t heads : {1, 3, 25, 96}) {
-    Shape shape = plain_shape(9, 32, heads, 8);
+    Case shape = plain_shape(9, 32, heads, 8);
     shape.d_proj = 24;
     expect_agreement(gaussian_layer(shape));
   }
@@ -66,7 +66,7 @@ TEST_P(LayerOracle, TokensAroundTheBlocksOfTheKernels) {
   for (const std::int64_t block : {14, 32, 64, 128, 256}) {
     for (const std::int64_t tokens : {block - 1, block, block + 1}) {
       for (const bool causal : {true, false}) {
-        Shape shape = plain_shape(tokens, 24, 2, 16);
+        Case shape = plain_shape(tokens, 24, 2, 16);
         shape.causal = causal;
         expect_agreement(gaussian_layer(shape));
       }
@@ -77,7 +77,7 @@ TEST_P(LayerOracle, TokensAroundTheBlocksOfTheKernels) {
 // Kernels may sum long sequences in parts. Large scores make the parts' maxima differ.
 TEST_P(LayerOracle, MoreTokensThanOnePartOfTheKernels) {
   for (const bool causal : {true, false}) {
-    Shape shape = plain_shape(1100, 24, 2, 8);
+    Case shape = plain_shape(1100, 24, 2, 8);
     shape.causal = causal;
     Layer layer = gaussian_layer(shape);
     for (float& w : layer.weights.query.values) w *= 2;
@@ -88,7 +88,7 @@ TEST_P(LayerOracle, MoreTokensThanOnePartOfTheKernels) {
 TEST_P(LayerOracle, InputNarrowerAndWiderThanTheHeads) {
   for (const std::int64_t d_in : {7, 200}) {
     for (const std::int64_t d_proj : {0, 5, 150}) {
-      Shape shape = plain_shape(33, d_in, 4, 20);
+      Case shape = plain_shape(33, d_in, 4, 20);
       shape.d_proj = d_proj;
       expect_agreement(gaussian_layer(shape));
     }
@@ -100,7 +100,7 @@ TEST_P(LayerOracle, EveryCombinationOfOptions) {
     for (const bool bias : {true, false}) {
       for (const std::int64_t d_proj : {0, 40}) {
         for (const std::int64_t batch : {1, 3}) {
-          Shape shape = plain_shape(19, 40, 5, 8);
+          Case shape = plain_shape(19, 40, 5, 8);
           shape.batch = batch;
           shape.causal = causal;
           shape.qkv_bias = bias;
@@ -114,7 +114,7 @@ TEST_P(LayerOracle, EveryCombinationOfOptions) {
 
 TEST_P(LayerOracle, OneToken) {
   for (const std::int64_t batch : {1, 3}) {
-    Shape shape = plain_shape(1, 64, 12, 64);
+    Case shape = plain_shape(1, 64, 12, 64);
     shape.batch = batch;
     shape.d_proj = 768;
     expect_agreement(gaussian_layer(shape));
@@ -122,7 +122,7 @@ TEST_P(LayerOracle, OneToken) {
 }
 
 TEST_P(LayerOracle, TwelveHeadsOfSixtyFour) {
-  Shape shape = plain_shape(40, 768, 12, 64);
+  Case shape = plain_shape(40, 768, 12, 64);
   shape.d_proj = 768;
   expect_agreement(gaussian_layer(shape));
 }
@@ -130,7 +130,7 @@ TEST_P(LayerOracle, TwelveHeadsOfSixtyFour) {
 TEST_P(LayerOracle, LargeLogitsStayWithinTheElementBound) {
   for (const float factor : {3.0F, 8.0F}) {
     for (const bool causal : {true, false}) {
-      Shape shape = plain_shape(67, 48, 3, 32);
+      Case shape = plain_shape(67, 48, 3, 32);
       shape.causal = causal;
       shape.d_proj = 40;
       Layer layer = gaussian_layer(shape);
@@ -144,7 +144,7 @@ TEST_P(LayerOracle, LargeLogitsStayWithinTheElementBound) {
 // Tokens come in pairs x, -x, so that values cancel in the sum over tokens; only the small
 // remainder of each pair is left.
 TEST_P(LayerOracle, CancellingValuesStayWithinTheElementBound) {
-  Shape shape = plain_shape(64, 48, 3, 32);
+  Case shape = plain_shape(64, 48, 3, 32);
   shape.d_proj = 40;
   Layer layer = gaussian_layer(shape);
   for (std::int64_t r = 0; r + 1 < shape.tokens; r += 2) {
@@ -157,7 +157,7 @@ TEST_P(LayerOracle, CancellingValuesStayWithinTheElementBound) {
 }
 
 TEST_P(LayerOracle, InputsWithALargeCommonOffsetStayWithinTheElementBound) {
-  Shape shape = plain_shape(33, 48, 2, 32);
+  Case shape = plain_shape(33, 48, 2, 32);
   Layer layer = gaussian_layer(shape);
   for (float& v : layer.x.values) v += 100.0F;
   for (float& w : layer.weights.query.values) w *= 0.01F;
@@ -170,7 +170,7 @@ TEST_P(LayerOracle, InputsWithALargeCommonOffsetStayWithinTheElementBound) {
 TEST_P(LayerOracle, DropoutFollowsThePattern) {
   for (const double probability : {0.1, 0.5}) {
     for (const bool causal : {true, false}) {
-      Shape shape = plain_shape(37, 32, 3, 16);
+      Case shape = plain_shape(37, 32, 3, 16);
       shape.batch = 2;
       shape.causal = causal;
       shape.d_proj = 24;
@@ -182,7 +182,7 @@ TEST_P(LayerOracle, DropoutFollowsThePattern) {
 }
 
 TEST_P(LayerOracle, DropoutOfZeroIsNoDropoutToTheBit) {
-  Shape shape = plain_shape(37, 32, 3, 16);
+  Case shape = plain_shape(37, 32, 3, 16);
   const Matrix without = run(GetParam(), gaussian_layer(shape));
   shape.dropout_seed = 99;
   EXPECT_TRUE(same_bits(run(GetParam(), gaussian_layer(shape)), without));

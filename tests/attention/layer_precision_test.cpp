@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/convert.hpp"
 #include "core/element/layer_numbers.hpp"
@@ -30,8 +31,8 @@ Layer rounded(Layer layer) {
   return layer;
 }
 
-Shape shape_of(std::int64_t tokens) {
-  Shape shape = plain_shape(tokens, 96, 6, 32);
+Case shape_of(std::int64_t tokens) {
+  Case shape = plain_shape(tokens, 96, 6, 32);
   shape.d_proj = 80;
   return shape;
 }
@@ -107,11 +108,11 @@ TEST(LayerUnit, AChoiceNamesIt) {
   AttentionOptions options;
   options.backend = "xsimd";
   options.unit = Unit::emulated;
-  EXPECT_EQ(choose_backend(shape_of(40), options).unit, Unit::none);
+  EXPECT_EQ(choose_for(shape_of(40), options).unit, Unit::none);
   options.precision = Precision::bf16x6;
-  EXPECT_EQ(choose_backend(shape_of(40), options).unit, Unit::emulated);
+  EXPECT_EQ(choose_for(shape_of(40), options).unit, Unit::emulated);
   options.unit = Unit::none;
-  const Choice choice = choose_backend(shape_of(40), options);
+  const Choice choice = choose_for(shape_of(40), options);
   EXPECT_EQ(choice.precision, Precision::f32);
   EXPECT_EQ(choice.unit, Unit::none);
 }
@@ -126,7 +127,7 @@ class LayerPrecision : public testing::TestWithParam<NumbersCase> {
   }
   bool stores_bf16() const { return GetParam().numbers.dtype == Dtype::bf16; }
 
-  Layer layer_of(const Shape& shape) const {
+  Layer layer_of(const Case& shape) const {
     return stores_bf16() ? rounded(gaussian_layer(shape)) : gaussian_layer(shape);
   }
 
@@ -141,7 +142,7 @@ class LayerPrecision : public testing::TestWithParam<NumbersCase> {
   }
 
   void expect_passed(const Layer& layer, Data data = Data::standard) {
-    Attention attention(layer.shape, layer.weights, options());
+    Attention attention = layer_for(layer.shape, layer.weights, options());
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     attention.forward(layer.x.view(), y.view());
     const Comparison result = check(layer, y.view(), data);
@@ -153,7 +154,7 @@ class LayerPrecision : public testing::TestWithParam<NumbersCase> {
 
 TEST_P(LayerPrecision, IsWithinItsLimitsAndNotWithinBetterOnes) {
   const Layer layer = layer_of(shape_of(70));
-  Attention attention(layer.shape, layer.weights, options());
+  Attention attention = layer_for(layer.shape, layer.weights, options());
   EXPECT_EQ(attention.choice().precision, GetParam().numbers.precision);
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
@@ -166,7 +167,7 @@ TEST_P(LayerPrecision, IsWithinItsLimitsAndNotWithinBetterOnes) {
 
 TEST_P(LayerPrecision, SizesOfEveryKind) {
   for (const std::int64_t size : {1, 2, 3, 15, 16, 17, 31, 33, 67}) {
-    Shape shape = plain_shape(size, 24, 3, 8);
+    Case shape = plain_shape(size, 24, 3, 8);
     expect_passed(layer_of(shape));
     shape = plain_shape(19, size, 3, 8);
     shape.d_proj = size;
@@ -177,23 +178,23 @@ TEST_P(LayerPrecision, SizesOfEveryKind) {
 
 TEST_P(LayerPrecision, OptionsOfEveryKind) {
   const auto with = [&](const auto& change) {
-    Shape shape = shape_of(45);
+    Case shape = shape_of(45);
     shape.batch = 2;
     change(shape);
     expect_passed(layer_of(shape));
   };
-  with([](Shape& s) { s.causal = false; });
-  with([](Shape& s) { s.qkv_bias = true; });
-  with([](Shape& s) { s.d_proj = 0; });
-  with([](Shape& s) { s.kv_heads = 2; });
-  with([](Shape& s) { s.window = 11; });
-  with([](Shape& s) { s.rotary.pairs = Rotary::Pairs::halves; });
+  with([](Case& s) { s.causal = false; });
+  with([](Case& s) { s.qkv_bias = true; });
+  with([](Case& s) { s.d_proj = 0; });
+  with([](Case& s) { s.kv_heads = 2; });
+  with([](Case& s) { s.window = 11; });
+  with([](Case& s) { s.rotary.pairs = Rotary::Pairs::halves; });
 }
 
 TEST_P(LayerPrecision, HardDataIsWithinTheElementBound) {
   for (const bool causal : {true, false}) {
     for (const std::int64_t d_proj : {0, 40}) {
-      Shape shape = plain_shape(67, 48, 3, 32);
+      Case shape = plain_shape(67, 48, 3, 32);
       shape.causal = causal;
       shape.d_proj = d_proj;
       Layer large = layer_of(shape);
@@ -220,7 +221,7 @@ TEST_P(LayerPrecision, HardDataIsWithinTheElementBound) {
 TEST_P(LayerPrecision, SpecialValuesReachTheRowsThatDependOnThem) {
   Layer layer = layer_of(plain_shape(40, 32, 2, 16));
   layer.x.view().row(20)[3] = std::numeric_limits<float>::quiet_NaN();
-  Attention attention(layer.shape, layer.weights, options());
+  Attention attention = layer_for(layer.shape, layer.weights, options());
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
   for (std::int64_t r = 0; r < 40; ++r) {
@@ -230,7 +231,7 @@ TEST_P(LayerPrecision, SpecialValuesReachTheRowsThatDependOnThem) {
 
 TEST_P(LayerPrecision, StepByStepWithACache) {
   const Layer layer = layer_of(shape_of(40));
-  Attention attention(layer.shape, layer.weights, options());
+  Attention attention = layer_for(layer.shape, layer.weights, options());
   KeyValueCache cache(attention, {1, 40});
   Matrix y(40, 80);
   for (std::int64_t row = 0; row < 40; row += 8) {
@@ -254,14 +255,14 @@ TEST(Precision, ABackendThatHasItNotSaysSo) {
   AttentionOptions options{"naive"};
   options.precision = Precision::bf16;
   try {
-    Attention attention(layer.shape, layer.weights, options);
+    Attention attention = layer_for(layer.shape, layer.weights, options);
     FAIL() << "naive has no bf16";
   } catch (const Unsupported& error) {
     EXPECT_NE(std::string(error.what()).find("bf16"), std::string::npos) << error.what();
   }
   options.precision = Precision::f32;
   options.dtype = Dtype::bf16;
-  EXPECT_THROW(Attention(layer.shape, layer.weights, options), Unsupported);
+  EXPECT_THROW(layer_for(layer.shape, layer.weights, options), Unsupported);
 }
 
 // ---- calls with bf16 values ----
@@ -304,7 +305,7 @@ class Bf16Calls : public testing::Test {
 
 TEST_F(Bf16Calls, GiveTheRoundedResultOfFloatCalls) {
   const Layer layer = gaussian_layer(shape_of(33));
-  Attention attention(layer.shape, layer.weights, *options_);
+  Attention attention = layer_for(layer.shape, layer.weights, *options_);
   Matrix floats(33, 80);
   attention.forward(layer.x.view(), floats.view());
   Bf16Matrix y(33, 80);
@@ -317,7 +318,7 @@ TEST_F(Bf16Calls, GiveTheRoundedResultOfFloatCalls) {
 
 TEST_F(Bf16Calls, FloatsAreRoundedOnTheirWayIn) {
   const Layer layer = gaussian_layer(shape_of(9));
-  Attention attention(layer.shape, layer.weights, *options_);
+  Attention attention = layer_for(layer.shape, layer.weights, *options_);
   Matrix y(9, 80), of_rounded(9, 80);
   attention.forward(layer.x.view(), y.view());
   attention.forward(rounded(layer).x.view(), of_rounded.view());
@@ -326,12 +327,12 @@ TEST_F(Bf16Calls, FloatsAreRoundedOnTheirWayIn) {
 
 TEST_F(Bf16Calls, PaddedRowsAreNeitherReadNorWritten) {
   for (const std::int64_t d_proj : {0, 80}) {
-    Shape shape = shape_of(12);
+    Case shape = shape_of(12);
     shape.batch = 3;
     shape.d_proj = d_proj;
     const Layer layer = gaussian_layer(shape);
     const std::int64_t width = shape.output_width();
-    Attention attention(shape, layer.weights, *options_);
+    Attention attention = layer_for(shape, layer.weights, *options_);
     const std::vector<std::int64_t> lengths{5, 0, 12};
     Bf16Matrix x(layer.x), y(36, width), dense_x(17, 96), dense_y(17, width);
     const Bf16 nan = round_to_bf16(std::numeric_limits<float>::quiet_NaN());
@@ -364,7 +365,7 @@ TEST_F(Bf16Calls, PaddedRowsAreNeitherReadNorWritten) {
 
 TEST_F(Bf16Calls, AppendAndACacheGiveWhatOneCallGives) {
   const Layer layer = gaussian_layer(shape_of(24));
-  Attention attention(layer.shape, layer.weights, *options_);
+  Attention attention = layer_for(layer.shape, layer.weights, *options_);
   const Bf16Matrix x(layer.x);
   Bf16Matrix whole(24, 80), last(4, 80);
   attention.forward(x.view(), whole.view());
@@ -382,12 +383,12 @@ TEST_F(Bf16Calls, AppendAndACacheGiveWhatOneCallGives) {
 }
 
 TEST_F(Bf16Calls, ASecondInputOfEitherType) {
-  Shape shape = shape_of(7);
+  Case shape = shape_of(7);
   shape.causal = false;
   shape.d_memory = 40;
   shape.memory_tokens = 11;
   const Layer layer = gaussian_layer(shape);
-  Attention attention(shape, layer.weights, *options_);
+  Attention attention = layer_for(shape, layer.weights, *options_);
   const Bf16Matrix x(layer.x), memory(layer.memory);
   Bf16Matrix y(7, 80), again(7, 80);
   Call call;
@@ -402,7 +403,7 @@ TEST_F(Bf16Calls, ASecondInputOfEitherType) {
 
 TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
   const Layer layer = gaussian_layer(shape_of(4));
-  Attention attention(layer.shape, layer.weights, *options_);
+  Attention attention = layer_for(layer.shape, layer.weights, *options_);
   const Bf16Matrix x(layer.x);
   Bf16Matrix y(4, 80);
   const std::vector<Bf16> before = y.values;
@@ -426,7 +427,7 @@ TEST_F(Bf16Calls, WrongOnesAreRefusedBeforeAnythingIsWritten) {
 
 TEST(Bf16Views, AreRefusedByALayerOfFloats) {
   const Layer layer = gaussian_layer(plain_shape(4, 8, 2, 4));
-  Attention attention(layer.shape, layer.weights, {"naive"});
+  Attention attention = layer_for(layer.shape, layer.weights, {"naive"});
   const Bf16Matrix x(layer.x);
   Bf16Matrix y(4, 8);
   EXPECT_THROW(attention.forward(x.view(), y.view()), InvalidArgument);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "headroom/headroom.hpp"
 #include "support/layer_cases.hpp"
@@ -71,7 +72,7 @@ void forbid_processes() {
     options.precision = precision;
     const Target target = select_target();
     if (!arithmetic_of(backend, precision, Dtype::f32, target).precision) continue;
-    Attention attention(layer.shape, layer.weights, options);
+    Attention attention = layer_for(layer.shape, layer.weights, options);
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     attention.forward(layer.x.view(), y.view());
   }

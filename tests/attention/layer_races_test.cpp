@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "backends/simd_backend.hpp"
 #include "support/call_shapes.hpp"
@@ -49,7 +50,7 @@ BackendInfo describe() {
 
 const BackendFacts& facts() { return backend_entry(kSerial).facts(); }
 
-std::optional<std::string> declines(const Shape& shape) {
+std::optional<std::string> declines(const Case& shape) {
   return backend_entry(kSerial).declines(shape);
 }
 
@@ -71,14 +72,14 @@ std::vector<LayerCase> dealt(std::vector<LayerCase> cases) {
   return cases;
 }
 
-std::vector<Shape> shapes() {
-  Shape plain = plain_shape(130, 96, 6, 24);
+std::vector<Case> shapes() {
+  Case plain = plain_shape(130, 96, 6, 24);
   plain.qkv_bias = true;
   plain.d_proj = 80;
-  Shape grouped = plain_shape(70, 33, 8, 21);
+  Case grouped = plain_shape(70, 33, 8, 21);
   grouped.kv_heads = 1;
   // Fewer heads than slots, and several segments of keys.
-  Shape shared = plain_shape(1100, 24, 1, 16);
+  Case shared = plain_shape(1100, 24, 1, 16);
   return {plain, grouped, shared, with_everything()};
 }
 
@@ -87,7 +88,7 @@ class LayerRaces : public LayerTest {};
 TEST_P(LayerRaces, AWholePassHasTheBitsOfOneThread) {
   LayerCase alone = GetParam();
   alone.backend = kSerial;
-  for (const Shape& shape : shapes()) {
+  for (const Case& shape : shapes()) {
     const Layer layer = gaussian_layer(shape);
     EXPECT_TRUE(same_bits(run(GetParam(), layer, 3), run(alone, layer, 1))) << shape.id();
   }
@@ -97,11 +98,11 @@ TEST_P(LayerRaces, AWholePassHasTheBitsOfOneThread) {
 TEST_P(LayerRaces, StepsHaveTheBitsOfOneThread) {
   LayerCase alone = GetParam();
   alone.backend = kSerial;
-  for (Shape shape : shapes()) {
+  for (Case shape : shapes()) {
     shape.batch = 1;
     const Layer layer = gaussian_layer(shape);
     const auto walk = [&](const LayerCase& who, int threads) {
-      Attention attention(layer.shape, layer.weights, who.options(threads));
+      Attention attention = layer_for(layer.shape, layer.weights, who.options(threads));
       KeyValueCache cache(attention, {1, shape.tokens});
       Matrix y(shape.rows(), shape.output_width());
       for (std::int64_t done = 0; done < shape.tokens;) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
@@ -16,7 +17,7 @@ class LayerRefusals : public LayerTest {};
 
 TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   const Matrix expected = run(GetParam(), layer);
   KeyValueCache cache(attention, {1, 50});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
@@ -40,7 +41,7 @@ TEST_P(LayerRefusals, AFullCacheIsAnErrorThatLosesNothing) {
 // Refused when x and lengths were read and found good: the views come last.
 TEST_P(LayerRefusals, ARefusedViewLosesNothing) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   KeyValueCache cache(attention, {1, 50});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(rows(layer.x, 0, 30), rows_of(y, 0, 30), {.cache = &cache});
@@ -70,8 +71,8 @@ void expect_refused(const std::string& word, const std::function<void()>& call) 
 
 TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
-  Attention twin(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
+  Attention twin = layer_for(layer.shape, layer.weights, GetParam().options());
   KeyValueCache of_twin(twin, {1, 10});
   KeyValueCache pair(attention, {2, 10});
   Matrix y(layer.shape.rows(), layer.shape.output_width());
@@ -100,30 +101,30 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
 
 TEST_P(LayerRefusals, AppendingNeedsACacheAndKeysOfX) {
   const Layer layer = gaussian_layer(with_everything());
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   expect_refused("no cache", [&] { attention.append(layer.x.view(), Call{}); });
   KeyValueCache cache(attention, {1, 50});
   ConstMatrixView narrow = rows(layer.x, 0, 3);
   narrow.row_stride -= 1;
   expect_refused("x", [&] { attention.append(narrow, {.cache = &cache}); });
   EXPECT_EQ(cache.length(), 0);
-  Shape shape = plain_shape(10, 8, 2, 4);
+  Case shape = plain_shape(10, 8, 2, 4);
   shape.causal = false;
   shape.d_memory = 6;
   shape.memory_tokens = 5;
   const Layer crossed = gaussian_layer(shape);
-  Attention cross(crossed.shape, crossed.weights, GetParam().options());
+  Attention cross = layer_for(crossed.shape, crossed.weights, GetParam().options());
   KeyValueCache of_memory(cross, {1, 5});
   expect_refused("of memory", [&] { cross.append(crossed.x.view(), {.cache = &of_memory}); });
 }
 
 TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {
-  Shape shape = with_everything();
+  Case shape = with_everything();
   shape.batch = 2;
   shape.tokens = 20;
   shape.d_proj = 0;
   const Layer layer = gaussian_layer(shape);
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   Matrix y(40, layer.shape.output_width());
   Call call;
   for (const std::int64_t padded : {19, 21, 1 << 30}) {
@@ -137,13 +138,13 @@ TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {
 }
 
 TEST_P(LayerRefusals, OneSequenceMayNotTakeTheMemoryOfAll) {
-  Shape shape = plain_shape(5, 12, 2, 8);
+  Case shape = plain_shape(5, 12, 2, 8);
   shape.batch = 4;
   shape.causal = false;
   shape.d_memory = 7;
   shape.memory_tokens = 9;
   const Layer layer = gaussian_layer(shape);
-  Attention attention(layer.shape, layer.weights, GetParam().options());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   Matrix y(5, layer.shape.output_width());
   const Lengths alone{5};
   Call call;

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 
@@ -24,7 +25,7 @@ int threads_here() {
 
 /// Large enough that every operation is worth several threads.
 Layer large_layer() {
-  Shape shape = plain_shape(256, 256, 4, 64);
+  Case shape = plain_shape(256, 256, 4, 64);
   shape.d_proj = 256;
   return gaussian_layer(shape);
 }
@@ -34,7 +35,7 @@ class LayerThreads : public LayerTest {};
 TEST_P(LayerThreads, AreStartedWhileTheLayerIsMade) {
   const std::string found = in_child([&]() -> std::string {
     const Layer layer = large_layer();
-    Attention attention(layer.shape, layer.weights, GetParam().options(2));
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options(2));
     const int before = threads_here();
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     for (int i = 0; i < 3; ++i) attention.forward(layer.x.view(), y.view());
@@ -56,7 +57,7 @@ TEST_P(LayerThreads, ASystemThatRefusesThemIsAnError) {
     if (setrlimit(RLIMIT_NPROC, &few) != 0 || setuid(nobody_else) != 0) return "cannot limit";
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     try {
-      Attention attention(layer.shape, layer.weights, GetParam().options(64));
+      Attention attention = layer_for(layer.shape, layer.weights, GetParam().options(64));
       for (int i = 0; i < 3; ++i) attention.forward(layer.x.view(), y.view());
       return "accepted";
     } catch (const ResourceError& error) {
@@ -65,7 +66,7 @@ TEST_P(LayerThreads, ASystemThatRefusesThemIsAnError) {
       if (!good) return message;
     }
     // One thread needs nothing from the system.
-    Attention alone(layer.shape, layer.weights, GetParam().options(1));
+    Attention alone = layer_for(layer.shape, layer.weights, GetParam().options(1));
     alone.forward(layer.x.view(), y.view());
     return "";
   });

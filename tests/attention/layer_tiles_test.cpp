@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 
@@ -29,7 +30,7 @@ AttentionOptions by_tiles(Precision precision, int threads = 1) {
 }
 
 Matrix forward(const Layer& layer, const AttentionOptions& options) {
-  Attention attention(layer.shape, layer.weights, options);
+  Attention attention = layer_for(layer.shape, layer.weights, options);
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   Call call;
   call.memory = layer.memory.view();
@@ -57,9 +58,9 @@ double limit_of(Precision precision) {
   }
 }
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
-  Shape shape = plain_shape(40, 70, 3, 24);
+std::vector<Case> shapes() {
+  std::vector<Case> all;
+  Case shape = plain_shape(40, 70, 3, 24);
   shape.d_proj = 50;
   all.push_back(shape);
   shape = plain_shape(300, 64, 2, 40);  // several blocks of keys
@@ -134,7 +135,7 @@ class EveryPrecision : public testing::TestWithParam<Precision> {};
 
 TEST_P(EveryPrecision, SaysWhatItComputesAndWhereItsBorderIs) {
   const Layer layer = gaussian_layer(plain_shape(40, 32, 2, 16));
-  const Attention attention(layer.shape, layer.weights, by_tiles(GetParam()));
+  const Attention attention = layer_for(layer.shape, layer.weights, by_tiles(GetParam()));
   EXPECT_EQ(attention.choice().precision, GetParam());
   EXPECT_EQ(attention.choice().few_rows, border_of(GetParam()));
   EXPECT_EQ(attention.costs().project_provenance,
@@ -145,7 +146,7 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForFewRows) {
   const std::int64_t few = border_of(GetParam());
   const Layer layer = gaussian_layer(plain_shape(few, 64, 2, 16));
   AttentionOptions options = by_tiles(GetParam());
-  const Attention attention(layer.shape, layer.weights, options);
+  const Attention attention = layer_for(layer.shape, layer.weights, options);
   EXPECT_EQ(attention.costs().project_provenance.find("emulated"), std::string::npos);
   const Matrix y = forward(layer, options);
   options.precision = Precision::f32;
@@ -156,7 +157,7 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForFewRows) {
 TEST_P(EveryPrecision, HasTheSameBitsAmongCallsOfManyRows) {
   const Layer layer = gaussian_layer(plain_shape(300, 48, 2, 24));
   const Matrix whole = forward(layer, by_tiles(GetParam()));
-  Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
+  Attention attention = layer_for(layer.shape, layer.weights, by_tiles(GetParam(), 2));
   KeyValueCache cache(attention, {1, 300});
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
@@ -183,7 +184,7 @@ TEST_P(EveryPrecision, DoesNotLookAhead) {
 // Values on both sides of every border of what parts can carry.
 TEST_P(EveryPrecision, TakesTheKernelsOfF32ForValuesThatPartsCannotCarry) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  const Shape shape = plain_shape(40, 48, 1, 48);
+  const Case shape = plain_shape(40, 48, 1, 48);
   for (const float value : {kInf, -kInf, std::numeric_limits<float>::quiet_NaN(), 3.4e38F, 3.39e38F,
                             std::numeric_limits<float>::max(), 0x1p-105F, -0x1p-105F, 1e-40F}) {
     Layer layer = gaussian_layer(shape);
@@ -210,7 +211,7 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForValuesThatPartsCannotCarry) {
 
 // The scores of such queries and keys are ordinary numbers, but parts cannot carry the queries.
 TEST_P(EveryPrecision, TakesTheKernelsOfF32ForQueriesThatPartsCannotCarry) {
-  Shape shape = plain_shape(300, 48, 4, 16);
+  Case shape = plain_shape(300, 48, 4, 16);
   shape.kv_heads = 2;
   shape.causal = true;
   Layer layer = gaussian_layer(shape);
@@ -223,7 +224,7 @@ TEST_P(EveryPrecision, TakesTheKernelsOfF32ForQueriesThatPartsCannotCarry) {
 
 // Which rows those are depends on queries and positions, and on nothing else.
 TEST_P(EveryPrecision, HasTheSameBitsHoweverSuchQueriesAndKeysAreReached) {
-  Shape shape = plain_shape(300, 48, 4, 16);
+  Case shape = plain_shape(300, 48, 4, 16);
   shape.kv_heads = 2;
   Layer layer = gaussian_layer(shape);
   // Of one head each, in some rows: only these columns of x reach it.
@@ -238,7 +239,7 @@ TEST_P(EveryPrecision, HasTheSameBitsHoweverSuchQueriesAndKeysAreReached) {
   for (const int threads : {2, 3, 8}) {
     EXPECT_TRUE(same_bits(forward(layer, by_tiles(GetParam(), threads)), whole)) << threads;
   }
-  Attention attention(layer.shape, layer.weights, by_tiles(GetParam(), 2));
+  Attention attention = layer_for(layer.shape, layer.weights, by_tiles(GetParam(), 2));
   KeyValueCache cache(attention, {1, 300});
   Matrix y(300, layer.shape.output_width());
   std::int64_t first = 0;
@@ -254,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, EveryPrecision, testing::ValuesIn(kByParts)
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
 // Weights and inputs that bfloat16 holds, of which keys and values are copies.
-Layer layer_of_halves(const Shape& shape) {
+Layer layer_of_halves(const Case& shape) {
   Layer layer = gaussian_layer(shape);
   const auto round = [](Matrix& matrix) {
     for (float& each : matrix.values) each = round_to_bf16(each).value();
@@ -288,7 +289,7 @@ class StoredAsHalves : public testing::TestWithParam<Isa> {
 
 TEST_P(StoredAsHalves, HasTheBitsOfFloatsWhereNothingIsRounded) {
   for (const std::int64_t tokens : {1, 5, 40, 300}) {
-    Shape shape = plain_shape(tokens, 66, 3, 22);
+    Case shape = plain_shape(tokens, 66, 3, 22);
     shape.d_proj = 35;
     const Layer layer = layer_of_halves(shape);
     const Matrix floats = forward(layer, options(Dtype::f32));
@@ -297,11 +298,11 @@ TEST_P(StoredAsHalves, HasTheBitsOfFloatsWhereNothingIsRounded) {
 }
 
 TEST_P(StoredAsHalves, HasTheSameBitsHoweverATokenIsReached) {
-  Shape shape = plain_shape(1100, 32, 2, 20);
+  Case shape = plain_shape(1100, 32, 2, 20);
   shape.rotary.pairs = Rotary::Pairs::neighbours;
   const Layer layer = gaussian_layer(shape);
   const Matrix whole = forward(layer, options(Dtype::bf16));
-  Attention attention(layer.shape, layer.weights, options(Dtype::bf16, 3));
+  Attention attention = layer_for(layer.shape, layer.weights, options(Dtype::bf16, 3));
   KeyValueCache cache(attention, {1, 1100});
   Matrix y(1100, layer.shape.output_width());
   std::int64_t first = 0;
@@ -315,14 +316,14 @@ TEST_P(StoredAsHalves, HasTheSameBitsHoweverATokenIsReached) {
 
 TEST_P(StoredAsHalves, TakesHalfTheMemory) {
   const Layer layer = gaussian_layer(plain_shape(8, 64, 2, 32));
-  const Attention floats(layer.shape, layer.weights, options(Dtype::f32));
-  const Attention halves(layer.shape, layer.weights, options(Dtype::bf16));
+  const Attention floats = layer_for(layer.shape, layer.weights, options(Dtype::f32));
+  const Attention halves = layer_for(layer.shape, layer.weights, options(Dtype::bf16));
   EXPECT_EQ(2 * halves.costs().packed_bytes, floats.costs().packed_bytes);
   EXPECT_EQ(2 * KeyValueCache(halves, {1, 1024}).bytes(), KeyValueCache(floats, {1, 1024}).bytes());
 }
 
 TEST_P(StoredAsHalves, IsAsExactAsEightBits) {
-  Shape shape = plain_shape(100, 64, 2, 32);
+  Case shape = plain_shape(100, 64, 2, 32);
   shape.d_proj = 64;
   Layer layer = gaussian_layer(shape);
   const Matrix y = forward(layer, options(Dtype::bf16));
@@ -372,7 +373,7 @@ TEST(Precision, IsBetterThanF32WithSixProducts) {
 TEST(Precision, IsComputedAsF32WhereThereAreNoTiles) {
   AttentionOptions options = by_tiles(Precision::bf16x6);
   options.unit = Unit::none;
-  const Choice choice = choose_backend(plain_shape(40, 32, 2, 16), options);
+  const Choice choice = choose_for(plain_shape(40, 32, 2, 16), options);
   EXPECT_EQ(choice.precision, Precision::f32);
   EXPECT_NE(choice.precision_reason.find("bf16x6"), std::string::npos) << choice.precision_reason;
 }
@@ -380,7 +381,7 @@ TEST(Precision, IsComputedAsF32WhereThereAreNoTiles) {
 TEST(Precision, IsDeclinedByABackendThatHasItNot) {
   AttentionOptions options = by_tiles(Precision::bf16);
   options.backend = "naive";
-  EXPECT_THROW(choose_backend(plain_shape(40, 32, 2, 16), options), Unsupported);
+  EXPECT_THROW(choose_for(plain_shape(40, 32, 2, 16), options), Unsupported);
 }
 
 }  // namespace

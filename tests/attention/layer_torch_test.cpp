@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "attention/case_layer.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
 #include "support/layer_cases.hpp"
@@ -13,13 +14,13 @@ namespace {
 
 /// What came before goes into a cache first.
 Matrix run_call(const LayerCase& who, const Layer& layer) {
-  Shape room = layer.shape;
+  Case room = layer.shape;
   room.past = 0;
   room.lengths.clear();
   room.tokens = std::max(layer.shape.tokens, layer.shape.past);
   room.memory_tokens =
       std::max(layer.shape.memory_tokens, room.d_memory > 0 ? layer.shape.past : 0);
-  Attention attention(room, layer.weights, who.options());
+  Attention attention = layer_for(room, layer.weights, who.options());
   KeyValueCache cache(attention, {room.batch, std::max<std::int64_t>(layer.shape.context(), 1)});
   Call call;
   call.cache = &cache;

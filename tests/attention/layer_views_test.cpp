@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/convert.hpp"
 #include "headroom/error.hpp"
@@ -115,14 +116,14 @@ TEST_P(LayerViews, WeightsOfAnyTypeAndLayoutGiveTheBitsOfFloats) {
   std::mt19937 random(5);
   for (int i = 0; i < 12; ++i) {
     const std::int64_t kv_heads = i % 2 == 0 ? 0 : 2;
-    Shape shape = plain_shape(7, i % 3 == 0 ? 64 : 37, 4, i % 3 == 1 ? 32 : 11);
+    Case shape = plain_shape(7, i % 3 == 0 ? 64 : 37, 4, i % 3 == 1 ? 32 : 11);
     shape.kv_heads = kv_heads;
     shape.d_proj = i % 4 == 3 ? 0 : 45;
     shape.qkv_bias = i % 2 == 0;
     Layer layer = gaussian_layer(shape, static_cast<std::uint64_t>(i));
     coarsen(layer.weights);
     const ScatteredWeights scattered(layer.weights, random);
-    Attention attention(shape, scattered.views, GetParam().options());
+    Attention attention = layer_for(shape, scattered.views, GetParam().options());
     Matrix y(shape.rows(), shape.output_width());
     attention.forward(layer.x.view(), y.view());
     ASSERT_TRUE(same_bits(y, run(GetParam(), layer))) << i;
@@ -133,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, LayerViews, testing::ValuesIn(layer_cases()), c
 
 TEST(WeightViews, AreCopiedToFloatsWithoutGaps) {
   std::mt19937 random(9);
-  Shape shape = plain_shape(3, 70, 5, 9);
+  Case shape = plain_shape(3, 70, 5, 9);
   shape.d_proj = 66;
   shape.qkv_bias = true;
   Layer layer = gaussian_layer(shape);
@@ -174,7 +175,7 @@ TEST(WeightViews, ThatDoNotFitAreRefused) {
 TEST(Dtypes, NothingIsStoredAsF16) {
   AttentionOptions options;
   options.dtype = Dtype::f16;
-  EXPECT_THROW(choose_backend(plain_shape(3, 8, 2, 4), options), InvalidArgument);
+  EXPECT_THROW(choose_for(plain_shape(3, 8, 2, 4), options), InvalidArgument);
 }
 
 // ---- rows ----
@@ -249,12 +250,12 @@ class Bf16Rows : public LayerTest {};
 TEST_P(Bf16Rows, OfXAndYEachForItselfGiveOneResult) {
   for (const std::int64_t tokens : {1, 3, 40, 130}) {
     for (const std::int64_t d_proj : {0, 75}) {
-      Shape shape = plain_shape(tokens, 83, 3, 24);
+      Case shape = plain_shape(tokens, 83, 3, 24);
       shape.d_proj = d_proj;
       const Layer layer = gaussian_layer(shape);
       AttentionOptions options = GetParam().options();
       options.dtype = Dtype::bf16;
-      Attention attention(shape, layer.weights, options);
+      Attention attention = layer_for(shape, layer.weights, options);
       std::vector<Bf16> first;
       for (const Dtype of_x : {Dtype::f32, Dtype::bf16}) {
         for (const Dtype of_y : {Dtype::f32, Dtype::bf16}) {
@@ -272,14 +273,14 @@ TEST_P(Bf16Rows, OfXAndYEachForItselfGiveOneResult) {
 
 // What parts do not carry is computed again by f32, which finds x where it lies, too.
 TEST_P(Bf16Rows, TinyAndInfiniteValuesFindTheirWay) {
-  Shape shape = plain_shape(48, 64, 2, 32);
+  Case shape = plain_shape(48, 64, 2, 32);
   shape.d_proj = 64;
   Layer layer = gaussian_layer(shape);
   layer.x.view().row(3)[5] = std::numeric_limits<float>::infinity();
   for (std::int64_t c = 0; c < 64; ++c) layer.x.view().row(40)[c] *= 0x1p-120F;
   AttentionOptions options = GetParam().options();
   options.dtype = Dtype::bf16;
-  Attention attention(shape, layer.weights, options);
+  Attention attention = layer_for(shape, layer.weights, options);
   Rows floats(Dtype::f32, layer.x), halves(Dtype::bf16, layer.x);
   Rows y(Dtype::bf16, 48, 64), again(Dtype::bf16, 48, 64);
   attention.forward(floats.view(), y.view());
@@ -288,13 +289,13 @@ TEST_P(Bf16Rows, TinyAndInfiniteValuesFindTheirWay) {
 }
 
 TEST_P(Bf16Rows, NeedNoCopyInTheWorkspace) {
-  Shape shape = plain_shape(256, 1024, 4, 32);
+  Case shape = plain_shape(256, 1024, 4, 32);
   shape.d_proj = 1024;
   const Layer layer = gaussian_layer(shape);
   AttentionOptions options = GetParam().options();
-  const std::int64_t of_floats = Attention(shape, layer.weights, options).costs().workspace_bytes;
+  const std::int64_t of_floats = layer_for(shape, layer.weights, options).costs().workspace_bytes;
   options.dtype = Dtype::bf16;
-  const std::int64_t of_bf16 = Attention(shape, layer.weights, options).costs().workspace_bytes;
+  const std::int64_t of_bf16 = layer_for(shape, layer.weights, options).costs().workspace_bytes;
   EXPECT_LE(of_bf16, of_floats);
 }
 
@@ -302,7 +303,7 @@ TEST_P(Bf16Rows, ValuesOfARowLieSideBySide) {
   const Layer layer = gaussian_layer(plain_shape(4, 8, 2, 4));
   AttentionOptions options = GetParam().options();
   options.dtype = Dtype::bf16;
-  Attention attention(layer.shape, layer.weights, options);
+  Attention attention = layer_for(layer.shape, layer.weights, options);
   Matrix y(4, 8);
   const ConstAnyMatrix turned(layer.x.values.data(), 4, 8, 1, 4);
   EXPECT_THROW(attention.forward(turned, y.view()), InvalidArgument);

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "attention/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 
@@ -37,7 +38,7 @@ class OnednnAfterFork : public testing::TestWithParam<int> {
 };
 
 TEST_P(OnednnAfterFork, ALayerOfTheParentGivesTheSame) {
-  Attention attention(layer_.shape, layer_.weights, options());
+  Attention attention = layer_for(layer_.shape, layer_.weights, options());
   const Matrix y = forward(attention, layer_);
   const auto again = [&] {
     return std::string(same_bits(forward(attention, layer_), y) ? "same" : "other");
@@ -50,7 +51,7 @@ TEST_P(OnednnAfterFork, ALayerOfTheParentGivesTheSame) {
 
 TEST_P(OnednnAfterFork, ALayerCanBeMadeInTheChild) {
   const auto made = [&] {
-    Attention attention(layer_.shape, layer_.weights, options());
+    Attention attention = layer_for(layer_.shape, layer_.weights, options());
     return forward(attention, layer_);
   };
   const Matrix y = made();
@@ -66,8 +67,8 @@ TEST_P(OnednnAfterFork, ALayerCanBeMadeInTheChild) {
 }
 
 TEST_P(OnednnAfterFork, ACacheOfTheParentGoesOn) {
-  Attention attention(layer_.shape, layer_.weights, options());
-  Attention other(layer_.shape, layer_.weights, options());
+  Attention attention = layer_for(layer_.shape, layer_.weights, options());
+  Attention other = layer_for(layer_.shape, layer_.weights, options());
   KeyValueCache cache(attention, {1, 256});
   KeyValueCache other_cache(other, {1, 256});
   Matrix y(256, layer_.shape.output_width());

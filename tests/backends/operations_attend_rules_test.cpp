@@ -20,7 +20,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 // that sees it is told. Neighbouring tokens, because the first row of a tile has no row before it
 // that could be hurt.
 TEST_P(OperationAttendRules, MaskedSpecialsDoNotLeak) {
-  const Shape shape = attention_shape(70, 24, 3);
+  const Case shape = attention_shape(70, 24, 3);
   const AttendProblem clean = make_problem(shape);
   run(clean);
   const auto check = [&](std::int64_t token, float special, bool in_key) {
@@ -52,7 +52,7 @@ TEST_P(OperationAttendRules, MaskedSpecialsDoNotLeak) {
 }
 
 TEST_P(OperationAttendRules, ANanInAQueryStaysInItsRow) {
-  const Shape shape = attention_shape(70, 24, 3);
+  const Case shape = attention_shape(70, 24, 3);
   const AttendProblem clean = make_problem(shape);
   run(clean);
   const AttendProblem values = make_problem(shape);
@@ -72,7 +72,7 @@ TEST_P(OperationAttendRules, ANanInAQueryStaysInItsRow) {
 
 // Without a mask every row sees a NaN in a key.
 TEST_P(OperationAttendRules, AnUnmaskedNanReachesEveryRowOfItsHead) {
-  const Shape shape = attention_shape(70, 24, 2, 2, false);
+  const Case shape = attention_shape(70, 24, 2, 2, false);
   const AttendProblem values = make_problem(shape);
   values.k().at(shape.tokens + 69, 1)[0] = kNan;
   run(values);
@@ -86,7 +86,7 @@ TEST_P(OperationAttendRules, AnUnmaskedNanReachesEveryRowOfItsHead) {
 
 // A score of -inf has weight 0, also where a whole block of keys scores -inf before any other.
 TEST_P(OperationAttendRules, ScoresOfMinusInfinityWeighNothing) {
-  const Shape shape = attention_shape(300, 8, 2, 1, false);
+  const Case shape = attention_shape(300, 8, 2, 1, false);
   const AttendProblem values = make_problem(shape);
   for_each(values.q(), [](float& q) { q = std::fabs(q) + 0.5f; });
   for (std::int64_t j = 0; j + 1 < shape.tokens; ++j) values.k().at(j, 0)[3] = -kInf;
@@ -114,7 +114,7 @@ TEST_P(OperationAttendRules, LargeLogitsMatchADoubleLoop) {
 
 // A weight far below the maximum is 0, not the smallest normal number; huge values would show that.
 TEST_P(OperationAttendRules, WeightsFarBelowTheMaximumAreZero) {
-  const Shape shape = attention_shape(40, 16, 1, 1, false);
+  const Case shape = attention_shape(40, 16, 1, 1, false);
   const AttendProblem values = make_problem(shape);
   for_each(values.q(), [](float& q) { q = 10.0f; });
   for_each(values.k(), [](float& k) { k = -10.0f; });
@@ -128,7 +128,7 @@ TEST_P(OperationAttendRules, WeightsFarBelowTheMaximumAreZero) {
 TEST_P(OperationAttendRules, DropoutMatchesADoubleLoop) {
   for (const std::int64_t tokens : {1, 33, 130, 257}) {
     for (const bool causal : {true, false}) {
-      Shape shape = attention_shape(tokens, 40, 2, tokens > 200 ? 1 : 2, causal);
+      Case shape = attention_shape(tokens, 40, 2, tokens > 200 ? 1 : 2, causal);
       shape.dropout = 0.3;
       shape.dropout_seed = 99;
       const AttendProblem values = make_problem(shape);

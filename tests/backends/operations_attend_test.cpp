@@ -16,7 +16,7 @@ const std::vector<std::int64_t> kHeadDims = {1, 3, 8, 40, 59, 64, 80, 111, 128};
 
 // Every token count with a few widths, and every width with both masks; long sequences with one
 // head, so that the double loop stays quick.
-void expect_all_sizes(bool causal, const std::function<void(const Shape&)>& check) {
+void expect_all_sizes(bool causal, const std::function<void(const Case&)>& check) {
   std::size_t turn = causal ? 0 : 4;
   for (const std::int64_t tokens : kTokens) {
     for (int pick = 0; pick < (tokens > 65 ? 2 : 4); ++pick, ++turn) {
@@ -30,7 +30,7 @@ void expect_all_sizes(bool causal, const std::function<void(const Shape&)>& chec
 }
 
 TEST_P(OperationAttend, CausalMatchesADoubleLoop) {
-  expect_all_sizes(true, [&](const Shape& shape) {
+  expect_all_sizes(true, [&](const Case& shape) {
     const AttendProblem values = make_problem(shape);
     run(values);
     ASSERT_TRUE(matches(values));
@@ -38,7 +38,7 @@ TEST_P(OperationAttend, CausalMatchesADoubleLoop) {
 }
 
 TEST_P(OperationAttend, UnmaskedMatchesADoubleLoop) {
-  expect_all_sizes(false, [&](const Shape& shape) {
+  expect_all_sizes(false, [&](const Case& shape) {
     const AttendProblem values = make_problem(shape);
     run(values);
     ASSERT_TRUE(matches(values));
@@ -72,7 +72,7 @@ TEST_P(OperationAttend, LeavesThePaddingBetweenRowsAlone) {
 
 // As the fused formulation lays them out in token-major order: three matrices in one row.
 TEST_P(OperationAttend, ReadsQueryKeyAndValueOutOfOneMatrix) {
-  const Shape shape = attention_shape(65, 40, 3, 2);
+  const Case shape = attention_shape(65, 40, 3, 2);
   const AttendProblem apart = make_problem(shape);
   run(apart);
   const Activations together(backend_->head_layout(), shape.rows(), 3 * shape.heads,

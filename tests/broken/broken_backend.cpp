@@ -46,7 +46,7 @@ class Broken final : public Backend {
   std::unique_ptr<Projection> make_projection(const ProjectionSpec&) override {
     return std::make_unique<WrongProjection>();
   }
-  std::unique_ptr<HeadAttention> make_attention(const Shape&) override {
+  std::unique_ptr<HeadAttention> make_attention(const Case&) override {
     return std::make_unique<WrongAttention>();
   }
 };
@@ -64,7 +64,7 @@ const BackendFacts& facts() {
   return facts;
 }
 
-std::optional<std::string> declines(const Shape& shape) {
+std::optional<std::string> declines(const Case& shape) {
   if (shape.heads == 13) return "13 heads are declined on purpose";
   return std::nullopt;
 }

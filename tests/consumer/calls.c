@@ -6,21 +6,21 @@ static void check_fields(const headroom_options* options) {
   static problem p;
   make_problem(&p);
   headroom_destroy(check_whole(&p, options, "a plain layer"));
-  p.shape.kv_heads = 2;
+  p.config.kv_heads = 2;
   headroom_destroy(check_whole(&p, options, "kv_heads"));
-  p.shape.window = 5;
+  p.config.window = 5;
   headroom_destroy(check_whole(&p, options, "window"));
-  p.shape.rotary_pairs = HEADROOM_ROTARY_NEIGHBOURS;
+  p.config.rotary_pairs = HEADROOM_ROTARY_NEIGHBOURS;
   headroom_destroy(check_whole(&p, options, "rotary positions of neighbours"));
-  p.shape.rotary_pairs = HEADROOM_ROTARY_HALVES;
-  p.shape.rotary_base = 500;
+  p.config.rotary_pairs = HEADROOM_ROTARY_HALVES;
+  p.config.rotary_base = 500;
   headroom_destroy(check_whole(&p, options, "rotary_base"));
-  p.shape.rotary_scale = 0.25;
+  p.config.rotary_scale = 0.25;
   headroom_destroy(check_whole(&p, options, "rotary_scale"));
   make_problem(&p);
-  p.shape.causal = 0;
-  p.shape.d_memory = D_MEMORY;
-  p.shape.memory_tokens = MEMORY_TOKENS;
+  p.config.causal = 0;
+  p.config.d_memory = D_MEMORY;
+  p.largest.memory_tokens = MEMORY_TOKENS;
   headroom_destroy(check_whole(&p, options, "d_memory and memory_tokens"));
 }
 
@@ -100,7 +100,7 @@ static void check_lengths(const headroom_options* options) {
   int padded, s;
   make_rich(&p);
   headroom_destroy(check_whole(&p, options, "a layer with everything"));
-  p.shape.batch = 3;
+  p.largest.batch = 3;
   layer = make(&p, options);
   if (layer == NULL) return;
   for (padded = 0; padded < 2; ++padded) {
@@ -136,9 +136,9 @@ static void check_memory(const headroom_options* options) {
   headroom_call call;
   float y[TOKENS * D_PROJ];
   make_problem(&p);
-  p.shape.causal = 0;
-  p.shape.d_memory = D_MEMORY;
-  p.shape.memory_tokens = MEMORY_TOKENS;
+  p.config.causal = 0;
+  p.config.d_memory = D_MEMORY;
+  p.largest.memory_tokens = MEMORY_TOKENS;
   layer = check_whole(&p, options, "a second input");
   if (layer == NULL) return;
   expect(headroom_cache_create(layer, 1, MEMORY_TOKENS, &cache) == HEADROOM_OK, "a cache");
@@ -252,14 +252,14 @@ static void check_numbers(const headroom_options* given) {
   expect_refused(forward_bf16(layer, bits, 1, bits, NULL), HEADROOM_INVALID_ARGUMENT, "dtype bf16");
   headroom_destroy(layer);
   options.precision = "bf17";
-  expect_refused(headroom_create(&p.shape, &p.weights, &options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "unknown precision 'bf17'");
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, &options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "unknown precision 'bf17'");
   options.precision = "bf16";
   options.dtype = "f16";
-  expect_refused(headroom_create(&p.shape, &p.weights, &options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "unknown dtype 'f16'");
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, &options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "unknown dtype 'f16'");
   options.dtype = "bf16";
-  status = headroom_create(&p.shape, &p.weights, &options, &layer);
+  status = headroom_create(&p.config, &p.largest, &p.weights, &options, &layer);
   if (status == HEADROOM_UNSUPPORTED) return; /* not with this backend and processor */
   expect(status == HEADROOM_OK, "a layer of bf16");
   if (layer != NULL) check_bf16_calls(layer, &p, expected);

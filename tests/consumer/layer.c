@@ -54,20 +54,27 @@ static headroom_status forward(headroom_layer* layer, const float* x, int64_t x_
   return headroom_forward(layer, &from, &to, NULL);
 }
 
-static headroom_shape small_shape(void) {
-  headroom_shape shape;
-  headroom_default_shape(&shape);
-  shape.tokens = 2;
-  shape.d_in = 1;
-  shape.d_out = 1;
-  shape.d_proj = 1;
-  shape.qkv_bias = 1;
-  return shape;
+static headroom_layer_config small_config(void) {
+  headroom_layer_config config;
+  headroom_default_layer_config(&config);
+  config.d_in = 1;
+  config.d_out = 1;
+  config.d_proj = 1;
+  config.qkv_bias = 1;
+  return config;
+}
+
+static headroom_call_sizes two_tokens(void) {
+  headroom_call_sizes sizes;
+  headroom_default_call_sizes(&sizes);
+  sizes.tokens = 2;
+  return sizes;
 }
 
 /* As PyTorch stores them, in half precision: the same numbers, which it holds exactly. */
 static void check_stored_weights(const headroom_options* options) {
-  const headroom_shape shape = small_shape();
+  const headroom_layer_config config = small_config();
+  const headroom_call_sizes largest = two_tokens();
   headroom_weights weights = small_weights();
   const uint16_t query = 0x4000, key = 0x4040; /* 2 in IEEE half precision, 3 in bfloat16 */
   const headroom_matrix stored_query = headroom_linear(&query, 1, 1, HEADROOM_F16);
@@ -75,33 +82,36 @@ static void check_stored_weights(const headroom_options* options) {
   headroom_matrix wrong = stored_key;
   headroom_layer* layer = NULL;
   float plain[2], y[2] = {0, 0};
-  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "a layer of floats");
+  expect(headroom_create(&config, &largest, &weights, options, &layer) == HEADROOM_OK,
+         "a layer of floats");
   expect(forward(layer, kX, 1, plain, 1) == HEADROOM_OK, "its result");
   headroom_destroy(layer);
   weights.query = &stored_query;
   weights.key = &stored_key;
-  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "of stored weights");
+  expect(headroom_create(&config, &largest, &weights, options, &layer) == HEADROOM_OK,
+         "of stored weights");
   expect(forward(layer, kX, 1, y, 1) == HEADROOM_OK, "its result");
   expect(memcmp(y, plain, sizeof y) == 0, "the same");
   headroom_destroy(layer);
   layer = NULL;
   weights.key = &wrong;
   wrong.dtype = -1;
-  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "weights.key.dtype is -1");
+  expect_refused(headroom_create(&config, &largest, &weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "weights.key.dtype is -1");
   wrong = stored_key;
   wrong.cols = 2;
-  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "key is 1 x 2");
+  expect_refused(headroom_create(&config, &largest, &weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "key is 1 x 2");
   wrong = stored_key;
   wrong.data = NULL;
-  expect_refused(headroom_create(&shape, &weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "key is a null pointer");
+  expect_refused(headroom_create(&config, &largest, &weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "key is a null pointer");
   wrong = stored_key;
 }
 
 static void check_result(const headroom_options* options) {
-  const headroom_shape shape = small_shape();
+  const headroom_layer_config config = small_config();
+  const headroom_call_sizes largest = two_tokens();
   const headroom_weights weights = small_weights();
   headroom_layer* layer = NULL;
   float y[6] = {-7.0F, -7.0F, -7.0F, -7.0F, -7.0F, -7.0F};
@@ -111,7 +121,8 @@ static void check_result(const headroom_options* options) {
   const double first = 1.5 * values[0] - 1.0;
   const double second = 1.5 * (odds * values[0] + values[1]) / (odds + 1.0) - 1.0;
 
-  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "create succeeds");
+  expect(headroom_create(&config, &largest, &weights, options, &layer) == HEADROOM_OK,
+         "create succeeds");
   expect(layer != NULL, "create gives a layer");
   expect(forward(layer, kX, 1, y, 3) == HEADROOM_OK, "forward succeeds");
   expect(fabs((double)y[0] - first) < 1e-6, "token 0 is its own value");
@@ -131,13 +142,15 @@ static void check_result(const headroom_options* options) {
 }
 
 static void check_choice(const headroom_options* options) {
-  const headroom_shape shape = small_shape();
+  const headroom_layer_config config = small_config();
+  const headroom_call_sizes largest = two_tokens();
   const headroom_weights weights = small_weights();
   headroom_options by_rule = *options;
   headroom_layer* layer = NULL;
   by_rule.backend = "auto";
   by_rule.tuning_file = "no/such/file.json";
-  expect(headroom_create(&shape, &weights, &by_rule, &layer) == HEADROOM_OK, "auto succeeds");
+  expect(headroom_create(&config, &largest, &weights, &by_rule, &layer) == HEADROOM_OK,
+         "auto succeeds");
   if (layer == NULL) return;
   expect(strcmp(headroom_chosen_backend(layer), options->backend) == 0, "the one that is linked");
   expect(strstr(headroom_choice_reason(layer), "no/such/file.json") != NULL, "the file is named");
@@ -146,60 +159,68 @@ static void check_choice(const headroom_options* options) {
   expect(headroom_choice_reason(NULL) == NULL, "no layer has no reason");
 }
 
-static headroom_status create(const headroom_shape* shape, const headroom_weights* weights,
+static headroom_status create(const headroom_layer_config* config,
+                              const headroom_call_sizes* largest, const headroom_weights* weights,
                               const headroom_options* options) {
   headroom_layer* layer = (headroom_layer*)&failures;
-  const headroom_status status = headroom_create(shape, weights, options, &layer);
+  const headroom_status status = headroom_create(config, largest, weights, options, &layer);
   expect(layer == NULL, "a failed create gives no layer");
   return status;
 }
 
 static void check_refusals(const headroom_options* good) {
-  headroom_shape shape = small_shape();
+  headroom_layer_config config = small_config();
+  headroom_call_sizes largest = two_tokens();
   headroom_weights weights = small_weights();
   headroom_options options = *good;
 
-  expect_refused(create(NULL, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape is NULL");
-  expect_refused(create(&shape, NULL, good), HEADROOM_INVALID_ARGUMENT, "weights is NULL");
-  expect_refused(headroom_create(&shape, &weights, good, NULL), HEADROOM_INVALID_ARGUMENT,
-                 "layer is NULL");
+  expect_refused(create(NULL, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "config is NULL");
+  expect_refused(create(&config, NULL, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "largest is NULL");
+  expect_refused(create(&config, &largest, NULL, good), HEADROOM_INVALID_ARGUMENT,
+                 "weights is NULL");
+  expect_refused(headroom_create(&config, &largest, &weights, good, NULL),
+                 HEADROOM_INVALID_ARGUMENT, "layer is NULL");
   weights.key = NULL;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "weights.key");
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "weights.key");
   weights = small_weights();
-  shape.d_proj = 0;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT,
+  config.d_proj = 0;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
                  "weights.output is given");
   weights.output = NULL;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "output_bias");
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "output_bias");
   weights = small_weights();
-  shape = small_shape();
-  shape.heads = 3;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "heads");
-  shape = small_shape();
-  shape.d_in = INT64_MAX;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "d_in");
-  shape = small_shape();
+  config = small_config();
+  config.heads = 3;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT, "heads");
+  config = small_config();
+  config.d_in = INT64_MAX;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT, "d_in");
+  config = small_config();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end the program */
-  shape.tokens = 1;
-  shape.batch = (int64_t)1 << 45;
-  expect_refused(create(&shape, &weights, good), HEADROOM_OUT_OF_MEMORY, "memory");
-  shape = small_shape();
+  largest.tokens = 1;
+  largest.batch = (int64_t)1 << 45;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_OUT_OF_MEMORY, "memory");
+  largest = two_tokens();
 #endif
 
   options.backend = "xsmid";
-  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "xsimd");
+  expect_refused(create(&config, &largest, &weights, &options), HEADROOM_INVALID_ARGUMENT, "xsimd");
   options = *good;
   options.formulation = "spilt";
-  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "split");
+  expect_refused(create(&config, &largest, &weights, &options), HEADROOM_INVALID_ARGUMENT, "split");
   options = *good;
   options.threads = 1000000;
-  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "4096");
+  expect_refused(create(&config, &largest, &weights, &options), HEADROOM_INVALID_ARGUMENT, "4096");
   options = *good;
   options.isa = "avx1024";
-  expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "avx2");
+  expect_refused(create(&config, &largest, &weights, &options), HEADROOM_INVALID_ARGUMENT, "avx2");
   options = *good;
   options.backend = strcmp(good->backend, "tbb") == 0 ? "onednn" : "tbb";
-  expect_refused(create(&shape, &weights, &options), HEADROOM_UNAVAILABLE, "headroom::");
+  expect_refused(create(&config, &largest, &weights, &options), HEADROOM_UNAVAILABLE, "headroom::");
 }
 
 /* Programs made with an older or a newer header, whose structs are smaller or larger. */
@@ -208,7 +229,8 @@ static void check_sizes(const headroom_options* good) {
     headroom_options known;
     int64_t later[2];
   } newer;
-  headroom_shape shape = small_shape();
+  headroom_layer_config config = small_config();
+  headroom_call_sizes largest = two_tokens();
   headroom_weights weights = small_weights();
   headroom_layer* layer = NULL;
 
@@ -216,30 +238,38 @@ static void check_sizes(const headroom_options* good) {
   headroom_init_options(&newer.known, sizeof newer);
   expect(newer.known.size == sizeof newer && newer.later[1] == 0, "all of a newer struct is set");
   newer.known.backend = good->backend;
-  expect(headroom_create(&shape, &weights, &newer.known, &layer) == HEADROOM_OK,
+  expect(headroom_create(&config, &largest, &weights, &newer.known, &layer) == HEADROOM_OK,
          "what is zero needs not be known");
   headroom_destroy(layer);
   newer.later[1] = 1;
-  expect_refused(create(&shape, &weights, &newer.known), HEADROOM_INVALID_ARGUMENT,
+  expect_refused(create(&config, &largest, &weights, &newer.known), HEADROOM_INVALID_ARGUMENT,
                  "options.size is");
 
-  memset(&shape, 1, sizeof shape);
-  headroom_init_shape(&shape, offsetof(headroom_shape, dropout_seed));
-  expect(shape.size == offsetof(headroom_shape, dropout_seed) && shape.heads == 1 &&
-             shape.dropout_seed == 0x0101010101010101,
+  memset(&config, 1, sizeof config);
+  headroom_init_layer_config(&config, offsetof(headroom_layer_config, d_memory));
+  expect(config.size == offsetof(headroom_layer_config, d_memory) && config.heads == 1 &&
+             config.d_memory == 0x0101010101010101,
          "nothing is written behind an older struct");
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape.size is 72");
-  shape = small_shape();
-  shape.size = SIZE_MAX;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "shape.size is");
-  shape = small_shape();
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "config.size is");
+  config = small_config();
+  config.size = SIZE_MAX;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "config.size is");
+  config = small_config();
+  largest.size = 0;
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "largest.size is 0");
+  largest = two_tokens();
   weights.size = 0;
-  expect_refused(create(&shape, &weights, good), HEADROOM_INVALID_ARGUMENT, "weights.size is 0");
+  expect_refused(create(&config, &largest, &weights, good), HEADROOM_INVALID_ARGUMENT,
+                 "weights.size is 0");
 }
 
 /* A text that is cut ends with a whole character, wherever the cut falls. */
 static void check_long_texts(const headroom_options* good) {
-  const headroom_shape shape = small_shape();
+  const headroom_layer_config config = small_config();
+  const headroom_call_sizes largest = two_tokens();
   const headroom_weights weights = small_weights();
   char name[4000];
   size_t shift;
@@ -252,7 +282,8 @@ static void check_long_texts(const headroom_options* good) {
     memset(name, 'a', shift);
     for (i = shift; i + 4 < sizeof name; i += 3) memcpy(name + i, "\xE2\x82\xAC", 3); /* euro */
     options.isa = name;
-    expect_refused(create(&shape, &weights, &options), HEADROOM_INVALID_ARGUMENT, "instruction");
+    expect_refused(create(&config, &largest, &weights, &options), HEADROOM_INVALID_ARGUMENT,
+                   "instruction");
     text = headroom_error_text();
     length = strlen(text);
     expect(length > 1000 && length < 1024, "a long text is cut");

@@ -8,14 +8,14 @@
 namespace {
 
 // One token attends to itself alone, so its context is its value row and the layer is two products.
-double worst_difference(const headroom::Shape& shape, const headroom::SplitWeights& weights,
+double worst_difference(const headroom::LayerConfig& layer, const headroom::SplitWeights& weights,
                         const headroom::Matrix& x, const headroom::Matrix& y) {
   double worst = 0;
-  for (std::int64_t out = 0; out < shape.d_proj; ++out) {
+  for (std::int64_t out = 0; out < layer.d_proj; ++out) {
     double sum = weights.output_bias[static_cast<std::size_t>(out)];
-    for (std::int64_t mid = 0; mid < shape.d_out; ++mid) {
+    for (std::int64_t mid = 0; mid < layer.d_out; ++mid) {
       double value = 0;
-      for (std::int64_t in = 0; in < shape.d_in; ++in) {
+      for (std::int64_t in = 0; in < layer.d_in; ++in) {
         value += double{x.view().row(0)[in]} * double{weights.value.view().row(in)[mid]};
       }
       sum += value * double{weights.output.view().row(mid)[out]};
@@ -26,14 +26,14 @@ double worst_difference(const headroom::Shape& shape, const headroom::SplitWeigh
 }
 
 bool computes(const std::string& backend) {
-  const headroom::Shape shape{.tokens = 1, .d_in = 40, .d_out = 48, .heads = 3, .d_proj = 24};
-  const headroom::SplitWeights weights = headroom::gaussian_weights(shape, 1);
-  const headroom::Matrix x = headroom::gaussian_input(shape, 2);
-  headroom::Matrix y(shape.rows(), shape.output_width());
+  const headroom::LayerConfig config{.d_in = 40, .d_out = 48, .heads = 3, .d_proj = 24};
+  const headroom::SplitWeights weights = headroom::gaussian_weights(config, 1);
+  const headroom::Matrix x = headroom::gaussian_input(1, config, 2);
+  headroom::Matrix y(1, config.output_width());
   headroom::AttentionOptions options;
   options.backend = backend;
-  headroom::Attention(shape, weights, options).forward(x.view(), y.view());
-  const double worst = worst_difference(shape, weights, x, y);
+  headroom::Attention(config, {.tokens = 1}, weights, options).forward(x.view(), y.view());
+  const double worst = worst_difference(config, weights, x, y);
   std::printf("%s: differs by %.1e\n", backend.c_str(), worst);
   return worst < 1e-5;
 }

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void (*init_shape_function)(headroom_shape*, size_t);
-typedef headroom_status (*create_function)(const headroom_shape*, const headroom_weights*,
-                                           const headroom_options*, headroom_layer**);
+typedef void (*init_config_function)(headroom_layer_config*, size_t);
+typedef headroom_status (*create_function)(const headroom_layer_config*, const headroom_call_sizes*,
+                                           const headroom_weights*, const headroom_options*,
+                                           headroom_layer**);
 typedef void (*destroy_function)(headroom_layer*);
 
 /* ISO C has no cast from what dlsym returns to a function. */
@@ -21,10 +22,11 @@ int main(int count, char** arguments) {
   static const float kOne = 1.0F;
   const headroom_matrix one = headroom_rows(&kOne, 1, 1);
   const headroom_weights weights = {sizeof weights, &one, &one, &one, NULL, NULL, NULL, NULL, NULL};
-  init_shape_function init_shape;
+  const headroom_call_sizes largest = {sizeof largest, 1, 1, 0, 0};
+  init_config_function init_config;
   create_function create;
   destroy_function destroy;
-  headroom_shape shape;
+  headroom_layer_config config;
   headroom_options options = {sizeof options, NULL, NULL, NULL, NULL, 0};
   headroom_layer* layer = NULL;
   headroom_status before;
@@ -33,20 +35,20 @@ int main(int count, char** arguments) {
   if (count != 4) return 2;
 
   core = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-  if (core == NULL || !find(core, "headroom_init_shape", &init_shape) ||
+  if (core == NULL || !find(core, "headroom_init_layer_config", &init_config) ||
       !find(core, "headroom_create", &create) || !find(core, "headroom_destroy", &destroy)) {
     printf("%s\n", dlerror());
     return 1;
   }
-  init_shape(&shape, sizeof shape);
-  shape.tokens = shape.d_in = shape.d_out = 1;
+  init_config(&config, sizeof config);
+  config.d_in = config.d_out = 1;
   options.backend = arguments[3];
-  before = create(&shape, &weights, &options, &layer);
+  before = create(&config, &largest, &weights, &options, &layer);
   if (dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL) == NULL) {
     printf("%s\n", dlerror());
     return 1;
   }
-  after = create(&shape, &weights, &options, &layer);
+  after = create(&config, &largest, &weights, &options, &layer);
   destroy(layer);
   printf("%s: %d before its library was opened, %d after\n", arguments[3], (int)before, (int)after);
   return before == HEADROOM_UNAVAILABLE && after == HEADROOM_OK ? 0 : 1;

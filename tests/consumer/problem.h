@@ -29,7 +29,8 @@ static inline void expect_refused(headroom_status found, headroom_status allowed
 /* ---- a layer with all its data ---- */
 
 typedef struct problem {
-  headroom_shape shape;
+  headroom_layer_config config;
+  headroom_call_sizes largest;
   headroom_weights weights; /* of the next */
   headroom_matrix views[8];
   float query[D_IN * D_OUT], key[D_IN * D_OUT], value[D_IN * D_OUT], output[D_OUT * D_PROJ];
@@ -50,13 +51,14 @@ static inline void fill(float* values, size_t count, unsigned seed) {
 
 static inline void make_problem(problem* p) {
   memset(p, 0, sizeof *p);
-  headroom_default_shape(&p->shape);
-  p->shape.tokens = TOKENS;
-  p->shape.d_in = D_IN;
-  p->shape.d_out = D_OUT;
-  p->shape.heads = HEADS;
-  p->shape.d_proj = D_PROJ;
-  p->shape.qkv_bias = 1;
+  headroom_default_layer_config(&p->config);
+  headroom_default_call_sizes(&p->largest);
+  p->largest.tokens = TOKENS;
+  p->config.d_in = D_IN;
+  p->config.d_out = D_OUT;
+  p->config.heads = HEADS;
+  p->config.d_proj = D_PROJ;
+  p->config.qkv_bias = 1;
   FILL(p->query, 1);
   FILL(p->key, 2);
   FILL(p->value, 3);
@@ -71,14 +73,14 @@ static inline void make_problem(problem* p) {
 
 /* ---- the definition ---- */
 
-static inline void turn(const headroom_shape* shape, double* row, int64_t position) {
+static inline void turn(const headroom_layer_config* config, double* row, int64_t position) {
   int64_t i;
-  for (i = 0; i < HEAD_DIM / 2 && shape->rotary_pairs != HEADROOM_ROTARY_NONE; ++i) {
-    const int halves = shape->rotary_pairs == HEADROOM_ROTARY_HALVES;
+  for (i = 0; i < HEAD_DIM / 2 && config->rotary_pairs != HEADROOM_ROTARY_NONE; ++i) {
+    const int halves = config->rotary_pairs == HEADROOM_ROTARY_HALVES;
     const int64_t a = halves ? i : 2 * i;
     const int64_t b = halves ? i + HEAD_DIM / 2 : 2 * i + 1;
-    const double angle = (double)position * shape->rotary_scale *
-                         pow(shape->rotary_base, -2.0 * (double)i / HEAD_DIM);
+    const double angle = (double)position * config->rotary_scale *
+                         pow(config->rotary_base, -2.0 * (double)i / HEAD_DIM);
     const double x = row[a];
     row[a] = x * cos(angle) - row[b] * sin(angle);
     row[b] = x * sin(angle) + row[b] * cos(angle);
@@ -96,16 +98,16 @@ static inline void project(double* to, const float* x, int64_t depth, const floa
 }
 
 static inline void attend(const problem* p, int64_t row, int64_t head, double* out) {
-  const headroom_shape* shape = &p->shape;
-  const int cross = shape->d_memory > 0;
-  const int64_t kv_heads = shape->kv_heads > 0 ? shape->kv_heads : HEADS;
+  const headroom_layer_config* config = &p->config;
+  const int cross = config->d_memory > 0;
+  const int64_t kv_heads = config->kv_heads > 0 ? config->kv_heads : HEADS;
   const int64_t kv_head = head / (HEADS / kv_heads);
-  const int64_t end = shape->causal ? row + 1 : cross ? MEMORY_TOKENS : TOKENS;
-  const int64_t begin = shape->window > 0 && end > shape->window ? end - shape->window : 0;
+  const int64_t end = config->causal ? row + 1 : cross ? MEMORY_TOKENS : TOKENS;
+  const int64_t begin = config->window > 0 && end > config->window ? end - config->window : 0;
   double query[HEAD_DIM], key[HEAD_DIM], value[HEAD_DIM], sum = 0;
   int64_t t, i;
   project(query, p->x + row * D_IN, D_IN, p->query, p->query_bias, D_OUT, head);
-  turn(shape, query, row);
+  turn(config, query, row);
   for (i = 0; i < HEAD_DIM; ++i) out[i] = 0;
   for (t = begin; t < end; ++t) {
     const float* from = cross ? p->memory + t * D_MEMORY : p->x + t * D_IN;
@@ -113,7 +115,7 @@ static inline void attend(const problem* p, int64_t row, int64_t head, double* o
     double score = 0;
     project(key, from, depth, p->key, p->key_bias, kv_heads * HEAD_DIM, kv_head);
     project(value, from, depth, p->value, p->value_bias, kv_heads * HEAD_DIM, kv_head);
-    turn(shape, key, t);
+    turn(config, key, t);
     for (i = 0; i < HEAD_DIM; ++i) score += query[i] * key[i];
     score = exp(score / sqrt((double)HEAD_DIM));
     sum += score;
@@ -161,11 +163,11 @@ static inline int equal(const headroom_layer* layer, const float* y, const float
   return difference(y, expected) <= kLimit;
 }
 
-/* As the shape has them now. */
+/* As the layer has them now. */
 static inline void set_weights(problem* p) {
-  const int64_t kv_heads = p->shape.kv_heads > 0 ? p->shape.kv_heads : HEADS;
+  const int64_t kv_heads = p->config.kv_heads > 0 ? p->config.kv_heads : HEADS;
   const int64_t kv_width = kv_heads * HEAD_DIM;
-  const int64_t key_input = p->shape.d_memory > 0 ? D_MEMORY : D_IN;
+  const int64_t key_input = p->config.d_memory > 0 ? D_MEMORY : D_IN;
   headroom_matrix* views = p->views;
   views[0] = headroom_rows(p->query, D_IN, D_OUT);
   views[1] = headroom_rows(p->key, key_input, kv_width);
@@ -203,7 +205,8 @@ static inline headroom_status append(headroom_layer* layer, const float* x, int6
 static inline headroom_layer* make(problem* p, const headroom_options* options) {
   headroom_layer* layer = NULL;
   set_weights(p);
-  expect(headroom_create(&p->shape, &p->weights, options, &layer) == HEADROOM_OK, "create");
+  expect(headroom_create(&p->config, &p->largest, &p->weights, options, &layer) == HEADROOM_OK,
+         "create");
   return layer;
 }
 
@@ -215,7 +218,7 @@ static inline headroom_layer* check_whole(problem* p, const headroom_options* op
   headroom_call call;
   double expected[TOKENS * D_PROJ];
   headroom_default_call(&call);
-  if (p->shape.d_memory > 0) call.memory = &memory;
+  if (p->config.d_memory > 0) call.memory = &memory;
   if (layer == NULL) return NULL;
   define(p, expected);
   expect(forward(layer, p->x, TOKENS, p->y, &call) == HEADROOM_OK, "a whole pass");
@@ -225,9 +228,9 @@ static inline headroom_layer* check_whole(problem* p, const headroom_options* op
 
 static inline void make_rich(problem* p) {
   make_problem(p);
-  p->shape.kv_heads = 1;
-  p->shape.window = 11;
-  p->shape.rotary_pairs = HEADROOM_ROTARY_HALVES;
+  p->config.kv_heads = 1;
+  p->config.window = 11;
+  p->config.rotary_pairs = HEADROOM_ROTARY_HALVES;
 }
 
 static inline int64_t length(const headroom_cache* cache, int64_t sequence) {

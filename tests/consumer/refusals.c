@@ -87,22 +87,9 @@ static void check_refused_calls(const headroom_options* options) {
   headroom_destroy(twin);
 }
 
-/* As headroom.h had it before layers had calls. */
-typedef struct old_shape {
-  size_t size;
-  int64_t batch, tokens, d_in, d_out, heads, d_proj;
-  int32_t causal, qkv_bias;
-  double dropout;
-  uint64_t dropout_seed;
-} old_shape;
-
-/* Programs that were compiled against an older or a newer header. */
+/* Programs that were compiled against a newer header. */
 static void check_versions(const headroom_options* options) {
   static problem p;
-  struct {
-    old_shape known;
-    unsigned char not_mine[sizeof(headroom_shape)];
-  } old;
   struct {
     headroom_call known;
     int64_t later;
@@ -110,22 +97,8 @@ static void check_versions(const headroom_options* options) {
   float y[TOKENS * D_PROJ];
   headroom_layer* layer = NULL;
   make_problem(&p);
-  headroom_destroy(check_whole(&p, options, "a plain layer"));
-  memset(&old, 0x55, sizeof old);
-  headroom_init_shape((headroom_shape*)&old, sizeof(old_shape));
-  expect(old.known.size == sizeof(old_shape) && old.not_mine[0] == 0x55, "the old struct's end");
-  old.known.tokens = TOKENS;
-  old.known.d_in = D_IN;
-  old.known.d_out = D_OUT;
-  old.known.heads = HEADS;
-  old.known.d_proj = D_PROJ;
-  old.known.qkv_bias = 1;
-  expect(headroom_create((headroom_shape*)&old, &p.weights, options, &layer) == HEADROOM_OK,
-         "an old program's layer");
+  layer = check_whole(&p, options, "a plain layer");
   if (layer == NULL) return;
-  expect(forward(layer, p.x, TOKENS, y, NULL) == HEADROOM_OK, "an old program's call");
-  expect(equal(layer, y, p.y), "an old program's result");
-
   memset(&newer, 1, sizeof newer);
   headroom_init_call(&newer.known, sizeof newer);
   expect(newer.known.size == sizeof newer && newer.later == 0, "all of a newer struct is set");
@@ -137,9 +110,9 @@ static void check_versions(const headroom_options* options) {
   expect(forward(layer, p.x, TOKENS, y, NULL) == HEADROOM_OK, "NULL stands for the defaults");
   headroom_destroy(layer);
   layer = NULL;
-  p.shape.rotary_pairs = 3;
-  expect_refused(headroom_create(&p.shape, &p.weights, options, &layer), HEADROOM_INVALID_ARGUMENT,
-                 "rotary_pairs is 3");
+  p.config.rotary_pairs = 3;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "rotary_pairs is 3");
 }
 
 int main(int count, char** arguments) {

@@ -31,23 +31,25 @@ static void check_layer(const char* path, const headroom_options* options) {
   headroom_load_options which;
   headroom_stored* stored = NULL;
   headroom_layer* layer = NULL;
-  headroom_shape shape;
+  headroom_layer_config config;
+  headroom_call_sizes largest;
   headroom_weights weights;
   headroom_matrix from = headroom_rows(x, 3, 1), to = headroom_rows(y, 3, 1);
   headroom_default_load_options(&which);
-  headroom_default_shape(&shape);
+  headroom_default_layer_config(&config);
+  headroom_default_call_sizes(&largest);
   headroom_default_weights(&weights);
   which.layer = "7";
   which.heads = 1;
   expect(headroom_load(path, &which, &stored) == HEADROOM_OK, "load");
-  expect(headroom_stored_layer(stored, &shape, &weights) == HEADROOM_OK, "what was read");
-  expect(shape.heads == 1 && shape.d_in == 1 && shape.d_proj == 1 && shape.causal == 1,
-         "its shape");
+  expect(headroom_stored_layer(stored, &config, &weights) == HEADROOM_OK, "what was read");
+  expect(config.heads == 1 && config.d_in == 1 && config.d_proj == 1 && config.causal == 1,
+         "the layer");
   expect(weights.value->dtype == HEADROOM_BF16, "values stay as they are stored");
   expect(weights.query_bias == NULL && weights.output_bias != NULL, "a bias of zeros for the last");
   expect(headroom_stored_notes(stored) != NULL && headroom_stored_notes(NULL) == NULL, "notes");
-  shape.tokens = 3;
-  expect(headroom_create(&shape, &weights, options, &layer) == HEADROOM_OK, "create");
+  largest.tokens = 3;
+  expect(headroom_create(&config, &largest, &weights, options, &layer) == HEADROOM_OK, "create");
   headroom_stored_destroy(stored);
   if (layer == NULL) return;
   expect(headroom_forward(layer, &from, &to, NULL) == HEADROOM_OK, "forward");
@@ -58,10 +60,10 @@ static void check_layer(const char* path, const headroom_options* options) {
 static void check_errors(const char* path) {
   headroom_load_options which;
   headroom_stored* stored = NULL;
-  headroom_shape shape;
+  headroom_layer_config config;
   headroom_weights weights;
   headroom_default_load_options(&which);
-  headroom_default_shape(&shape);
+  headroom_default_layer_config(&config);
   headroom_default_weights(&weights);
   expect_refused(headroom_load("missing.safetensors", NULL, &stored), HEADROOM_FILE_ERROR,
                  "missing.safetensors");
@@ -74,13 +76,13 @@ static void check_errors(const char* path) {
   expect_refused(headroom_load(path, &which, &stored), HEADROOM_NO_RESOURCE, "bytes");
   which.max_bytes = 0;
   expect(headroom_load(path, &which, &stored) == HEADROOM_OK, "load");
-  expect_refused(headroom_stored_layer(NULL, &shape, &weights), HEADROOM_INVALID_ARGUMENT,
+  expect_refused(headroom_stored_layer(NULL, &config, &weights), HEADROOM_INVALID_ARGUMENT,
                  "stored is NULL");
   expect_refused(headroom_stored_layer(stored, NULL, &weights), HEADROOM_INVALID_ARGUMENT,
-                 "shape is NULL");
-  shape.size = 4;
-  expect_refused(headroom_stored_layer(stored, &shape, &weights), HEADROOM_INVALID_ARGUMENT,
-                 "shape.size is 4");
+                 "config is NULL");
+  config.size = 4;
+  expect_refused(headroom_stored_layer(stored, &config, &weights), HEADROOM_INVALID_ARGUMENT,
+                 "config.size is 4");
   which.size = 8;
   headroom_stored_destroy(stored);
   expect_refused(headroom_load(path, &which, &stored), HEADROOM_INVALID_ARGUMENT,

@@ -43,9 +43,9 @@ int main(int count, char** arguments) {
   std::ofstream("model.safetensors", std::ios::binary) << safetensors();
   headroom::WeightsOptions options;
   options.heads = 1;
-  headroom::LayerWeights loaded = headroom::load_weights("model.safetensors", options);
-  loaded.shape.tokens = 3;
-  headroom::Attention layer = headroom::make_attention(arguments[1], loaded.shape, loaded.weights);
+  const headroom::LayerWeights loaded = headroom::load_weights("model.safetensors", options);
+  headroom::Attention layer =
+      headroom::make_attention(arguments[1], loaded.config, {.tokens = 3}, loaded.weights);
   const std::vector<float> x{1, 3, 8};
   std::vector<float> y(3);
   layer.forward({x.data(), 3, 1, 1}, {y.data(), 3, 1, 1});

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "core/aligned_buffer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
@@ -242,14 +243,14 @@ TEST(Arena, WritingBehindABufferIsNoticed) {
 class LayerArena : public LayerTest {};
 
 TEST_P(LayerArena, ALayersBuffersLieInOneChunk) {
-  Shape shape = plain_shape(100, 192, 4, 48);
+  Case shape = plain_shape(100, 192, 4, 48);
   shape.d_proj = 192;
   shape.qkv_bias = true;
   shape.dropout = 0.1;
   const Layer layer = gaussian_layer(shape);
   const ArenaUse before = arena_use();
   {
-    Attention attention(shape, layer.weights, GetParam().options());
+    Attention attention = layer_for(shape, layer.weights, GetParam().options());
     const AttentionCosts& costs = attention.costs();
     const ArenaUse now = arena_use();
     EXPECT_EQ(now.chunks, before.chunks + 1);
@@ -266,11 +267,11 @@ TEST_P(LayerArena, ALayersBuffersLieInOneChunk) {
 }
 
 TEST_P(LayerArena, ASmallLayerTakesNoHugePage) {
-  Shape shape = plain_shape(8, 24, 2, 12);
+  Case shape = plain_shape(8, 24, 2, 12);
   shape.d_proj = 32;
   const Layer layer = gaussian_layer(shape);
   const ArenaUse before = arena_use();
-  const Attention attention(layer.shape, layer.weights, GetParam().options());
+  const Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
   EXPECT_EQ(arena_use().chunks, before.chunks);
 }
 

@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "attention/case_layer.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_data.hpp"
@@ -12,8 +13,8 @@
 namespace headroom::test {
 namespace {
 
-Shape shape_of(std::int64_t heads, std::int64_t key_heads) {
-  Shape shape;
+Case shape_of(std::int64_t heads, std::int64_t key_heads) {
+  Case shape;
   shape.tokens = 3;
   shape.d_in = 10;
   shape.heads = heads;
@@ -27,7 +28,7 @@ class HeadShares : public testing::TestWithParam<std::tuple<int, int, int>> {};
 
 TEST_P(HeadShares, CoverEveryHeadOnce) {
   const auto [heads, key_heads, ranks] = GetParam();
-  const Shape shape = shape_of(heads, key_heads);
+  const Case shape = shape_of(heads, key_heads);
   const std::int64_t group = heads / key_heads;
   std::int64_t next = 0, most = 0, least = heads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -41,7 +42,7 @@ TEST_P(HeadShares, CoverEveryHeadOnce) {
       EXPECT_EQ(share.first_key_head + share.key_heads - 1,
                 (share.first_head + share.heads - 1) / group);
       EXPECT_EQ(share.heads % share.key_heads, 0) << "groups of one size";
-      EXPECT_NO_THROW(share_shape(shape, share).validate());
+      EXPECT_NO_THROW(share_config(shape, share).validate());
     }
     next += share.heads;
     most = std::max(most, share.heads);
@@ -63,13 +64,13 @@ INSTANTIATE_TEST_SUITE_P(Numbers, HeadShares,
                                          std::tuple(6, 2, 7)));
 
 TEST(HeadShare, WeightsOfAllSharesAreTheWhole) {
-  Shape shape = shape_of(6, 2);
+  Case shape = shape_of(6, 2);
   shape.qkv_bias = true;
   const SplitWeights all = gaussian_weights(shape, 3);
   const HeadShare second = share_of(shape, 4, 1);
   EXPECT_EQ(second, (HeadShare{2, 1, 0, 1}));
   const SplitWeights own = share_weights(shape, all, second);
-  ASSERT_NO_THROW(check_weights(share_shape(shape, second), own));
+  ASSERT_NO_THROW(check_weights(share_config(shape, second), own));
   for (std::int64_t r = 0; r < shape.d_in; ++r) {
     for (std::int64_t c = 0; c < 4; ++c) {
       EXPECT_EQ(own.query.view().row(r)[c], all.query.view().row(r)[8 + c]);
@@ -87,7 +88,7 @@ TEST(HeadShare, WeightsOfAllSharesAreTheWhole) {
 }
 
 TEST(HeadShare, OneRankAloneBringsTheOutputsBias) {
-  const Shape shape = shape_of(6, 6);
+  const Case shape = shape_of(6, 6);
   const SplitWeights all = gaussian_weights(shape, 3);
   EXPECT_EQ(share_weights(shape, all, share_of(shape, 2, 0)).output_bias, all.output_bias);
   EXPECT_EQ(share_weights(shape, all, share_of(shape, 2, 1)).output_bias,
@@ -95,7 +96,7 @@ TEST(HeadShare, OneRankAloneBringsTheOutputsBias) {
 }
 
 TEST(HeadShare, ARankThatDoesNotExistIsRefused) {
-  const Shape shape = shape_of(6, 6);
+  const Case shape = shape_of(6, 6);
   EXPECT_THROW(share_of(shape, 0, 0), InvalidArgument);
   EXPECT_THROW(share_of(shape, 2, 2), InvalidArgument);
   EXPECT_THROW(share_of(shape, 2, -1), InvalidArgument);
@@ -103,13 +104,13 @@ TEST(HeadShare, ARankThatDoesNotExistIsRefused) {
 
 // Dropout's pattern goes by a head's place in the whole layer.
 TEST(HeadShare, AHeadThatTheLargerLayerDoesNotHaveIsRefused) {
-  const Shape shape = shape_of(2, 2);
+  const Case shape = shape_of(2, 2);
   const SplitWeights weights = gaussian_weights(shape, 3);
   AttentionOptions options;
   options.heads_of = {5, 6};
-  EXPECT_THROW(Attention(shape, weights, options), InvalidArgument);
+  EXPECT_THROW(layer_for(shape, weights, options), InvalidArgument);
   options.heads_of = {4, 6};
-  EXPECT_NO_THROW(Attention(shape, weights, options));
+  EXPECT_NO_THROW(layer_for(shape, weights, options));
 }
 
 }  // namespace

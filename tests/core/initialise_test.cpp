@@ -21,8 +21,8 @@ void expect_golden(const std::vector<float>& values, const std::string& example,
   EXPECT_EQ(values, golden_matrix(example, path).values) << example << "/" << path;
 }
 
-Shape layer(std::int64_t d_in, std::int64_t d_out, std::int64_t heads, std::int64_t d_proj) {
-  Shape shape;
+Case layer(std::int64_t d_in, std::int64_t d_out, std::int64_t heads, std::int64_t d_proj) {
+  Case shape;
   shape.tokens = 1;
   shape.d_in = d_in;
   shape.d_out = d_out;
@@ -60,7 +60,7 @@ TEST(LinearWeights, DrawTheOutputProjectionLast) {
 }
 
 TEST(LinearWeights, DrawEachBiasAfterItsMatrix) {
-  Shape shape = layer(6, 6, 2, 6);
+  Case shape = layer(6, 6, 2, 6);
   shape.qkv_bias = true;
   const SplitWeights weights = linear_weights(shape, 123);
   const std::string example = "split_six_bias";
@@ -86,7 +86,7 @@ TEST(LinearWeights, PerHeadAreTheTextbooksWrapper) {
 
 // nn.Linear draws the transpose, so the first columns of a wide matrix are those of a narrow one.
 TEST(LinearWeights, AreAsWideAsTheKeyHeads) {
-  Shape shape = layer(6, 8, 4, 0);
+  Case shape = layer(6, 8, 4, 0);
   shape.kv_heads = 2;
   const SplitWeights weights = linear_weights(shape, 123);
   const SplitWeights plain = linear_weights(layer(6, 8, 4, 0), 123);
@@ -99,7 +99,7 @@ TEST(LinearWeights, AreAsWideAsTheKeyHeads) {
 }
 
 TEST(LinearWeights, HeadsOfAGroupShareOneDraw) {
-  Shape shape = layer(6, 8, 4, 0);
+  Case shape = layer(6, 8, 4, 0);
   shape.kv_heads = 2;
   const std::vector<HeadWeights> heads = linear_weights_per_head(shape, 123).heads;
   EXPECT_EQ(heads[1].key.values, heads[0].key.values);
@@ -127,9 +127,9 @@ Moments moments(const std::vector<float>& values) {
 }
 
 TEST(Gaussian, InputIsStandardNormal) {
-  Shape shape = layer(1000, 1, 1, 0);
+  Case shape = layer(1000, 1, 1, 0);
   shape.tokens = 1000;
-  const Moments m = moments(gaussian_input(shape, 5).values);
+  const Moments m = moments(gaussian_input(shape.rows(), shape, 5).values);
   const double sigma = 1 / std::sqrt(1e6);  // of the mean of a million values
   EXPECT_NEAR(m.mean, 0, 5 * sigma);
   EXPECT_NEAR(m.variance, 1, 5 * sigma * std::sqrt(2.0));
@@ -138,7 +138,7 @@ TEST(Gaussian, InputIsStandardNormal) {
 }
 
 TEST(Gaussian, WeightsAreScaledByTheirRows) {
-  Shape shape = layer(400, 500, 1, 600);
+  Case shape = layer(400, 500, 1, 600);
   shape.qkv_bias = true;
   const SplitWeights w = gaussian_weights(shape, 5);
   for (const Matrix* matrix : {&w.query, &w.key, &w.value}) {
@@ -150,7 +150,7 @@ TEST(Gaussian, WeightsAreScaledByTheirRows) {
 }
 
 TEST(Gaussian, MatricesAndSeedsDiffer) {
-  const Shape shape = layer(8, 8, 1, 8);
+  const Case shape = layer(8, 8, 1, 8);
   const SplitWeights w = gaussian_weights(shape, 5);
   EXPECT_NE(w.query.values, w.key.values);
   EXPECT_NE(w.key.values, w.value.values);
@@ -160,44 +160,44 @@ TEST(Gaussian, MatricesAndSeedsDiffer) {
 }
 
 TEST(Gaussian, InputsHaveDrawsOfTheirOwn) {
-  Shape shape = layer(6, 8, 1, 0);
+  Case shape = layer(6, 8, 1, 0);
   shape.batch = 2;
   shape.past = 3;
-  const Matrix x = gaussian_input(shape, 5);
-  const Matrix past = gaussian_past(shape, 5);
+  const Matrix x = gaussian_input(shape.rows(), shape, 5);
+  const Matrix past = gaussian_past(shape.batch * shape.past, shape, 5);
   EXPECT_EQ(past.rows, 6);
   EXPECT_EQ(past.cols, 6);
   EXPECT_NE(past.values[0], x.values[0]);
-  EXPECT_EQ(gaussian_memory(shape, 5).rows, 0);
+  EXPECT_EQ(gaussian_memory(shape.memory_rows(), shape, 5).rows, 0);
   shape.causal = false;
   shape.d_memory = 4;
   shape.memory_tokens = 7;
-  const Matrix memory = gaussian_memory(shape, 5);
+  const Matrix memory = gaussian_memory(shape.memory_rows(), shape, 5);
   EXPECT_EQ(memory.rows, 14);
   EXPECT_EQ(memory.cols, 4);
   EXPECT_NE(memory.values[0], x.values[0]);
   EXPECT_NE(memory.values[0], past.values[0]);
-  EXPECT_EQ(gaussian_past(shape, 5).cols, 4) << "what keys are made of";
-  EXPECT_EQ(gaussian_input(shape, 5).values, x.values);
-  EXPECT_NE(gaussian_memory(shape, 6).values, memory.values);
-  EXPECT_EQ(gaussian_memory(shape, 5).values, memory.values);
-  EXPECT_NEAR(moments(gaussian_past(shape, 5).values).variance, 1, 1);
+  EXPECT_EQ(gaussian_past(shape.batch * shape.past, shape, 5).cols, 4) << "what keys are made of";
+  EXPECT_EQ(gaussian_input(shape.rows(), shape, 5).values, x.values);
+  EXPECT_NE(gaussian_memory(shape.memory_rows(), shape, 6).values, memory.values);
+  EXPECT_EQ(gaussian_memory(shape.memory_rows(), shape, 5).values, memory.values);
+  EXPECT_NEAR(moments(gaussian_past(shape.batch * shape.past, shape, 5).values).variance, 1, 1);
 }
 
 TEST(Gaussian, RaggedInputHasTheRowsOfItsLengths) {
-  Shape shape = layer(6, 8, 1, 0);
+  Case shape = layer(6, 8, 1, 0);
   shape.batch = 3;
   shape.tokens = 4;
   shape.lengths = {4, 0, 1};
-  EXPECT_EQ(gaussian_input(shape, 5).rows, 5);
+  EXPECT_EQ(gaussian_input(shape.rows(), shape, 5).rows, 5);
 }
 
 // The library's own series against the C library, over a matrix large enough to be shared among
 // threads: every value depends on seed and index only.
 TEST(Gaussian, IsBoxMullerOfPhiloxAtEveryIndex) {
-  Shape shape = layer(1601, 1, 1, 0);
+  Case shape = layer(1601, 1, 1, 0);
   shape.tokens = 1401;  // 2.2 million values, not a multiple of 4
-  const std::vector<float> x = gaussian_input(shape, 0x1234567890).values;
+  const std::vector<float> x = gaussian_input(shape.rows(), shape, 0x1234567890).values;
   constexpr std::uint32_t kInputStream = 8;
   std::int64_t other_roundings = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -12,15 +12,14 @@
 namespace headroom {
 namespace {
 
-Shape small(bool bias, std::int64_t d_proj) {
-  Shape shape;
-  shape.tokens = 2;
-  shape.d_in = 5;
-  shape.d_out = 12;
-  shape.heads = 3;
-  shape.qkv_bias = bias;
-  shape.d_proj = d_proj;
-  return shape;
+LayerConfig small(bool bias, std::int64_t d_proj) {
+  LayerConfig config;
+  config.d_in = 5;
+  config.d_out = 12;
+  config.heads = 3;
+  config.qkv_bias = bias;
+  config.d_proj = d_proj;
+  return config;
 }
 
 void expect_equal(const SplitWeights& a, const SplitWeights& b) {
@@ -37,22 +36,22 @@ void expect_equal(const SplitWeights& a, const SplitWeights& b) {
 TEST(Weights, ComeBackFromHeadsUnchanged) {
   for (const bool bias : {false, true}) {
     for (const std::int64_t d_proj : {0, 7}) {
-      const Shape shape = small(bias, d_proj);
-      const SplitWeights weights = gaussian_weights(shape, 3);
-      const PerHeadWeights heads = to_per_head(shape, weights);
+      const LayerConfig config = small(bias, d_proj);
+      const SplitWeights weights = gaussian_weights(config, 3);
+      const PerHeadWeights heads = to_per_head(config, weights);
       ASSERT_EQ(heads.heads.size(), 3U);
-      const SplitWeights again = to_split(shape, heads);
-      EXPECT_NO_THROW(check_weights(shape, again));
+      const SplitWeights again = to_split(config, heads);
+      EXPECT_NO_THROW(check_weights(config, again));
       expect_equal(again, weights);
     }
   }
 }
 
 TEST(Weights, HeadOwnsItsColumns) {
-  const Shape shape = small(true, 0);
-  SplitWeights weights = gaussian_weights(shape, 3);
-  const PerHeadWeights heads = to_per_head(shape, weights);
-  for (std::int64_t h = 0; h < shape.heads; ++h) {
+  const LayerConfig config = small(true, 0);
+  SplitWeights weights = gaussian_weights(config, 3);
+  const PerHeadWeights heads = to_per_head(config, weights);
+  for (std::int64_t h = 0; h < config.heads; ++h) {
     const HeadWeights& head = heads.heads[static_cast<std::size_t>(h)];
     ASSERT_EQ(head.key.rows, 5);
     ASSERT_EQ(head.key.cols, 4);
@@ -69,31 +68,31 @@ TEST(Weights, HeadOwnsItsColumns) {
 }
 
 // Six query heads on two key heads, whose keys and values are made of a second input.
-Shape grouped(bool bias) {
-  Shape shape = small(bias, 7);
-  shape.heads = 6;
-  shape.kv_heads = 2;
-  shape.d_memory = 3;
-  shape.causal = false;
-  return shape;
+LayerConfig grouped(bool bias) {
+  LayerConfig config = small(bias, 7);
+  config.heads = 6;
+  config.kv_heads = 2;
+  config.d_memory = 3;
+  config.causal = false;
+  return config;
 }
 
 TEST(Weights, OfGroupedHeadsComeBackUnchanged) {
   for (const bool bias : {false, true}) {
-    const Shape shape = grouped(bias);
-    const SplitWeights weights = gaussian_weights(shape, 3);
+    const LayerConfig config = grouped(bias);
+    const SplitWeights weights = gaussian_weights(config, 3);
     EXPECT_EQ(weights.query.rows, 5);
     EXPECT_EQ(weights.key.rows, 3);
     EXPECT_EQ(weights.key.cols, 4);
-    expect_equal(to_split(shape, to_per_head(shape, weights)), weights);
+    expect_equal(to_split(config, to_per_head(config, weights)), weights);
   }
 }
 
 TEST(Weights, HeadsOfAGroupGetTheColumnsOfTheirKeyHead) {
-  const Shape shape = grouped(true);
-  const SplitWeights weights = gaussian_weights(shape, 3);
-  const PerHeadWeights heads = to_per_head(shape, weights);
-  for (std::int64_t h = 0; h < shape.heads; ++h) {
+  const LayerConfig config = grouped(true);
+  const SplitWeights weights = gaussian_weights(config, 3);
+  const PerHeadWeights heads = to_per_head(config, weights);
+  for (std::int64_t h = 0; h < config.heads; ++h) {
     const HeadWeights& head = heads.heads[static_cast<std::size_t>(h)];
     const std::int64_t key_head = h < 3 ? 0 : 1;
     for (std::int64_t c = 0; c < 2; ++c) {
@@ -115,7 +114,7 @@ struct Misfit {
 };
 
 TEST(Weights, ThatDoNotFitAreNamed) {
-  const Shape shape = small(true, 7);
+  const LayerConfig config = small(true, 7);
   const std::vector<Misfit> table{
       {"query is 5 x 11;", [](SplitWeights& w) { w.query = Matrix(5, 11); }},
       {"key is 12 x 5;", [](SplitWeights& w) { w.key = Matrix(12, 5); }},
@@ -128,21 +127,21 @@ TEST(Weights, ThatDoNotFitAreNamed) {
       {"output_bias has 0", [](SplitWeights& w) { w.output_bias.clear(); }},
   };
   for (const Misfit& row : table) {
-    SplitWeights weights = gaussian_weights(shape, 3);
-    ASSERT_NO_THROW(check_weights(shape, weights));
+    SplitWeights weights = gaussian_weights(config, 3);
+    ASSERT_NO_THROW(check_weights(config, weights));
     row.change(weights);
     try {
-      check_weights(shape, weights);
+      check_weights(config, weights);
       ADD_FAILURE() << "accepted although " << row.names;
     } catch (const InvalidArgument& error) {
       EXPECT_NE(std::string(error.what()).find(row.names), std::string::npos) << error.what();
     }
-    EXPECT_THROW(to_per_head(shape, weights), InvalidArgument) << row.names;
+    EXPECT_THROW(to_per_head(config, weights), InvalidArgument) << row.names;
   }
 }
 
 TEST(Weights, ThatDoNotFitGroupsOrTheSecondInputAreNamed) {
-  const Shape shape = grouped(true);
+  const LayerConfig config = grouped(true);
   const std::vector<Misfit> table{
       {"query is 3 x 12;", [](SplitWeights& w) { w.query = Matrix(3, 12); }},
       {"key is 5 x 4;", [](SplitWeights& w) { w.key = Matrix(5, 4); }},
@@ -152,10 +151,10 @@ TEST(Weights, ThatDoNotFitGroupsOrTheSecondInputAreNamed) {
       {"query_bias has 4", [](SplitWeights& w) { w.query_bias.resize(4); }},
   };
   for (const Misfit& row : table) {
-    SplitWeights weights = gaussian_weights(shape, 3);
+    SplitWeights weights = gaussian_weights(config, 3);
     row.change(weights);
     try {
-      check_weights(shape, weights);
+      check_weights(config, weights);
       ADD_FAILURE() << "accepted although " << row.names;
     } catch (const InvalidArgument& error) {
       EXPECT_NE(std::string(error.what()).find(row.names), std::string::npos) << error.what();
@@ -164,26 +163,26 @@ TEST(Weights, ThatDoNotFitGroupsOrTheSecondInputAreNamed) {
 }
 
 TEST(Weights, MustBeEmptyWhereTheShapeHasNone) {
-  const Shape shape = small(false, 0);
+  const LayerConfig config = small(false, 0);
   const SplitWeights with_bias = gaussian_weights(small(true, 0), 3);
   const SplitWeights with_output = gaussian_weights(small(false, 7), 3);
-  EXPECT_THROW(check_weights(shape, with_bias), InvalidArgument);
-  EXPECT_THROW(check_weights(shape, with_output), InvalidArgument);
+  EXPECT_THROW(check_weights(config, with_bias), InvalidArgument);
+  EXPECT_THROW(check_weights(config, with_output), InvalidArgument);
 }
 
 TEST(Weights, PerHeadMisfitsNameTheHead) {
-  const Shape shape = small(false, 0);
-  PerHeadWeights heads = to_per_head(shape, gaussian_weights(shape, 3));
+  const LayerConfig config = small(false, 0);
+  PerHeadWeights heads = to_per_head(config, gaussian_weights(config, 3));
   heads.heads[1].value = Matrix(5, 3);
   try {
-    to_split(shape, heads);
+    to_split(config, heads);
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("head 1 value is 5 x 3"), std::string::npos)
         << error.what();
   }
   heads.heads.pop_back();
-  EXPECT_THROW(to_split(shape, heads), InvalidArgument);
+  EXPECT_THROW(to_split(config, heads), InvalidArgument);
 }
 
 }  // namespace

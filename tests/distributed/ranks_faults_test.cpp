@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/distributed.hpp"
 #include "headroom/error.hpp"
 #include "support/call_shapes.hpp"
@@ -14,8 +15,8 @@
 namespace headroom::test {
 namespace {
 
-Shape small_shape() {
-  Shape shape = plain_shape(8, 16, 4, 8);
+Case small_shape() {
+  Case shape = plain_shape(8, 16, 4, 8);
   shape.d_proj = 16;
   return shape;
 }
@@ -43,7 +44,8 @@ class RanksFaults : public testing::TestWithParam<int> {
 
 TEST_P(RanksFaults, AWrongViewOfOneRankIsRefusedByAllAndLosesNothing) {
   const Layer layer = gaussian_layer(small_shape());
-  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
+  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {},
+                                 how());
   DistributedCache cache(attention, {1, 20});
   Matrix y(8, 16);
   attention.forward(layer.x.view(), y.view(), {}, &cache);
@@ -57,7 +59,7 @@ TEST_P(RanksFaults, AWrongViewOfOneRankIsRefusedByAllAndLosesNothing) {
   // The next call finds the cache as it was.
   Matrix next(1, 16), expected(1, 16);
   attention.forward(layer.x.view().slice(2, 1), next.view(), {}, &cache);
-  Attention alone(layer.shape, layer.weights);
+  Attention alone = layer_for(layer.shape, layer.weights);
   KeyValueCache its_cache(alone, {1, 20});
   alone.forward(layer.x.view(), y.view(), {.cache = &its_cache});
   alone.forward(layer.x.view().slice(2, 1), expected.view(), {.cache = &its_cache});
@@ -67,7 +69,8 @@ TEST_P(RanksFaults, AWrongViewOfOneRankIsRefusedByAllAndLosesNothing) {
 TEST_P(RanksFaults, DifferentCallsAreRefused) {
   if (world_size() == 1) GTEST_SKIP() << "takes two ranks";
   const Layer layer = gaussian_layer(small_shape());
-  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
+  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {},
+                                 how());
   const std::int64_t rows = world_rank() == 0 ? 8 : 7;
   Matrix y(rows, 16);
   expect_refusal<InvalidArgument>(
@@ -79,13 +82,13 @@ TEST_P(RanksFaults, DifferentCallsAreRefused) {
 // Of two sequences and two memories, one rank is told the lengths of these, the others of those.
 TEST_P(RanksFaults, LengthsAndMemoryLengthsAreNotTakenForEachOther) {
   if (world_size() == 1) GTEST_SKIP() << "takes two ranks";
-  Shape shape = plain_shape(4, 16, 4, 8);
+  Case shape = plain_shape(4, 16, 4, 8);
   shape.batch = 2;
   shape.causal = false;
   shape.d_memory = 12;
   shape.memory_tokens = 4;
   const Layer layer = gaussian_layer(shape);
-  DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), {}, how());
+  DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own_weights(layer), {}, how());
   const Matrix memory(6, 12);
   const Lengths lengths{2, 4};
   Call call;
@@ -98,7 +101,8 @@ TEST_P(RanksFaults, LengthsAndMemoryLengthsAreNotTakenForEachOther) {
 
 TEST_P(RanksFaults, AFullCacheIsRefusedByAll) {
   const Layer layer = gaussian_layer(small_shape());
-  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
+  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {},
+                                 how());
   DistributedCache cache(attention, {1, 10});
   Matrix y(8, 16);
   attention.forward(layer.x.view(), y.view(), {}, &cache);
@@ -113,8 +117,9 @@ TEST_P(RanksFaults, AFullCacheIsRefusedByAll) {
 
 TEST_P(RanksFaults, ACacheOfAnotherLayerIsRefused) {
   const Layer layer = gaussian_layer(small_shape());
-  DistributedAttention one(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
-  DistributedAttention other(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how());
+  DistributedAttention one(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {}, how());
+  DistributedAttention other(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {},
+                             how());
   DistributedCache cache(other, {1, 10});
   Matrix y(8, 16);
   expect_refusal<InvalidArgument>([&] { one.forward(layer.x.view(), y.view(), {}, &cache); },
@@ -126,8 +131,9 @@ TEST(RanksLayerMaking, WeightsThatDoNotFitAreRefusedByAll) {
   SplitWeights own = own_weights(layer);
   if (world_rank() == last_rank()) own.query = Matrix(3, 3);
   if (share_of(layer.shape, world_size(), last_rank()).heads == 0) GTEST_SKIP() << "no heads there";
-  expect_refusal<InvalidArgument>([&] { DistributedAttention(MPI_COMM_WORLD, layer.shape, own); },
-                                  last_name(), "query is 3 x 3");
+  expect_refusal<InvalidArgument>(
+      [&] { DistributedAttention(MPI_COMM_WORLD, layer.shape, layer.shape, own); }, last_name(),
+      "query is 3 x 3");
 }
 
 TEST(RanksLayerMaking, AnUnknownBackendOfOneRankIsRefusedByAll) {
@@ -137,17 +143,17 @@ TEST(RanksLayerMaking, AnUnknownBackendOfOneRankIsRefusedByAll) {
   if (world_rank() == last_rank()) options.backend = "abacus";
   const SplitWeights own = own_weights(layer);
   expect_refusal<InvalidArgument>(
-      [&] { DistributedAttention(MPI_COMM_WORLD, layer.shape, own, options); }, last_name(),
-      "abacus");
+      [&] { DistributedAttention(MPI_COMM_WORLD, layer.shape, layer.shape, own, options); },
+      last_name(), "abacus");
 }
 
 TEST(RanksLayerMaking, DifferentShapesAreRefused) {
   if (world_size() == 1) GTEST_SKIP() << "takes two ranks";
   const Layer layer = gaussian_layer(small_shape());
   const SplitWeights own = own_weights(layer);
-  Shape other = layer.shape;
+  Case other = layer.shape;
   if (world_rank() == last_rank()) other.causal = false;
-  expect_refusal<InvalidArgument>([&] { DistributedAttention(MPI_COMM_WORLD, other, own); },
+  expect_refusal<InvalidArgument>([&] { DistributedAttention(MPI_COMM_WORLD, other, other, own); },
                                   "different layers", "");
 }
 
@@ -159,15 +165,15 @@ TEST(RanksLayerMaking, RankZeroHasToBringTheWeights) {
 TEST(RanksLayerMaking, NoCommunicatorIsRefused) {
   const Layer layer = gaussian_layer(small_shape());
   expect_refusal<InvalidArgument>(
-      [&] { DistributedAttention(MPI_COMM_NULL, layer.shape, layer.weights); }, "MPI_COMM_NULL",
-      "");
+      [&] { DistributedAttention(MPI_COMM_NULL, layer.shape, layer.shape, layer.weights); },
+      "MPI_COMM_NULL", "");
 }
 
 TEST(RanksLayerMaking, ALayerMayMoveAndBeReplaced) {
   const Layer layer = gaussian_layer(small_shape());
-  DistributedAttention first(MPI_COMM_WORLD, layer.shape, own_weights(layer));
+  DistributedAttention first(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer));
   DistributedAttention second = std::move(first);
-  second = DistributedAttention(MPI_COMM_WORLD, layer.shape, own_weights(layer));
+  second = DistributedAttention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer));
   Matrix y(8, 16);
   second.forward(layer.x.view(), y.view());
   EXPECT_TRUE(same_on_all_ranks(y));
@@ -181,7 +187,8 @@ TEST(RanksLayerWaiting, PatienceEndsTheWait) {
   const Layer layer = gaussian_layer(small_shape());
   DistributedOptions how;
   how.patience = 0.3;
-  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), {}, how);
+  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer), {},
+                                 how);
   Matrix y(8, 16);
   attention.forward(layer.x.view(), y.view());
   if (world_rank() != last_rank()) {

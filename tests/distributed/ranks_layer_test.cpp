@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/distributed.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
@@ -18,39 +19,39 @@ namespace {
 using reference::Data;
 
 // 96 heads, heads that no number of ranks divides, fewer key heads than ranks, and every option.
-std::vector<Shape> rank_shapes() {
-  Shape many = plain_shape(20, 96, 96, 4);
+std::vector<Case> rank_shapes() {
+  Case many = plain_shape(20, 96, 96, 4);
   many.d_proj = 96;
-  Shape odd = plain_shape(33, 40, 5, 24);
+  Case odd = plain_shape(33, 40, 5, 24);
   odd.d_proj = 13;
   odd.batch = 2;
   odd.qkv_bias = true;
-  Shape one = plain_shape(17, 24, 1, 59);
+  Case one = plain_shape(17, 24, 1, 59);
   one.d_proj = 24;
-  Shape shared = plain_shape(40, 48, 12, 8);
+  Case shared = plain_shape(40, 48, 12, 8);
   shared.kv_heads = 2;
   shared.d_proj = 48;
-  Shape dropped = odd;
+  Case dropped = odd;
   dropped.dropout = 0.3;
   dropped.dropout_seed = 5;
-  Shape apart = plain_shape(37, 48, 6, 16);
-  Shape open = plain_shape(40, 32, 4, 16);
+  Case apart = plain_shape(37, 48, 6, 16);
+  Case open = plain_shape(40, 32, 4, 16);
   open.causal = false;
   open.d_proj = 32;
-  Shape ragged = plain_shape(40, 64, 4, 16);
+  Case ragged = plain_shape(40, 64, 4, 16);
   ragged.batch = 4;
   ragged.d_proj = 64;
   ragged.lengths = {17, 0, 40, 1};
-  Shape crossed = plain_shape(9, 32, 6, 8);
+  Case crossed = plain_shape(9, 32, 6, 8);
   crossed.causal = false;
   crossed.d_memory = 20;
   crossed.memory_tokens = 30;
   crossed.d_proj = 32;
-  Shape single = plain_shape(1, 64, 8, 16);
+  Case single = plain_shape(1, 64, 8, 16);
   single.d_proj = 64;
-  Shape thousand = plain_shape(1024, 16, 6, 4);
+  Case thousand = plain_shape(1024, 16, 6, 4);
   thousand.d_proj = 16;
-  Shape empty = open;
+  Case empty = open;
   empty.tokens = 0;
   return {many,    odd,    one,      shared, dropped,          apart, open, ragged,
           crossed, single, thousand, empty,  with_everything()};
@@ -60,8 +61,8 @@ class RanksLayer : public LayerTest {};
 
 Matrix run_over_ranks(const LayerCase& who, const Layer& layer, const DistributedOptions& how,
                       int times = 1) {
-  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, own_weights(layer), who.options(1),
-                                 how);
+  DistributedAttention attention(MPI_COMM_WORLD, layer.shape, layer.shape, own_weights(layer),
+                                 who.options(1), how);
   Call call;
   call.lengths = layer.shape.lengths;
   if (layer.shape.d_memory > 0) call.memory = layer.memory.view();
@@ -74,7 +75,7 @@ Matrix run_over_ranks(const LayerCase& who, const Layer& layer, const Distribute
 }
 
 TEST_P(RanksLayer, IsWhatTheOracleComputes) {
-  for (const Shape& shape : rank_shapes()) {
+  for (const Case& shape : rank_shapes()) {
     const Layer layer = gaussian_layer(shape);
     const Matrix y = run_over_ranks(GetParam(), layer, {});
     const Data data = shape.dropout > 0 ? Data::adversarial : Data::standard;
@@ -85,7 +86,7 @@ TEST_P(RanksLayer, IsWhatTheOracleComputes) {
 }
 
 TEST_P(RanksLayer, HasTheSameBitsInEveryRun) {
-  for (const Shape& shape : rank_shapes()) {
+  for (const Case& shape : rank_shapes()) {
     const Layer layer = gaussian_layer(shape);
     const Matrix once = run_over_ranks(GetParam(), layer, {});
     const Matrix again = run_over_ranks(GetParam(), layer, {}, 3);
@@ -97,7 +98,7 @@ TEST_P(RanksLayer, HasTheSameBitsInEveryRun) {
 
 TEST_P(RanksLayer, WorksBetweenMachines) {
   for (const int on_one : {1, 2, 3}) {
-    for (const Shape& shape : rank_shapes()) {
+    for (const Case& shape : rank_shapes()) {
       const Layer layer = gaussian_layer(shape);
       const Matrix y = run_over_ranks(GetParam(), layer, {0, on_one}, 2);
       EXPECT_TRUE(agree(y, run_over_ranks(GetParam(), layer, {})))
@@ -109,15 +110,15 @@ TEST_P(RanksLayer, WorksBetweenMachines) {
 
 // Chunks, single tokens, a row nobody asks for, and a forgotten end.
 TEST_P(RanksLayer, ACacheIsThatOfOneProcess) {
-  Shape shape = with_everything();
+  Case shape = with_everything();
   shape.batch = 2;
   const Layer layer = gaussian_layer(shape);
-  Attention alone(shape, layer.weights, GetParam().options(1));
+  Attention alone = layer_for(shape, layer.weights, GetParam().options(1));
   KeyValueCache its_cache(alone, {2, 400});
   for (const int on_one : {0, 2}) {
     its_cache.clear();
-    DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), GetParam().options(1),
-                                   {0, on_one});
+    DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own_weights(layer),
+                                   GetParam().options(1), {0, on_one});
     DistributedCache cache(attention, {2, 400});
     const auto step = [&](const Lengths& lengths, bool append) {
       const std::int64_t rows = lengths[0] + lengths[1];
@@ -157,7 +158,7 @@ TEST_P(RanksLayer, ACacheIsThatOfOneProcess) {
 // Padding is neither read nor written.
 TEST_P(RanksLayer, APaddedBatchLeavesItsPaddingAlone) {
   for (const std::int64_t d_proj : {0, 24}) {
-    Shape shape = plain_shape(12, 32, 6, 8);
+    Case shape = plain_shape(12, 32, 6, 8);
     shape.batch = 3;
     shape.d_proj = d_proj;
     const Layer layer = gaussian_layer(shape);
@@ -169,11 +170,11 @@ TEST_P(RanksLayer, APaddedBatchLeavesItsPaddingAlone) {
     std::fill(expected.values.begin(), expected.values.end(), -7.0F);
     for (const int on_one : {0, 2}) {
       Matrix y = expected;
-      DistributedAttention(MPI_COMM_WORLD, shape, own_weights(layer), GetParam().options(1),
+      DistributedAttention(MPI_COMM_WORLD, shape, shape, own_weights(layer), GetParam().options(1),
                            {0, on_one})
           .forward(layer.x.view(), y.view(), call);
       Matrix alone = expected;
-      Attention(shape, layer.weights, GetParam().options(1))
+      layer_for(shape, layer.weights, GetParam().options(1))
           .forward(layer.x.view(), alone.view(), call);
       EXPECT_TRUE(agree(y, alone)) << d_proj;
       EXPECT_EQ(y.view().row(5)[0], -7.0F);
@@ -183,7 +184,7 @@ TEST_P(RanksLayer, APaddedBatchLeavesItsPaddingAlone) {
 }
 
 TEST_P(RanksLayer, EachRankPacksItsShareAlone) {
-  Shape shape = plain_shape(16, 64, 96, 8);
+  Case shape = plain_shape(16, 64, 96, 8);
   shape.d_proj = 64;
   const Layer layer = gaussian_layer(shape);
   const SplitWeights own = own_weights(layer);
@@ -193,8 +194,8 @@ TEST_P(RanksLayer, EachRankPacksItsShareAlone) {
   const HeadShare share = share_of(shape, ranks, rank);
   EXPECT_EQ(own.query.cols, share.heads * 8);
   EXPECT_EQ(own.output.rows, share.heads * 8);
-  const DistributedAttention attention(MPI_COMM_WORLD, shape, own, GetParam().options(1));
-  const Attention alone(shape, layer.weights, GetParam().options(1));
+  const DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own, GetParam().options(1));
+  const Attention alone = layer_for(shape, layer.weights, GetParam().options(1));
   // Panels are rounded up on every rank.
   EXPECT_LE(attention.costs().packed_bytes, 2 * alone.costs().packed_bytes);
   EXPECT_GE(attention.costs().packed_bytes, alone.costs().packed_bytes);
@@ -203,15 +204,15 @@ TEST_P(RanksLayer, EachRankPacksItsShareAlone) {
 // Next to no work and much to read, so that a rank is in its next call while others still read.
 TEST(RanksCalls, ARankThatIsAheadOverwritesNothing) {
   for (const std::int64_t d_proj : {0, 2048}) {
-    Shape shape = plain_shape(256, 1, 8, 64);
+    Case shape = plain_shape(256, 1, 8, 64);
     shape.window = 1;
     shape.d_proj = d_proj;
     const Layer layer = gaussian_layer(shape);
-    Matrix inputs[2] = {layer.x, gaussian_input(shape, 99)};
+    Matrix inputs[2] = {layer.x, gaussian_input(shape.rows(), shape, 99)};
     Matrix expected[2];
     AttentionOptions options;
     options.threads = 1;
-    DistributedAttention attention(MPI_COMM_WORLD, shape, own_weights(layer), options);
+    DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own_weights(layer), options);
     Matrix y(shape.rows(), shape.output_width());
     for (int i = 0; i < 2; ++i) {
       attention.forward(inputs[i].view(), y.view());

@@ -83,7 +83,7 @@ void fail_everywhere(int rank, const Work& work) {
 class RanksMemory : public testing::TestWithParam<int> {};
 
 TEST_P(RanksMemory, AllRanksLeaveTogether) {
-  Shape shape = plain_shape(3, 8, 8, 4);
+  Case shape = plain_shape(3, 8, 8, 4);
   shape.d_proj = 8;
   const Layer layer = gaussian_layer(shape);
   AttentionOptions options;
@@ -92,9 +92,10 @@ TEST_P(RanksMemory, AllRanksLeaveTogether) {
   const SplitWeights own = own_weights(layer);
   const DistributedOptions how{0, GetParam()};
   const int last = world_size() - 1;
-  fail_everywhere(last, [&] { DistributedAttention(MPI_COMM_WORLD, shape, own, options, how); });
+  fail_everywhere(last,
+                  [&] { DistributedAttention(MPI_COMM_WORLD, shape, shape, own, options, how); });
   fail_everywhere(0, [&] { own_weights(layer); });
-  DistributedAttention attention(MPI_COMM_WORLD, shape, own, options, how);
+  DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own, options, how);
   fail_everywhere(last, [&] { DistributedCache(attention, {2, 6}); });
 }
 

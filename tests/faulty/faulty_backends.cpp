@@ -54,7 +54,7 @@ class Faulty final : public Backend {
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
     return real_->make_projection(spec);
   }
-  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+  std::unique_ptr<HeadAttention> make_attention(const Case& shape) override {
     return std::make_unique<FaultyAttention>(real_->make_attention(shape), fault_, held());
   }
 
@@ -120,7 +120,7 @@ const BackendFacts& facts() {
   return facts;
 }
 
-std::optional<std::string> declines(const Shape&) { return std::nullopt; }
+std::optional<std::string> declines(const Case&) { return std::nullopt; }
 
 template <Fault kFault>
 std::unique_ptr<Backend> make(const BackendConfig&) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/headroom.hpp"
 #include "processor/cores.hpp"
 #include "programs.hpp"
@@ -77,7 +78,7 @@ void write(std::ofstream& out, const std::vector<T>& values) {
 }
 
 // Every kept weight's factor, `B x H x T x T`, so that no other program needs the generator.
-std::vector<float> dropout_factors(const Shape& shape) {
+std::vector<float> dropout_factors(const Case& shape) {
   std::vector<float> factors;
   if (shape.dropout == 0) return factors;
   const DropoutPattern pattern{shape.dropout, shape.dropout_seed};
@@ -94,7 +95,7 @@ std::vector<float> dropout_factors(const Shape& shape) {
 
 void dump(const std::string& folder, std::uint64_t number, const Program& program,
           const reference::Expected& expected) {
-  const Shape& s = program.layer.shape;
+  const Case& s = program.layer.shape;
   const SplitWeights& w = program.layer.weights;
   std::ofstream text(fmt::format("{}/{}.json", folder, number));
   text << fmt::format(
@@ -162,12 +163,12 @@ void run_program(std::uint64_t number, const std::vector<Rival>& rivals, const s
                  Findings& findings) {
   constexpr std::int64_t kPlantedTokens = 200;
   const Program program = test::random_program(number);
-  const Shape& shape = program.layer.shape;
+  const Case& shape = program.layer.shape;
   const reference::Expected expected = expected_of(program);
   if (!folder.empty()) dump(folder, number, program, expected);
   const std::string name = name_of(number, program);
   for (const Rival& rival : rivals) {
-    Attention attention(shape, program.layer.weights, rival.options);
+    Attention attention = layer_for(shape, program.layer.weights, rival.options);
     Matrix y(shape.rows(), shape.output_width());
     attention.forward(program.layer.x.view(), y.view());
     const auto result = reference::compare(expected, y.view(), reference::Data::adversarial);

@@ -31,8 +31,8 @@ class Draws {
   std::mt19937_64 engine_;
 };
 
-Shape random_shape(Draws& draws, std::uint64_t number) {
-  Shape shape;
+Case random_shape(Draws& draws, std::uint64_t number) {
+  Case shape;
   // Long sequences, many heads and wide ones, but not all at once.
   const bool is_long = draws.chance(0.1);
   shape.tokens = is_long ? draws.size(300, 1500) : draws.size(1, 200);
@@ -58,8 +58,8 @@ Rotary random_rotary(Draws& draws) {
 }
 
 // Small, so that many can be tried; narrow inputs often, beside which turning a pair counts most.
-Shape random_call_shape(Draws& draws, std::uint64_t number) {
-  Shape shape;
+Case random_call_shape(Draws& draws, std::uint64_t number) {
+  Case shape;
   shape.tokens = draws.chance(0.3) ? 1 : draws.size(1, 80);
   shape.batch = draws.size(1, 3);
   shape.kv_heads = draws.size(1, 4);
@@ -108,7 +108,7 @@ void scale_logits(SplitWeights& weights, double factor) {
 }
 
 // One of seven kinds of data.
-Program make_program(const Shape& shape, std::uint64_t number, Draws& draws) {
+Program make_program(const Case& shape, std::uint64_t number, Draws& draws) {
   Program program{"standard", gaussian_layer(shape, number)};
   SplitWeights& weights = program.layer.weights;
   const std::array inputs{&program.layer.x, &program.layer.past, &program.layer.memory};

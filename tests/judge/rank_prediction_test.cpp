@@ -15,8 +15,8 @@ using record::Link;
 using test::on_ranks;
 
 // Eight query heads share four key heads. y is 100 x 1000 floats, 400 kB.
-Shape grouped() {
-  Shape shape;
+Case grouped() {
+  Case shape;
   shape.tokens = 100;
   shape.d_in = shape.d_out = shape.d_proj = 1000;
   shape.heads = 8;
@@ -63,7 +63,7 @@ TEST(RankPrediction, BeyondTheKeyHeadsTheirWorkIsRepeated) {
 }
 
 TEST(RankPrediction, QueriesAndKeysMayComeFromInputsOfDifferentSize) {
-  Shape shape = grouped();
+  Case shape = grouped();
   shape.d_memory = 500;
   shape.memory_tokens = 200;
   shape.causal = false;
@@ -76,7 +76,7 @@ TEST(RankPrediction, QueriesAndKeysMayComeFromInputsOfDifferentSize) {
 
 TEST(RankPrediction, ALinkIsFoundFromTheSumsThatItTakes) {
   for (const int ranks : {2, 3, 8}) {
-    Shape large = grouped();
+    Case large = grouped();
     const double bytes =
         4.0 * static_cast<double>(large.rows()) * static_cast<double>(large.output_width());
     const record::Link link{3e-6, 2e9};

@@ -18,7 +18,7 @@ const std::string kData = std::string(HEADROOM_TEST_DATA) + "/weights/";
 
 TrainedLayer layer_of(const std::string& model, const WeightsOptions& options = {}) {
   LayerWeights loaded = load_weights(kData + model, options);
-  return {loaded.shape, to_split(loaded.weights), model};
+  return {{loaded.config, {}, {}}, to_split(loaded.weights), model};
 }
 
 const Value& value_named(const Lesson& lesson, const std::string& name) {
@@ -58,7 +58,7 @@ TEST(TrainedLesson, EndsWithTheResultOfTheModelsOwnLibrary) {
 TEST(TrainedLesson, GroupedHeadsHaveAxesOfTheirOwn) {
   Choices choices;
   choices.layer = layer_of("llama");
-  const Shape shape = choices.layer->shape;
+  const Case shape = choices.layer->shape;
   ASSERT_NE(shape.key_heads(), shape.heads);
   const Lesson lesson = make_lesson("split", choices);
   const auto turned = [](const Step& step) {

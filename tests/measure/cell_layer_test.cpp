@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "core/call/demand.hpp"
 #include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
@@ -13,8 +14,8 @@
 namespace headroom::measure {
 namespace {
 
-Shape after() {
-  Shape shape;
+Case after() {
+  Case shape;
   shape.batch = 3;
   shape.tokens = 4;
   shape.d_in = shape.d_proj = 24;
@@ -33,7 +34,7 @@ TEST(CellLayer, GivesTheSameEveryTimeAndPassesItsCheck) {
   const Problem problem = make_problem({after(), {}}, 1, reference::Data::standard, 1e9);
   EXPECT_TRUE(problem.all_rows_checked());
   LocalLayer layer(problem, naive());
-  EXPECT_EQ(layer.attention().shape().tokens, plan::kFillTokens);
+  EXPECT_EQ(layer.attention().largest().tokens, plan::kFillTokens);
   EXPECT_GT(layer.cache_bytes(), 0);
   EXPECT_GT(layer.fill_seconds(), 0);
   Matrix y(5, 24);
@@ -57,18 +58,19 @@ TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
 }
 
 TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {
-  Shape shape = after();
+  Case shape = after();
   shape.past = 0;
   const Problem problem = make_problem({shape, {}}, 1, reference::Data::standard, 1e9);
   LocalLayer layer(problem, naive());
-  EXPECT_EQ(layer.attention().shape(), shape);
+  EXPECT_EQ(layer.attention().config(), static_cast<const LayerConfig&>(shape));
+  EXPECT_EQ(layer.attention().largest(), static_cast<const CallSizes&>(shape));
   EXPECT_EQ(layer.cache_bytes(), 0);
   Matrix y(5, 24);
   EXPECT_TRUE(run_and_compare(layer, problem, problem.x.view(), y.view()).comparison.passed);
 }
 
 TEST(CellLayer, AutoChoosesForTheCellAndNotForTheLayerThatFillsItsCache) {
-  Shape shape = after();
+  Case shape = after();
   shape.lengths.clear();
   shape.tokens = 1;
   const Problem problem = make_problem({shape, {}}, 1, reference::Data::standard, 1e9);
@@ -76,7 +78,7 @@ TEST(CellLayer, AutoChoosesForTheCellAndNotForTheLayerThatFillsItsCache) {
   options.backend = kAuto;
   options.threads = 1;
   LocalLayer layer(problem, options);
-  const Choice wanted = choose_backend(shape, options);
+  const Choice wanted = choose_for(shape, options);
   EXPECT_EQ(layer.choice().backend, wanted.backend);
   EXPECT_EQ(layer.choice().reason, wanted.reason);
   EXPECT_EQ(layer.attention().options().backend, wanted.backend);

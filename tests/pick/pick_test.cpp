@@ -249,7 +249,7 @@ TEST(Pick, NamesTheNearestShapesOfAFolderThatLacksOne) {
   const auto folder = sample_folder(
       "results", {timed("naive", 1), with_tokens(timed("naive", 1), 64),
                   with_tokens(timed("naive", 1), 128), with_tokens(timed("naive", 1), 4096)});
-  Shape wanted = test::sample_shape();
+  Case wanted = test::sample_shape();
   wanted.tokens = 100;
   try {
     pick::pick(folder, {wanted}, {});

@@ -63,7 +63,7 @@ TEST(AttentionAlone, OfAModelHasItsHeadsAndWindow) {
   axes.op = "attention";
   axes.model = "llama3-8b";
   const Plan plan = expand(axes, {});
-  const Shape& shape = plan.groups.front().shape;
+  const Case& shape = plan.groups.front().shape;
   EXPECT_EQ(shape.kv_heads, 8);
   EXPECT_EQ(shape.rotary.pairs, Rotary::Pairs::none);
   EXPECT_FALSE(shape.has_projections());
@@ -88,7 +88,7 @@ TEST(AttentionAlone, IsEstimatedWithoutProducts) {
   const auto bytes = [&](std::size_t group) { return shared_bytes(plan.groups[group].shape); };
   ASSERT_TRUE(plan.groups[0].shape.has_projections());
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
-    const Shape& shape = plan.groups[group].shape;
+    const Case& shape = plan.groups[group].shape;
     const Cell& cell = plan.groups[group].cells.front();
     const Estimator estimator;
     EXPECT_GT(estimator.forward_seconds(shape, cell), 0);

@@ -25,7 +25,7 @@ Axes small() {
   return axes;
 }
 
-std::vector<Shape> shapes_of(const Axes& axes) {
+std::vector<Case> shapes_of(const Axes& axes) {
   std::vector<std::string> notes;
   return expand_shapes(axes, nullptr, 1, kMaxShapes, notes);
 }
@@ -57,7 +57,7 @@ TEST(CallAxes, AreListsLikeTheOthers) {
   axes.window = "5,6,7";
   EXPECT_NE(error_of(axes, &Axes::past, "0-8*2,1,9"), "") << "a factor needs a start above 0";
   axes.past = "0,4,9";
-  const std::vector<Shape> shapes = shapes_of(axes);
+  const std::vector<Case> shapes = shapes_of(axes);
   ASSERT_EQ(shapes.size(), 18u);
   EXPECT_EQ(shapes.back().kv_heads, 2);
   EXPECT_EQ(shapes.back().window, 7);
@@ -101,7 +101,7 @@ TEST(CallAxes, AWindowNeedsACausalMask) {
 TEST(CallAxes, AsManyKeyHeadsAsHeadsIsNoOtherShape) {
   Axes axes = small();
   axes.kv_heads = "8";
-  const Shape given = shapes_of(axes).at(0);
+  const Case given = shapes_of(axes).at(0);
   axes.kv_heads.reset();
   EXPECT_EQ(given, shapes_of(axes).at(0));
   EXPECT_EQ(given.kv_heads, 0);
@@ -113,7 +113,7 @@ TEST(CallAxes, LengthsAreOneRaggedBatch) {
   EXPECT_NE(error_of(axes).find("leave out --batch and --tokens"), std::string::npos);
   axes.tokens.reset();
   axes.past = "0,2";
-  const std::vector<Shape> shapes = shapes_of(axes);
+  const std::vector<Case> shapes = shapes_of(axes);
   ASSERT_EQ(shapes.size(), 2u);
   EXPECT_EQ(shapes[1].lengths, (Numbers{1, 17, 0, 17}));
   EXPECT_EQ(shapes[1].batch, 4);
@@ -186,21 +186,20 @@ TEST(CallAxes, OverrideTheModels) {
 }
 
 TEST(CallAxes, DecodeIsOneTokenAfterMany) {
-  const auto most = [](const std::vector<Shape>& shapes, auto size) {
-    return size(
-        *std::max_element(shapes.begin(), shapes.end(),
-                          [&](const Shape& a, const Shape& b) { return size(a) < size(b); }));
+  const auto most = [](const std::vector<Case>& shapes, auto size) {
+    return size(*std::max_element(shapes.begin(), shapes.end(),
+                                  [&](const Case& a, const Case& b) { return size(a) < size(b); }));
   };
   Axes axes;
   axes.preset = "decode";
-  const std::vector<Shape> shapes = shapes_of(axes);
+  const std::vector<Case> shapes = shapes_of(axes);
   EXPECT_EQ(shapes.size(), 32u);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return shape.tokens; }), 1);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return -shape.past; }), -128);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return shape.past; }), 32768);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return -shape.heads; }), -1);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return shape.heads; }), 96);
-  EXPECT_EQ(most(shapes, [](const Shape& shape) { return shape.batch; }), 8);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return shape.tokens; }), 1);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return -shape.past; }), -128);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return shape.past; }), 32768);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return -shape.heads; }), -1);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return shape.heads; }), 96);
+  EXPECT_EQ(most(shapes, [](const Case& shape) { return shape.batch; }), 8);
   axes.past = "16";
   axes.batch = "2";
   EXPECT_EQ(shapes_of(axes).size(), 4u) << "the axes override the preset";
@@ -210,7 +209,7 @@ TEST(CallAxes, DecodeIsOneTokenAfterMany) {
 TEST(CallAxes, QuickHasAStepOfDecoding) {
   Axes axes;
   axes.preset = "quick";
-  const std::vector<Shape> shapes = shapes_of(axes);
+  const std::vector<Case> shapes = shapes_of(axes);
   EXPECT_EQ(shapes.size(), 5u);
   EXPECT_EQ(shapes.front().past, 128);
   EXPECT_EQ(shapes.front().tokens, 1);
@@ -220,8 +219,8 @@ TEST(CallAxes, OlderPresetsAreWhatTheyWere) {
   const auto shapes_in = [](const char* preset) {
     Axes axes;
     axes.preset = preset;
-    const std::vector<Shape> shapes = shapes_of(axes);
-    for (const Shape& shape : shapes) {
+    const std::vector<Case> shapes = shapes_of(axes);
+    for (const Case& shape : shapes) {
       EXPECT_EQ(shape.past + shape.kv_heads + shape.window, 0) << shape.id();
       EXPECT_EQ(shape.rotary, Rotary{}) << shape.id();
     }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kFloat = 4;
 
-Shape decode() {
-  Shape shape;
+Case decode() {
+  Case shape;
   shape.tokens = 1;
   shape.d_in = shape.d_out = shape.d_proj = 4096;
   shape.heads = 32;
@@ -29,7 +29,7 @@ Cell naive() {
 }
 
 TEST(CallEstimate, ALayerIsMadeForTheCallsThatFillItsCache) {
-  Shape shape = decode();
+  Case shape = decode();
   EXPECT_EQ(layer_shape(shape).tokens, kFillTokens);
   shape.past = 7;
   EXPECT_EQ(layer_shape(shape).tokens, 7);
@@ -45,20 +45,20 @@ TEST(CallEstimate, ALayerIsMadeForTheCallsThatFillItsCache) {
 }
 
 TEST(CallEstimate, MemoryCountsTheCacheAndWhatFillsIt) {
-  const Shape shape = decode();
-  Shape without = layer_shape(shape);
+  const Case shape = decode();
+  Case without = layer_shape(shape);
   without.past = 0;
   const std::int64_t cache = kFloat * 2 * 8 * 128 * (32768 + 1);
   EXPECT_GE(cell_bytes(shape, naive()), cell_bytes(without, naive()) + cache);
   EXPECT_LT(cell_bytes(shape, naive()), cell_bytes(without, naive()) + 2 * cache);
   EXPECT_GE(shared_bytes(shape), kFloat * 32768 * 4096);
-  Shape every = shape;
+  Case every = shape;
   every.kv_heads = 0;
   EXPECT_GE(cell_bytes(every, naive()), cell_bytes(shape, naive()) + 3 * cache);
 }
 
 TEST(CallEstimate, MemoryOfALongPastIsAReasonToSkip) {
-  Shape shape = decode();
+  Case shape = decode();
   shape.past = std::int64_t{1} << 40;
   Limits limits;
   limits.memory_bytes = std::int64_t{1} << 40;
@@ -69,7 +69,7 @@ TEST(CallEstimate, MemoryOfALongPastIsAReasonToSkip) {
 }
 
 TEST(CallEstimate, FillingIsPaidInEachProcessAndLearned) {
-  const Shape shape = decode();
+  const Case shape = decode();
   const TimingPlan plan;
   Estimator estimator;
   const double fill = estimator.fill_seconds(shape, naive());
@@ -78,7 +78,7 @@ TEST(CallEstimate, FillingIsPaidInEachProcessAndLearned) {
   estimator.observe_fill(shape, naive(), 1e-9);
   EXPECT_NEAR(estimator.fill_seconds(shape, naive()), 1e-9, 1e-12);
   EXPECT_LT(estimator.cell_seconds(shape, naive(), plan), fill);
-  Shape none = shape;
+  Case none = shape;
   none.past = 0;
   EXPECT_EQ(estimator.fill_seconds(none, naive()), 0);
 }
@@ -96,7 +96,7 @@ TEST(CallEstimate, TheGroupPaysForDrawingThePastAndCheckingAfterIt) {
 }
 
 TEST(CallEstimate, ACallReadsItsWeightsAndWhatItSeesOfTheCache) {
-  Shape shape = decode();
+  Case shape = decode();
   const std::int64_t weights = kFloat * (4096 * 4096 + 4096 * 2 * 1024 + 4096 * 4096 + 4096);
   const std::int64_t token = kFloat * 2 * 1024;
   EXPECT_EQ(bytes_to_read(shape), weights + 32768 * token);
@@ -110,7 +110,7 @@ TEST(CallEstimate, ACallReadsItsWeightsAndWhatItSeesOfTheCache) {
 }
 
 TEST(CallEstimate, FewRowsDecode) {
-  Shape shape = decode();
+  Case shape = decode();
   EXPECT_EQ(demand_of(shape), Demand::decode);
   shape.tokens = 4;
   EXPECT_EQ(demand_of(shape), Demand::decode);
@@ -119,12 +119,12 @@ TEST(CallEstimate, FewRowsDecode) {
 }
 
 TEST(CallEstimate, LengthsCountTheirOwnRows) {
-  Shape full;
+  Case full;
   full.batch = 4;
   full.tokens = 512;
   full.d_in = full.d_out = full.d_proj = 768;
   full.heads = 12;
-  Shape ragged = full;
+  Case ragged = full;
   ragged.lengths = {512, 1, 1, 1};
   const Estimator estimator;
   EXPECT_LT(estimator.forward_seconds(ragged, naive()),

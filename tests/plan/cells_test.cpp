@@ -172,7 +172,7 @@ TEST(Cells, OptionsReachTheShape) {
   axes.batch = "3";
   axes.tokens = "5";
   axes.no_causal = axes.qkv_bias = axes.no_out_proj = true;
-  const Shape shape = expand(axes, {}).groups.at(0).shape;
+  const Case shape = expand(axes, {}).groups.at(0).shape;
   EXPECT_EQ(shape.d_out, 80);
   EXPECT_EQ(shape.d_in, 50);
   EXPECT_EQ(shape.d_proj, 0);
@@ -196,7 +196,7 @@ TEST(Cells, ExplicitAxesOverrideModelAndPreset) {
   model.model = "gpt2";
   model.heads = "6";
   model.tokens = "16";
-  const Shape shape = expand(model, {}).groups.at(0).shape;
+  const Case shape = expand(model, {}).groups.at(0).shape;
   EXPECT_EQ(shape.d_out, 768);
   EXPECT_EQ(shape.head_dim(), 128);
 }
@@ -206,7 +206,7 @@ TEST(Cells, EveryModelMultipliesOut) {
     Axes axes = small();
     axes.model = name;
     axes.tokens = std::string("1");  // gcc 12 warns of the literal
-    const Shape shape = expand(axes, {}).groups.at(0).shape;
+    const Case shape = expand(axes, {}).groups.at(0).shape;
     EXPECT_EQ(shape.d_proj, shape.d_in) << name;
   }
   const ShapeSeed largest = model_shape("gpt3-175b");

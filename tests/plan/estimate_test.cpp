@@ -30,7 +30,7 @@ TEST(Estimate, MemoryCountsWeightsAndTheTextbooksScores) {
 }
 
 TEST(Estimate, MemoryOfTheLargestShapesDoesNotWrap) {
-  Shape shape;
+  Case shape;
   shape.tokens = std::int64_t{1} << 29;
   shape.d_in = std::int64_t{1} << 29;
   shape.d_out = std::int64_t{1} << 27;
@@ -57,7 +57,7 @@ TEST(Estimate, LearnsHowLongLayersTakeToMake) {
   const Group large = plan_for("gpt2", "1").groups.at(0);
   const TimingPlan plan;
   Estimator estimator;
-  Shape wide = large.shape;
+  Case wide = large.shape;
   wide.d_in = wide.d_out = wide.d_proj = 4096;
   const Cell& cell = large.cells[0];
   const double before = estimator.cell_seconds(wide, cell, plan);
@@ -65,7 +65,7 @@ TEST(Estimate, LearnsHowLongLayersTakeToMake) {
   const SamplePlan samples = plan.samples(estimator.forward_seconds(wide, cell), 100);
   EXPECT_EQ(samples.processes, kMinProcesses);
   EXPECT_NEAR(estimator.cell_seconds(wide, cell, plan), before + 100 * samples.processes, 4);
-  Shape narrow = large.shape;
+  Case narrow = large.shape;
   narrow.d_in = narrow.d_out = narrow.d_proj = 64;
   const double small = estimator.cell_seconds(narrow, cell, plan);
   estimator.observe_setup(narrow, cell, 1e6);

@@ -9,7 +9,7 @@ namespace headroom::plan {
 namespace {
 
 TEST(PackedWeights, TakeWhatTheirFormsTakeTogether) {
-  Shape shape;
+  Case shape;
   shape.tokens = 16;
   shape.d_in = shape.d_out = shape.d_proj = 768;
   shape.heads = 12;

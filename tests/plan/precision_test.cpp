@@ -24,7 +24,7 @@ TEST(PrecisionAxis, NamesStandInTheThirdPart) {
   Cell cell;
   cell.backend = "tbb";
   cell.threads = 2;
-  Shape shape;
+  Case shape;
   shape.tokens = 4;
   shape.d_in = shape.d_out = shape.d_proj = 8;
   shape.heads = 2;

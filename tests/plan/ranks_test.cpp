@@ -113,8 +113,8 @@ Cell naive_on(int ranks) {
   return cell;
 }
 
-Shape of_groups() {
-  Shape shape;
+Case of_groups() {
+  Case shape;
   shape.tokens = 512;
   shape.d_in = shape.d_out = shape.d_proj = 512;
   shape.heads = 8;
@@ -133,7 +133,7 @@ TEST(Ranks, DivideTheEstimatedWorkDownToOneKeyHead) {
 }
 
 TEST(Ranks, HoldTheWeightsOnceInAllAndAnXAndYEach) {
-  const Shape shape = of_groups();
+  const Case shape = of_groups();
   const auto x_and_y = static_cast<std::int64_t>(2) * 4 * 512 * 512;
   const std::int64_t one = cell_bytes(shape, naive_on(1));
   const std::int64_t workspace = one - shape.bytes().weights;

@@ -18,14 +18,14 @@ namespace {
 using nlohmann::ordered_json;
 using Change = std::function<void(ordered_json&)>;
 
-Shape plain() {
-  Shape shape = test::sample_shape();
+Case plain() {
+  Case shape = test::sample_shape();
   shape.tokens = 4;
   return shape;
 }
 
-Shape full() {
-  Shape shape = plain();
+Case full() {
+  Case shape = plain();
   shape.kv_heads = 1;
   shape.window = 3;
   shape.rotary = {Rotary::Pairs::neighbours, 500'000.25, 0.30000000000000004};
@@ -35,15 +35,15 @@ Shape full() {
   return shape;
 }
 
-Shape crossed() {
-  Shape shape = plain();
+Case crossed() {
+  Case shape = plain();
   shape.causal = false;
   shape.d_memory = 5;
   shape.memory_tokens = 6;
   return shape;
 }
 
-std::string refusal(const Shape& shape, const Change& change) {
+std::string refusal(const Case& shape, const Change& change) {
   ordered_json json = to_json(shape);
   change(json);
   try {
@@ -61,7 +61,7 @@ TEST(ShapeFields, APlainLayerHasTheSameLineAsEver) {
 }
 
 TEST(ShapeFields, AreReadAsTheyWereWritten) {
-  for (const Shape& shape : {plain(), full(), crossed()}) {
+  for (const Case& shape : {plain(), full(), crossed()}) {
     const std::string text = to_json(shape).dump();
     const ordered_json line = ordered_json::parse(text);
     EXPECT_EQ(shape_from_json(JsonFields(line, "shape")), shape) << text;

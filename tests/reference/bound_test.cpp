@@ -38,7 +38,7 @@ struct Formula {
 
   // The d_in of queries, that of keys, and the roundings of turning both to their positions.
   Wide roundings_of_factors() const {
-    const Shape& shape = layer.shape;
+    const Case& shape = layer.shape;
     const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
     return static_cast<Wide>(shape.d_in + layer.weights.key.rows + (turned ? 2 * 3 : 0));
   }
@@ -82,7 +82,7 @@ struct Formula {
   }
 
   std::vector<Wide> bound(std::int64_t row) const {
-    const Shape& shape = layer.shape;
+    const Case& shape = layer.shape;
     const Wide c2 = shape.d_proj > 0 ? 4 + 2 * std::sqrt(static_cast<Wide>(shape.d_out)) : 0;
     const test::Seen seen = layer.seen(row);
     std::vector<Wide> merged(index(shape.d_out));
@@ -106,7 +106,7 @@ struct Formula {
 };
 
 TEST(ElementBound, IsItsFormula) {
-  for (const Shape& shape : test::all_variants()) {
+  for (const Case& shape : test::all_variants()) {
     SCOPED_TRACE(shape.id());
     const Layer layer = test::gaussian_layer(shape, 1);
     const Expected expected = attention(shape, layer.weights, layer.inputs(), all_rows(shape), 2);
@@ -124,7 +124,7 @@ TEST(ElementBound, IsItsFormula) {
 
 // Scores that float cannot tell apart: all that is known is that the result lies among the values.
 TEST(ElementBound, SaturatesWhereLogitsAreBeyondFloat) {
-  const Shape shape = make_shape(1, 8, 4, 4, 1, 0);
+  const Case shape = make_shape(1, 8, 4, 4, 1, 0);
   Layer layer = test::gaussian_layer(shape, 1);
   for (float& value : layer.x.values) value *= 1e6F;
   const Expected expected = attention(shape, layer.weights, layer.inputs(), all_rows(shape), 1);
@@ -141,9 +141,9 @@ TEST(ElementBound, SaturatesWhereLogitsAreBeyondFloat) {
 
 // The first row of a causal layer has one weight, which is 1 whatever its score.
 TEST(ElementBound, CountsNoScoreWhereThereIsNoRival) {
-  const Shape shape = make_shape(1, 2, 64, 32, 1, 0);
+  const Case shape = make_shape(1, 2, 64, 32, 1, 0);
   SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   const Expected usual = attention(shape, weights, x.view(), {0}, 1);
   for (float& w : weights.query.values) w *= 1000;
   EXPECT_EQ(attention(shape, weights, x.view(), {0}, 1).bound, usual.bound);
@@ -152,7 +152,7 @@ TEST(ElementBound, CountsNoScoreWhereThereIsNoRival) {
 
 // Row 1 sees scores 0 and 400 over values 1 and 0: in float the result is 0.
 TEST(ElementBound, LeavesRoomForWeightsThatBecomeZero) {
-  Shape shape = make_shape(1, 2, 2, 1, 1, 0);
+  Case shape = make_shape(1, 2, 2, 1, 1, 0);
   SplitWeights weights = gaussian_weights(shape, 1);
   weights.query.values = weights.key.values = {1, 0};
   weights.value.values = {0, 1};

@@ -25,8 +25,8 @@ constexpr Numbers kAll[] = {{Precision::f32, Dtype::f32},    {Precision::bf16x9,
                             {Precision::bf16x3, Dtype::f32}, {Precision::bf16, Dtype::f32},
                             {Precision::f32, Dtype::bf16},   {Precision::bf16, Dtype::bf16}};
 
-Shape shape_of() {
-  Shape shape = plain_shape(96, 128, 4, 32);
+Case shape_of() {
+  Case shape = plain_shape(96, 128, 4, 32);
   shape.d_proj = 64;
   shape.qkv_bias = true;
   return shape;
@@ -101,7 +101,7 @@ TEST(CoarseLimits, PlantedErrorsAreFoundAtEveryPrecision) {
 TEST(CoarseBound, MistakesAreBeyondIt) {
   const std::vector<Fault> small{Fault::query_bias_left_out, Fault::value_bias_left_out,
                                  Fault::value_of_another_token};
-  Shape shape = shape_of();
+  Case shape = shape_of();
   for (const double dropout : {0.0, 0.4}) {
     shape.dropout = dropout;
     const Layer layer = gaussian_layer(shape);
@@ -150,7 +150,7 @@ TEST(CoarseBound, IsNeededForAdversarialDataAlone) {
 
 // Few rows of a large layer are computed in another order, whose bound is wider: it knows no k.
 TEST(CoarseBound, TheOtherOrderIsNoNarrower) {
-  const Shape shape = plain_shape(200, 64, 8, 64);
+  const Case shape = plain_shape(200, 64, 8, 64);
   const Layer layer = gaussian_layer(shape);
   Expected few = reference::attention(shape, layer.weights, layer.inputs(), {199}, 1);
   reference::add_coarse_bound(shape, layer.weights, layer.inputs(), Precision::bf16, 1, few);

@@ -38,11 +38,11 @@ Pair exact(std::vector<float> values, std::int64_t width) {
 }
 
 Pair gaussian(std::int64_t rows, std::int64_t width) {
-  Shape shape;
+  Case shape;
   shape.tokens = rows;
   shape.d_in = width;
   shape.d_out = 1;
-  return exact(gaussian_input(shape, 4).values, width);
+  return exact(gaussian_input(shape.rows(), shape, 4).values, width);
 }
 
 void expect_failure(const Pair& pair, Data data, const std::string& says) {

@@ -14,7 +14,7 @@ namespace headroom::reference {
 namespace {
 
 struct Heads {
-  Shape shape;
+  Case shape;
   Matrix q, k, v;
 
   Inputs inputs() const { return {.x = q.view(), .key = k.view(), .value = v.view()}; }
@@ -40,7 +40,7 @@ Heads draw(std::int64_t kv_heads, std::int64_t past, bool causal, std::int64_t w
 // One value of the output, by the definition.
 double expected(const Heads& heads, std::int64_t sequence, std::int64_t token,
                 std::int64_t column) {
-  const Shape& shape = heads.shape;
+  const Case& shape = heads.shape;
   const std::int64_t width = shape.head_dim();
   const std::int64_t head = column / width;
   const std::int64_t of_keys = head / (shape.heads / shape.key_heads()) * width;
@@ -88,7 +88,7 @@ TEST(GivenHeads, FollowTheDefinition) {
 TEST(GivenHeads, AreALayerWhoseWeightsChangeNothing) {
   Heads heads = draw(0, 0, false, 0);
   heads.k = heads.v = heads.q;
-  Shape shape = heads.shape;
+  Case shape = heads.shape;
   shape.d_in = shape.d_out;
   SplitWeights same;
   same.query = Matrix(shape.d_in, shape.d_out);

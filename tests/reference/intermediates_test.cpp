@@ -35,8 +35,8 @@ TEST(Intermediates, AreThoseOfPyTorch) {
   }
 }
 
-Shape two_heads() {
-  Shape shape;
+Case two_heads() {
+  Case shape;
   shape.batch = 2;
   shape.tokens = 7;
   shape.d_in = 5;
@@ -47,11 +47,11 @@ Shape two_heads() {
 }
 
 TEST(Intermediates, EndWithTheOraclesResult) {
-  Shape shape = two_heads();
+  Case shape = two_heads();
   shape.kv_heads = 1;
   shape.window = 3;
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   const Intermediates all = intermediates(shape, weights, x.view());
   EXPECT_EQ(all.y, attention(shape, weights, x.view(), all_rows(shape), 1).y);
   EXPECT_EQ(all.key.size(), static_cast<std::size_t>(shape.rows() * shape.kv_width()));
@@ -70,10 +70,10 @@ TEST(Intermediates, EndWithTheOraclesResult) {
 
 // A row's weights sum to 1 over the keys that it sees, whose scores alone are finite.
 TEST(Intermediates, MaskedPairsHaveNoScoreAndNoWeight) {
-  Shape shape = two_heads();
+  Case shape = two_heads();
   shape.window = 3;
-  const Intermediates all =
-      intermediates(shape, gaussian_weights(shape, 1), gaussian_input(shape, 2).view());
+  const Intermediates all = intermediates(shape, gaussian_weights(shape, 1),
+                                          gaussian_input(shape.rows(), shape, 2).view());
   const std::int64_t tokens = shape.tokens;
   for (std::int64_t line = 0; line < shape.batch * shape.heads * tokens; ++line) {
     double sum = 0;
@@ -90,9 +90,9 @@ TEST(Intermediates, MaskedPairsHaveNoScoreAndNoWeight) {
 }
 
 TEST(Intermediates, DropoutIsAppliedToTheWeights) {
-  Shape shape = two_heads();
+  Case shape = two_heads();
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   const Intermediates whole = intermediates(shape, weights, x.view());
   EXPECT_EQ(whole.weights, whole.dropped);
   shape.dropout = 0.5;
@@ -110,9 +110,10 @@ TEST(Intermediates, DropoutIsAppliedToTheWeights) {
 }
 
 TEST(Intermediates, OfACallWithAPastAreRefused) {
-  Shape shape = two_heads();
+  Case shape = two_heads();
   shape.past = 1;
-  EXPECT_THROW(intermediates(shape, gaussian_weights(shape, 1), gaussian_input(shape, 2).view()),
+  EXPECT_THROW(intermediates(shape, gaussian_weights(shape, 1),
+                             gaussian_input(shape.rows(), shape, 2).view()),
                InvalidArgument);
 }
 

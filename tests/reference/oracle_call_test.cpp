@@ -29,7 +29,7 @@ Expected run(const Layer& layer) {
 
 // Rows of the end of one pass are those of a call after the others.
 TEST(OracleCall, TokensThatCameBeforeAreLikeRows) {
-  for (Shape shape : test::call_variants()) {
+  for (Case shape : test::call_variants()) {
     if (!shape.causal || !shape.lengths.empty() || shape.past == 0) continue;
     SCOPED_TRACE(shape.id());
     shape.batch = 1;
@@ -53,7 +53,7 @@ TEST(OracleCall, TokensThatCameBeforeAreLikeRows) {
 }
 
 TEST(OracleCall, GroupedHeadsAreHeadsWithCopies) {
-  Shape shape = make_shape(2, 9, 7, 24, 6, 5);
+  Case shape = make_shape(2, 9, 7, 24, 6, 5);
   shape.kv_heads = 2;
   shape.qkv_bias = true;
   const Layer grouped = gaussian_layer(shape, 1);
@@ -64,7 +64,7 @@ TEST(OracleCall, GroupedHeadsAreHeadsWithCopies) {
 }
 
 TEST(OracleCall, AWindowOfAllKeysIsNone) {
-  Shape shape = make_shape(2, 9, 7, 12, 3, 5);
+  Case shape = make_shape(2, 9, 7, 12, 3, 5);
   shape.past = 4;
   shape.dropout = 0.3;
   Layer layer = gaussian_layer(shape, 1);
@@ -78,10 +78,10 @@ TEST(OracleCall, AWindowOfAllKeysIsNone) {
 // More sequences than one group holds, some of them empty.
 TEST(OracleCall, RaggedSequencesEqualSequencesApart) {
   for (const bool causal : {true, false}) {
-    Shape single = make_shape(1, 5, 4, 4, 2, 0);
+    Case single = make_shape(1, 5, 4, 4, 2, 0);
     single.causal = causal;
     single.past = 2;
-    Shape shape = single;
+    Case shape = single;
     shape.batch = 400;
     for (std::int64_t s = 0; s < shape.batch; ++s) shape.lengths.push_back(s * 7 % 6);
     const Layer ragged = gaussian_layer(shape, 1);
@@ -100,7 +100,7 @@ TEST(OracleCall, RaggedSequencesEqualSequencesApart) {
 }
 
 TEST(OracleCall, AnEmptySecondInputGivesTheBias) {
-  Shape shape = make_shape(1, 2, 4, 4, 1, 3);
+  Case shape = make_shape(1, 2, 4, 4, 1, 3);
   shape.causal = false;
   shape.d_memory = 5;
   const Layer layer = gaussian_layer(shape, 1);
@@ -112,7 +112,7 @@ TEST(OracleCall, AnEmptySecondInputGivesTheBias) {
 
 // A NaN among the tokens that came before reaches the rows whose window holds it, in its sequence.
 TEST(OracleCall, NanBeforeTheWindowDoesNotLeak) {
-  Shape shape = make_shape(2, 6, 7, 6, 2, 4);
+  Case shape = make_shape(2, 6, 7, 6, 2, 4);
   shape.past = 5;
   shape.window = 4;
   Layer layer = gaussian_layer(shape, 1);
@@ -125,7 +125,7 @@ TEST(OracleCall, NanBeforeTheWindowDoesNotLeak) {
 }
 
 TEST(OracleCall, RefusesAnotherPastOrSecondInput) {
-  Shape shape = make_shape(2, 4, 4, 4, 1, 0);
+  Case shape = make_shape(2, 4, 4, 4, 1, 0);
   shape.causal = false;
   shape.past = 3;
   shape.d_memory = 5;
@@ -152,7 +152,7 @@ TEST(OracleCall, RefusesAnotherPastOrSecondInput) {
 }
 
 TEST(AffordableRowsOfACall, AreRowsOfRaggedSequences) {
-  Shape shape = make_shape(5, 900, 4096, 4096, 32, 4096);
+  Case shape = make_shape(5, 900, 4096, 4096, 32, 4096);
   shape.lengths = {0, 1, 900, 0, 30};
   std::set<std::int64_t> seen;
   for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
@@ -165,7 +165,7 @@ TEST(AffordableRowsOfACall, AreRowsOfRaggedSequences) {
 
 // A window hides what came before it, so it costs nothing.
 TEST(AffordableRowsOfACall, AreMoreBehindAWindow) {
-  Shape shape = make_shape(1, 512, 1024, 1024, 8, 1024);
+  Case shape = make_shape(1, 512, 1024, 1024, 8, 1024);
   shape.past = 30'000;
   shape.rotary.pairs = Rotary::Pairs::halves;  // so that keys must be projected
   const std::size_t all = affordable_rows(shape, 1e11, 1).size();

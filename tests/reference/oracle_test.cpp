@@ -34,7 +34,7 @@ Expected run(const Layer& layer, int threads = 1) {
 }
 
 TEST(Oracle, AgreesWithTheDefinitionInLongDouble) {
-  for (const Shape& shape : test::all_variants()) {
+  for (const Case& shape : test::all_variants()) {
     SCOPED_TRACE(shape.id());
     const Layer layer = gaussian_layer(shape, 1);
     const Expected expected = run(layer, 2);
@@ -70,7 +70,7 @@ void expect_both_orders_agree(const Layer& layer, const std::vector<std::int64_t
 }
 
 TEST(Oracle, BothOrdersAgree) {
-  for (Shape shape : variants()) {
+  for (Case shape : variants()) {
     shape.tokens = 67;  // enough that a single row is cheaper without all keys and values
     if (shape.d_in < 7) continue;
     SCOPED_TRACE(shape.id());
@@ -79,7 +79,7 @@ TEST(Oracle, BothOrdersAgree) {
 }
 
 TEST(Oracle, BothOrdersAgreeForCalls) {
-  for (Shape shape : test::call_variants()) {
+  for (Case shape : test::call_variants()) {
     if (shape.rotary.pairs != Rotary::Pairs::none) continue;
     (shape.d_memory > 0 ? shape.memory_tokens : shape.past) += 300;
     if (shape.window > 1) shape.window += 300;
@@ -90,7 +90,7 @@ TEST(Oracle, BothOrdersAgreeForCalls) {
 }
 
 TEST(Oracle, RotaryPositionsHaveNoFactoredOrder) {
-  Shape shape = make_shape(1, 1, 512, 512, 8, 512);
+  Case shape = make_shape(1, 1, 512, 512, 8, 512);
   shape.past = 100'000;
   EXPECT_FALSE(takes_direct_order(shape, {0}));
   shape.rotary.pairs = Rotary::Pairs::halves;
@@ -98,9 +98,9 @@ TEST(Oracle, RotaryPositionsHaveNoFactoredOrder) {
 }
 
 TEST(Oracle, SameBitsForEveryThreadCountAndSelection) {
-  const Shape shape = make_shape(3, 50, 8, 8, 2, 8);
+  const Case shape = make_shape(3, 50, 8, 8, 2, 8);
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   const Expected all = attention(shape, weights, x.view(), all_rows(shape), 1);
   EXPECT_EQ(attention(shape, weights, x.view(), all_rows(shape), 3).y, all.y);
   std::vector<std::int64_t> half;
@@ -116,11 +116,11 @@ TEST(Oracle, SameBitsForEveryThreadCountAndSelection) {
 
 // More tokens than one group holds, in short sequences.
 TEST(Oracle, BatchesEqualSequencesApart) {
-  const Shape shape = make_shape(700, 3, 4, 4, 2, 0);
+  const Case shape = make_shape(700, 3, 4, 4, 2, 0);
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   const Expected all = attention(shape, weights, x.view(), all_rows(shape), 2);
-  Shape single = shape;
+  Case single = shape;
   single.batch = 1;
   for (const std::int64_t b : {0, 340, 341, 342, 699}) {
     const ConstMatrixView part{x.view().row(b * 3), 3, 4, 4};
@@ -132,9 +132,9 @@ TEST(Oracle, BatchesEqualSequencesApart) {
 }
 
 TEST(Oracle, ReadsStridedRows) {
-  const Shape shape = make_shape(1, 9, 5, 6, 2, 3);
+  const Case shape = make_shape(1, 9, 5, 6, 2, 3);
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   std::vector<float> wide(9 * 8, std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t r = 0; r < 9; ++r) std::copy_n(x.view().row(r), 5, wide.data() + r * 8);
   const Expected expected = attention(shape, weights, x.view(), all_rows(shape), 1);
@@ -146,9 +146,9 @@ TEST(Oracle, ReadsStridedRows) {
 
 TEST(Oracle, MaskedNanDoesNotLeakAndSeenNanDoes) {
   for (const std::int64_t tokens : {12, 90}) {  // 90: single rows take the factored order
-    Shape shape = make_shape(2, tokens, 7, 6, 2, 4);
+    Case shape = make_shape(2, tokens, 7, 6, 2, 4);
     const SplitWeights weights = gaussian_weights(shape, 1);
-    Matrix x = gaussian_input(shape, 2);
+    Matrix x = gaussian_input(shape.rows(), shape, 2);
     const Expected clean = attention(shape, weights, x.view(), all_rows(shape), 1);
     const std::int64_t bad = 5;
     x.view().row(bad)[3] = std::numeric_limits<float>::quiet_NaN();
@@ -169,9 +169,9 @@ TEST(Oracle, MaskedNanDoesNotLeakAndSeenNanDoes) {
 }
 
 TEST(Oracle, LargeScoresDoNotOverflow) {
-  const Shape shape = make_shape(1, 8, 4, 4, 1, 0);
+  const Case shape = make_shape(1, 8, 4, 4, 1, 0);
   const SplitWeights weights = gaussian_weights(shape, 1);
-  Matrix x = gaussian_input(shape, 2);
+  Matrix x = gaussian_input(shape.rows(), shape, 2);
   for (float& value : x.values) value *= 1e4F;
   for (const double y : attention(shape, weights, x.view(), all_rows(shape), 1).y) {
     ASSERT_TRUE(std::isfinite(y));
@@ -182,7 +182,7 @@ TEST(Oracle, LargeScoresDoNotOverflow) {
 
 TEST(Oracle, NoTokensAreNoWork) {
   for (const auto& [batch, tokens] : {std::pair{0, 5}, std::pair{5, 0}}) {
-    const Shape shape = make_shape(batch, tokens, 4, 4, 1, 4);
+    const Case shape = make_shape(batch, tokens, 4, 4, 1, 4);
     const Expected expected = attention(shape, gaussian_weights(shape, 1),
                                         ConstMatrixView{nullptr, 0, 4, 4}, all_rows(shape), 2);
     EXPECT_TRUE(expected.y.empty());
@@ -191,9 +191,9 @@ TEST(Oracle, NoTokensAreNoWork) {
 }
 
 TEST(Oracle, RefusesWhatItCannotRead) {
-  const Shape shape = make_shape(1, 4, 4, 4, 1, 0);
+  const Case shape = make_shape(1, 4, 4, 4, 1, 0);
   const SplitWeights weights = gaussian_weights(shape, 1);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   EXPECT_THROW(attention(shape, weights, x.view(), {4}, 1), InvalidArgument);
   EXPECT_THROW(attention(shape, weights, x.view(), {-1}, 1), InvalidArgument);
   EXPECT_THROW(attention(shape, weights, x.view(), {2, 1}, 1), InvalidArgument);
@@ -208,11 +208,11 @@ TEST(Oracle, RefusesWhatItCannotRead) {
 }
 
 TEST(AffordableRows, AreAllIfAllAreCheap) {
-  const Shape shape = make_shape(2, 10, 4, 4, 1, 4);
+  const Case shape = make_shape(2, 10, 4, 4, 1, 4);
   EXPECT_EQ(affordable_rows(shape, 1e9, 1), all_rows(shape));
 }
 
-const Shape kLarge = make_shape(2, 1024, 12288, 12288, 96, 12288);
+const Case kLarge = make_shape(2, 1024, 12288, 12288, 96, 12288);
 
 TEST(AffordableRows, HaveTheFirstAndTheLastAndEachOnce) {
   EXPECT_EQ(affordable_rows(kLarge, 1, 1).size(), 4U);
@@ -255,7 +255,7 @@ TEST(AffordableRows, LieMoreOftenAtEdges) {
 
 TEST(AffordableRows, NeverExceedTheShape) {
   for (const std::int64_t tokens : {1, 2, 3, 4}) {
-    const Shape shape = make_shape(1, tokens, 4096, 4096, 1, 0);
+    const Case shape = make_shape(1, tokens, 4096, 4096, 1, 0);
     EXPECT_EQ(affordable_rows(shape, 1, 1), all_rows(shape));
   }
 }

@@ -28,21 +28,21 @@ std::string to_string(Values values) {
   return kNames[static_cast<int>(values)];
 }
 
-struct Case {
+struct PlantedCase {
   Values values;
   std::string name;
-  Shape shape;
+  Case shape;
 };
 
 // For GoogleTest, which would print the bytes of the object otherwise.
-void PrintTo(const Case& c, std::ostream* out) { *out << to_string(c.values) << c.name; }
+void PrintTo(const PlantedCase& c, std::ostream* out) { *out << to_string(c.values) << c.name; }
 
-std::vector<Case> plain_cases() {
-  std::vector<Case> all;
+std::vector<PlantedCase> plain_cases() {
+  std::vector<PlantedCase> all;
   for (const Values values : kAllValues) {
     for (const bool causal : {true, false}) {
       for (const bool projection : {true, false}) {
-        Shape shape = plain_shape(96, 128, 4, 32);
+        Case shape = plain_shape(96, 128, 4, 32);
         shape.causal = causal;
         shape.d_proj = projection ? 64 : 0;
         const std::string name = causal ? "Causal" : "Unmasked";
@@ -54,32 +54,32 @@ std::vector<Case> plain_cases() {
 }
 
 // Each option of a call, in company.
-std::vector<Case> call_cases() {
-  std::vector<Case> all;
+std::vector<PlantedCase> call_cases() {
+  std::vector<PlantedCase> all;
   for (const Values values : kAllValues) {
     const auto add = [&](const std::string& name, const auto& change) {
-      Shape shape = plain_shape(48, 64, 6, 16);
+      Case shape = plain_shape(48, 64, 6, 16);
       shape.d_proj = 64;
       shape.batch = 2;
       change(shape);
       all.push_back({values, name, shape});
     };
-    add("Ragged", [](Shape& s) {
+    add("Ragged", [](Case& s) {
       s.batch = 4, s.lengths = {17, 0, 48, 1}, s.kv_heads = 3, s.past = 30, s.window = 20;
       s.rotary.pairs = Rotary::Pairs::halves;
     });
-    add("Window", [](Shape& s) { s.window = 24, s.rotary.pairs = Rotary::Pairs::neighbours; });
-    add("Past", [](Shape& s) { s.past = 30, s.kv_heads = 2; });
-    add("PastUnmasked", [](Shape& s) { s.past = 30, s.kv_heads = 3, s.causal = false; });
+    add("Window", [](Case& s) { s.window = 24, s.rotary.pairs = Rotary::Pairs::neighbours; });
+    add("Past", [](Case& s) { s.past = 30, s.kv_heads = 2; });
+    add("PastUnmasked", [](Case& s) { s.past = 30, s.kv_heads = 3, s.causal = false; });
     add("Cross",
-        [](Shape& s) { s.causal = false, s.kv_heads = 2, s.d_memory = 40, s.memory_tokens = 33; });
+        [](Case& s) { s.causal = false, s.kv_heads = 2, s.d_memory = 40, s.memory_tokens = 33; });
   }
   return all;
 }
 
 // What verify calls adversarial has logits that are scaled 36-fold.
-Layer layer_of(const Case& c) {
-  Shape shape = c.shape;
+Layer layer_of(const PlantedCase& c) {
+  Case shape = c.shape;
   shape.qkv_bias = true;
   if (c.values == Values::dropped) shape.dropout = 0.5;
   Layer layer = gaussian_layer(shape);
@@ -95,7 +95,7 @@ Layer layer_of(const Case& c) {
   return layer;
 }
 
-class Planted : public testing::TestWithParam<Case> {
+class Planted : public testing::TestWithParam<PlantedCase> {
  protected:
   static Comparison compare(const Layer& layer, const reference::Expected& expected, Fault fault,
                             Data data) {
@@ -121,7 +121,7 @@ TEST_P(Planted, IsFoundByBothKindsOfLimits) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<Case>& info) {
+std::string name_of(const testing::TestParamInfo<PlantedCase>& info) {
   return to_string(info.param.values) + info.param.name;
 }
 
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, Planted, testing::ValuesIn(call_cases()), name_o
 TEST(PlantedFaults, NoneIsForgotten) {
   std::set<Fault> planted;
   for (const auto& cases : {plain_cases(), call_cases()}) {
-    for (const Case& c : cases) {
+    for (const PlantedCase& c : cases) {
       for (const Fault fault : faults_of(layer_of(c).shape)) planted.insert(fault);
     }
   }
@@ -149,7 +149,7 @@ TEST(PlantedFaults, NoneIsForgotten) {
 }
 
 TEST(PlantedElement, IsFoundAmongAMillion) {
-  Shape shape = plain_shape(1000, 64, 1, 32);
+  Case shape = plain_shape(1000, 64, 1, 32);
   shape.d_proj = 1000;
   const Layer layer = gaussian_layer(shape);
   const reference::Expected expected = oracle(layer);

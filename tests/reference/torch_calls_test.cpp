@@ -69,7 +69,7 @@ TEST(TorchCallsFile, HasEveryOption) {
   bool cross = false;
   bool several_with_gaps = false;
   for (const test::TorchCall& call : test::torch_calls()) {
-    const Shape& shape = call.layer.shape;
+    const Case& shape = call.layer.shape;
     for (const test::Fault fault : test::faults_of(shape)) faults.insert(fault);
     cross = cross || shape.d_memory > 0;
     several_with_gaps = several_with_gaps ||

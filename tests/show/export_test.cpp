@@ -169,7 +169,7 @@ TEST(Export, FormatsHaveNames) {
 
 TEST(Export, CsvHasTheFieldsOfTheCallAtItsEnd) {
   record::ResultsFolder folder = test::folder_with_peers();
-  Shape& shape = folder.results[0].shape;
+  Case& shape = folder.results[0].shape;
   shape.kv_heads = 1;
   shape.window = 3;
   shape.rotary = {Rotary::Pairs::halves, 500'000, 1};

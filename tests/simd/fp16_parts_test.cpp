@@ -248,7 +248,7 @@ TEST_P(Fp16Parts, OfRowsHoldTwentyThreeBits) {
 }
 
 // Depth 40 of ones and one small value: one row and one panel that are worn so and so often.
-struct Case {
+struct PartsCase {
   int worn_x, worn_w;
   bool good;
 };
@@ -256,10 +256,11 @@ struct Case {
 TEST_P(Fp16Parts, AreTrustedWhereEnoughLargeProductsAreSure) {
   // All others are large on both sides: 40 - worn_x - worn_w terms are sure.
   Random random(11);
-  for (const Case& each :
-       {Case{0, 0, true}, Case{20, 0, true}, Case{21, 0, false}, Case{0, 20, true},
-        Case{0, 21, false}, Case{13, 13, true}, Case{14, 13, false}, Case{13, 14, false},
-        Case{1, 19, true}, Case{1, 20, false}, Case{40, 0, false}}) {
+  for (const PartsCase& each :
+       {PartsCase{0, 0, true}, PartsCase{20, 0, true}, PartsCase{21, 0, false},
+        PartsCase{0, 20, true}, PartsCase{0, 21, false}, PartsCase{13, 13, true},
+        PartsCase{14, 13, false}, PartsCase{13, 14, false}, PartsCase{1, 19, true},
+        PartsCase{1, 20, false}, PartsCase{40, 0, false}}) {
     Matrix x(40, 40);
     Matrix w(40, 32);
     // Of so many bits that f32 hardly ever has the sums of parts.

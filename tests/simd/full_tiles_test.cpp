@@ -55,7 +55,7 @@ TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {
 
 TEST_P(FullTiles, AttentionHasTheBitsOfLowOnes) {
   for (const bool causal : {true, false}) {
-    Shape shape;
+    Case shape;
     shape.tokens = GetParam();
     shape.d_in = shape.d_out = 3 * 21;
     shape.heads = 3;

@@ -61,12 +61,12 @@ class TileInstructions : public testing::TestWithParam<Precision> {
 };
 
 Matrix product(const TileChoice& choice, std::int64_t rows, std::int64_t depth, std::int64_t cols) {
-  Shape shape;
+  Case shape;
   shape.tokens = rows;
   shape.d_in = depth;
   shape.d_out = cols;
   const SplitWeights weights = gaussian_weights(shape, 3);
-  const Matrix x = gaussian_input(shape, 4);
+  const Matrix x = gaussian_input(shape.rows(), shape, 4);
   const KernelTable& f32 = kernel_table(Isa::avx512);
   const SerialExecutor executor;
   std::vector<PackedMatrix> packed;
@@ -81,14 +81,14 @@ Matrix product(const TileChoice& choice, std::int64_t rows, std::int64_t depth, 
 
 Matrix attention(const TileChoice& choice, std::int64_t tokens, std::int64_t heads,
                  std::int64_t head_dim) {
-  Shape shape;
+  Case shape;
   shape.tokens = tokens;
   shape.d_in = shape.d_out = heads * head_dim;
   shape.heads = heads;
   const std::int64_t width = shape.d_out;
-  Matrix q = gaussian_input(shape, 5);
-  Matrix k = gaussian_input(shape, 6);
-  Matrix v = gaussian_input(shape, 7);
+  Matrix q = gaussian_input(shape.rows(), shape, 5);
+  Matrix k = gaussian_input(shape.rows(), shape, 6);
+  Matrix v = gaussian_input(shape.rows(), shape, 7);
   Matrix y(tokens, width);
   const auto heads_of = [&](Matrix& matrix) {
     return BlockedView{matrix.view().data, tokens, width, heads, head_dim, head_dim};

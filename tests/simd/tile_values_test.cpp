@@ -95,7 +95,7 @@ class TileValues : public testing::TestWithParam<Numbers> {
     return attention(choice, q, k, v, GetParam().dtype);
   }
   Matrix attention(const TileChoice& choice, Matrix q, Matrix k, Matrix v, Dtype dtype) const {
-    Shape shape;
+    Case shape;
     shape.tokens = q.rows;
     shape.d_in = shape.d_out = q.cols;
     shape.heads = q.cols / k.cols;
@@ -126,10 +126,10 @@ class TileValues : public testing::TestWithParam<Numbers> {
   }
 
   static Matrix gaussian(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-    Shape shape;
+    Case shape;
     shape.tokens = rows;
     shape.d_in = shape.d_out = cols;
-    return gaussian_input(shape, seed);
+    return gaussian_input(shape.rows(), shape, seed);
   }
 
   const SerialExecutor executor_ = {};

@@ -163,7 +163,7 @@ TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
   const Slots slots(GetParam());
   for (const std::int64_t heads : {1, 6, 41}) {
     SetUp();
-    Shape shape;
+    Case shape;
     shape.tokens = 33;
     shape.heads = heads;
     shape.d_in = shape.d_out = heads * 5;
@@ -199,7 +199,7 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   EXPECT_GE(project.most_tasks, kCores);
 
   const Slots attend(kCores);
-  Shape shape;
+  Case shape;
   shape.tokens = kTokens;
   shape.heads = kHeads;
   shape.d_in = shape.d_out = kHeads * kHeadDim;

@@ -23,7 +23,7 @@ const BackendFacts& facts() {
   static const BackendFacts facts = [] {
     BackendFacts sixth;
     sixth.gflops = 3;  // twice the baseline's, so that estimates tell whose they are
-    sixth.attend_bytes = [](const Shape& shape) { return static_cast<double>(shape.tokens << 20); };
+    sixth.attend_bytes = [](const Case& shape) { return static_cast<double>(shape.tokens << 20); };
     sixth.preference = 1;
     sixth.build_packages = {"libsixth-dev"};
     return sixth;
@@ -31,7 +31,7 @@ const BackendFacts& facts() {
   return facts;
 }
 
-std::optional<std::string> declines(const Shape& shape) {
+std::optional<std::string> declines(const Case& shape) {
   if (shape.heads == 6) return "6 heads are declined on purpose";
   return std::nullopt;
 }

@@ -86,7 +86,7 @@ class Slowed final : public Backend {
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
     return std::make_unique<SlowedProjection>(real_->make_projection(spec), share_);
   }
-  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+  std::unique_ptr<HeadAttention> make_attention(const Case& shape) override {
     return std::make_unique<SlowedAttention>(real_->make_attention(shape), share_);
   }
   KernelChoice kernels() const override { return {variant_, "one of equals"}; }
@@ -125,7 +125,7 @@ const BackendFacts& facts() {
   return facts;
 }
 
-std::optional<std::string> declines(const Shape& shape) {
+std::optional<std::string> declines(const Case& shape) {
   return headroom_backend_xsimd.declines(shape);
 }
 

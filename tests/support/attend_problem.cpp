@@ -9,7 +9,7 @@
 namespace headroom::test {
 namespace {
 
-std::string text(const Shape& s) {
+std::string text(const Case& s) {
   return "T " + std::to_string(s.tokens) + " head_dim " + std::to_string(s.head_dim()) + " H " +
          std::to_string(s.heads) + " B " + std::to_string(s.batch) +
          (s.causal ? " causal" : " unmasked");
@@ -32,7 +32,7 @@ double dot(const float* a, const float* b, std::int64_t count, bool absolute) {
 
 ExpectedRow expected_row(const AttendProblem& problem, std::int64_t sequence, std::int64_t head,
                          std::int64_t token) {
-  const Shape& s = problem.shape();
+  const Case& s = problem.shape();
   const std::int64_t first = sequence * s.tokens;
   const std::int64_t keys = s.causal ? token + 1 : s.tokens;
   const auto visible = static_cast<std::size_t>(keys);
@@ -74,9 +74,9 @@ double allowed_units(double logit) { return 8.0 + 2.0 * logit; }
 
 }  // namespace
 
-Shape attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t heads,
-                      std::int64_t batch, bool causal) {
-  Shape shape;
+Case attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t heads,
+                     std::int64_t batch, bool causal) {
+  Case shape;
   shape.batch = batch;
   shape.tokens = tokens;
   shape.heads = heads;
@@ -85,7 +85,7 @@ Shape attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t h
   return shape;
 }
 
-AttendProblem::AttendProblem(const Shape& shape, HeadLayout layout, std::int64_t padding, Side side)
+AttendProblem::AttendProblem(const Case& shape, HeadLayout layout, std::int64_t padding, Side side)
     : shape_(shape),
       sequences_(sequences_of(shape)),
       in_(layout, shape.rows(), shape.heads, shape.head_dim(), padding),
@@ -109,7 +109,7 @@ void for_each(const BlockedView& view, const std::function<void(float&)>& change
 }
 
 testing::AssertionResult matches(const AttendProblem& problem) {
-  const Shape& s = problem.shape();
+  const Case& s = problem.shape();
   constexpr double kEps = 0x1p-23;
   for (std::int64_t r = 0; r < s.rows(); ++r) {
     for (std::int64_t h = 0; h < s.heads; ++h) {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "support/operation_cases.hpp"
 
 namespace headroom::test {
@@ -16,15 +16,15 @@ namespace headroom::test {
 /// What the output holds before a run.
 inline constexpr float kUntouched = 12345.0f;
 
-Shape attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t heads = 1,
-                      std::int64_t batch = 1, bool causal = true);
+Case attention_shape(std::int64_t tokens, std::int64_t head_dim, std::int64_t heads = 1,
+                     std::int64_t batch = 1, bool causal = true);
 
 /// Gaussian query, key and value in the backend's layout, and a token-major output, each with a
 /// guard page on both sides. `padding` floats follow each row.
 class AttendProblem {
  public:
   using Side = GuardedBuffer::Side;
-  AttendProblem(const Shape& shape, HeadLayout layout, std::int64_t padding = 0,
+  AttendProblem(const Case& shape, HeadLayout layout, std::int64_t padding = 0,
                 Side side = Side::at_end);
 
   BlockedView q() const { return in_.view(q_.data()); }
@@ -36,10 +36,10 @@ class AttendProblem {
   std::span<const float> out_row(std::int64_t row, std::int64_t head) const {
     return {out().at(row, head), static_cast<std::size_t>(shape_.head_dim())};
   }
-  const Shape& shape() const { return shape_; }
+  const Case& shape() const { return shape_; }
 
  private:
-  Shape shape_;
+  Case shape_;
   std::vector<Sequence> sequences_;
   Activations in_, out_;
   GuardedBuffer q_, k_, v_, y_;
@@ -57,7 +57,7 @@ class OperationAttend : public OperationTest {
   static void run(Backend& backend, const AttendProblem& problem) {
     backend.make_attention(problem.shape())->run(problem.call());
   }
-  AttendProblem make_problem(const Shape& shape) const {
+  AttendProblem make_problem(const Case& shape) const {
     return AttendProblem(shape, backend_->head_layout());
   }
 };

@@ -31,8 +31,8 @@ class Draws {
   std::mt19937_64 generator_;
 };
 
-Shape random_shape(Draws& draws) {
-  Shape shape;
+Case random_shape(Draws& draws) {
+  Case shape;
   const std::int64_t key_heads = draws.from_to(1, 3);
   shape.kv_heads = key_heads;
   shape.heads = key_heads * draws.one_of({1, 1, 2, 3, 7});
@@ -89,7 +89,7 @@ CallProgram random_program(std::uint64_t seed) {
   CallProgram program;
   program.seed = seed;
   program.shape = random_shape(draws);
-  const Shape& shape = program.shape;
+  const Case& shape = program.shape;
   // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
   program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);
   const bool cross = shape.d_memory > 0;
@@ -147,7 +147,7 @@ class ProgramRun {
              CallTruth& truth)
       : program_(program),
         weights_(gaussian_weights(program.shape, program.seed)),
-        layer_(program.shape, weights_, options),
+        layer_(program.shape, program.shape, weights_, options),
         cache_(layer_, {program.sequences, program.capacity}),
         draws_(program.seed),
         same_bits_(same_bits && program.shape.causal),
@@ -174,7 +174,7 @@ class ProgramRun {
   }
 
  private:
-  const Shape& shape() const { return program_.shape; }
+  const Case& shape() const { return program_.shape; }
   bool cross() const { return shape().d_memory > 0; }
   std::int64_t key_cols() const { return shape().key_input(); }
 
@@ -225,7 +225,7 @@ class ProgramRun {
   std::string check(std::size_t sequence, ConstMatrixView x, const Rows& before, const Rows& all,
                     ConstMatrixView y) {
     if (x.rows == 0) return {};
-    Shape call = shape();
+    Case call = shape();
     call.batch = 1;
     call.tokens = x.rows;
     reference::Inputs inputs;

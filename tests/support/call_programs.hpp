@@ -23,7 +23,7 @@ struct CallStep {
 
 /// A layer, the room that it has, and what it is asked.
 struct CallProgram {
-  Shape shape;
+  Case shape;
   std::int64_t sequences = 1;
   std::int64_t capacity = 0;
   std::vector<CallStep> steps;

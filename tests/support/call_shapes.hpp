@@ -10,8 +10,8 @@ namespace headroom::test {
 
 using Lengths = std::vector<std::int64_t>;
 
-inline Shape with_everything() {
-  Shape shape = plain_shape(150, 40, 6, 16);
+inline Case with_everything() {
+  Case shape = plain_shape(150, 40, 6, 16);
   shape.kv_heads = 2;
   shape.window = 37;
   shape.rotary = {Rotary::Pairs::halves, 1000, 0.5};

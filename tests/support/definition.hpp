@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/dropout.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 #include "support/layer_data.hpp"
 
@@ -17,9 +17,9 @@ using Wide = long double;
 
 inline std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-inline Shape make_shape(std::int64_t batch, std::int64_t tokens, std::int64_t d_in,
-                        std::int64_t d_out, std::int64_t heads, std::int64_t d_proj) {
-  Shape shape;
+inline Case make_shape(std::int64_t batch, std::int64_t tokens, std::int64_t d_in,
+                       std::int64_t d_out, std::int64_t heads, std::int64_t d_proj) {
+  Case shape;
   shape.batch = batch;
   shape.tokens = tokens;
   shape.d_in = d_in;
@@ -30,13 +30,13 @@ inline Shape make_shape(std::int64_t batch, std::int64_t tokens, std::int64_t d_
 }
 
 /// Small shapes with every combination of a plain layer's options.
-inline std::vector<Shape> variants() {
-  std::vector<Shape> shapes;
+inline std::vector<Case> variants() {
+  std::vector<Case> shapes;
   for (const bool causal : {true, false}) {
     for (const bool bias : {false, true}) {
       for (const double dropout : {0.0, 0.3}) {
         for (const std::int64_t d_proj : {0, 5}) {
-          Shape shape = make_shape(2, 19, 7, 12, 3, d_proj);
+          Case shape = make_shape(2, 19, 7, 12, 3, d_proj);
           shape.causal = causal;
           shape.qkv_bias = bias;
           shape.dropout = dropout;
@@ -52,11 +52,11 @@ inline std::vector<Shape> variants() {
 }
 
 /// Small shapes with each of the options of a call and with all of them together.
-inline std::vector<Shape> call_variants() {
-  std::vector<Shape> shapes;
+inline std::vector<Case> call_variants() {
+  std::vector<Case> shapes;
   const auto add = [&](const auto& change) {
     for (const bool rich : {false, true}) {
-      Shape shape = make_shape(2, 9, 7, 24, 6, rich ? 5 : 0);
+      Case shape = make_shape(2, 9, 7, 24, 6, rich ? 5 : 0);
       shape.qkv_bias = rich;
       shape.dropout = rich ? 0.3 : 0.0;
       shape.dropout_seed = 99;
@@ -64,35 +64,35 @@ inline std::vector<Shape> call_variants() {
       shapes.push_back(shape);
     }
   };
-  const auto lengths = [](Shape& s) { s.batch = 4, s.lengths = {3, 9, 0, 1}; };
-  add([](Shape& s) { s.kv_heads = 2; });
-  add([](Shape& s) { s.kv_heads = 1, s.causal = false; });
-  add([](Shape& s) { s.window = 1; });
-  add([](Shape& s) { s.window = 4; });
-  add([](Shape& s) { s.past = 6; });
-  add([](Shape& s) { s.past = 6, s.tokens = 1; });
-  add([](Shape& s) { s.past = 6, s.causal = false; });
-  add([](Shape& s) { s.past = 6, s.window = 3; });
-  add([](Shape& s) { s.past = 6, s.window = 8; });
-  add([](Shape& s) { s.rotary.pairs = Rotary::Pairs::neighbours; });
-  add([](Shape& s) { s.rotary = {Rotary::Pairs::halves, 500, 0.25}; });
-  add([](Shape& s) { s.rotary = {Rotary::Pairs::neighbours, 500, 1.5}, s.past = 6; });
+  const auto lengths = [](Case& s) { s.batch = 4, s.lengths = {3, 9, 0, 1}; };
+  add([](Case& s) { s.kv_heads = 2; });
+  add([](Case& s) { s.kv_heads = 1, s.causal = false; });
+  add([](Case& s) { s.window = 1; });
+  add([](Case& s) { s.window = 4; });
+  add([](Case& s) { s.past = 6; });
+  add([](Case& s) { s.past = 6, s.tokens = 1; });
+  add([](Case& s) { s.past = 6, s.causal = false; });
+  add([](Case& s) { s.past = 6, s.window = 3; });
+  add([](Case& s) { s.past = 6, s.window = 8; });
+  add([](Case& s) { s.rotary.pairs = Rotary::Pairs::neighbours; });
+  add([](Case& s) { s.rotary = {Rotary::Pairs::halves, 500, 0.25}; });
+  add([](Case& s) { s.rotary = {Rotary::Pairs::neighbours, 500, 1.5}, s.past = 6; });
   add(lengths);
-  add([&](Shape& s) { lengths(s), s.causal = false; });
-  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 11; });
-  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 0; });
-  add([](Shape& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 4, s.past = 3; });
-  add([&](Shape& s) { lengths(s), s.causal = false, s.d_memory = 5, s.memory_tokens = 2; });
-  add([&](Shape& s) {
+  add([&](Case& s) { lengths(s), s.causal = false; });
+  add([](Case& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 11; });
+  add([](Case& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 0; });
+  add([](Case& s) { s.causal = false, s.d_memory = 5, s.memory_tokens = 4, s.past = 3; });
+  add([&](Case& s) { lengths(s), s.causal = false, s.d_memory = 5, s.memory_tokens = 2; });
+  add([&](Case& s) {
     lengths(s), s.kv_heads = 3, s.past = 5, s.window = 7, s.rotary.pairs = Rotary::Pairs::halves;
   });
   return shapes;
 }
 
 /// Both.
-inline std::vector<Shape> all_variants() {
-  std::vector<Shape> shapes = variants();
-  for (const Shape& shape : call_variants()) shapes.push_back(shape);
+inline std::vector<Case> all_variants() {
+  std::vector<Case> shapes = variants();
+  for (const Case& shape : call_variants()) shapes.push_back(shape);
   return shapes;
 }
 
@@ -105,7 +105,7 @@ struct Seen {
 };
 
 struct Definition {
-  const Shape& shape;
+  const Case& shape;
   const SplitWeights& weights;
   ConstMatrixView x;
   ConstMatrixView past;

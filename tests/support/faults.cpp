@@ -33,7 +33,7 @@ constexpr std::array<std::pair<Fault, std::string_view>, 21> kNames{{
 }};
 
 // The faults of what a call may bring.
-bool shows_in_call(const Shape& shape, Fault fault) {
+bool shows_in_call(const Case& shape, Fault fault) {
   const bool has_rotary = shape.rotary.pairs != Rotary::Pairs::none;
   switch (fault) {
     case Fault::window_one_key_more:
@@ -64,7 +64,7 @@ std::string_view to_string(Fault fault) {
   return "unknown";
 }
 
-std::vector<Fault> faults_of(const Shape& shape) {
+std::vector<Fault> faults_of(const Case& shape) {
   const std::int64_t most_keys =
       shape.window > 0 ? std::min(shape.window, shape.context()) : shape.context();
   std::vector<Fault> faults;

@@ -21,9 +21,9 @@ std::vector<float> optional_bias(const Json& example, const std::string& name) {
 }
 
 // Batch, tokens and widths of the input, which may lack the batch dimension.
-Shape input_shape(const Json& x) {
+Case input_shape(const Json& x) {
   const auto sizes = x.at("shape").get<std::vector<std::int64_t>>();
-  Shape shape;
+  Case shape;
   shape.batch = sizes.size() == 3 ? sizes[0] : 1;
   shape.tokens = sizes[sizes.size() - 2];
   shape.d_in = sizes.back();
@@ -84,7 +84,7 @@ GoldenLayer wrapper_layer(const std::string& name) {
 }
 
 // `d_in x d_out`, `scale` where column c takes input `first + c`.
-Matrix selection(const Shape& shape, std::int64_t first, float scale) {
+Matrix selection(const Case& shape, std::int64_t first, float scale) {
   Matrix matrix(shape.d_in, shape.d_out);
   for (std::int64_t c = 0; c < shape.d_out; ++c) matrix.view().row(first + c)[c] = scale;
   return matrix;

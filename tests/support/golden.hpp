@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/weights.hpp"
 
 namespace headroom::test {
@@ -15,7 +15,7 @@ namespace headroom::test {
 /// An example: what goes in, and PyTorch's float32 result.
 struct GoldenLayer {
   std::string name;
-  Shape shape;
+  Case shape;
   SplitWeights weights;
   Matrix x;  ///< `B * T x d_in`
   Matrix y;  ///< `B * T x output_width()`

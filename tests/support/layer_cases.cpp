@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "reference/oracle.hpp"
@@ -116,7 +117,7 @@ void LayerTest::SetUp() {
 }
 
 Matrix run(const LayerCase& layer_case, const Layer& layer, int threads) {
-  Attention attention(layer.shape, layer.weights, layer_case.options(threads));
+  Attention attention = layer_for(layer.shape, layer.weights, layer_case.options(threads));
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
   return y;
@@ -182,9 +183,9 @@ testing::AssertionResult equal_for(const LayerCase& layer_case, ConstMatrixView 
   return testing::AssertionFailure() << "the bits differ; as numbers: " << agree(a, b).message();
 }
 
-Shape plain_shape(std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
-                  std::int64_t head_dim) {
-  Shape shape;
+Case plain_shape(std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
+                 std::int64_t head_dim) {
+  Case shape;
   shape.tokens = tokens;
   shape.d_in = d_in;
   shape.d_out = heads * head_dim;

@@ -78,7 +78,6 @@ testing::AssertionResult equal_for(const LayerCase& layer_case, ConstMatrixView 
                                    ConstMatrixView b);
 
 /// A causal layer of one sequence without an output projection.
-Shape plain_shape(std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
-                  std::int64_t head_dim);
+Case plain_shape(std::int64_t tokens, std::int64_t d_in, std::int64_t heads, std::int64_t head_dim);
 
 }  // namespace headroom::test

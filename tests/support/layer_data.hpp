@@ -3,15 +3,15 @@
 
 #include <cstdint>
 
+#include "core/case.hpp"
 #include "headroom/initialise.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 #include "reference/inputs.hpp"
 
 namespace headroom::test {
 
 struct Layer {
-  Shape shape;
+  Case shape;
   SplitWeights weights;
   Matrix x;            ///< `rows() x d_in`
   Matrix past = {};    ///< inputs of the tokens that came before, `batch * past` rows
@@ -21,9 +21,10 @@ struct Layer {
 };
 
 /// Gaussian weights and input: the standard data of docs/numerics.md.
-inline Layer gaussian_layer(const Shape& shape, std::uint64_t seed = 7) {
-  return {shape, gaussian_weights(shape, seed), gaussian_input(shape, seed + 1),
-          gaussian_past(shape, seed + 1), gaussian_memory(shape, seed + 1)};
+inline Layer gaussian_layer(const Case& shape, std::uint64_t seed = 7) {
+  return {shape, gaussian_weights(shape, seed), gaussian_input(shape.rows(), shape, seed + 1),
+          gaussian_past(shape.batch * shape.past, shape, seed + 1),
+          gaussian_memory(shape.memory_rows(), shape, seed + 1)};
 }
 
 }  // namespace headroom::test

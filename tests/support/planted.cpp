@@ -54,7 +54,7 @@ struct Sequence {
   std::int64_t keys = 0;
 };
 
-std::vector<Sequence> sequences_of(const Shape& shape) {
+std::vector<Sequence> sequences_of(const Case& shape) {
   std::vector<Sequence> all;
   Sequence next;
   for (; next.number < shape.batch; ++next.number) {
@@ -77,7 +77,7 @@ Table<Real> table_of(const Matrix& matrix) {
 // What all keys are made of, sequence by sequence.
 template <class Real>
 Table<Real> key_inputs(const Layer& layer, const std::vector<Sequence>& sequences) {
-  const Shape& shape = layer.shape;
+  const Case& shape = layer.shape;
   const Matrix& own = shape.d_memory > 0 ? layer.memory : layer.x;
   Table<Real> inputs(sequences.empty() ? 0 : sequences.back().first_key + sequences.back().keys,
                      shape.key_input());
@@ -118,7 +118,7 @@ void turn(const Rotary& rotary, std::int64_t head_dim, std::int64_t position, Ta
 
 template <class Real>
 struct Planting {
-  const Shape& shape;
+  const Case& shape;
   Fault fault;
   std::vector<Sequence> sequences;
   Table<Real> query, key, value;
@@ -270,7 +270,7 @@ void spoil(Matrix& y, Fault fault) {
 
 template <class Real>
 Matrix compute(const Layer& layer, Fault fault) {
-  const Shape& shape = layer.shape;
+  const Case& shape = layer.shape;
   const SplitWeights& w = layer.weights;
   const std::vector<Sequence> sequences = sequences_of(shape);
   const auto inputs = key_inputs<Real>(layer, sequences);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/weights.hpp"
 #include "support/layer_data.hpp"
 
@@ -38,7 +38,7 @@ enum class Fault {
 std::string_view to_string(Fault fault);
 
 /// The faults that can show in a shape, except `none`.
-std::vector<Fault> faults_of(const Shape& shape);
+std::vector<Fault> faults_of(const Case& shape);
 
 Matrix planted(const Layer& layer, Fault fault);
 

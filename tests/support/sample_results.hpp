@@ -12,8 +12,8 @@
 
 namespace headroom::test {
 
-inline Shape sample_shape() {
-  Shape shape;
+inline Case sample_shape() {
+  Case shape;
   shape.tokens = 4;
   shape.d_in = shape.d_out = shape.d_proj = 8;
   shape.heads = 2;

@@ -11,8 +11,8 @@
 
 namespace headroom::test {
 
-inline Shape tuned_shape(std::int64_t tokens, std::int64_t width = 64, std::int64_t heads = 4) {
-  Shape shape;
+inline Case tuned_shape(std::int64_t tokens, std::int64_t width = 64, std::int64_t heads = 4) {
+  Case shape;
   shape.tokens = tokens;
   shape.d_in = shape.d_out = shape.d_proj = width;
   shape.heads = heads;

@@ -17,8 +17,8 @@ Rotary to_rotary(const Json& json) {
           json.at("scale").get<double>()};
 }
 
-Shape to_shape(const Json& json) {
-  Shape shape;
+Case to_shape(const Json& json) {
+  Case shape;
   json.at("batch").get_to(shape.batch);
   json.at("tokens").get_to(shape.tokens);
   json.at("d_in").get_to(shape.d_in);

@@ -19,7 +19,7 @@ using test::candidate;
 using test::tuned_shape;
 using tuning::TunedShape;
 
-tuning::Request request_for(const Shape& shape, const std::set<std::string>& usable,
+tuning::Request request_for(const Case& shape, const std::set<std::string>& usable,
                             int threads = 1) {
   tuning::Request request;
   request.shape = shape;
@@ -41,7 +41,7 @@ constexpr Formulation kSplit = Formulation::split;
 constexpr Formulation kFused = Formulation::fused;
 
 TEST(Distance, CountsDoublings) {
-  const Shape shape = tuned_shape(64, 256);
+  const Case shape = tuned_shape(64, 256);
   EXPECT_EQ(tuning::distance(shape, shape), 0);
   EXPECT_DOUBLE_EQ(tuning::distance(shape, tuned_shape(128, 256)), 1);
   EXPECT_DOUBLE_EQ(tuning::distance(shape, tuned_shape(16, 256)), 2);
@@ -50,18 +50,18 @@ TEST(Distance, CountsDoublings) {
 }
 
 TEST(Distance, IsSymmetricAndSeesOptions) {
-  const Shape shape = tuned_shape(64, 256);
+  const Case shape = tuned_shape(64, 256);
   const auto changed = [&](auto change) {
-    Shape other = shape;
+    Case other = shape;
     change(other);
     EXPECT_EQ(tuning::distance(shape, other), tuning::distance(other, shape));
     return tuning::distance(shape, other);
   };
-  EXPECT_DOUBLE_EQ(changed([](Shape& s) { s.causal = false; }), 1);
-  EXPECT_DOUBLE_EQ(changed([](Shape& s) { s.d_proj = 0; }), 1);
-  EXPECT_DOUBLE_EQ(changed([](Shape& s) { s.dropout = 0.1; }), 3);
-  EXPECT_DOUBLE_EQ(changed([](Shape& s) { s.qkv_bias = true; }), 0.1);
-  EXPECT_GT(changed([](Shape& s) { s.batch = 2; }), 0.5);
+  EXPECT_DOUBLE_EQ(changed([](Case& s) { s.causal = false; }), 1);
+  EXPECT_DOUBLE_EQ(changed([](Case& s) { s.d_proj = 0; }), 1);
+  EXPECT_DOUBLE_EQ(changed([](Case& s) { s.dropout = 0.1; }), 3);
+  EXPECT_DOUBLE_EQ(changed([](Case& s) { s.qkv_bias = true; }), 0.1);
+  EXPECT_GT(changed([](Case& s) { s.batch = 2; }), 0.5);
 }
 
 TEST(Predict, TakesTheFastestOfTheShapeItself) {
@@ -102,18 +102,18 @@ TEST(Predict, FollowsTheTrendFromAFarShapeToTheNearest) {
   EXPECT_EQ(pick_at(256), "tbb");
 }
 
-Shape after(std::int64_t past) {
-  Shape shape = tuned_shape(1);
+Case after(std::int64_t past) {
+  Case shape = tuned_shape(1);
   shape.past = past;
   return shape;
 }
 
 TEST(Distance, CountsThePastAsKeysAndGroupsAsHeads) {
   EXPECT_DOUBLE_EQ(tuning::distance(after(127), after(2047)), 2);
-  Shape window = after(2047);
+  Case window = after(2047);
   window.window = 128;
   EXPECT_DOUBLE_EQ(tuning::distance(after(127), window), 0) << "what no row sees costs nothing";
-  Shape groups = after(127);
+  Case groups = after(127);
   groups.kv_heads = 1;
   EXPECT_DOUBLE_EQ(tuning::distance(after(127), groups), 1);
 }
@@ -122,11 +122,11 @@ TEST(Predict, AnswersPromptAndStepsApart) {
   const auto file =
       file_of({{tuned_shape(16), {candidate("xsimd", kSplit, 2), candidate("tbb", kSplit, 1)}},
                {after(1023), {candidate("xsimd", kSplit, 1), candidate("tbb", kSplit, 2)}}});
-  const auto best = [&](const Shape& shape) {
+  const auto best = [&](const Case& shape) {
     const auto found = predict(file, request_for(shape, {"xsimd", "tbb"}));
     return found.best ? found.best->backend : found.why_not;
   };
-  Shape wanted = after(60);
+  Case wanted = after(60);
   wanted.tokens = 4;
   EXPECT_LT(tuning::distance(wanted, tuned_shape(16)), tuning::distance(wanted, after(1023)));
   EXPECT_EQ(best(wanted), "xsimd") << "a step after it is the nearer question";
@@ -171,11 +171,11 @@ TEST(Predict, SaysWhyAFileDoesNotApply) {
 }
 
 TEST(Rule, GoesByWorkAndThreads) {
-  const Shape small = tuned_shape(1);
-  const Shape large = tuned_shape(128, 768, 12);
+  const Case small = tuned_shape(1);
+  const Case large = tuned_shape(128, 768, 12);
   ASSERT_LT(small.flops().total(), *backend_facts("tbb").threads_pay_from);
   ASSERT_GT(large.flops().total(), *backend_facts("tbb").threads_pay_from);
-  const auto backend = [](const Shape& shape, const std::set<std::string>& usable, int threads) {
+  const auto backend = [](const Case& shape, const std::set<std::string>& usable, int threads) {
     return choose_by_rule(request_for(shape, usable, threads)).backend;
   };
   const std::set<std::string> all{"naive", "autovec", "xsimd", "onednn", "tbb"};

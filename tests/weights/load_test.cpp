@@ -101,10 +101,10 @@ SafetensorsText gpt2(const std::string& prefix = "h.0.attn.") {
 TEST_F(Load, Gpt2IsStoredAsItIsUsed) {
   write("m", gpt2());
   const Loaded loaded = load(with_heads(2));
-  const Shape& shape = loaded.shape;
-  EXPECT_EQ(shape.id(), "B1_T1_D4_H2_bias") << "the masked, biased layer that GPT-2 has";
-  EXPECT_TRUE(shape.causal && shape.qkv_bias);
-  EXPECT_EQ(shape.d_proj, 4);
+  const LayerConfig& config = loaded.config;
+  EXPECT_EQ(config.id(), "D4_H2_bias") << "the masked, biased layer that GPT-2 has";
+  EXPECT_TRUE(config.causal && config.qkv_bias);
+  EXPECT_EQ(config.d_proj, 4);
   for (std::int64_t r = 0; r < 4; ++r) {
     for (std::int64_t c = 0; c < 4; ++c) {
       const auto value = static_cast<float>(10 * r + c);
@@ -136,10 +136,10 @@ SafetensorsText llama(const std::string& prefix = "model.layers.0.self_attn.") {
 TEST_F(Load, GroupedHeadsAreTransposed) {
   write("m", llama());
   const Loaded loaded = load(with_heads(4));
-  EXPECT_EQ(loaded.shape.kv_heads, 2);
-  EXPECT_EQ(loaded.shape.d_in, 6);
-  EXPECT_EQ(loaded.shape.d_out, 8);
-  EXPECT_FALSE(loaded.shape.qkv_bias);
+  EXPECT_EQ(loaded.config.kv_heads, 2);
+  EXPECT_EQ(loaded.config.d_in, 6);
+  EXPECT_EQ(loaded.config.d_out, 8);
+  EXPECT_FALSE(loaded.config.qkv_bias);
   EXPECT_EQ(loaded.weights.query.values, transposed(8, 6, ramp(8, 6, 0)));
   EXPECT_EQ(loaded.weights.key.values, transposed(4, 6, ramp(4, 6, 100)));
   EXPECT_EQ(loaded.weights.value.values, transposed(4, 6, ramp(4, 6, 150)));
@@ -151,7 +151,7 @@ TEST_F(Load, WidthsAndOneOfHeadsAndHeadWidthSayTheRest) {
   write("m", llama());
   WeightsOptions options;
   options.head_dim = 2;
-  EXPECT_EQ(load(options).shape, load(with_heads(4)).shape);
+  EXPECT_EQ(load(options).config, load(with_heads(4)).config);
   expect_refused<InvalidArgument>("--heads: no file says how many heads");
   expect_refused<InvalidArgument>("3 heads of 2 are not the query's width 8", with_heads(3));
   expect_refused<InvalidArgument>("heads of 8", with_heads(1));
@@ -191,7 +191,7 @@ TEST_F(Load, EveryLayoutIsRecognised) {
     const Loaded loaded = load(with_heads(2));
     EXPECT_EQ(loaded.layout, each.layout);
     EXPECT_EQ(loaded.layer, "a.3.b");
-    EXPECT_EQ(loaded.shape.causal, each.causal) << each.layout;
+    EXPECT_EQ(loaded.config.causal, each.causal) << each.layout;
     EXPECT_EQ(loaded.weights.query.values, transposed(4, 4, ramp(4, 4, 40))) << each.layout;
     EXPECT_EQ(loaded.weights.key_bias, ramp(1, 4, 80)) << each.layout;
     EXPECT_EQ(loaded.weights.output.values, transposed(4, 4, ramp(4, 4, 160))) << each.layout;
@@ -206,7 +206,7 @@ TEST_F(Load, AnEncoderOfTheBartLayoutHasNoMask) {
   }
   write("m", text);
   const Loaded loaded = load(with_heads(2));
-  EXPECT_FALSE(loaded.shape.causal);
+  EXPECT_FALSE(loaded.config.causal);
   ASSERT_EQ(loaded.notes.size(), 1U);
   EXPECT_EQ(loaded.notes[0],
             "not causal: assumed, because no config.json of a known model says so; "
@@ -224,7 +224,7 @@ TEST_F(Load, FusedOnesOfOutXInAreCutIntoRows) {
     write("m", text);
     const Loaded loaded = load(with_heads(2));
     EXPECT_EQ(loaded.layout, layout);
-    EXPECT_EQ(loaded.shape.causal, !torch);
+    EXPECT_EQ(loaded.config.causal, !torch);
     EXPECT_EQ(loaded.weights.query.values, transposed(4, 4, ramp(4, 4, 0)));
     EXPECT_EQ(loaded.weights.key.values, transposed(4, 4, ramp(4, 4, 40)));
     EXPECT_EQ(loaded.weights.value.values, transposed(4, 4, ramp(4, 4, 80)));
@@ -239,7 +239,7 @@ TEST_F(Load, FusedGroupedHeadsAreCutByTheirWidths) {
   text.add("l.1.o_proj.weight", {6, 8}, ramp(6, 8, 0));
   write("m", text);
   const Loaded loaded = load(with_heads(4));
-  EXPECT_EQ(loaded.shape.kv_heads, 2);
+  EXPECT_EQ(loaded.config.kv_heads, 2);
   EXPECT_EQ(loaded.weights.query.values, transposed(8, 6, ramp(8, 6, 0)));
   EXPECT_EQ(loaded.weights.key.values, transposed(4, 6, ramp(4, 6, 80)));
   EXPECT_EQ(loaded.weights.value.values, transposed(4, 6, ramp(4, 6, 120)));
@@ -323,7 +323,7 @@ TEST_F(Load, AFolderOfArraysIsAsGood) {
   save("c_proj.bias", {4}, ramp(1, 4, 200));
   write("m", gpt2());
   const Loaded arrays = load(with_heads(2), "arrays"), tensors = load(with_heads(2));
-  EXPECT_EQ(arrays.shape, tensors.shape);
+  EXPECT_EQ(arrays.config, tensors.config);
   EXPECT_EQ(arrays.weights.value.values, tensors.weights.value.values);
   EXPECT_EQ(arrays.weights.output_bias, tensors.weights.output_bias);
   write("arrays/h.0.attn.c_proj.bias.npy", "nonsense");
@@ -410,7 +410,7 @@ TEST_F(Load, ANumberThatFitsTwoLayersIsNotEnough) {
       with_heads(2));
   WeightsOptions options = with_heads(2);
   options.layer = "decoder.layers.0.self_attn";
-  EXPECT_TRUE(load(options).shape.causal);
+  EXPECT_TRUE(load(options).config.causal);
 }
 
 TEST_F(Load, AMissingTensorIsNamedWithCandidates) {
@@ -488,7 +488,7 @@ TEST_F(Load, AMissingBiasIsZeroWhereTheLayoutLeavesItOut) {
   text.add("model.layers.0.self_attn.v_proj.bias", {4}, ramp(1, 4, 2));
   write("m", text);
   const Loaded loaded = load(with_heads(4));
-  EXPECT_TRUE(loaded.shape.qkv_bias);
+  EXPECT_TRUE(loaded.config.qkv_bias);
   EXPECT_EQ(loaded.weights.query_bias, ramp(1, 8, 1));
   EXPECT_EQ(loaded.weights.key_bias, std::vector<float>(4));
   EXPECT_EQ(loaded.weights.value_bias, ramp(1, 4, 2));
@@ -507,8 +507,8 @@ TEST_F(Load, TensorsMayBeNamed) {
   EXPECT_EQ(loaded.weights.output.values, ramp(4, 4, 0));
   EXPECT_EQ(loaded.weights.key_bias, ramp(1, 4, 4));
   options.tensors = {{"qkv", "fused"}};
-  EXPECT_EQ(load(options).shape.d_proj, 0) << "not named, so there is none";
-  EXPECT_EQ(load(options).shape.d_out, 4);
+  EXPECT_EQ(load(options).config.d_proj, 0) << "not named, so there is none";
+  EXPECT_EQ(load(options).config.d_out, 4);
   options.tensors = {{"qkv", "fuse"}};
   expect_refused<FileError>(
       "there is no tensor 'fuse', which the layer needs; candidates: b, fused", options);
@@ -544,10 +544,10 @@ TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
         R"({"model_type": "mistral", "num_attention_heads": 4, "num_key_value_heads": 2,
             "head_dim": 2, "rope_theta": 500000.0, "sliding_window": 7})");
   const Loaded loaded = load({}, "model");
-  EXPECT_EQ(loaded.shape.heads, 4);
-  EXPECT_EQ(loaded.shape.window, 7);
-  EXPECT_TRUE(loaded.shape.causal);
-  EXPECT_EQ(loaded.shape.rotary, (Rotary{Rotary::Pairs::halves, 500000, 1}));
+  EXPECT_EQ(loaded.config.heads, 4);
+  EXPECT_EQ(loaded.config.window, 7);
+  EXPECT_TRUE(loaded.config.causal);
+  EXPECT_EQ(loaded.config.rotary, (Rotary{Rotary::Pairs::halves, 500000, 1}));
   EXPECT_TRUE(loaded.notes.empty()) << "nothing had to be assumed";
   // What differs from the model is done, and said.
   WeightsOptions options;
@@ -555,13 +555,13 @@ TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
   options.window = 3;
   options.rotary = Rotary{};
   const Loaded other = load(options, "model");
-  EXPECT_EQ(other.shape.window, 3);
-  EXPECT_EQ(other.shape.rotary.pairs, Rotary::Pairs::none);
+  EXPECT_EQ(other.config.window, 3);
+  EXPECT_EQ(other.config.rotary.pairs, Rotary::Pairs::none);
   EXPECT_EQ(other.notes.size(), 2U);
   // What the model cannot be is refused.
   expect_refused<InvalidArgument>("--heads: 8 was given, but ", with_heads(8), "model");
   expect_refused<InvalidArgument>("says 4; leave the option out", with_heads(8), "model");
-  EXPECT_EQ(load(with_heads(4), "model").shape, loaded.shape);
+  EXPECT_EQ(load(with_heads(4), "model").config, loaded.config);
 }
 
 TEST_F(Load, RotaryPositionsOfNamedTensorsAreTheUsersToSay) {
@@ -573,13 +573,13 @@ TEST_F(Load, RotaryPositionsOfNamedTensorsAreTheUsersToSay) {
                      {"key", prefix + "k_proj.weight"},
                      {"value", prefix + "v_proj.weight"}};
   const Loaded silent = load(options, "model");
-  EXPECT_EQ(silent.shape.rotary.pairs, Rotary::Pairs::none);
+  EXPECT_EQ(silent.config.rotary.pairs, Rotary::Pairs::none);
   EXPECT_NE(silent.notes.back().find("no rotary positions, although "), std::string::npos);
   options.rotary = Rotary{Rotary::Pairs::neighbours};
-  EXPECT_EQ(load(options, "model").shape.rotary, (Rotary{Rotary::Pairs::neighbours, 500000, 1}))
+  EXPECT_EQ(load(options, "model").config.rotary, (Rotary{Rotary::Pairs::neighbours, 500000, 1}))
       << "the pairs are the user's, the base is the model's";
   options.rotary = Rotary{Rotary::Pairs::halves, 77, 0.5};
-  EXPECT_EQ(load(options, "model").shape.rotary, (Rotary{Rotary::Pairs::halves, 77, 0.5}));
+  EXPECT_EQ(load(options, "model").config.rotary, (Rotary{Rotary::Pairs::halves, 77, 0.5}));
 }
 
 TEST_F(Load, ConfigurationsThatAreNoneAreRefused) {
@@ -613,10 +613,10 @@ TEST_F(Load, LayersOfOneModelMayDiffer) {
         "layer_types": ["sliding_attention", "full_attention"],
         "rope_parameters": {"rope_theta": 1000, "rope_type": "linear", "factor": 4}})");
   WeightsOptions options;
-  EXPECT_EQ(load(options, "model").shape.window, 5);
+  EXPECT_EQ(load(options, "model").config.window, 5);
   options.layer = "1";
-  EXPECT_EQ(load(options, "model").shape.window, 0);
-  EXPECT_EQ(load(options, "model").shape.rotary, (Rotary{Rotary::Pairs::halves, 1000, 0.25}));
+  EXPECT_EQ(load(options, "model").config.window, 0);
+  EXPECT_EQ(load(options, "model").config.rotary, (Rotary{Rotary::Pairs::halves, 1000, 0.25}));
 }
 
 TEST_F(Load, WhatTheLayerDoesNotComputeIsRefused) {
@@ -631,7 +631,7 @@ TEST_F(Load, WhatTheLayerDoesNotComputeIsRefused) {
   }
   write("model/config.json", R"({"num_attention_heads": 4, "partial_rotary_factor": 1.0,
       "clip_qkv": null, "scale_attn_weights": true, "position_embedding_type": "absolute"})");
-  EXPECT_EQ(load({}, "model").shape.heads, 4);
+  EXPECT_EQ(load({}, "model").config.heads, 4);
   SafetensorsText text = llama();
   text.add("model.layers.0.self_attn.q_norm.weight", {2}, {1, 1});
   write("model/model.safetensors", text);
@@ -667,7 +667,7 @@ TEST_F(Load, MemoryIsLimitedBeforeAnythingIsRead) {
   options.max_bytes = 1000;
   expect_refused<ResourceError>("need 3146", options);
   options.max_bytes = std::int64_t{1} << 30;
-  EXPECT_EQ(load(options).shape.heads, 2);
+  EXPECT_EQ(load(options).config.heads, 2);
 }
 
 TEST_F(Load, TheFingerprintIsOfTheTensorsThatAreRead) {

@@ -62,9 +62,7 @@ TEST_P(PeakMemory, IsThatOfTheTensorsAndThePackedCopy) {
     options.threads = 1;
     options.dtype = GetParam();
     const LayerWeights loaded = load_weights(path_ / "model.safetensors");
-    Shape shape = loaded.shape;
-    shape.tokens = 1;
-    const Attention layer(shape, loaded.weights, options);
+    const Attention layer(loaded.config, {.tokens = 1}, loaded.weights, options);
     const std::int64_t tensors = 4 * kWidth * kWidth * 2;
     const std::int64_t needed =
         tensors + layer.costs().packed_bytes + layer.costs().workspace_bytes;

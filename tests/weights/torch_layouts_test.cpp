@@ -38,7 +38,7 @@ Layer layer_of(const Model& model, LayerWeights& loaded) {
   options.heads = model.heads;
   loaded = load_weights(kModels / model.name, options);
   weights::NpyArray x = weights::read_npy(kModels / model.call / "x.npy");
-  Layer layer{loaded.shape, to_split(loaded.weights), {}};
+  Layer layer{{loaded.config, {}, {}}, to_split(loaded.weights), {}};
   layer.shape.batch = x.dims.size() == 3 ? x.dims[0] : 1;
   layer.shape.tokens = x.dims[x.dims.size() - 2];
   layer.x.rows = layer.shape.rows();

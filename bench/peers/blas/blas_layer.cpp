@@ -26,7 +26,7 @@ std::string name_of(const Composition& how) {
                      how.packed ? "-packed" : "");
 }
 
-BlasLayer::BlasLayer(const Blas& blas, const Shape& shape, const Composition& how,
+BlasLayer::BlasLayer(const Blas& blas, const Case& shape, const Composition& how,
                      std::shared_ptr<const PreparedWeights> weights)
     : blas_(blas), shape_(shape), how_(how), weights_(std::move(weights)) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };

@@ -8,8 +8,8 @@
 
 #include "blas.hpp"
 #include "blas_weights.hpp"
+#include "core/case.hpp"
 #include "headroom/formulation.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom::peers {
@@ -38,7 +38,7 @@ std::string name_of(const Composition& how);
 /// Its own buffers; the weights may be shared by several.
 class BlasLayer {
  public:
-  BlasLayer(const Blas& blas, const Shape& shape, const Composition& how,
+  BlasLayer(const Blas& blas, const Case& shape, const Composition& how,
             std::shared_ptr<const PreparedWeights> weights);
 
   void pass(ConstMatrixView x, MatrixView y);
@@ -59,7 +59,7 @@ class BlasLayer {
   Heads heads() const;
 
   const Blas& blas_;
-  Shape shape_;
+  Case shape_;
   Composition how_;
   std::shared_ptr<const PreparedWeights> weights_;
   std::vector<float> projected_;  ///< query, key and value

@@ -48,7 +48,7 @@ std::vector<std::int64_t> score_rows(std::int64_t tokens) {
 /// The weights of one formulation, made when a variant first asks for them and kept for the others.
 class Store {
  public:
-  Store(const Blas& blas, const Shape& shape, Formulation formulation,
+  Store(const Blas& blas, const Case& shape, Formulation formulation,
         std::shared_ptr<const SplitWeights> weights)
       : blas_(blas), shape_(shape), formulation_(formulation), weights_(std::move(weights)) {}
 
@@ -69,14 +69,14 @@ class Store {
 
  private:
   const Blas& blas_;
-  Shape shape_;
+  Case shape_;
   Formulation formulation_;
   std::shared_ptr<const SplitWeights> weights_;
   std::shared_ptr<const PreparedWeights> plain_;
   std::array<std::shared_ptr<const PreparedWeights>, 2> packed_;  ///< for the BLAS, and for a team
 };
 
-Layer ready(const Blas& blas, const Shape& shape, const Composition& how, Store& store) {
+Layer ready(const Blas& blas, const Case& shape, const Composition& how, Store& store) {
   const auto layer = std::make_shared<BlasLayer>(blas, shape, how, store.prepared(how));
   return {[layer](ConstMatrixView x, MatrixView y) { layer->pass(x, y); },
           {{"note", name_of(how)}, {"isa", blas.kernels()}}};

@@ -88,7 +88,7 @@ Part part_of(std::int64_t rows, std::int64_t cols, std::int64_t team, std::int64
   return by_rows ? Part{begin, count, 0, cols} : Part{0, rows, begin, count};
 }
 
-PreparedWeights prepare_weights(const Shape& shape, Formulation formulation,
+PreparedWeights prepare_weights(const Case& shape, Formulation formulation,
                                 const SplitWeights& weights) {
   PreparedWeights prepared{{}, as_weight(weights.output), weights.output_bias};
   switch (formulation) {

@@ -4,9 +4,9 @@
 
 namespace headroom {
 
-Attention::Attention(const Shape& shape, const WeightViews& weights,
-                     const AttentionOptions& options)
-    : plan_(std::make_unique<Plan>(shape, weights, options)) {}
+Attention::Attention(const LayerConfig& config, const CallSizes& largest,
+                     const WeightViews& weights, const AttentionOptions& options)
+    : plan_(std::make_unique<Plan>(Case{config, largest}, weights, options)) {}
 Attention::~Attention() = default;
 Attention::Attention(Attention&&) noexcept = default;
 Attention& Attention::operator=(Attention&&) noexcept = default;
@@ -17,15 +17,17 @@ void Attention::forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call&
 
 void Attention::append(const ConstAnyMatrix& x, const Call& call) { plan_->append(x, call); }
 
-const Shape& Attention::shape() const { return plan_->shape; }
+const LayerConfig& Attention::config() const { return plan_->shape; }
+const CallSizes& Attention::largest() const { return plan_->shape; }
 const AttentionOptions& Attention::options() const { return plan_->options; }
 const Choice& Attention::choice() const { return plan_->choice; }
 const AttentionCosts& Attention::costs() const { return plan_->costs; }
 
-Attention make_attention(std::string_view backend, const Shape& shape, const WeightViews& weights,
+Attention make_attention(std::string_view backend, const LayerConfig& config,
+                         const CallSizes& largest, const WeightViews& weights,
                          AttentionOptions options) {
   options.backend = backend;
-  return {shape, weights, options};
+  return {config, largest, weights, options};
 }
 
 }  // namespace headroom

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-void check_sizes(const Shape& shape, std::int64_t sequences, std::int64_t capacity) {
+void check_sizes(const LayerConfig& config, std::int64_t sequences, std::int64_t capacity) {
   if (sequences < 1 || capacity < 1) {
     throw InvalidArgument(fmt::format(
         "cache: {} sequences of {} tokens; allowed are 1 and above of both", sequences, capacity));
@@ -20,12 +20,12 @@ void check_sizes(const Shape& shape, std::int64_t sequences, std::int64_t capaci
   constexpr std::int64_t kBytesPerValue = 64;
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(sequences, capacity, &bytes) ||
-      __builtin_mul_overflow(bytes, shape.kv_width(), &bytes) ||
+      __builtin_mul_overflow(bytes, config.kv_width(), &bytes) ||
       __builtin_mul_overflow(bytes, kBytesPerValue, &bytes)) {
     throw InvalidArgument(
         fmt::format("cache: {} sequences of {} tokens of {} values are too many to be counted in "
                     "63-bit bytes; make one of them smaller",
-                    sequences, capacity, shape.kv_width()));
+                    sequences, capacity, config.kv_width()));
   }
 }
 
@@ -37,7 +37,7 @@ std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
 
 KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
     : state_(std::make_unique<State>()) {
-  check_sizes(layer.shape(), size.sequences, size.capacity);
+  check_sizes(layer.config(), size.sequences, size.capacity);
   state_->layer = layer.plan_->id;
   state_->capacity = size.capacity;
   state_->lengths.resize(static_cast<std::size_t>(size.sequences));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
@@ -25,7 +26,7 @@ constexpr Name<Choice::Source> kSources[] = {{Choice::Source::caller, "caller"},
                                              {Choice::Source::tuning_file, "tuning file"},
                                              {Choice::Source::rule, "rule"}};
 
-tuning::Request request_of(const Shape& shape, const AttentionOptions& options) {
+tuning::Request request_of(const Case& shape, const AttentionOptions& options) {
   tuning::Request request;
   request.shape = shape;
   request.threads = wanted_threads(options);
@@ -215,7 +216,7 @@ void choose_precision(const AttentionOptions& options, Choice& choice) {
 }
 
 // Checks all that the layer would check, so that a program can ask before it makes weights.
-Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningSource& source) {
+Choice choose_named(const Case& shape, const AttentionOptions& options, TuningSource& source) {
   wanted_threads(options);
   const BackendEntry& entry = backend_entry(options.backend);
   select_target(options.isa, options.unit);
@@ -232,7 +233,13 @@ Choice choose_named(const Shape& shape, const AttentionOptions& options, TuningS
 
 }  // namespace
 
-Choice choose_backend(const Shape& shape, const AttentionOptions& options) {
+Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
+                      const AttentionOptions& options) {
+  config.validate();
+  return choose_for(Case{config, largest}, options);
+}
+
+Choice choose_for(const Case& shape, const AttentionOptions& options) {
   shape.validate();
   if (options.few_rows && *options.few_rows < 0) {
     throw InvalidArgument(

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "attention/choice.hpp"
 #include "attention/heads_views.hpp"
 #include "attention/mask_views.hpp"
@@ -47,8 +48,8 @@ void check_rule(const ScoreRule& rule) {
 }
 
 // The keys are those of a second input, so that there may be more or fewer than queries.
-Shape shape_of(const DotProductSizes& sizes) {
-  Shape shape;
+Case shape_of(const DotProductSizes& sizes) {
+  Case shape;
   shape.batch = sizes.batch;
   shape.tokens = sizes.queries;
   shape.memory_tokens = sizes.keys;
@@ -96,7 +97,7 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
   Plan(const DotProductSizes& most, const ScoreRule& rule, const AttentionOptions& options)
       : rule_((check_sizes(most), check_rule(rule), rule)), shape_(shape_of(most)) {
     const auto start = std::chrono::steady_clock::now();
-    choice = choose_backend(shape_, options);
+    choice = choose_for(shape_, options);
     dtype_ = options.dtype;
     backend_ = make_backend(resolve(options, choice), choice);
     // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are
@@ -228,7 +229,7 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
   }
 
   ScoreRule rule_;
-  Shape shape_;
+  Case shape_;
   Dtype dtype_ = Dtype::f32;
   StagedHeads staged_;  // for a backend that takes floats alone
   std::unique_ptr<Backend> backend_;

@@ -36,7 +36,7 @@ double product_floats(double rows, double depth, double width, const Multiplying
 
 // Keys and values packed again, and for each thread a head of them and a block of queries, results
 // and scores.
-double attend_floats(const Shape& shape, int threads) {
+double attend_floats(const Case& shape, int threads) {
   const auto rows = static_cast<double>(shape.tokens);
   const bool cross = shape.d_memory > 0;
   const auto keys = static_cast<double>(cross ? shape.memory_tokens : shape.tokens) + 2 * kLanes;
@@ -63,7 +63,7 @@ constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be
 
 }  // namespace
 
-std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
+std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
                             const BackendFacts& facts, const Arithmetic& does, int threads) {
   const Multiplying by = multiplying(does, threads);
   const auto rows = static_cast<double>(shape.rows());
@@ -82,7 +82,7 @@ std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
   return static_cast<std::int64_t>(std::min(floats * sizeof(float) + more, kMost));
 }
 
-std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,
+std::int64_t expected_cache_bytes(const Case& shape, std::int64_t sequences,
                                   std::int64_t capacity) {
   const double head = static_cast<double>(shape.head_dim()) + kLanes;
   const double tokens =

@@ -5,7 +5,7 @@
 
 #include "attention/formulation.hpp"
 #include "backends/backend.hpp"
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom {
 
@@ -13,11 +13,10 @@ namespace headroom {
 /// @param products those of the formulation, without the output projection
 /// @param does what the backend makes of the layer's precision and dtype
 /// @pre the shape is valid.
-std::int64_t expected_bytes(const Shape& shape, const PlannedProducts& products,
+std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
                             const BackendFacts& facts, const Arithmetic& does, int threads);
 
 /// About what the keys and values of a cache will hold. Saturates instead of overflowing.
-std::int64_t expected_cache_bytes(const Shape& shape, std::int64_t sequences,
-                                  std::int64_t capacity);
+std::int64_t expected_cache_bytes(const Case& shape, std::int64_t sequences, std::int64_t capacity);
 
 }  // namespace headroom

@@ -34,7 +34,7 @@ std::optional<Formulation> parse_formulation(std::string_view name) {
   return value_of(kNames, name);
 }
 
-PlannedProducts plan_products(Formulation formulation, const Shape& shape,
+PlannedProducts plan_products(Formulation formulation, const Case& shape,
                               const WeightViews& weights) {
   const std::int64_t heads = shape.heads;
   const std::int64_t key_heads = shape.key_heads();

@@ -22,7 +22,7 @@ struct PlannedProducts {
   std::vector<PlannedProduct> of_x;
   std::vector<PlannedProduct> of_memory;  ///< of the second input, if the layer has one
 };
-PlannedProducts plan_products(Formulation formulation, const Shape& shape,
+PlannedProducts plan_products(Formulation formulation, const Case& shape,
                               const WeightViews& weights);
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "attention/case_layer.hpp"
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
@@ -48,14 +49,14 @@ BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
   return parts[part].slice(first, product.blocks);
 }
 
-Attention::Plan::Plan(const Shape& wanted, const WeightViews& weights,
+Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
                       const AttentionOptions& wanted_options)
-    : shape((wanted.validate(), wanted)),
+    : shape((largest.validate(), largest)),
       id(next_id()),
       sequences_(shape, wanted_options.heads_of) {
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
-  choice = choose_backend(shape, wanted_options);
+  choice = choose_for(shape, wanted_options);
   options = resolve(wanted_options, choice);
   products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};

@@ -10,6 +10,7 @@
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
+#include "core/case.hpp"
 #include "headroom/attention.hpp"
 
 namespace headroom {
@@ -36,7 +37,7 @@ struct [[gnu::visibility("hidden")]] KeyValueCache::State {
 
 class [[gnu::visibility("hidden")]] Attention::Plan {
  public:
-  Plan(const Shape& wanted, const WeightViews& weights, const AttentionOptions& wanted_options);
+  Plan(const Case& largest, const WeightViews& weights, const AttentionOptions& wanted_options);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -44,7 +45,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void append(const ConstAnyMatrix& x, const Call& call);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
 
-  Shape shape;
+  Case shape;  ///< of the largest call
   AttentionOptions options;
   Choice choice;
   AttentionCosts costs;

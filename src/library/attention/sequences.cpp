@@ -43,7 +43,7 @@ std::int64_t check_lengths(const char* name, std::span<const std::int64_t> lengt
 
 }  // namespace
 
-Sequences::Sequences(const Shape& shape, const HeadsOf& heads_of)
+Sequences::Sequences(const Case& shape, const HeadsOf& heads_of)
     : shape_(shape), heads_of_(heads_of), most_(std::max(shape.batch, kMostSequences)) {
   if (heads_of_.all == 0) heads_of_.all = shape.heads;
   if (heads_of_.first < 0 || heads_of_.first > heads_of_.all - shape.heads) {

@@ -22,7 +22,7 @@ class Sequences {
   /// @param shape the layer, and the largest call; @param heads_of where its heads stand in a
   /// larger
   ///        layer
-  Sequences(const Shape& shape, const HeadsOf& heads_of);
+  Sequences(const Case& shape, const HeadsOf& heads_of);
 
   /// @param cache null without one
   /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
@@ -50,7 +50,7 @@ class Sequences {
   void add(const Sequence& sequence);
   void check_room(const CacheRoom& cache) const;
 
-  const Shape& shape_;
+  const Case& shape_;
   HeadsOf heads_of_;
   std::int64_t most_;  ///< sequences
   std::int64_t count_ = 0;

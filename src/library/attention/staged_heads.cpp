@@ -23,7 +23,7 @@ std::int64_t place_of(const ConstAnyHeads& view, std::int64_t b, std::int64_t t,
 
 }  // namespace
 
-StagedHeads::StagedHeads(const Shape& shape)
+StagedHeads::StagedHeads(const Case& shape)
     : q_(shape.rows() * shape.d_out),
       k_(shape.memory_rows() * shape.kv_width()),
       v_(shape.memory_rows() * shape.kv_width()),

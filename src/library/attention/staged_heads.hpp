@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/aligned_buffer.hpp"
+#include "core/case.hpp"
 #include "headroom/dot_product.hpp"
 
 namespace headroom {
@@ -18,7 +19,7 @@ inline bool any_bf16(const ConstAnyHeads& q, const ConstAnyHeads& k, const Const
 class StagedHeads {
  public:
   StagedHeads() = default;
-  explicit StagedHeads(const Shape& shape);
+  explicit StagedHeads(const Case& shape);
 
   /// Calls `attend` with views of floats: those of the caller, or copies.
   template <class Attend>

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/call/attend_call.hpp"
+#include "core/case.hpp"
 #include "core/head_view.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/view.hpp"
 
@@ -89,7 +89,7 @@ class Backend {
 
   virtual std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) = 0;
   /// @param shape the layer, and the largest call
-  virtual std::unique_ptr<HeadAttention> make_attention(const Shape& shape) = 0;
+  virtual std::unique_ptr<HeadAttention> make_attention(const Case& shape) = 0;
   virtual KernelChoice kernels() const { return {}; }
 };
 
@@ -123,7 +123,7 @@ struct BackendFacts {
   double narrow_share = 1;     ///< share of that rate for products as narrow as one head
   double call_seconds = 1e-6;  ///< overhead of one projection
   /// Bytes that `attend` needs besides query, key, value and context; null for none.
-  double (*attend_bytes)(const Shape& shape) = nullptr;
+  double (*attend_bytes)(const Case& shape) = nullptr;
 
   /// Where nothing was measured, the usable backend with the smallest value is chosen.
   int preference = 100;
@@ -154,7 +154,7 @@ struct BackendEntry {
   BackendInfo (*describe)();
   const BackendFacts& (*facts)();
   /// Why the backend declines a shape, or nothing.
-  std::optional<std::string> (*declines)(const Shape& shape);
+  std::optional<std::string> (*declines)(const Case& shape);
   std::unique_ptr<Backend> (*make)(const BackendConfig& config);
 };
 

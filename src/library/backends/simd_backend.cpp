@@ -76,7 +76,7 @@ class SimdProjection final : public Projection {
 class SimdAttention final : public HeadAttention {
  public:
   SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
-                const Shape& shape)
+                const Case& shape)
       : executor_(&executor),
         attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.prefetches),
         costs_{0, attention_.workspace_bytes(),
@@ -122,7 +122,7 @@ class SimdBackend final : public Backend {
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
     return std::make_unique<SimdProjection>(kernels_, *variant_, *executor_, spec);
   }
-  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+  std::unique_ptr<HeadAttention> make_attention(const Case& shape) override {
     return std::make_unique<SimdAttention>(kernels_, *variant_, *executor_, shape);
   }
   KernelChoice kernels() const override {
@@ -178,7 +178,7 @@ std::vector<std::string> kernel_variants(Isa isa) {
   return names;
 }
 
-double attend_bytes(const Shape& shape) {
+double attend_bytes(const Case& shape) {
   const double keys = static_cast<double>(shape.d_memory > 0 ? shape.memory_rows() : shape.rows());
   return 2 * keys * static_cast<double>(shape.kv_width()) * sizeof(float);
 }

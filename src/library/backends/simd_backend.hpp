@@ -20,6 +20,6 @@ Arithmetic computes(Precision precision, Dtype dtype, const Target& target);
 std::vector<std::string> kernel_variants(Isa isa);
 
 /// Bytes that the kernels' `attend` needs: keys and values packed again.
-double attend_bytes(const Shape& shape);
+double attend_bytes(const Case& shape);
 
 }  // namespace headroom::simd

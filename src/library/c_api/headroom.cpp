@@ -20,108 +20,125 @@ using namespace headroom::c_api;
 using headroom::InvalidArgument;
 
 // The sizes of the structs in the first version that had sizes; no struct was ever smaller.
-constexpr std::size_t kFirstShape = offsetof(headroom_shape, dropout_seed) + sizeof(uint64_t);
+constexpr std::size_t kFirstConfig = offsetof(headroom_layer_config, d_memory) + sizeof(int64_t);
+constexpr std::size_t kFirstCallSizes =
+    offsetof(headroom_call_sizes, memory_tokens) + sizeof(int64_t);
 constexpr std::size_t kFirstWeights =
     offsetof(headroom_weights, output_bias) + sizeof(headroom_matrix*);
 
-headroom_shape default_shape() {
-  headroom_shape shape{};
-  shape.batch = 1;
-  shape.heads = 1;
-  shape.causal = 1;
-  shape.rotary_base = headroom::Rotary{}.base;
-  shape.rotary_scale = headroom::Rotary{}.scale;
-  return shape;
+headroom_layer_config default_config() {
+  headroom_layer_config config{};
+  config.heads = 1;
+  config.causal = 1;
+  config.rotary_base = headroom::Rotary{}.base;
+  config.rotary_scale = headroom::Rotary{}.scale;
+  return config;
 }
 
-headroom::Rotary rotary_of(const headroom_shape& shape) {
+headroom_call_sizes default_call_sizes() {
+  headroom_call_sizes sizes{};
+  sizes.batch = 1;
+  return sizes;
+}
+
+headroom::Rotary rotary_of(const headroom_layer_config& config) {
   using Pairs = headroom::Rotary::Pairs;
-  switch (shape.rotary_pairs) {
+  switch (config.rotary_pairs) {
     case HEADROOM_ROTARY_NONE:
-      return {Pairs::none, shape.rotary_base, shape.rotary_scale};
+      return {Pairs::none, config.rotary_base, config.rotary_scale};
     case HEADROOM_ROTARY_NEIGHBOURS:
-      return {Pairs::neighbours, shape.rotary_base, shape.rotary_scale};
+      return {Pairs::neighbours, config.rotary_base, config.rotary_scale};
     case HEADROOM_ROTARY_HALVES:
-      return {Pairs::halves, shape.rotary_base, shape.rotary_scale};
+      return {Pairs::halves, config.rotary_base, config.rotary_scale};
     default:
       throw InvalidArgument(
-          fmt::format("headroom_create: shape.rotary_pairs is {}; allowed are {} (none), {} "
+          fmt::format("headroom_create: config.rotary_pairs is {}; allowed are {} (none), {} "
                       "(neighbours) and {} (halves)",
-                      shape.rotary_pairs, +HEADROOM_ROTARY_NONE, +HEADROOM_ROTARY_NEIGHBOURS,
+                      config.rotary_pairs, +HEADROOM_ROTARY_NONE, +HEADROOM_ROTARY_NEIGHBOURS,
                       +HEADROOM_ROTARY_HALVES));
   }
 }
 
-headroom::Shape shape_of(const headroom_shape& shape) {
-  return {.batch = shape.batch,
-          .tokens = shape.tokens,
-          .d_in = shape.d_in,
-          .d_out = shape.d_out,
-          .heads = shape.heads,
-          .causal = shape.causal != 0,
-          .qkv_bias = shape.qkv_bias != 0,
-          .d_proj = shape.d_proj,
-          .dropout = shape.dropout,
-          .dropout_seed = shape.dropout_seed,
-          .kv_heads = shape.kv_heads,
-          .window = shape.window,
-          .rotary = rotary_of(shape),
-          .d_memory = shape.d_memory,
-          .memory_tokens = shape.memory_tokens};
+headroom::LayerConfig config_of(const headroom_layer_config& config) {
+  return {.d_in = config.d_in,
+          .d_out = config.d_out,
+          .heads = config.heads,
+          .causal = config.causal != 0,
+          .qkv_bias = config.qkv_bias != 0,
+          .d_proj = config.d_proj,
+          .dropout = config.dropout,
+          .dropout_seed = config.dropout_seed,
+          .kv_heads = config.kv_heads,
+          .window = config.window,
+          .rotary = rotary_of(config),
+          .d_memory = config.d_memory};
 }
 
-/// Checks that a weight is given exactly where this shape needs one.
+headroom::CallSizes sizes_of(const headroom_call_sizes& sizes) {
+  return {sizes.batch, sizes.tokens, sizes.past, sizes.memory_tokens};
+}
+
+/// Checks that a weight is given exactly where this layer needs one.
 headroom::ConstAnyMatrix view_of(const headroom_matrix* given, const char* name, bool needed) {
   if (needed && given == nullptr) {
     throw InvalidArgument(
-        fmt::format("headroom_create: weights.{} is NULL; this shape needs it", name));
+        fmt::format("headroom_create: weights.{} is NULL; this layer needs it", name));
   }
   if (given == nullptr) return {};
   if (!needed) {
     throw InvalidArgument(fmt::format(
-        "headroom_create: weights.{} is given, but this shape has no such part; pass NULL", name));
+        "headroom_create: weights.{} is given, but this layer has no such part; pass NULL", name));
   }
   return read_matrix_view({"headroom_create", fmt::format("weights.{}", name)}, given);
 }
 
-/// @pre the shape is valid.
-headroom::WeightViews weights_of(const headroom_weights& given, const headroom::Shape& shape) {
+/// @pre the layer is valid.
+headroom::WeightViews weights_of(const headroom_weights& given,
+                                 const headroom::LayerConfig& config) {
   headroom::WeightViews weights;
   weights.query = view_of(given.query, "query", true);
   weights.key = view_of(given.key, "key", true);
   weights.value = view_of(given.value, "value", true);
-  weights.query_bias = view_of(given.query_bias, "query_bias", shape.qkv_bias);
-  weights.key_bias = view_of(given.key_bias, "key_bias", shape.qkv_bias);
-  weights.value_bias = view_of(given.value_bias, "value_bias", shape.qkv_bias);
-  weights.output = view_of(given.output, "output", shape.d_proj > 0);
-  weights.output_bias = view_of(given.output_bias, "output_bias", shape.d_proj > 0);
+  weights.query_bias = view_of(given.query_bias, "query_bias", config.qkv_bias);
+  weights.key_bias = view_of(given.key_bias, "key_bias", config.qkv_bias);
+  weights.value_bias = view_of(given.value_bias, "value_bias", config.qkv_bias);
+  weights.output = view_of(given.output, "output", config.d_proj > 0);
+  weights.output_bias = view_of(given.output_bias, "output_bias", config.d_proj > 0);
   return weights;
 }
 
 }  // namespace
 
-void headroom_init_shape(headroom_shape* shape, std::size_t size) {
-  write_defaults(shape, size, default_shape());
+void headroom_init_layer_config(headroom_layer_config* config, std::size_t size) {
+  write_defaults(config, size, default_config());
+}
+
+void headroom_init_call_sizes(headroom_call_sizes* sizes, std::size_t size) {
+  write_defaults(sizes, size, default_call_sizes());
 }
 
 void headroom_init_weights(headroom_weights* weights, std::size_t size) {
   write_defaults(weights, size, {});
 }
 
-headroom_status headroom_create(const headroom_shape* shape, const headroom_weights* weights,
+headroom_status headroom_create(const headroom_layer_config* config,
+                                const headroom_call_sizes* largest, const headroom_weights* weights,
                                 const headroom_options* options, headroom_layer** layer) {
   if (layer != nullptr) *layer = nullptr;
   return guarded([&] {
-    require(shape, "headroom_create", "shape");
+    require(config, "headroom_create", "config");
+    require(largest, "headroom_create", "largest");
     require(weights, "headroom_create", "weights");
     require(layer, "headroom_create", "layer");
-    const headroom::Shape checked =
-        shape_of(read_struct(*shape, default_shape(), kFirstShape, {"headroom_create", "shape"}));
+    const headroom::LayerConfig checked = config_of(
+        read_struct(*config, default_config(), kFirstConfig, {"headroom_create", "config"}));
     checked.validate();
+    const headroom::CallSizes sizes = sizes_of(read_struct(
+        *largest, default_call_sizes(), kFirstCallSizes, {"headroom_create", "largest"}));
     const headroom::AttentionOptions chosen = read_options("headroom_create", options);
     const headroom_weights given =
         read_struct(*weights, {}, kFirstWeights, {"headroom_create", "weights"});
-    headroom::Attention made(checked, weights_of(given, checked), chosen);
+    headroom::Attention made(checked, sizes, weights_of(given, checked), chosen);
     std::string reason = reason_of(made.choice());
     *layer = new headroom_layer{std::move(made), std::move(reason)};
   });

@@ -70,22 +70,20 @@ int32_t rotary_pairs(headroom::Rotary::Pairs pairs) {
   return pairs == Pairs::halves ? HEADROOM_ROTARY_HALVES : HEADROOM_ROTARY_NONE;
 }
 
-headroom_shape shape_of(const headroom::Shape& from) {
-  headroom_shape shape{};
-  shape.batch = from.batch;
-  shape.tokens = from.tokens;
-  shape.d_in = from.d_in;
-  shape.d_out = from.d_out;
-  shape.heads = from.heads;
-  shape.d_proj = from.d_proj;
-  shape.causal = from.causal ? 1 : 0;
-  shape.qkv_bias = from.qkv_bias ? 1 : 0;
-  shape.kv_heads = from.kv_heads;
-  shape.window = from.window;
-  shape.rotary_pairs = rotary_pairs(from.rotary.pairs);
-  shape.rotary_base = from.rotary.base;
-  shape.rotary_scale = from.rotary.scale;
-  return shape;
+headroom_layer_config config_of(const headroom::LayerConfig& from) {
+  headroom_layer_config config{};
+  config.d_in = from.d_in;
+  config.d_out = from.d_out;
+  config.heads = from.heads;
+  config.d_proj = from.d_proj;
+  config.causal = from.causal ? 1 : 0;
+  config.qkv_bias = from.qkv_bias ? 1 : 0;
+  config.kv_heads = from.kv_heads;
+  config.window = from.window;
+  config.rotary_pairs = rotary_pairs(from.rotary.pairs);
+  config.rotary_base = from.rotary.base;
+  config.rotary_scale = from.rotary.scale;
+  return config;
 }
 
 // As far as the caller's struct goes, whose size stays.
@@ -120,7 +118,7 @@ headroom_status headroom_load(const char* path, const headroom_load_options* opt
   });
 }
 
-headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_shape* shape,
+headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_layer_config* config,
                                       headroom_weights* weights) {
   return guarded([&] {
     require(stored, "headroom_stored_layer", "stored");
@@ -129,7 +127,7 @@ headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_sh
       if (stored->views[i].rows > 0) views.*kParts[i].to = &stored->views[i];
     }
     give(weights, views, {"headroom_stored_layer", "weights"});
-    give(shape, shape_of(stored->loaded.shape), {"headroom_stored_layer", "shape"});
+    give(config, config_of(stored->loaded.config), {"headroom_stored_layer", "config"});
   });
 }
 

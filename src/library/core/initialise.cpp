@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "core/size_checks.hpp"
 #include "headroom/dropout.hpp"
 
 namespace headroom {
@@ -144,6 +145,8 @@ std::vector<float> gaussian_bias(std::int64_t size, std::uint64_t seed, Stream s
 }
 
 Matrix unit_gaussians(std::int64_t rows, std::int64_t cols, std::uint64_t seed, Stream stream) {
+  check_size("rows", rows, 0);
+  check_product("rows * width", {rows, cols});
   Matrix matrix(rows, cols);
   GaussianStream{seed, stream, 1}.fill(matrix.values);
   return matrix;
@@ -182,28 +185,28 @@ class TorchUniform {
   }
 
   template <class Weights>
-  void linear_query(const Shape& shape, std::int64_t cols, Weights& weights) {
-    linear(shape, shape.d_in, cols, weights.query, weights.query_bias);
+  void linear_query(const LayerConfig& config, std::int64_t cols, Weights& weights) {
+    linear(config, config.d_in, cols, weights.query, weights.query_bias);
   }
 
   template <class Weights>
-  void linear_key_value(const Shape& shape, std::int64_t cols, Weights& weights) {
-    linear(shape, shape.key_input(), cols, weights.key, weights.key_bias);
-    linear(shape, shape.key_input(), cols, weights.value, weights.value_bias);
+  void linear_key_value(const LayerConfig& config, std::int64_t cols, Weights& weights) {
+    linear(config, config.key_input(), cols, weights.key, weights.key_bias);
+    linear(config, config.key_input(), cols, weights.value, weights.value_bias);
   }
 
   template <class Weights>
-  void linear_output(const Shape& shape, Weights& weights) {
-    if (shape.d_proj == 0) return;
-    weights.output = linear_matrix(shape.d_out, shape.d_proj);
-    weights.output_bias = linear_bias(shape.d_out, shape.d_proj);
+  void linear_output(const LayerConfig& config, Weights& weights) {
+    if (config.d_proj == 0) return;
+    weights.output = linear_matrix(config.d_out, config.d_proj);
+    weights.output_bias = linear_bias(config.d_out, config.d_proj);
   }
 
  private:
-  void linear(const Shape& shape, std::int64_t rows, std::int64_t cols, Matrix& matrix,
+  void linear(const LayerConfig& config, std::int64_t rows, std::int64_t cols, Matrix& matrix,
               std::vector<float>& bias) {
     matrix = linear_matrix(rows, cols);
-    if (shape.qkv_bias) bias = linear_bias(rows, cols);
+    if (config.qkv_bias) bias = linear_bias(rows, cols);
   }
 
   static float linear_bound(std::int64_t rows) {
@@ -222,65 +225,62 @@ void share_key_value(const HeadWeights& from, HeadWeights& to) {
 
 }  // namespace
 
-SplitWeights gaussian_weights(const Shape& shape, std::uint64_t seed) {
-  shape.validate();
+SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
+  config.validate();
   SplitWeights weights;
-  weights.query = gaussian_matrix(shape.d_in, shape.d_out, seed, Stream::query);
-  weights.key = gaussian_matrix(shape.key_input(), shape.kv_width(), seed, Stream::key);
-  weights.value = gaussian_matrix(shape.key_input(), shape.kv_width(), seed, Stream::value);
-  if (shape.qkv_bias) {
-    weights.query_bias = gaussian_bias(shape.d_out, seed, Stream::query_bias);
-    weights.key_bias = gaussian_bias(shape.kv_width(), seed, Stream::key_bias);
-    weights.value_bias = gaussian_bias(shape.kv_width(), seed, Stream::value_bias);
+  weights.query = gaussian_matrix(config.d_in, config.d_out, seed, Stream::query);
+  weights.key = gaussian_matrix(config.key_input(), config.kv_width(), seed, Stream::key);
+  weights.value = gaussian_matrix(config.key_input(), config.kv_width(), seed, Stream::value);
+  if (config.qkv_bias) {
+    weights.query_bias = gaussian_bias(config.d_out, seed, Stream::query_bias);
+    weights.key_bias = gaussian_bias(config.kv_width(), seed, Stream::key_bias);
+    weights.value_bias = gaussian_bias(config.kv_width(), seed, Stream::value_bias);
   }
-  if (shape.d_proj > 0) {
-    weights.output = gaussian_matrix(shape.d_out, shape.d_proj, seed, Stream::output);
-    weights.output_bias = gaussian_bias(shape.d_proj, seed, Stream::output_bias);
+  if (config.d_proj > 0) {
+    weights.output = gaussian_matrix(config.d_out, config.d_proj, seed, Stream::output);
+    weights.output_bias = gaussian_bias(config.d_proj, seed, Stream::output_bias);
   }
   return weights;
 }
 
-Matrix gaussian_input(const Shape& shape, std::uint64_t seed) {
-  shape.validate();
-  return unit_gaussians(shape.rows(), shape.d_in, seed, Stream::input);
+Matrix gaussian_input(std::int64_t rows, const LayerConfig& config, std::uint64_t seed) {
+  return unit_gaussians(rows, config.d_in, seed, Stream::input);
 }
 
-Matrix gaussian_memory(const Shape& shape, std::uint64_t seed) {
-  shape.validate();
-  return unit_gaussians(shape.memory_rows(), shape.d_memory, seed, Stream::memory);
+Matrix gaussian_memory(std::int64_t rows, const LayerConfig& config, std::uint64_t seed) {
+  return unit_gaussians(rows, config.d_memory, seed, Stream::memory);
 }
 
-Matrix gaussian_past(const Shape& shape, std::uint64_t seed) {
-  shape.validate();
-  return unit_gaussians(shape.batch * shape.past, shape.key_input(), seed, Stream::past);
+Matrix gaussian_past(std::int64_t rows, const LayerConfig& config, std::uint64_t seed) {
+  return unit_gaussians(rows, config.key_input(), seed, Stream::past);
 }
 
-SplitWeights linear_weights(const Shape& shape, std::uint32_t seed) {
-  shape.validate();
+SplitWeights linear_weights(const LayerConfig& config, std::uint32_t seed) {
+  config.validate();
   TorchUniform draws(seed);
   SplitWeights weights;
-  draws.linear_query(shape, shape.d_out, weights);
-  draws.linear_key_value(shape, shape.kv_width(), weights);
-  draws.linear_output(shape, weights);
+  draws.linear_query(config, config.d_out, weights);
+  draws.linear_key_value(config, config.kv_width(), weights);
+  draws.linear_output(config, weights);
   return weights;
 }
 
-PerHeadWeights linear_weights_per_head(const Shape& shape, std::uint32_t seed) {
-  shape.validate();
+PerHeadWeights linear_weights_per_head(const LayerConfig& config, std::uint32_t seed) {
+  config.validate();
   TorchUniform draws(seed);
   PerHeadWeights weights;
-  weights.heads.resize(static_cast<std::size_t>(shape.heads));
-  const std::int64_t group_size = shape.heads / shape.key_heads();
-  for (std::int64_t h = 0; h < shape.heads; ++h) {
+  weights.heads.resize(static_cast<std::size_t>(config.heads));
+  const std::int64_t group_size = config.heads / config.key_heads();
+  for (std::int64_t h = 0; h < config.heads; ++h) {
     HeadWeights& head = weights.heads[static_cast<std::size_t>(h)];
-    draws.linear_query(shape, shape.head_dim(), head);
+    draws.linear_query(config, config.head_dim(), head);
     if (h % group_size == 0) {
-      draws.linear_key_value(shape, shape.head_dim(), head);
+      draws.linear_key_value(config, config.head_dim(), head);
     } else {
       share_key_value(weights.heads[static_cast<std::size_t>(h - 1)], head);
     }
   }
-  draws.linear_output(shape, weights);
+  draws.linear_output(config, weights);
   return weights;
 }
 

@@ -4,14 +4,15 @@
 
 namespace headroom {
 
-DistributedAttention::DistributedAttention(MPI_Comm communicator, const Shape& shape,
-                                           const SplitWeights& own, const AttentionOptions& options,
+DistributedAttention::DistributedAttention(MPI_Comm communicator, const LayerConfig& config,
+                                           const CallSizes& largest, const SplitWeights& own,
+                                           const AttentionOptions& options,
                                            const DistributedOptions& how) {
   using distributed::Communicator;
   Communicator all = Communicator::copy_of(communicator);
   const MPI_Comm handle = all.get();
   distributed::agree(handle, distributed::said_by(all.rank(), [&] {
-                       plan_ = std::make_unique<Plan>(all, shape, options);
+                       plan_ = std::make_unique<Plan>(all, Case{config, largest}, options);
                      }));
   plan_->make(own, how);
 }
@@ -30,7 +31,8 @@ void DistributedAttention::append(ConstMatrixView x, const Call& call, Distribut
 
 void DistributedAttention::meet() { plan_->meet(); }
 
-const Shape& DistributedAttention::shape() const { return plan_->shape; }
+const LayerConfig& DistributedAttention::config() const { return plan_->shape; }
+const CallSizes& DistributedAttention::largest() const { return plan_->shape; }
 const HeadShare& DistributedAttention::share() const { return plan_->share; }
 int DistributedAttention::rank() const { return plan_->all.rank(); }
 int DistributedAttention::ranks() const { return plan_->all.size(); }

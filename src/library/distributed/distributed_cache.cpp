@@ -9,7 +9,7 @@ std::int64_t& DistributedCache::State::length(std::int64_t sequence) {
   return length_of(lengths, sequence);
 }
 
-void DistributedCache::State::grow(const Shape& shape, std::int64_t rows, const Call& call) {
+void DistributedCache::State::grow(const Case& shape, std::int64_t rows, const Call& call) {
   const bool cross = shape.d_memory > 0;
   const std::int64_t all = cross ? call.memory.rows : rows;
   const std::span<const std::int64_t> each = cross ? call.memory_lengths : call.lengths;

@@ -28,7 +28,7 @@ std::string_view bytes_of(const std::int64_t& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-std::uint64_t fingerprint_of(const Shape& shape, const AttentionOptions& options) {
+std::uint64_t fingerprint_of(const Case& shape, const AttentionOptions& options) {
   Fingerprint text;
   text.add(shape.id());
   text.add(fmt::format(" {} {} {} {} {}", shape.dropout_seed, shape.memory_tokens, shape.batch,
@@ -39,7 +39,7 @@ std::uint64_t fingerprint_of(const Shape& shape, const AttentionOptions& options
 }  // namespace
 
 // What is last takes the communicator, so that it is lost with nothing.
-DistributedAttention::Plan::Plan(distributed::Communicator& communicator, const Shape& whole,
+DistributedAttention::Plan::Plan(distributed::Communicator& communicator, const Case& whole,
                                  const AttentionOptions& wanted)
     : shape(whole),
       id(next_id()),
@@ -85,7 +85,7 @@ void DistributedAttention::Plan::make_own(const SplitWeights& own) {
   if (share.heads == 0) return;
   AttentionOptions wanted = options;
   wanted.heads_of = {share.first_head, shape.heads};
-  own_.emplace(share_shape(shape, share), own, wanted);
+  own_.emplace(share_config(shape, share), shape, own, wanted);
   options = own_->options();
   choice = own_->choice();
   costs = own_->costs();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/case.hpp"
 #include "distributed/agreement.hpp"
 #include "distributed/communicator.hpp"
 #include "distributed/machine_sum.hpp"
@@ -25,7 +26,7 @@ struct [[gnu::visibility("hidden")]] DistributedCache::State {
   /// @throws InvalidArgument if there is no such sequence.
   std::int64_t& length(std::int64_t sequence);
   /// Counts what a call has appended that succeeded everywhere.
-  void grow(const Shape& shape, std::int64_t rows, const Call& call);
+  void grow(const Case& shape, std::int64_t rows, const Call& call);
   /// Forgets what a call has appended that did not succeed everywhere.
   void roll_back();
 };
@@ -33,8 +34,7 @@ struct [[gnu::visibility("hidden")]] DistributedCache::State {
 class [[gnu::visibility("hidden")]] DistributedAttention::Plan {
  public:
   /// Of this rank alone. @param communicator is taken over, unless this throws
-  Plan(distributed::Communicator & communicator, const Shape& whole,
-       const AttentionOptions& wanted);
+  Plan(distributed::Communicator & communicator, const Case& whole, const AttentionOptions& wanted);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -47,7 +47,7 @@ class [[gnu::visibility("hidden")]] DistributedAttention::Plan {
   void meet() { meeting_->meet(); }
   std::unique_ptr<DistributedCache::State> make_cache(const CacheSize& size);
 
-  const Shape shape;
+  const Case shape;
   std::uint64_t id;
   HeadShare share;
   AttentionOptions options;

@@ -30,47 +30,48 @@ void for_each_piece(Weights& weights, const Move& move) {
   }
 }
 
-SplitWeights room_for(const Shape& shape) {
+SplitWeights room_for(const LayerConfig& config) {
   SplitWeights weights;
-  weights.query = Matrix(shape.d_in, shape.d_out);
-  weights.key = Matrix(shape.key_input(), shape.kv_width());
-  weights.value = Matrix(shape.key_input(), shape.kv_width());
-  if (shape.qkv_bias) {
-    weights.query_bias.resize(static_cast<std::size_t>(shape.d_out));
-    weights.key_bias.resize(static_cast<std::size_t>(shape.kv_width()));
-    weights.value_bias.resize(static_cast<std::size_t>(shape.kv_width()));
+  weights.query = Matrix(config.d_in, config.d_out);
+  weights.key = Matrix(config.key_input(), config.kv_width());
+  weights.value = Matrix(config.key_input(), config.kv_width());
+  if (config.qkv_bias) {
+    weights.query_bias.resize(static_cast<std::size_t>(config.d_out));
+    weights.key_bias.resize(static_cast<std::size_t>(config.kv_width()));
+    weights.value_bias.resize(static_cast<std::size_t>(config.kv_width()));
   }
-  if (shape.d_proj > 0) {
-    weights.output = Matrix(shape.d_out, shape.d_proj);
-    weights.output_bias.resize(static_cast<std::size_t>(shape.d_proj));
+  if (config.d_proj > 0) {
+    weights.output = Matrix(config.d_out, config.d_proj);
+    weights.output_bias.resize(static_cast<std::size_t>(config.d_proj));
   }
   return weights;
 }
 
 }  // namespace
 
-SplitWeights scatter_weights(MPI_Comm communicator, const Shape& shape, const SplitWeights* all) {
+SplitWeights scatter_weights(MPI_Comm communicator, const LayerConfig& config,
+                             const SplitWeights* all) {
   const Communicator ranks = Communicator::copy_of(communicator);
   HeadShare share;
   SplitWeights own;
   distributed::agree(ranks.get(), distributed::said_by(ranks.rank(), [&] {
-                       share = share_of(shape, ranks.size(), ranks.rank());
+                       share = share_of(config, ranks.size(), ranks.rank());
                        if (ranks.rank() > 0) {
-                         if (share.heads > 0) own = room_for(share_shape(shape, share));
+                         if (share.heads > 0) own = room_for(share_config(config, share));
                          return;
                        }
                        if (all == nullptr) {
                          throw InvalidArgument("weights: rank 0 brings none; it has to bring all");
                        }
-                       own = share_weights(shape, *all, share);
+                       own = share_weights(config, *all, share);
                      }));
   for (int rank = 1; rank < ranks.size(); ++rank) {
-    const HeadShare other = share_of(shape, ranks.size(), rank);
+    const HeadShare other = share_of(config, ranks.size(), rank);
     if (other.heads == 0) continue;
     SplitWeights weights;
     // Nobody waits for what rank 0 has no memory to cut out.
     distributed::agree(ranks.get(), distributed::said_by(ranks.rank(), [&] {
-                         if (ranks.rank() == 0) weights = share_weights(shape, *all, other);
+                         if (ranks.rank() == 0) weights = share_weights(config, *all, other);
                        }));
     if (ranks.rank() == 0) {
       for_each_piece(weights, [&](const float* data, int count) {

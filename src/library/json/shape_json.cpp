@@ -32,10 +32,10 @@ Rotary read_rotary(const JsonFields& fields) {
   return rotary;
 }
 
-constexpr ShapeField kFields[] = {{"window", &Shape::window},
-                                  {"d_memory", &Shape::d_memory},
-                                  {"past", &Shape::past},
-                                  {"memory_tokens", &Shape::memory_tokens}};
+constexpr ShapeField kFields[] = {{"window", &Case::window},
+                                  {"d_memory", &Case::d_memory},
+                                  {"past", &Case::past},
+                                  {"memory_tokens", &Case::memory_tokens}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);
@@ -45,7 +45,7 @@ void read_member(const JsonFields& fields, const char* key, double& value) {
 }
 
 // What a line does not have keeps its default.
-void read_fields(const JsonFields& fields, Shape& shape) {
+void read_fields(const JsonFields& fields, Case& shape) {
   if (fields.has("kv_heads")) shape.kv_heads = fields.whole("kv_heads", 0);
   for (const ShapeField& field : kFields) {
     if (!fields.has(field.name)) continue;
@@ -66,7 +66,7 @@ std::optional<Pairs> parse_pairs(std::string_view name) { return value_of(kPairs
 
 std::span<const ShapeField> shape_fields() { return kFields; }
 
-nlohmann::ordered_json to_json(const Shape& shape) {
+nlohmann::ordered_json to_json(const Case& shape) {
   nlohmann::ordered_json json = {
       {"batch", shape.batch},   {"tokens", shape.tokens},     {"d_in", shape.d_in},
       {"d_out", shape.d_out},   {"heads", shape.heads},       {"head_dim", shape.head_dim()},
@@ -85,8 +85,8 @@ nlohmann::ordered_json to_json(const Shape& shape) {
   return json;
 }
 
-Shape shape_from_json(const JsonFields& fields) {
-  Shape shape;
+Case shape_from_json(const JsonFields& fields) {
+  Case shape;
   shape.batch = fields.whole("batch", 0);
   shape.tokens = fields.whole("tokens", 0);
   shape.d_in = fields.whole("d_in", 0);

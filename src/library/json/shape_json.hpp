@@ -8,8 +8,8 @@
 #include <string_view>
 #include <variant>
 
+#include "core/case.hpp"
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
 #include "json/json_fields.hpp"
 
 namespace headroom {
@@ -23,17 +23,17 @@ HEADROOM_API std::optional<Rotary::Pairs> parse_pairs(std::string_view name);
 /// A number that most shapes do not have: absent where it is recorded as 0.
 struct ShapeField {
   const char* name;
-  std::variant<std::int64_t Shape::*, double Shape::*> member;
+  std::variant<std::int64_t Case::*, double Case::*> member;
 };
 /// All of them, as they are recorded and exported.
 HEADROOM_API std::span<const ShapeField> shape_fields();
 
 /// Fields that came later are there only if they are not the default, so that a plain layer has the
 /// same line as ever.
-HEADROOM_API nlohmann::ordered_json to_json(const Shape& shape);
+HEADROOM_API nlohmann::ordered_json to_json(const Case& shape);
 
 /// What `to_json` wrote; the dropout seed keeps its default.
 /// @throws InvalidArgument naming the field, or for a shape that is not valid.
-HEADROOM_API Shape shape_from_json(const JsonFields& fields);
+HEADROOM_API Case shape_from_json(const JsonFields& fields);
 
 }  // namespace headroom

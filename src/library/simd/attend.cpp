@@ -35,7 +35,7 @@ struct StreamingAttention::Run {
 };
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
-                                       Dtype dtype, const Shape& shape, const Executor& executor,
+                                       Dtype dtype, const Case& shape, const Executor& executor,
                                        bool prefetches)
     : kernels_(&kernels),
       tiles_(tiles_of),

@@ -7,9 +7,9 @@
 #include "core/aligned_buffer.hpp"
 #include "core/call/attend_call.hpp"
 #include "core/call/rotary.hpp"
+#include "core/case.hpp"
 #include "core/executor.hpp"
 #include "headroom/dropout.hpp"
-#include "headroom/shape.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_heads.hpp"
 #include "simd/tiles/tile_products.hpp"
@@ -32,7 +32,7 @@ class StreamingAttention {
   /// @param shape the layer, and the largest call
   /// @param prefetches see ProjectVariant
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
-                     const Shape& shape, const Executor& executor, bool prefetches = false);
+                     const Case& shape, const Executor& executor, bool prefetches = false);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -65,7 +65,7 @@ class StreamingAttention {
   TileChoice tiles_;
   Dtype dtype_;
   bool prefetches_;
-  Shape shape_;
+  Case shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head
   std::int64_t panel_ = 0;  ///< keys per panel

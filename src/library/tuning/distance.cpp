@@ -26,7 +26,7 @@ double squared_if(bool different, double doublings) {
 
 }  // namespace
 
-double distance(const Shape& a, const Shape& b) {
+double distance(const Case& a, const Case& b) {
   const double rows = 0.75 * squared_doublings(a.rows(), b.rows());
   // Without a past and a window a row sees as many keys as there are tokens.
   const double keys = 0.25 * squared_doublings(seen_keys(a), seen_keys(b));

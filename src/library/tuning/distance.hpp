@@ -1,8 +1,8 @@
 // How different two shapes are, as far as the choice of a backend is concerned.
 #pragma once
 
+#include "core/case.hpp"
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
 
 namespace headroom::tuning {
 
@@ -14,6 +14,6 @@ namespace headroom::tuning {
 /// A mask or an output projection that only one of the two has counts as one doubling, dropout as
 /// three, a bias of query, key and value as a tenth, and a layer is far from attention over heads
 /// that are given.
-HEADROOM_API double distance(const Shape& a, const Shape& b);
+HEADROOM_API double distance(const Case& a, const Case& b);
 
 }  // namespace headroom::tuning

@@ -48,7 +48,7 @@ std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) 
 
 // Shapes near enough, the nearest first. What is fastest for a prompt says little about the steps
 // after it, so shapes of the same demand come before any other, if one of them is near enough.
-std::vector<Neighbour> neighbours(const TuningFile& file, const Shape& shape) {
+std::vector<Neighbour> neighbours(const TuningFile& file, const Case& shape) {
   std::vector<Neighbour> all, same;
   for (const TunedShape& tuned : file.shapes) {
     const Neighbour neighbour{&tuned, distance(tuned.shape, shape)};
@@ -68,7 +68,7 @@ std::vector<Neighbour> neighbours(const TuningFile& file, const Shape& shape) {
 // intercept, which is the value at that shape.
 using Features = std::array<double, 4>;
 
-Features features(const Shape& shape, const Shape& wanted) {
+Features features(const Case& shape, const Case& wanted) {
   const auto doublings = [](std::int64_t size, std::int64_t from) {
     return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)) /
                      static_cast<double>(std::max<std::int64_t>(from, 1)));

@@ -17,7 +17,7 @@ inline constexpr double kFarthest = 4;
 struct Prediction {
   std::optional<Candidate> best;  ///< empty: the file does not apply
   std::string why_not;            ///< why it does not apply
-  Shape nearest;
+  Case nearest;
   double distance = 0;     ///< of the nearest, in doublings
   std::size_t shapes = 0;  ///< number of shapes used
 };

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "core/case.hpp"
 #include "headroom/formulation.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 
 namespace headroom::tuning {
 
@@ -21,7 +21,7 @@ struct Usable {
 };
 
 struct Request {
-  Shape shape;
+  Case shape;
   int threads = 1;
   std::string isa;                         ///< the level that kernels run with
   std::optional<Formulation> formulation;  ///< empty: any

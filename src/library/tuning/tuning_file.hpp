@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/case.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
-#include "headroom/shape.hpp"
 
 namespace headroom::tuning {
 
@@ -43,7 +43,7 @@ struct Candidate {
 };
 
 struct TunedShape {
-  Shape shape;
+  Case shape;
   std::vector<Candidate> candidates;  ///< at least one
 };
 

@@ -27,7 +27,7 @@ struct PeerBlock {
   const record::CellResult* ours = nullptr;
   std::vector<PeerCell> peers;  ///< the fastest first, those without a time last
 
-  const Shape& shape() const { return peers.front().cell->shape; }
+  const Case& shape() const { return peers.front().cell->shape; }
   int threads() const { return peers.front().cell->threads; }
   bool any(Verdict verdict) const;
   /// The peer's cell that comes closest to ours or passes it; null if none has a time.

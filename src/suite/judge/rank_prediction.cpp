@@ -23,7 +23,7 @@ double bytes_sent(int ranks, double bytes) {
 }
 
 // Of the work of the query, key and value projections, that of the queries.
-double share_of_queries(const Shape& shape) {
+double share_of_queries(const Case& shape) {
   const double queries = 2 * static_cast<double>(shape.rows()) * static_cast<double>(shape.d_in) *
                          static_cast<double>(shape.d_out);
   const double all = shape.flops().qkv;
@@ -31,7 +31,7 @@ double share_of_queries(const Shape& shape) {
 }
 
 // The rank that computes most decides.
-HeadShare largest_share(const Shape& shape, int ranks) {
+HeadShare largest_share(const Case& shape, int ranks) {
   HeadShare largest;
   for (int rank = 0; rank < ranks; ++rank) {
     const HeadShare share = share_of(shape, ranks, rank);
@@ -49,7 +49,7 @@ std::vector<int> predicted_ranks() {
   return all;
 }
 
-double sum_seconds(const Shape& shape, int ranks, const record::Link& link) {
+double sum_seconds(const Case& shape, int ranks, const record::Link& link) {
   if (ranks <= 1) return 0;
   const double bytes =
       kBytesOfFloat * static_cast<double>(shape.rows()) * static_cast<double>(shape.output_width());
@@ -62,7 +62,7 @@ record::Link link_of_sums(int ranks, double brief_seconds, double long_bytes, do
           bytes_sent(ranks, long_bytes) / std::max(long_seconds - brief_seconds, kShortest)};
 }
 
-double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,
+double predict_seconds(const Case& shape, const PhaseTimes& one_rank, int ranks,
                        const record::Link& link) {
   const HeadShare share = largest_share(shape, ranks);
   const double heads = static_cast<double>(share.heads) / static_cast<double>(shape.heads);

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/shape.hpp"
 #include "record/peaks.hpp"
 
 namespace headroom::judge {
@@ -19,7 +19,7 @@ std::vector<int> predicted_ranks();
 /// International Journal of High Performance Computing Applications 19(1), 2005), without the time
 /// of the additions themselves: `2 (R - 1) / R` of the bytes over the bandwidth, and
 /// `2 ceil(log2 R)` latencies.
-double sum_seconds(const Shape& shape, int ranks, const record::Link& link);
+double sum_seconds(const Case& shape, int ranks, const record::Link& link);
 
 /// The link with which `sum_seconds` gives what two sums took: a brief one, whose bytes do not
 /// count, and a long one. @pre at least 2 ranks
@@ -27,7 +27,7 @@ record::Link link_of_sums(int ranks, double brief_seconds, double long_bytes, do
 
 /// Seconds of one pass on so many ranks, each on as many threads as the one rank had whose phases
 /// are given: these phases as far as the rank with most heads needs them, and the sum.
-double predict_seconds(const Shape& shape, const PhaseTimes& one_rank, int ranks,
+double predict_seconds(const Case& shape, const PhaseTimes& one_rank, int ranks,
                        const record::Link& link);
 
 }  // namespace headroom::judge

@@ -12,7 +12,7 @@ plan::Limits Settings::limits() const {
   return limits;
 }
 
-std::string Settings::reason_to_skip(const Shape& shape, const plan::Cell& cell,
+std::string Settings::reason_to_skip(const Case& shape, const plan::Cell& cell,
                                      const plan::CellEstimate& estimate) const {
   plan::Limits now = limits();
   if (seconds_left) now.budget_seconds = seconds_left();

@@ -36,7 +36,7 @@ struct Settings {
   std::function<double()> seconds_left;  ///< of the budget, while a plan runs; empty without one
 
   /// Why a cell is skipped, by its estimate and by what is left; empty if it is measured.
-  std::string reason_to_skip(const Shape& shape, const plan::Cell& cell,
+  std::string reason_to_skip(const Case& shape, const plan::Cell& cell,
                              const plan::CellEstimate& estimate) const;
   /// What a cell may use, but for the budget.
   plan::Limits limits() const;

@@ -56,8 +56,8 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   return "";
 }
 
-std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
-  std::vector<Shape> shapes;
+std::vector<Case> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
+  std::vector<Case> shapes;
   for (const CellResult* result : in_order(folder)) {
     if (result->cell.numbers.dtype != dtype || result->cell.ranks > 1) continue;
     if (!result->shape.has_projections()) continue;  // what is picked has a formulation
@@ -66,17 +66,17 @@ std::vector<Shape> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
   return shapes;
 }
 
-[[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Shape& wanted,
+[[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Case& wanted,
                                Dtype dtype) {
   constexpr std::size_t kMost = 3;
-  std::vector<Shape> shapes = shapes_of(folder, dtype);
-  const auto how_far = [&](const Shape& shape) {
+  std::vector<Case> shapes = shapes_of(folder, dtype);
+  const auto how_far = [&](const Case& shape) {
     return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
   };
   std::stable_sort(shapes.begin(), shapes.end(),
-                   [&](const Shape& a, const Shape& b) { return how_far(a) < how_far(b); });
+                   [&](const Case& a, const Case& b) { return how_far(a) < how_far(b); });
   std::vector<std::string> names;
-  for (const Shape& shape : shapes) {
+  for (const Case& shape : shapes) {
     if (names.size() < kMost) names.push_back(shape.id());
   }
   throw InvalidArgument(
@@ -94,7 +94,7 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
 }
 
 // There is no candidate. The cause decides the exit code.
-[[noreturn]] void fail_empty(const Shape& shape, const std::vector<const CellResult*>& without_time,
+[[noreturn]] void fail_empty(const Case& shape, const std::vector<const CellResult*>& without_time,
                              const std::map<std::string, int>& kept_out) {
   if (without_time.empty()) {
     throw InvalidArgument(
@@ -127,7 +127,7 @@ void require_name(const record::ResultsFolder& folder, const CellResult& result)
                   shown_path(folder.path), result.cell.id, result.cell.backend));
 }
 
-ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const Filters& filters) {
+ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const Filters& filters) {
   ShapePick found;
   found.shape = shape;
   std::vector<const CellResult*> without_time;
@@ -161,10 +161,10 @@ ShapePick collect(const record::ResultsFolder& folder, const Shape& shape, const
 
 }  // namespace
 
-std::vector<ShapePick> collect(const record::ResultsFolder& folder,
-                               const std::vector<Shape>& shapes, const Filters& filters) {
+std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
+                               const Filters& filters) {
   std::vector<ShapePick> picks;
-  const std::vector<Shape> measured = shapes_of(folder, filters.dtype);
+  const std::vector<Case> measured = shapes_of(folder, filters.dtype);
   if (measured.empty()) {
     const auto has = [&](const auto& what) {
       return std::any_of(folder.results.begin(), folder.results.end(),
@@ -187,7 +187,7 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder,
     throw InvalidArgument(fmt::format("{} has no results that store {}; choose another --dtype",
                                       shown_path(folder.path), to_string(filters.dtype)));
   }
-  for (const Shape& shape : shapes.empty() ? measured : shapes) {
+  for (const Case& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));
   }
   return picks;

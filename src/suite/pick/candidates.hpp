@@ -37,7 +37,7 @@ struct Candidate {
 };
 
 struct ShapePick {
-  Shape shape;
+  Case shape;
   std::vector<Candidate> candidates;             ///< by median, fastest first; at least one
   std::size_t chosen = 0;                        ///< the lightest of those that lose little
   std::vector<std::string> left_out;             ///< cells without a time, with the reason
@@ -47,7 +47,7 @@ struct ShapePick {
 /// For each shape the cells with a time that the filters allow, in no order, and those without one.
 /// All of one process: that is what a program links.
 /// @throws as `pick`.
-std::vector<ShapePick> collect(const record::ResultsFolder& folder,
-                               const std::vector<Shape>& shapes, const Filters& filters);
+std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
+                               const Filters& filters);
 
 }  // namespace headroom::pick

@@ -97,8 +97,8 @@ plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
 
 }  // namespace
 
-std::vector<Shape> Contest::shapes() const {
-  std::vector<Shape> shapes;
+std::vector<Case> Contest::shapes() const {
+  std::vector<Case> shapes;
   for (const plan::Group& group : plan.groups) shapes.push_back(group.shape);
   return shapes;
 }

@@ -24,7 +24,7 @@ struct Contest {
   plan::Plan plan;
   measure::Settings settings;
 
-  std::vector<Shape> shapes() const;
+  std::vector<Case> shapes() const;
 };
 
 /// Every cell that could win and that the filters allow.

@@ -171,7 +171,7 @@ void answer(Pick& pick) {
 
 }  // namespace
 
-Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
+Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
           const Filters& filters) {
   Pick pick;
   pick.folder = &folder;

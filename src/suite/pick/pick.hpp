@@ -67,7 +67,7 @@ struct Pick {
 /// @throws InvalidArgument for a shape that the folder does not have, naming the nearest ones, and
 ///         if the filters leave nothing. If no cell has a time: std::runtime_error if one failed or
 ///         crashed, Unavailable if all are unsupported, otherwise ResourceError.
-Pick pick(const record::ResultsFolder& folder, const std::vector<Shape>& shapes,
+Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
           const Filters& filters);
 
 /// That cells of several ranks were not judged, and how many; empty if there were none.

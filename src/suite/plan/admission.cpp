@@ -6,7 +6,7 @@
 
 namespace headroom::plan {
 
-std::string reason_to_skip(const Shape& shape, const Cell& cell, const CellEstimate& estimate,
+std::string reason_to_skip(const Case& shape, const Cell& cell, const CellEstimate& estimate,
                            const Limits& limits) {
   if (!cell.skip_reason.empty()) return cell.skip_reason;
   if (shape.rows() == 0) return "no sequence has a token: nothing to compute";

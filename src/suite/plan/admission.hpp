@@ -25,7 +25,7 @@ inline constexpr double kCellLimitSeconds = 60;
 
 /// Why a cell is skipped; empty if it is measured. Decided from its estimate, before anything is
 /// allocated for it. This is the only admission rule; every command uses it.
-std::string reason_to_skip(const Shape& shape, const Cell& cell, const CellEstimate& estimate,
+std::string reason_to_skip(const Case& shape, const Cell& cell, const CellEstimate& estimate,
                            const Limits& limits);
 
 }  // namespace headroom::plan

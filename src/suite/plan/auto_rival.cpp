@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/case_layer.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::plan {
@@ -35,9 +36,9 @@ Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
 }
 
 // No backend may have such numbers; then the cell says so, as that of a named backend does.
-Choice choose(const Shape& shape, const AttentionOptions& options) {
+Choice choose(const Case& shape, const AttentionOptions& options) {
   try {
-    return choose_backend(shape, options);
+    return choose_for(shape, options);
   } catch (const Unavailable& error) {
     if (options.precision == Precision::f32 && options.dtype == Dtype::f32) throw;
     Choice none;

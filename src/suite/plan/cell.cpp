@@ -22,11 +22,11 @@ AttentionOptions Cell::options() const {
   return options;
 }
 
-std::string_view way_of(const Shape& shape, const Cell& cell) {
+std::string_view way_of(const Case& shape, const Cell& cell) {
   return shape.has_projections() ? to_string(cell.formulation) : to_string(Op::attention);
 }
 
-std::string cell_id(const Shape& shape, const Cell& cell) {
+std::string cell_id(const Case& shape, const Cell& cell) {
   const std::string ranks = cell.ranks > 1 ? fmt::format("r{}", cell.ranks) : "";
   std::string variant = cell.kernels.empty() ? "" : "." + cell.kernels;
   if (cell.few_rows) variant += fmt::format(".rows{}", *cell.few_rows);

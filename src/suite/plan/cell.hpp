@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/case.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/unit.hpp"
 
 namespace headroom::plan {
@@ -46,7 +46,7 @@ struct UserWeights;
 
 /// All rivals of one shape that are fed the same numbers. They are measured together.
 struct Group {
-  Shape shape;
+  Case shape;
   std::vector<Cell> cells;                               ///< of one dtype
   std::shared_ptr<const UserWeights> weights = nullptr;  ///< null: drawn ones
 
@@ -64,9 +64,9 @@ struct Plan {
 
 /// How a cell computes its shape: the name of its formulation, or `attention` where queries, keys
 /// and values are given.
-std::string_view way_of(const Shape& shape, const Cell& cell);
+std::string_view way_of(const Case& shape, const Cell& cell);
 
 /// The name of a cell everywhere, such as `split/tbb/f32/t2/B1_T1024_D768_H12`.
-std::string cell_id(const Shape& shape, const Cell& cell);
+std::string cell_id(const Case& shape, const Cell& cell);
 
 }  // namespace headroom::plan

@@ -19,7 +19,7 @@ constexpr double kOracleFlopsPerSecond = 6e8;
 
 // Keys and values of the past and of the call. Backends pad heads to whole vectors, of 16 floats at
 // most.
-double cache_bytes(const Shape& shape) {
+double cache_bytes(const Case& shape) {
   constexpr double kLanes = 16;
   const double head = std::ceil(static_cast<double>(shape.head_dim()) / kLanes) * kLanes;
   return 4.0 * 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
@@ -27,7 +27,7 @@ double cache_bytes(const Shape& shape) {
 }
 
 // Of what came before a row, as it is drawn.
-double past_floats(const Shape& shape) {
+double past_floats(const Case& shape) {
   const std::int64_t width = shape.has_projections() ? shape.key_input() : 2 * shape.kv_width();
   return static_cast<double>(shape.batch) * static_cast<double>(shape.past) *
          static_cast<double>(width);
@@ -35,7 +35,7 @@ double past_floats(const Shape& shape) {
 
 // What the oracle needs at least for the rows of a cell: each row's keys, from the inputs of all
 // tokens that it sees, for every head.
-double least_check_flops(const Shape& shape) {
+double least_check_flops(const Case& shape) {
   constexpr double kRows = 4;
   const double rows = std::min(kRows, static_cast<double>(shape.rows()));
   return rows * 8 * static_cast<double>(seen_keys(shape)) * static_cast<double>(shape.heads) *
@@ -43,18 +43,18 @@ double least_check_flops(const Shape& shape) {
 }
 
 // Of the layer, for each rank: a guess, in which no rank has less than the heads that share keys.
-double share_of_rank(const Shape& shape, const Cell& cell) {
+double share_of_rank(const Case& shape, const Cell& cell) {
   return 1 / static_cast<double>(std::clamp<std::int64_t>(cell.ranks, 1, shape.key_heads()));
 }
 
 // Ranks beyond the key heads keep the keys and values of a head that another one has.
-double copies_of_keys(const Shape& shape, const Cell& cell) {
+double copies_of_keys(const Case& shape, const Cell& cell) {
   const auto busy = static_cast<double>(std::min<std::int64_t>(cell.ranks, shape.heads));
   return std::max(1.0, busy / static_cast<double>(shape.key_heads()));
 }
 
 // Of a layer's weights, packed.
-double weight_bytes(const Shape& shape, const Cell& cell) {
+double weight_bytes(const Case& shape, const Cell& cell) {
   const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype,
                                         select_target(cell.isa, cell.unit));
   return static_cast<double>(shape.bytes().weights) / sizeof(float) *
@@ -68,7 +68,7 @@ std::int64_t saturate(double bytes) {
 
 }  // namespace
 
-std::int64_t shared_bytes(const Shape& shape) {
+std::int64_t shared_bytes(const Case& shape) {
   const ByteCount bytes = shape.bytes();
   // The oracle keeps a row's expected values and magnitudes in double precision.
   // Each process has an input of its own. What came before is drawn once.
@@ -77,8 +77,8 @@ std::int64_t shared_bytes(const Shape& shape) {
                   5 * static_cast<double>(bytes.output) + past);
 }
 
-std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
-  const Shape layer = layer_shape(shape);
+std::int64_t cell_bytes(const Case& shape, const Cell& cell) {
+  const Case layer = layer_shape(shape);
   const ByteCount bytes = shape.bytes();
   const auto rows = static_cast<double>(layer.rows());
   const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
@@ -91,14 +91,14 @@ std::int64_t cell_bytes(const Shape& shape, const Cell& cell) {
   return saturate(total);
 }
 
-std::string Estimator::key(const Shape& shape, const Cell& cell) {
+std::string Estimator::key(const Case& shape, const Cell& cell) {
   std::string key = cell.runs() + "/" + std::string(way_of(shape, cell));
   if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
   if (cell.ranks > 1) key.append("/r").append(std::to_string(cell.ranks));
   return key;
 }
 
-double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, const Cell& cell) {
+double Estimator::modelled_seconds(const Case& shape, const FlopCount& flops, const Cell& cell) {
   const BackendFacts& facts = backend_facts(cell.runs());
   const bool wrapper = cell.formulation == Formulation::wrapper;
   const int threads = std::min(cell.threads, allowed_cores());
@@ -111,26 +111,26 @@ double Estimator::modelled_seconds(const Shape& shape, const FlopCount& flops, c
   return std::max(compute, memory) + calls * facts.call_seconds;
 }
 
-double Estimator::forward_seconds(const Shape& shape, const Cell& cell) const {
+double Estimator::forward_seconds(const Case& shape, const Cell& cell) const {
   const auto known = forward_.find(key(shape, cell));
   const double factor = known == forward_.end() ? 1 : std::exp(known->second);
   return modelled_seconds(shape, shape.flops(), cell) * factor;
 }
 
 // Keys and values are appended: projections without attention.
-double Estimator::modelled_fill_seconds(const Shape& shape, const Cell& cell) {
-  const Shape fill = fill_shape(shape);
+double Estimator::modelled_fill_seconds(const Case& shape, const Cell& cell) {
+  const Case fill = fill_shape(shape);
   return modelled_seconds(fill, {fill.flops().qkv, 0, 0}, cell);
 }
 
-double Estimator::fill_seconds(const Shape& shape, const Cell& cell) const {
+double Estimator::fill_seconds(const Case& shape, const Cell& cell) const {
   if (shape.past == 0 || !shape.has_projections()) return 0;
   const auto known = fill_.find(key(shape, cell));
   const double factor = known == fill_.end() ? 1 : std::exp(known->second);
   return modelled_fill_seconds(shape, cell) * factor;
 }
 
-double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const TimingPlan& plan) const {
+double Estimator::cell_seconds(const Case& shape, const Cell& cell, const TimingPlan& plan) const {
   const double forward = forward_seconds(shape, cell);
   const double pass = plan.emptying + forward;
   const double launch = setup_seconds(shape, cell) + fill_seconds(shape, cell) + pass;
@@ -139,7 +139,7 @@ double Estimator::cell_seconds(const Shape& shape, const Cell& cell, const Timin
   return phases + samples.processes * launch + samples.repetitions * plan.sample_seconds(forward);
 }
 
-CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
+CellEstimate Estimator::estimate(const Case& shape, const Cell& cell,
                                  const TimingPlan& plan) const {
   std::int64_t bytes = 0;
   if (__builtin_add_overflow(shared_bytes(shape), cell_bytes(shape, cell), &bytes)) {
@@ -149,7 +149,7 @@ CellEstimate Estimator::estimate(const Shape& shape, const Cell& cell,
 }
 
 double Estimator::group_seconds(const Group& group, const TimingPlan& plan) const {
-  const Shape& shape = group.shape;
+  const Case& shape = group.shape;
   const double weights = static_cast<double>(shape.bytes().weights) / 4 * kDrawSecondsPerFloat;
   const double past = past_floats(shape) * kDrawSecondsPerFloat;
   double checked = std::min(shape.flops().total(), kCheckFlops);
@@ -163,7 +163,7 @@ double Estimator::group_seconds(const Group& group, const TimingPlan& plan) cons
   return weights + past + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
 }
 
-double Estimator::setup_seconds(const Shape& shape, const Cell& cell) const {
+double Estimator::setup_seconds(const Case& shape, const Cell& cell) const {
   const auto known = setup_.find(cell.backend);
   const double factor = known == setup_.end() ? 1 : std::exp(known->second);
   const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);
@@ -177,17 +177,17 @@ void Estimator::learn(Corrections& corrections, const std::string& key, double r
   if (!fresh) known->second = 0.5 * (known->second + seen);
 }
 
-void Estimator::observe(const Shape& shape, const Cell& cell, double seconds) {
+void Estimator::observe(const Case& shape, const Cell& cell, double seconds) {
   learn(forward_, key(shape, cell), seconds / modelled_seconds(shape, shape.flops(), cell));
 }
 
-void Estimator::observe_fill(const Shape& shape, const Cell& cell, double seconds) {
+void Estimator::observe_fill(const Case& shape, const Cell& cell, double seconds) {
   if (shape.past > 0) {
     learn(fill_, key(shape, cell), seconds / modelled_fill_seconds(shape, cell));
   }
 }
 
-void Estimator::observe_setup(const Shape& shape, const Cell& cell, double seconds) {
+void Estimator::observe_setup(const Case& shape, const Cell& cell, double seconds) {
   // With fewer weights, creating threads and primitives dominates the time.
   constexpr double kLeastBytes = 1 << 24;
   const double bytes = static_cast<double>(shape.bytes().weights) * share_of_rank(shape, cell);

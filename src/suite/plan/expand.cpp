@@ -52,7 +52,7 @@ std::vector<Cell> rivals(const RivalAxes& axes, const std::vector<BackendChoice>
 }
 
 // What is worth knowing of cells whose heads are divided.
-void warn_of_ranks(const Shape& shape, std::vector<Cell>& cells) {
+void warn_of_ranks(const Case& shape, std::vector<Cell>& cells) {
   const std::int64_t cores = allowed_cores();
   for (Cell& cell : cells) {
     if (cell.ranks == 1) continue;
@@ -211,7 +211,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
       options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(of_a_shape, 1);
   const auto weights = find_user_weights(axes);
   if (weights != nullptr) describe_weights(*weights, plan);
-  for (const Shape& shape :
+  for (const Case& shape :
        expand_shapes(axes, weights.get(), options.seed, most_shapes, plan.notes)) {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       Group group{shape, shape.has_projections() ? cells[i] : attention_rivals(cells[i]), weights};

@@ -41,7 +41,7 @@ void decline_numbers(Cell& cell);
 /// @param weights of `find_user_weights`; may be null
 /// @param notes receives notes, such as what was repeated
 /// @throws InvalidArgument as `expand`, and for more than `most` shapes.
-std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
-                                 std::size_t most, std::vector<std::string>& notes);
+std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
+                                std::size_t most, std::vector<std::string>& notes);
 
 }  // namespace headroom::plan

@@ -80,7 +80,8 @@ std::shared_ptr<const UserWeights> find_user_weights(const Axes& axes) {
   return found;
 }
 
-Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::string>& notes) {
+Axes without_layer_axes(const Axes& axes, const LayerConfig& layer,
+                        std::vector<std::string>& notes) {
   require_equal(axes.d_model, layer.d_out);
   require_equal(axes.d_in, layer.d_in);
   if (axes.qkv_bias && !layer.qkv_bias) {
@@ -97,7 +98,7 @@ Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::s
   return rest;
 }
 
-SplitWeights load_user_weights(const UserWeights& user, const Shape& shape) {
+SplitWeights load_user_weights(const UserWeights& user, const Case& shape) {
   WeightsOptions options;
   options.strict = user.strict;
   LayerWeights loaded = weights::load(user.layer, options);

@@ -28,10 +28,11 @@ std::shared_ptr<const UserWeights> find_user_weights(const Axes& axes);
 
 /// The axes that are left: those that say what the file says are checked and taken out.
 /// @throws InvalidArgument for an axis with several values, or another value than the file's.
-Axes without_layer_axes(const Axes& axes, const Shape& layer, std::vector<std::string>& notes);
+Axes without_layer_axes(const Axes& axes, const LayerConfig& layer,
+                        std::vector<std::string>& notes);
 
 /// The values, for a shape that may leave out the output projection.
 /// @throws FileError if they are not those that were read first; as `load_weights`.
-SplitWeights load_user_weights(const UserWeights& user, const Shape& shape);
+SplitWeights load_user_weights(const UserWeights& user, const Case& shape);
 
 }  // namespace headroom::plan

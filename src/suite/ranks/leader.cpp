@@ -26,8 +26,8 @@ void tell(int ranks, const Order& order) {
 }
 
 // A backend by name for all ranks; chosen for the largest share, so that no rank gets another.
-Choice choose(const Shape& shape, int ranks, AttentionOptions& options) {
-  Choice choice = choose_backend(share_shape(shape, share_of(shape, ranks, 0)), options);
+Choice choose(const Case& shape, int ranks, AttentionOptions& options) {
+  Choice choice = choose_backend(share_config(shape, share_of(shape, ranks, 0)), shape, options);
   options.backend = choice.backend;
   options.formulation = choice.formulation;
   return choice;

@@ -14,8 +14,8 @@ namespace {
 constexpr int kSamples = 31;
 
 // Next to no work but the sum: a head of width 1 for each rank.
-Shape shape_of(int ranks, std::int64_t tokens, std::int64_t width) {
-  Shape shape;
+Case shape_of(int ranks, std::int64_t tokens, std::int64_t width) {
+  Case shape;
   shape.tokens = tokens;
   shape.d_in = 1;
   shape.heads = ranks;
@@ -26,15 +26,15 @@ Shape shape_of(int ranks, std::int64_t tokens, std::int64_t width) {
 }
 
 double seconds_of_sum(MPI_Comm ranks, int count, std::int64_t tokens, std::int64_t width) {
-  const Shape shape = shape_of(count, tokens, width);
+  const Case shape = shape_of(count, tokens, width);
   int rank = 0;
   distributed::check_mpi(MPI_Comm_rank(ranks, &rank), "MPI_Comm_rank");
   const SplitWeights weights = gaussian_weights(shape, 1);
   AttentionOptions options;
   options.threads = 1;
-  DistributedAttention layer(ranks, shape,
+  DistributedAttention layer(ranks, shape, shape,
                              share_weights(shape, weights, share_of(shape, count, rank)), options);
-  const Matrix x = gaussian_input(shape, 2);
+  const Matrix x = gaussian_input(shape.rows(), shape, 2);
   Matrix y(shape.rows(), shape.output_width());
   std::vector<double> seconds;
   for (int i = 0; i < kSamples; ++i) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/case.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/shape.hpp"
 
 namespace headroom::ranks {
 
@@ -16,7 +16,7 @@ struct Order {
   Kind kind = Kind::end;
   std::int64_t layer = 0;  ///< counted from 1
   // Of `make`:
-  Shape shape = {};
+  Case shape = {};
   AttentionOptions options = {};
   int ranks = 1;
   std::int64_t fill_tokens = 1;

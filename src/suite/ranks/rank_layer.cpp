@@ -36,7 +36,7 @@ int rank_of(MPI_Comm ranks) {
 
 RankLayer::RankLayer(MPI_Comm ranks, const Order& order, const measure::Problem* problem)
     : ranks_(ranks), shape_(order.shape) {
-  const Shape whole = plan::layer_shape(shape_);
+  const Case whole = plan::layer_shape(shape_);
   Matrix past;
   distributed::agree(ranks, distributed::said_by(rank_of(ranks), [&] {
                        x_ = problem != nullptr ? problem->x : Matrix(shape_.rows(), shape_.d_in);
@@ -50,7 +50,8 @@ RankLayer::RankLayer(MPI_Comm ranks, const Order& order, const measure::Problem*
   DistributedOptions distributed;
   distributed.patience = order.patience;
   attention_.emplace(
-      ranks, whole, scatter_weights(ranks, whole, problem != nullptr ? &problem->weights : nullptr),
+      ranks, whole, whole,
+      scatter_weights(ranks, whole, problem != nullptr ? &problem->weights : nullptr),
       order.options, distributed);
   if (shape_.past == 0 || shape_.batch == 0) return;
   cache_.emplace(*attention_, CacheSize{shape_.batch, shape_.context()});

@@ -41,7 +41,7 @@ class RankLayer {
   void fill(const Matrix& past, std::int64_t fill_tokens);
 
   MPI_Comm ranks_;
-  Shape shape_;  ///< of the cell
+  Case shape_;  ///< of the cell
   Matrix x_, y_, memory_;
   std::optional<DistributedAttention> attention_;
   std::optional<DistributedCache> cache_;

@@ -60,7 +60,7 @@ struct Reading {
 
 struct CellResult {
   plan::Cell cell;
-  Shape shape;
+  Case shape;
   Status status = Status::ok;
   std::string reason;  ///< for every status but `ok`
   int threads = 1;     ///< of each rank

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::reference {
 
 /// Rows of x and y, one sequence after the other.
 class Sequences {
  public:
-  explicit Sequences(const Shape& shape) {
+  explicit Sequences(const Case& shape) {
     starts_.push_back(0);
     for (std::int64_t s = 0; s < shape.batch; ++s) {
       starts_.push_back(starts_.back() + shape.length(s));
@@ -33,13 +33,11 @@ class Sequences {
 };
 
 /// The first key that any row of a sequence sees: a window may hide the oldest ones from all.
-inline std::int64_t first_seen_key(const Shape& shape) {
+inline std::int64_t first_seen_key(const Case& shape) {
   return shape.window > 0 ? std::max<std::int64_t>(0, shape.past + 1 - shape.window) : 0;
 }
 
 /// Keys of a sequence from that one on; of the longest, if lengths differ.
-inline std::int64_t seen_keys(const Shape& shape) {
-  return shape.context() - first_seen_key(shape);
-}
+inline std::int64_t seen_keys(const Case& shape) { return shape.context() - first_seen_key(shape); }
 
 }  // namespace headroom::reference

@@ -28,7 +28,7 @@
 
 #include <cmath>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "reference/element_bound.hpp"
 
 namespace headroom::reference {
@@ -44,7 +44,7 @@ inline double coarse_size(double value, double squares) {
 }
 
 /// In the units of `bound_factors`.
-inline BoundFactors coarse_factors(const Shape& shape, Precision operands) {
+inline BoundFactors coarse_factors(const Case& shape, Precision operands) {
   const double roundings = operand_rounding(operands) / kFloatEpsilon;
   BoundFactors factors;
   const double operand = shape.has_projections() ? 5 : 1;

@@ -18,7 +18,7 @@ double grown(double t) {
 
 }  // namespace
 
-BoundFactors bound_factors(const Shape& shape, std::int64_t visible) {
+BoundFactors bound_factors(const Case& shape, std::int64_t visible) {
   constexpr double kRoundingsOfTurn = 3;
   const auto key_input = static_cast<double>(shape.key_input());
   const auto head_dim = static_cast<double>(shape.head_dim());

@@ -72,7 +72,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "reference/softmax.hpp"
 
 namespace headroom::reference {
@@ -85,7 +85,7 @@ struct BoundFactors {
 };
 
 /// @param visible keys that the row sees
-BoundFactors bound_factors(const Shape& shape, std::int64_t visible);
+BoundFactors bound_factors(const Case& shape, std::int64_t visible);
 
 /// Turns `logits`, the `L_j`, into the weights of `Va_j` in the bound, in units of eps.
 /// @param dropout the factors `f_j`; empty for none

@@ -16,7 +16,7 @@ void copy_into(Doubles& table, std::int64_t at, const Doubles& values) {
   std::copy(values.begin(), values.end(), table.begin() + at);
 }
 
-void check_plain(const Shape& shape) {
+void check_plain(const Case& shape) {
   if (shape.past == 0 && shape.d_memory == 0 && shape.lengths.empty()) return;
   throw InvalidArgument(
       fmt::format("oracle: the intermediate values of {} have no common shape; use a call without "
@@ -26,7 +26,7 @@ void check_plain(const Shape& shape) {
 
 }  // namespace
 
-Intermediates intermediates(const Shape& shape, const SplitWeights& weights, ConstMatrixView x) {
+Intermediates intermediates(const Case& shape, const SplitWeights& weights, ConstMatrixView x) {
   check_plain(shape);
   Intermediates all;
   all.y = attention(shape, weights, x, all_rows(shape), 1).y;  // checks its arguments as well

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -24,6 +24,6 @@ struct Intermediates {
 /// The same sums as `attention`, which gives y.
 /// @throws InvalidArgument as `attention`, and for a shape with a past, a second input or sequences
 ///         of different lengths, whose values do not lie in such tables.
-Intermediates intermediates(const Shape& shape, const SplitWeights& weights, ConstMatrixView x);
+Intermediates intermediates(const Case& shape, const SplitWeights& weights, ConstMatrixView x);
 
 }  // namespace headroom::reference

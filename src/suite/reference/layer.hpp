@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 #include "reference/call_rows.hpp"
@@ -32,7 +32,7 @@ struct Place {
 };
 
 struct Layer {
-  const Shape& shape;
+  const Case& shape;
   const SplitWeights& weights;
   const Inputs& inputs;
   int threads;
@@ -66,7 +66,7 @@ struct MergedRow {
   Doubles context;
   Doubles bound;  ///< of its error, in units of eps; the output projection's share included
 
-  explicit MergedRow(const Shape& shape) : context(index(shape.d_out)), bound(index(shape.d_out)) {}
+  explicit MergedRow(const Case& shape) : context(index(shape.d_out)), bound(index(shape.d_out)) {}
 };
 
 inline constexpr Terms kSigned = Terms::signed_values;

@@ -112,7 +112,7 @@ struct NeededInput {
   std::int64_t cols;
 };
 
-void check_input(const Shape& shape, ConstMatrixView input, const NeededInput& needed) {
+void check_input(const Case& shape, ConstMatrixView input, const NeededInput& needed) {
   if (needed.rows == 0 && input.rows == 0) return;
   if (input.rows == needed.rows && input.cols == needed.cols && input.row_stride >= input.cols &&
       input.data != nullptr) {
@@ -124,7 +124,7 @@ void check_input(const Shape& shape, ConstMatrixView input, const NeededInput& n
       needed.cols));
 }
 
-void check_inputs(const Shape& shape, const Inputs& inputs) {
+void check_inputs(const Case& shape, const Inputs& inputs) {
   if (!shape.has_projections()) {
     const std::int64_t keys = shape.batch * shape.context();
     check_input(shape, inputs.x, {"x", shape.rows(), shape.d_out});
@@ -137,8 +137,7 @@ void check_inputs(const Shape& shape, const Inputs& inputs) {
   check_input(shape, inputs.memory, {"memory", shape.memory_rows(), shape.d_memory});
 }
 
-void check_request(const Shape& shape, const Inputs& inputs,
-                   const std::vector<std::int64_t>& rows) {
+void check_request(const Case& shape, const Inputs& inputs, const std::vector<std::int64_t>& rows) {
   check_inputs(shape, inputs);
   std::int64_t least = 0;
   for (const std::int64_t row : rows) {
@@ -154,7 +153,7 @@ void check_request(const Shape& shape, const Inputs& inputs,
 
 }  // namespace
 
-Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+Expected attention(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
                    const std::vector<std::int64_t>& rows, int threads) {
   if (shape.has_projections()) check_weights(shape, weights);
   check_request(shape, inputs, rows);
@@ -168,7 +167,7 @@ Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs
   return expected;
 }
 
-void add_coarse_bound(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+void add_coarse_bound(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
                       Precision operands, int threads, Expected& expected) {
   Expected coarse;
   coarse.rows = expected.rows;
@@ -181,7 +180,7 @@ void add_coarse_bound(const Shape& shape, const SplitWeights& weights, const Inp
   expected.coarse_bounds[operands] = std::move(coarse.bound);
 }
 
-Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,
+Expected attention(const Case& shape, const SplitWeights& weights, ConstMatrixView x,
                    const std::vector<std::int64_t>& rows, int threads) {
   return attention(shape, weights, Inputs{.x = x}, rows, threads);
 }

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 #include "reference/inputs.hpp"
@@ -24,23 +24,23 @@ struct Expected {
 };
 
 /// Every row of the shape.
-std::vector<std::int64_t> all_rows(const Shape& shape);
+std::vector<std::int64_t> all_rows(const Case& shape);
 
 /// Computes the rows on up to `threads` threads. Weights are applied in the order that costs least
 /// for the number of rows, so that a few rows of a very large layer stay affordable. A row that
 /// sees no key, because a second input is empty, has a context of zeros.
 /// @param weights not looked at where the shape has no projections
-Expected attention(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+Expected attention(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
                    const std::vector<std::int64_t>& rows, int threads);
 
 /// The same for a call of x alone.
-Expected attention(const Shape& shape, const SplitWeights& weights, ConstMatrixView x,
+Expected attention(const Case& shape, const SplitWeights& weights, ConstMatrixView x,
                    const std::vector<std::int64_t>& rows, int threads);
 
 /// Adds the bound for results whose operands are as coarse as a class of limits other than f32
 /// (coarse_bound.hpp) to what is expected. Costs as much as `attention`, so it is for adversarial
 /// data only.
-void add_coarse_bound(const Shape& shape, const SplitWeights& weights, const Inputs& inputs,
+void add_coarse_bound(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
                       Precision operands, int threads, Expected& expected);
 
 }  // namespace headroom::reference

@@ -24,7 +24,7 @@ double product_flops(std::int64_t a, std::int64_t b) {
 }
 
 // Keys that a row sees, on average. Exact for plain shapes: all factors are small integers.
-double mean_visible(const Shape& shape) {
+double mean_visible(const Case& shape) {
   const double pairs = shape.flops().attention / (4 * static_cast<double>(shape.d_out));
   return pairs / static_cast<double>(std::max<std::int64_t>(1, shape.rows()));
 }
@@ -32,7 +32,7 @@ double mean_visible(const Shape& shape) {
 // A product together with its size takes about as long as one and a half products.
 constexpr double kSizedProduct = 1.5;
 
-Cost direct_cost(const Shape& shape, double tokens) {
+Cost direct_cost(const Case& shape, double tokens) {
   const double key = kSizedProduct * product_flops(shape.key_input(), shape.kv_width());
   return {2 * key * tokens,  // key and value
           kSizedProduct * product_flops(shape.d_in, shape.d_out) +
@@ -40,7 +40,7 @@ Cost direct_cost(const Shape& shape, double tokens) {
               10 * mean_visible(shape) * static_cast<double>(shape.d_out)};
 }
 
-Cost factored_cost(const Shape& shape) {
+Cost factored_cost(const Case& shape) {
   return {0, kSizedProduct * product_flops(shape.d_in, shape.d_out) +
                  4 * product_flops(shape.key_input(), shape.d_out) +
                  2 * product_flops(shape.d_out, shape.d_proj) +
@@ -49,12 +49,10 @@ Cost factored_cost(const Shape& shape) {
 }
 
 // Tokens whose keys and values the direct order computes for all rows.
-double all_tokens(const Shape& shape) {
-  return static_cast<double>(shape.batch * seen_keys(shape));
-}
+double all_tokens(const Case& shape) { return static_cast<double>(shape.batch * seen_keys(shape)); }
 
 // The same for these rows.
-double direct_tokens(const Shape& shape, const std::vector<std::int64_t>& rows) {
+double direct_tokens(const Case& shape, const std::vector<std::int64_t>& rows) {
   const Sequences sequences(shape);
   const std::int64_t group = group_sequences(shape);
   std::int64_t groups = 0;
@@ -68,23 +66,23 @@ double direct_tokens(const Shape& shape, const std::vector<std::int64_t>& rows) 
 }
 
 // Whether nothing stands between x and the scores but weights.
-bool can_be_factored(const Shape& shape) {
+bool can_be_factored(const Case& shape) {
   return shape.has_projections() && shape.rotary.pairs == Rotary::Pairs::none;
 }
 
 }  // namespace
 
-std::int64_t group_sequences(const Shape& shape) {
+std::int64_t group_sequences(const Case& shape) {
   constexpr std::int64_t kGroupTokens = 1024;
   return std::max<std::int64_t>(1, kGroupTokens / std::max<std::int64_t>(1, seen_keys(shape)));
 }
 
-bool direct_is_cheaper(const Shape& shape, const std::vector<std::int64_t>& rows) {
+bool direct_is_cheaper(const Case& shape, const std::vector<std::int64_t>& rows) {
   const auto count = static_cast<double>(rows.size());
   return direct_cost(shape, direct_tokens(shape, rows)).of(count) <= factored_cost(shape).of(count);
 }
 
-bool takes_direct_order(const Shape& shape, const std::vector<std::int64_t>& rows) {
+bool takes_direct_order(const Case& shape, const std::vector<std::int64_t>& rows) {
   constexpr double kSmallEffort = 1e9;
   const bool all = std::ssize(rows) == shape.rows();
   const bool keys_of_x = shape.past == 0 && shape.d_memory == 0;
@@ -94,14 +92,13 @@ bool takes_direct_order(const Shape& shape, const std::vector<std::int64_t>& row
   return (all && small) || direct_is_cheaper(shape, rows);
 }
 
-std::vector<std::int64_t> all_rows(const Shape& shape) {
+std::vector<std::int64_t> all_rows(const Case& shape) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(shape.rows()));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   return rows;
 }
 
-std::vector<std::int64_t> affordable_rows(const Shape& shape, double max_flops,
-                                          std::uint64_t seed) {
+std::vector<std::int64_t> affordable_rows(const Case& shape, double max_flops, std::uint64_t seed) {
   constexpr double kLeastRows = 4;
   const auto total = static_cast<double>(shape.rows());
   double affordable = direct_cost(shape, all_tokens(shape)).rows_for(max_flops);

@@ -23,7 +23,7 @@ void turn_sizes(double cosine, double sine, double& a, double& b) {
 
 }  // namespace
 
-Rotation::Rotation(const Shape& shape)
+Rotation::Rotation(const Case& shape)
     : head_dim_(shape.head_dim()),
       step_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 2 : 1),
       distance_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 1 : head_dim_ / 2) {

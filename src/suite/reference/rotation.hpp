@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::reference {
 
 /// Turns queries and keys by their positions; does nothing for a shape without rotary positions.
 class Rotation {
  public:
-  explicit Rotation(const Shape& shape);
+  explicit Rotation(const Case& shape);
 
   /// Turns each head of one token: pair `(a, b)` becomes `(a cos - b sin, a sin + b cos)`. Sizes
   /// become `|cos| size_a + |sin| size_b` and `|sin| size_a + |cos| size_b`.

@@ -41,20 +41,20 @@ struct Span {
 };
 
 // Some sequence, or where that one is empty the next that is not.
-Span some_sequence(const Shape& shape, const Sequences& sequences, Draws& draws) {
+Span some_sequence(const Case& shape, const Sequences& sequences, Draws& draws) {
   std::int64_t sequence = draws.below(shape.batch);
   while (sequences.length(sequence) == 0) sequence = (sequence + 1) % shape.batch;
   return {sequences.first(sequence), sequences.length(sequence)};
 }
 
 // The first or the last row of some sequence.
-std::int64_t end_of_sequence(const Shape& shape, const Sequences& sequences, Draws& draws) {
+std::int64_t end_of_sequence(const Case& shape, const Sequences& sequences, Draws& draws) {
   const Span span = some_sequence(shape, sequences, draws);
   return span.first + (draws.below(2) == 0 ? 0 : span.rows - 1);
 }
 
 // Beside an edge of a tile, which may be one of all rows or one of a single sequence.
-std::int64_t edge_of_tile(const Shape& shape, const Sequences& sequences, Draws& draws) {
+std::int64_t edge_of_tile(const Case& shape, const Sequences& sequences, Draws& draws) {
   const bool within = draws.below(2) == 0;
   const Span span = within ? some_sequence(shape, sequences, draws) : Span{0, shape.rows()};
   const std::int64_t height = kHeights[static_cast<std::size_t>(draws.below(kHeights.size()))];
@@ -76,7 +76,7 @@ void fill_up(std::set<std::int64_t>& rows, std::int64_t count, std::int64_t all,
 
 }  // namespace
 
-std::vector<std::int64_t> sampled_rows(const Shape& shape, std::int64_t count, std::uint64_t seed) {
+std::vector<std::int64_t> sampled_rows(const Case& shape, std::int64_t count, std::uint64_t seed) {
   Draws draws(seed);
   const Sequences sequences(shape);
   std::set<std::int64_t> rows{0, shape.rows() - 1};

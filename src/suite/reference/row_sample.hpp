@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::reference {
 
@@ -13,6 +13,6 @@ namespace headroom::reference {
 /// ends of sequences and beside the edges of tiles and key blocks; the rest may lie anywhere. No
 /// fixed pattern: an error that keeps to the rows between would never be found.
 /// @pre 2 <= count <= rows
-std::vector<std::int64_t> sampled_rows(const Shape& shape, std::int64_t count, std::uint64_t seed);
+std::vector<std::int64_t> sampled_rows(const Case& shape, std::int64_t count, std::uint64_t seed);
 
 }  // namespace headroom::reference

@@ -72,7 +72,7 @@ void require_memory(const plan::Group& group, std::int64_t limit) {
 }
 
 void require_width(const std::filesystem::path& path, const weights::NpyHeader& input,
-                   const Shape& shape) {
+                   const Case& shape) {
   const std::int64_t width = input.dims.back();
   const std::int64_t rows = width == 0 ? 0 : input.count / width;
   if (width != shape.d_in) {
@@ -112,8 +112,8 @@ struct InputFile {
 };
 
 Matrix take_input(const RunRequest& request, const InputFile* input, plan::Plan& plan) {
-  const Shape& shape = plan.groups.front().shape;
-  if (input == nullptr) return gaussian_input(shape, request.seed + 1);
+  const Case& shape = plan.groups.front().shape;
+  if (input == nullptr) return gaussian_input(shape.rows(), shape, request.seed + 1);
   weights::NpyArray array = weights::read_npy(input->bytes);
   if (array.dims != input->header.dims) {
     input->bytes.fail(0, "the header has changed since it was read first", "run it again");
@@ -136,8 +136,9 @@ measure::Problem problem_of(const RunRequest& request, const plan::Group& group,
                            std::move(x),
                            {},
                            reference::Data::adversarial};
-  const Shape& shape = group.shape;
-  if (shape.past > 0) problem.past = gaussian_past(shape, request.seed + 1);
+  const Case& shape = group.shape;
+  if (shape.past > 0)
+    problem.past = gaussian_past(shape.batch * shape.past, shape, request.seed + 1);
   if (!request.check || shape.rows() == 0) return problem;
   std::vector<Numbers> rivals;
   for (const plan::Cell& cell : group.cells) rivals.push_back(cell.numbers);
@@ -177,7 +178,7 @@ class Rival {
   }
 
  private:
-  const Shape& shape() const { return run_.problem.shape; }
+  const Case& shape() const { return run_.problem.shape; }
 
   void end(record::Status status, std::string reason) {
     outcome_.status = status;
@@ -251,7 +252,7 @@ PreparedRun prepare_run(const RunRequest& request) {
     run.dims.assign(dims.begin(), dims.end() - 1);
   }
   run.plan = plan_of(request, axes);
-  const Shape& shape = run.group().shape;
+  const Case& shape = run.group().shape;
   if (!request.input) {
     run.dims = {shape.rows()};
     if (shape.lengths.empty() && shape.batch > 1) run.dims = {shape.batch, shape.tokens};

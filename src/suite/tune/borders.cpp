@@ -30,8 +30,8 @@ std::vector<Border> own_borders(const TuneSettings& settings, const std::string&
   return borders;
 }
 
-Shape shape_of(std::int64_t rows) {
-  Shape shape;
+Case shape_of(std::int64_t rows) {
+  Case shape;
   shape.tokens = rows;
   shape.d_in = shape.d_out = shape.d_proj = 768;
   shape.heads = 12;

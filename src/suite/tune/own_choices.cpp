@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/initialise.hpp"
@@ -17,13 +18,13 @@ std::string backend_with_variants() {
 }
 
 Choice choice_of(const std::string& backend, Precision precision) {
-  Shape shape;
+  Case shape;
   shape.d_in = shape.d_out = 16;
   AttentionOptions options;
   options.backend = backend;
   options.precision = precision;
   options.threads = 1;
-  return Attention(shape, gaussian_weights(shape, 1), options).choice();
+  return layer_for(shape, gaussian_weights(shape, 1), options).choice();
 }
 
 }  // namespace

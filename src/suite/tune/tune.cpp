@@ -55,7 +55,7 @@ Entry entry_of(const TuneSettings& settings, int threads) {
   for (const std::string& name : backend_facts(tuned.backend).kernel_variants(settings.isa)) {
     if (name != own.name) entry.variants.push_back(name);
   }
-  for (const Shape& shape : settings.shapes) {
+  for (const Case& shape : settings.shapes) {
     plan::Group& group = entry.groups.emplace_back();
     group.shape = shape;
     for (const std::string& variant : entry.variants) {
@@ -88,10 +88,10 @@ std::string choose(const std::string& own_choice, const std::vector<VariantTimes
   return best != nullptr ? best->variant : own_choice;
 }
 
-std::vector<Shape> default_shapes() {
-  std::vector<Shape> shapes;
+std::vector<Case> default_shapes() {
+  std::vector<Case> shapes;
   const auto add = [&](std::int64_t tokens, std::int64_t width, std::int64_t heads) {
-    Shape shape;
+    Case shape;
     shape.tokens = tokens;
     shape.d_in = shape.d_out = shape.d_proj = width;
     shape.heads = heads;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "measure/observer.hpp"
 #include "tune/tuned.hpp"
 
@@ -25,7 +25,7 @@ std::vector<Tuned> tune_kernels(const TuneSettings& settings, measure::Observer&
 
 /// The shapes that are measured by default: a prompt of 128 and one of 1024 tokens at width 768,
 /// and a wide layer.
-std::vector<Shape> default_shapes();
+std::vector<Case> default_shapes();
 
 /// From less than a tile of rows to more than two, among which every known border lies.
 std::vector<std::int64_t> default_rows();

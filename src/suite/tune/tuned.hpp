@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/unit.hpp"
 #include "judge/verdict.hpp"
 #include "measure/settings.hpp"
@@ -16,8 +16,8 @@ namespace headroom::tune {
 
 struct TuneSettings {
   Isa isa = Isa::sse42;
-  std::vector<int> threads;   ///< each is tuned apart
-  std::vector<Shape> shapes;  ///< at least one
+  std::vector<int> threads;  ///< each is tuned apart
+  std::vector<Case> shapes;  ///< at least one
   /// Tokens of the layers that find the borders of few rows, ascending; none: borders stay.
   std::vector<std::int64_t> rows;
   measure::Settings measure;

@@ -54,7 +54,7 @@ ordered_json to_json(const Border& border) {
 
 }  // namespace
 
-std::string to_text(const std::vector<Tuned>& all, const std::vector<Shape>& shapes) {
+std::string to_text(const std::vector<Tuned>& all, const std::vector<Case>& shapes) {
   std::string text;
   for (const Tuned& tuned : all) {
     text +=

@@ -10,7 +10,7 @@
 namespace headroom::tune {
 
 /// A table of every variant, and the choice below it.
-std::string to_text(const std::vector<Tuned>& all, const std::vector<Shape>& shapes);
+std::string to_text(const std::vector<Tuned>& all, const std::vector<Case>& shapes);
 
 /// The text of a tuning file with these choices. What else a file at `path` holds is kept, such as
 /// the times of backends that `headroom pick` wrote.

@@ -41,8 +41,9 @@ std::optional<lesson::TrainedLayer> trained_layer(const ExplainOptions& options)
   if (user == nullptr) return {};
   for (const std::string& note : user->layer.notes) complain("note", note);
   for (const std::string& warning : user->survey.warnings) complain("warning", warning);
+  const Case shape{user->layer.config, {}, {}};
   return lesson::TrainedLayer{
-      user->layer.shape, plan::load_user_weights(*user, user->layer.shape),
+      shape, plan::load_user_weights(*user, shape),
       fmt::format("{}, layer {}", shown_path(user->path), shown_text(user->layer.layer))};
 }
 

@@ -106,7 +106,7 @@ void write(const PickOptions& options, const pick::Pick& choice) {
 
 int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Filters& filters) {
   const record::ResultsFolder folder = read_results(*options.from);
-  std::vector<Shape> shapes;
+  std::vector<Case> shapes;
   if (axes.sizes_given() || axes.preset) {
     std::vector<std::string> notes;
     const auto weights = plan::find_user_weights(axes);

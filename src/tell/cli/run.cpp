@@ -65,7 +65,7 @@ std::string error_words(const reference::Comparison& error) {
 }
 
 void print_layer(const run::PreparedRun& run, const RunOptions& options) {
-  const Shape& shape = run.group().shape;
+  const Case& shape = run.group().shape;
   out().print("{}  {:.3g} GFLOP, weights {}\n", shape.id(), shape.flops().total() * 1e-9,
               format_bytes(shape.bytes().weights));
   if (!options.input) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "attention/case_layer.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
@@ -24,7 +25,7 @@ AttentionOptions options_for(std::string backend, Formulation formulation) {
 }
 
 Matrix run(const Layer& layer, const AttentionOptions& options) {
-  Attention attention(layer.shape, layer.weights, options);
+  Attention attention = layer_for(layer.shape, layer.weights, options);
   Matrix y(layer.shape.rows(), layer.shape.output_width());
   attention.forward(layer.x.view(), y.view());
   return y;

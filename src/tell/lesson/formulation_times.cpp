@@ -17,12 +17,12 @@ namespace headroom::lesson {
 namespace {
 
 struct Sample {
-  Shape shape;
+  Case shape;
   const char* what;
 };
 
-Shape square_layer(std::int64_t tokens, std::int64_t width, std::int64_t heads) {
-  Shape shape;
+Case square_layer(std::int64_t tokens, std::int64_t width, std::int64_t heads) {
+  Case shape;
   shape.tokens = tokens;
   shape.d_in = shape.d_out = shape.d_proj = width;
   shape.heads = heads;
@@ -34,7 +34,7 @@ std::vector<Sample> measured_shapes() {
           {square_layer(16, 1536, 96), "96 heads of 16, 16 tokens"}};
 }
 
-plan::Group group_of(const Shape& shape) {
+plan::Group group_of(const Case& shape) {
   plan::Group group;
   group.shape = shape;
   for (const BackendInfo& info : backends()) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "judge/verdict.hpp"
 #include "machine/meters/peak.hpp"
 #include "measure/observer.hpp"
@@ -19,7 +19,7 @@ struct FormulationTimes {
 };
 
 struct ShapeTimes {
-  Shape shape;
+  Case shape;
   std::string what;  ///< for people
   std::vector<FormulationTimes> backends;
 };

@@ -17,7 +17,7 @@ Value unrolled_key_heads(const LayerTrace& trace, Value value) {
   return unrolled(std::move(value), 2, trace.key_heads_axis(), trace.head_dim_axis());
 }
 
-std::string product_text(const Shape& shape, std::int64_t cols) {
+std::string product_text(const Case& shape, std::int64_t cols) {
   return fmt::format("({}, {}) ({}, {})", shape.rows(), shape.d_in, shape.d_in, cols);
 }
 
@@ -93,7 +93,7 @@ void add_merge(Lesson& lesson, const LayerTrace& trace) {
   lesson.steps.push_back(make_step(texts::kOutput, {weight, bias, on_path(trace.y())}));
 }
 
-void add_side_by_side(Lesson& lesson, const Shape& shape) {
+void add_side_by_side(Lesson& lesson, const Case& shape) {
   constexpr std::int64_t kManyHeads = 96;
   ProductCount count;
   const bool grouped = shape.key_heads() != shape.heads;

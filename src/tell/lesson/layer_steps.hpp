@@ -32,6 +32,6 @@ void add_head_weights(Lesson& lesson, const LayerTrace& trace);
 void add_merge(Lesson& lesson, const LayerTrace& trace);
 
 /// Counts the products of both formulations.
-void add_side_by_side(Lesson& lesson, const Shape& shape);
+void add_side_by_side(Lesson& lesson, const Case& shape);
 
 }  // namespace headroom::lesson

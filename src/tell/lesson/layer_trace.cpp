@@ -6,7 +6,7 @@
 namespace headroom::lesson {
 namespace {
 
-Shape without_mask(Shape shape) {
+Case without_mask(Case shape) {
   shape.causal = false;
   shape.window = 0;  // only a causal layer may have one
   return shape;

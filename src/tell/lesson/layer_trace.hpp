@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/weights.hpp"
 #include "lesson/subject.hpp"
 #include "lesson/value.hpp"
@@ -14,7 +14,7 @@
 namespace headroom::lesson {
 
 struct Layer {
-  Shape shape;
+  Case shape;
   SplitWeights weights;
   Matrix x;                        ///< `B * T x d_in`
   std::vector<std::string> words;  ///< one per token of a sequence
@@ -28,7 +28,7 @@ class LayerTrace {
   explicit LayerTrace(Layer layer);
 
   const Layer& layer() const { return layer_; }
-  const Shape& shape() const { return layer_.shape; }
+  const Case& shape() const { return layer_.shape; }
 
   Value x() const;
   Value query() const { return projected("query", seen_.query); }  ///< `(B, T, d_out)`

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 #include "headroom/weights.hpp"
 
 namespace headroom::lesson {
@@ -29,7 +29,7 @@ std::int64_t most_heads(const Subject& subject);
 
 /// A layer of trained weights.
 struct TrainedLayer {
-  Shape shape;  ///< `batch` and `tokens` are the subject's
+  Case shape;  ///< `batch` and `tokens` are the subject's
   SplitWeights weights;
   std::string source;  ///< one line for people: file and layer
 };

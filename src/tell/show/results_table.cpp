@@ -167,7 +167,7 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
 }
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
-  const Shape& shape = rivals.front()->shape;
+  const Case& shape = rivals.front()->shape;
   const Dtype dtype = rivals.front()->cell.numbers.dtype;
   std::string text =
       fmt::format("\n{}  {:.3g} GFLOP, weights {}{}", shape.id(), shape.flops().total() * 1e-9,

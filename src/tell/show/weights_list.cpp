@@ -34,12 +34,13 @@ std::string first_layer_words(weights::TensorSet& set) {
   std::string text;
   try {
     const weights::StoredLayer layer = weights::find_stored_layer(set, {});
-    const Shape& shape = layer.shape;
+    const LayerConfig& config = layer.config;
     text = fmt::format(
-        "{} to {} heads of {}{}{}, {}, {}", shape.d_in, shape.heads, shape.head_dim(),
-        shape.kv_heads > 0 ? fmt::format(" with {} key heads", shape.kv_heads) : "",
-        shape.d_proj > 0 ? fmt::format(" to {}", shape.d_proj) : "",
-        shape.qkv_bias ? "with biases" : "without biases", shape.causal ? "causal" : "not causal");
+        "{} to {} heads of {}{}{}, {}, {}", config.d_in, config.heads, config.head_dim(),
+        config.kv_heads > 0 ? fmt::format(" with {} key heads", config.kv_heads) : "",
+        config.d_proj > 0 ? fmt::format(" to {}", config.d_proj) : "",
+        config.qkv_bias ? "with biases" : "without biases",
+        config.causal ? "causal" : "not causal");
     for (const std::string& note : layer.notes) text += "\n  " + note;
   } catch (const InvalidArgument& error) {
     text = error.what();

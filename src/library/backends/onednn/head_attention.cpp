@@ -38,7 +38,7 @@ std::int64_t choose_members(std::int64_t heads, std::int64_t tokens, std::int64_
 }
 
 // The largest call of a shape.
-std::vector<Sequence> largest_call(const Shape& shape) {
+std::vector<Sequence> largest_call(const Case& shape) {
   std::vector<Sequence> sequences = sequences_of(shape);
   if (shape.d_memory == 0) return sequences;
   for (Sequence& sequence : sequences) {
@@ -56,7 +56,7 @@ bool are_alike(std::span<const Sequence> sequences) {
 
 }  // namespace
 
-OnednnAttention::OnednnAttention(int threads, Operand operand, const Shape& shape)
+OnednnAttention::OnednnAttention(int threads, Operand operand, const Case& shape)
     : threads_(threads), operand_(operand), shape_(shape), group_(shape.heads / shape.key_heads()) {
   const bool cross = shape.d_memory > 0;
   const std::int64_t keys = cross ? shape.memory_tokens : shape.tokens;

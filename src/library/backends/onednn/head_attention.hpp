@@ -25,7 +25,7 @@ struct OnednnStore final : public KeyValueStore {
 
 class OnednnAttention final : public HeadAttention {
  public:
-  OnednnAttention(int threads, Operand operand, const Shape& shape);
+  OnednnAttention(int threads, Operand operand, const Case& shape);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity) override;
   void run(const AttendCall& call) override;
   OperationCosts costs() const override;
@@ -83,7 +83,7 @@ class OnednnAttention final : public HeadAttention {
 
   int threads_;
   Operand operand_;
-  Shape shape_;
+  Case shape_;
   Device device_;
   std::int64_t group_;  ///< query heads of a key head
   std::int64_t block_rows_ = 0;

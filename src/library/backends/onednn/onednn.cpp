@@ -28,7 +28,7 @@ class OnednnBackend final : public headroom::Backend {
     });
     return made;
   }
-  std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Shape& shape) override {
+  std::unique_ptr<headroom::HeadAttention> make_attention(const headroom::Case& shape) override {
     std::unique_ptr<headroom::HeadAttention> made;
     onednn::with_live_threads(threads_, [&] {
       made = onednn::with_bad_alloc(
@@ -57,7 +57,7 @@ headroom::BackendInfo describe() {
   return info;
 }
 
-std::optional<std::string> declines(const headroom::Shape&) { return std::nullopt; }
+std::optional<std::string> declines(const headroom::Case&) { return std::nullopt; }
 
 // More parts than one would take as many products of this library, which are slower than one of
 // float32.
@@ -82,7 +82,7 @@ headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dty
 }
 
 // Keys and values are packed again for the library's products.
-double repacked_bytes(const headroom::Shape& shape) {
+double repacked_bytes(const headroom::Case& shape) {
   const std::int64_t keys = shape.d_memory > 0 ? shape.memory_rows() : shape.rows();
   return 2 * static_cast<double>(keys) * static_cast<double>(shape.kv_width()) * sizeof(float);
 }

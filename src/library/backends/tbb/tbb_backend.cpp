@@ -191,7 +191,7 @@ BackendInfo describe() {
   return info;
 }
 
-std::optional<std::string> declines(const Shape&) { return std::nullopt; }
+std::optional<std::string> declines(const Case&) { return std::nullopt; }
 
 // Waking a second thread costs about ten microseconds, so it pays off from about 2 MFLOP on; on two
 // cores with AVX2 the break-even was between 0.5 and 4 MFLOP.

@@ -39,7 +39,7 @@ OperationCosts TextbookProduct::costs() const {
 }
 
 TextbookAttention::TextbookAttention(const textbook::Kernels& kernels, std::string provenance,
-                                     const Shape& shape)
+                                     const Case& shape)
     : kernels_(kernels), provenance_(std::move(provenance)), shape_(shape) {
   const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
   weights_ = AlignedBuffer(shape.tokens * keys);
@@ -140,7 +140,7 @@ OperationCosts TextbookAttention::costs() const {
   return {0, weights_.bytes() + factors_.bytes() + rotary_.bytes(), provenance_};
 }
 
-std::optional<std::string> declines(const Shape& shape) {
+std::optional<std::string> declines(const Case& shape) {
   constexpr std::int64_t kLargest =
       std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(float));
   if (shape.tokens == 0 || shape.context() <= kLargest / shape.tokens) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<std::string> declines(const Shape& shape) {
          " floats, have no 64-bit size; use a streaming backend such as xsimd";
 }
 
-double score_bytes(const Shape& shape) {
+double score_bytes(const Case& shape) {
   return static_cast<double>(shape.tokens) * static_cast<double>(shape.context()) * sizeof(float);
 }
 

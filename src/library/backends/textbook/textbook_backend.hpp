@@ -48,7 +48,7 @@ struct TextbookStore final : public KeyValueStore {
 /// Keeps the `T x T` attention weights of one head at a time, as the textbook does.
 class TextbookAttention final : public HeadAttention {
  public:
-  TextbookAttention(const textbook::Kernels& kernels, std::string provenance, const Shape& shape);
+  TextbookAttention(const textbook::Kernels& kernels, std::string provenance, const Case& shape);
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity) override;
   void run(const AttendCall& call) override;
   OperationCosts costs() const override;
@@ -61,7 +61,7 @@ class TextbookAttention final : public HeadAttention {
 
   const textbook::Kernels& kernels_;
   std::string provenance_;
-  Shape shape_;
+  Case shape_;
   AlignedBuffer weights_;
   AlignedBuffer factors_;
   RotaryTable rotary_;
@@ -78,7 +78,7 @@ class TextbookBackend final : public Backend {
       return TextbookProduct(kernels_, provenance_, product);
     });
   }
-  std::unique_ptr<HeadAttention> make_attention(const Shape& shape) override {
+  std::unique_ptr<HeadAttention> make_attention(const Case& shape) override {
     return std::make_unique<TextbookAttention>(kernels_, provenance_, shape);
   }
 
@@ -88,9 +88,9 @@ class TextbookBackend final : public Backend {
 };
 
 /// Declines only sequences whose `T x T` scores have no 64-bit size in bytes.
-std::optional<std::string> declines(const Shape& shape);
+std::optional<std::string> declines(const Case& shape);
 
 /// Bytes of one head's scores, which the textbook keeps in full.
-double score_bytes(const Shape& shape);
+double score_bytes(const Case& shape);
 
 }  // namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE

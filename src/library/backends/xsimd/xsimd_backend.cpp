@@ -19,7 +19,7 @@ BackendInfo describe() {
   return info;
 }
 
-std::optional<std::string> declines(const Shape&) { return std::nullopt; }
+std::optional<std::string> declines(const Case&) { return std::nullopt; }
 
 const BackendFacts& facts() {
   static const BackendFacts facts = [] {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/call/score_mask.hpp"
+#include "core/case.hpp"
 #include "core/head_view.hpp"
-#include "headroom/shape.hpp"
 
 namespace headroom {
 
@@ -28,7 +28,7 @@ struct Sequence {
 };
 
 /// Those of a shape without a past or a second input, one after the other.
-inline std::vector<Sequence> sequences_of(const Shape& shape) {
+inline std::vector<Sequence> sequences_of(const Case& shape) {
   std::vector<Sequence> sequences;
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < shape.batch; ++i) {

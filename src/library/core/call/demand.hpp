@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom {
 
@@ -20,7 +20,7 @@ enum class Demand {
 /// Above, a kernel's tile of rows is full and arithmetic counts again, whatever came before.
 inline constexpr std::int64_t kFewRows = 4;
 
-inline Demand demand_of(const Shape& shape) {
+inline Demand demand_of(const Case& shape) {
   return shape.tokens <= kFewRows ? Demand::decode : Demand::prefill;
 }
 
@@ -29,20 +29,20 @@ inline std::string_view to_string(Demand demand) {
 }
 
 /// The most keys that a row sees.
-inline std::int64_t seen_keys(const Shape& shape) {
+inline std::int64_t seen_keys(const Case& shape) {
   return shape.window > 0 ? std::min(shape.window, shape.context()) : shape.context();
 }
 
 /// Tokens of a sequence's cache that a call sees: with a window not those that all its rows have
 /// left behind.
-inline std::int64_t seen_past(const Shape& shape) {
+inline std::int64_t seen_past(const Case& shape) {
   return shape.window > 0 ? std::min(shape.window - 1, shape.past) : shape.past;
 }
 
 /// Bytes that a call must read from memory if nothing is in a processor's cache: all weights, and
 /// keys and values of the past that it sees. What it brings itself is small beside them.
 /// @pre the shape is valid.
-inline std::int64_t bytes_to_read(const Shape& shape, Dtype dtype = Dtype::f32) {
+inline std::int64_t bytes_to_read(const Case& shape, Dtype dtype = Dtype::f32) {
   const std::int64_t each = dtype == Dtype::f32 ? sizeof(float) : sizeof(Bf16);
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
   if (!shape.lengths.empty())

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "core/aligned_buffer.hpp"
+#include "core/case.hpp"
 #include "core/head_view.hpp"
 #include "headroom/export.h"
-#include "headroom/shape.hpp"
 
 namespace headroom {
 

@@ -15,15 +15,15 @@ std::int64_t begin_of(std::int64_t count, std::int64_t index, std::int64_t parts
 
 }  // namespace
 
-HeadShare share_of(const Shape& shape, int ranks, int rank) {
-  shape.validate();
+HeadShare share_of(const LayerConfig& config, int ranks, int rank) {
+  config.validate();
   if (ranks < 1 || rank < 0 || rank >= ranks) {
     throw InvalidArgument(fmt::format(
         "ranks: there is no rank {} of {}; allowed are 1 rank and above, counted from 0", rank,
         ranks));
   }
-  const std::int64_t key_heads = shape.key_heads();
-  const std::int64_t group = shape.heads / key_heads;
+  const std::int64_t key_heads = config.key_heads();
+  const std::int64_t group = config.heads / key_heads;
   if (ranks <= key_heads) {
     const std::int64_t first = begin_of(key_heads, rank, ranks);
     const std::int64_t count = begin_of(key_heads, rank + 1, ranks) - first;
@@ -37,18 +37,18 @@ HeadShare share_of(const Shape& shape, int ranks, int rank) {
   return {key_head * group + first, count, key_head, count > 0 ? 1 : 0};
 }
 
-Shape share_shape(const Shape& shape, const HeadShare& share) {
-  Shape own = shape;
+LayerConfig share_config(const LayerConfig& config, const HeadShare& share) {
+  LayerConfig own = config;
   own.heads = share.heads;
   own.kv_heads = share.key_heads == share.heads ? 0 : share.key_heads;
-  own.d_out = share.heads * shape.head_dim();
+  own.d_out = share.heads * config.head_dim();
   return own;
 }
 
-SplitWeights share_weights(const Shape& shape, const SplitWeights& weights,
+SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weights,
                            const HeadShare& share) {
-  check_weights(shape, weights);
-  const std::int64_t head_dim = shape.head_dim();
+  check_weights(config, weights);
+  const std::int64_t head_dim = config.head_dim();
   const std::int64_t first = share.first_head * head_dim;
   const std::int64_t width = share.heads * head_dim;
   const std::int64_t first_key = share.first_key_head * head_dim;
@@ -60,7 +60,7 @@ SplitWeights share_weights(const Shape& shape, const SplitWeights& weights,
   own.query_bias = part(weights.query_bias, first, width);
   own.key_bias = part(weights.key_bias, first_key, key_width);
   own.value_bias = part(weights.value_bias, first_key, key_width);
-  if (shape.d_proj == 0) return own;
+  if (config.d_proj == 0) return own;
   own.output = rows(weights.output, first, width);
   own.output_bias = weights.output_bias;
   if (share.first_head > 0) own.output_bias.assign(own.output_bias.size(), 0.0F);

@@ -58,17 +58,17 @@ void check_place(const std::string& name, const ConstAnyMatrix& matrix) {
                   name, matrix.row_stride, matrix.col_stride, matrix.rows, matrix.cols));
 }
 
-void check_matrix(const Shape& shape, const std::string& name, const ConstAnyMatrix& matrix,
+void check_matrix(const LayerConfig& config, const std::string& name, const ConstAnyMatrix& matrix,
                   Size allowed, std::string_view meaning) {
   if (matrix.rows != allowed.rows || matrix.cols != allowed.cols) {
     throw InvalidArgument(fmt::format("weights: {} is {} x {}; shape {} needs {} x {} ({})", name,
-                                      matrix.rows, matrix.cols, shape.id(), allowed.rows,
+                                      matrix.rows, matrix.cols, config.id(), allowed.rows,
                                       allowed.cols, meaning));
   }
   check_place(name, matrix);
 }
 
-void check_bias(const Shape& shape, const std::string& name, const ConstAnyMatrix& bias,
+void check_bias(const LayerConfig& config, const std::string& name, const ConstAnyMatrix& bias,
                 std::int64_t allowed, std::string_view meaning) {
   const bool none = bias.rows == 0 || bias.cols == 0;
   const std::int64_t count = none ? 0 : bias.rows * bias.cols;
@@ -77,7 +77,7 @@ void check_bias(const Shape& shape, const std::string& name, const ConstAnyMatri
                                       none || bias.rows == 1
                                           ? fmt::to_string(count)
                                           : fmt::format("{} x {}", bias.rows, bias.cols),
-                                      shape.id(), allowed, meaning));
+                                      config.id(), allowed, meaning));
   }
   check_place(name, bias);
 }
@@ -89,54 +89,55 @@ struct Needed {
   std::string_view cols_name;
 };
 
-void check_projection(const Shape& shape, const std::string& name, const ConstAnyMatrix& matrix,
-                      const ConstAnyMatrix& bias, const Needed& needed) {
-  check_matrix(shape, name, matrix, needed.size,
+void check_projection(const LayerConfig& config, const std::string& name,
+                      const ConstAnyMatrix& matrix, const ConstAnyMatrix& bias,
+                      const Needed& needed) {
+  check_matrix(config, name, matrix, needed.size,
                fmt::format("{} x {}", needed.rows_name, needed.cols_name));
-  check_bias(shape, name + "_bias", bias, shape.qkv_bias ? needed.size.cols : 0,
-             shape.qkv_bias ? needed.cols_name : "qkv_bias is off, so leave it empty");
+  check_bias(config, name + "_bias", bias, config.qkv_bias ? needed.size.cols : 0,
+             config.qkv_bias ? needed.cols_name : "qkv_bias is off, so leave it empty");
 }
 
-void require_layer(const Shape& shape) {
-  shape.validate();
-  if (shape.has_projections()) return;
+void require_layer(const LayerConfig& config) {
+  if (config.d_in != 0) return config.validate();
   throw InvalidArgument(
-      "weights: shape.d_in is 0; set the width of the input, or use DotProductAttention for "
+      "weights: d_in is 0; set the width of the input, or use DotProductAttention for "
       "attention over queries, keys and values of your own");
 }
 
-std::string_view key_input_name(const Shape& shape) {
-  return shape.d_memory > 0 ? "d_memory" : "d_in";
+std::string_view key_input_name(const LayerConfig& config) {
+  return config.d_memory > 0 ? "d_memory" : "d_in";
 }
 
-void check_output(const Shape& shape, const ConstAnyMatrix& output, const ConstAnyMatrix& bias) {
-  const bool used = shape.d_proj > 0;
+void check_output(const LayerConfig& config, const ConstAnyMatrix& output,
+                  const ConstAnyMatrix& bias) {
+  const bool used = config.d_proj > 0;
   const std::string_view unused = "there is no output projection, so leave it empty";
-  check_matrix(shape, "output", output, {used ? shape.d_out : 0, shape.d_proj},
+  check_matrix(config, "output", output, {used ? config.d_out : 0, config.d_proj},
                used ? "d_out x d_proj" : unused);
-  check_bias(shape, "output_bias", bias, shape.d_proj, used ? "d_proj" : unused);
+  check_bias(config, "output_bias", bias, config.d_proj, used ? "d_proj" : unused);
 }
 
-void check_weights(const Shape& shape, const PerHeadWeights& weights) {
-  require_layer(shape);
-  if (weights.heads.size() != index(shape.heads)) {
+void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
+  require_layer(config);
+  if (weights.heads.size() != index(config.heads)) {
     throw InvalidArgument(fmt::format("weights: there are {} heads; shape {} needs {}",
-                                      weights.heads.size(), shape.id(), shape.heads));
+                                      weights.heads.size(), config.id(), config.heads));
   }
-  const Needed query{{shape.d_in, shape.head_dim()}, "d_in", "head_dim"};
-  const Needed key{{shape.key_input(), shape.head_dim()}, key_input_name(shape), "head_dim"};
+  const Needed query{{config.d_in, config.head_dim()}, "d_in", "head_dim"};
+  const Needed key{{config.key_input(), config.head_dim()}, key_input_name(config), "head_dim"};
   for (std::size_t h = 0; h < weights.heads.size(); ++h) {
     const HeadWeights& head = weights.heads[h];
     const auto check = [&](const std::string& name, const Matrix& matrix,
                            const std::vector<float>& bias, const Needed& needed) {
       const std::string full = fmt::format("head {} {}", h, name);
-      check_projection(shape, full, whole(full, matrix), one_row(bias), needed);
+      check_projection(config, full, whole(full, matrix), one_row(bias), needed);
     };
     check("query", head.query, head.query_bias, query);
     check("key", head.key, head.key_bias, key);
     check("value", head.value, head.value_bias, key);
   }
-  check_output(shape, whole("output", weights.output), one_row(weights.output_bias));
+  check_output(config, whole("output", weights.output), one_row(weights.output_bias));
 }
 
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
@@ -150,7 +151,7 @@ void append(std::vector<float>& to, const std::vector<float>& from) {
 }
 
 // Query heads that share a key head.
-std::int64_t group_size(const Shape& shape) { return shape.heads / shape.key_heads(); }
+std::int64_t group_size(const LayerConfig& config) { return config.heads / config.key_heads(); }
 
 }  // namespace
 
@@ -186,27 +187,27 @@ SplitWeights to_split(const WeightViews& weights) {
   return copy;
 }
 
-void check_weights(const Shape& shape, const WeightViews& weights) {
-  require_layer(shape);
-  const bool grouped = shape.kv_width() != shape.d_out;
-  const Needed query{{shape.d_in, shape.d_out}, "d_in", "d_out"};
-  const Needed key{{shape.key_input(), shape.kv_width()},
-                   key_input_name(shape),
+void check_weights(const LayerConfig& config, const WeightViews& weights) {
+  require_layer(config);
+  const bool grouped = config.kv_width() != config.d_out;
+  const Needed query{{config.d_in, config.d_out}, "d_in", "d_out"};
+  const Needed key{{config.key_input(), config.kv_width()},
+                   key_input_name(config),
                    grouped ? "kv_heads * head_dim" : "d_out"};
-  check_projection(shape, "query", weights.query, weights.query_bias, query);
-  check_projection(shape, "key", weights.key, weights.key_bias, key);
-  check_projection(shape, "value", weights.value, weights.value_bias, key);
-  check_output(shape, weights.output, weights.output_bias);
+  check_projection(config, "query", weights.query, weights.query_bias, query);
+  check_projection(config, "key", weights.key, weights.key_bias, key);
+  check_projection(config, "value", weights.value, weights.value_bias, key);
+  check_output(config, weights.output, weights.output_bias);
 }
 
-PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights) {
-  check_weights(shape, weights);
-  const std::int64_t width = shape.head_dim();
+PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights) {
+  check_weights(config, weights);
+  const std::int64_t width = config.head_dim();
   PerHeadWeights result;
-  result.heads.reserve(index(shape.heads));
-  for (std::int64_t h = 0; h < shape.heads; ++h) {
+  result.heads.reserve(index(config.heads));
+  for (std::int64_t h = 0; h < config.heads; ++h) {
     const std::int64_t first = h * width;
-    const std::int64_t first_key = h / group_size(shape) * width;
+    const std::int64_t first_key = h / group_size(config) * width;
     HeadWeights head;
     head.query = columns(weights.query, first, width);
     head.key = columns(weights.key, first_key, width);
@@ -221,18 +222,18 @@ PerHeadWeights to_per_head(const Shape& shape, const SplitWeights& weights) {
   return result;
 }
 
-SplitWeights to_split(const Shape& shape, const PerHeadWeights& weights) {
-  check_weights(shape, weights);
+SplitWeights to_split(const LayerConfig& config, const PerHeadWeights& weights) {
+  check_weights(config, weights);
   SplitWeights result;
-  result.query = Matrix(shape.d_in, shape.d_out);
-  result.key = Matrix(shape.key_input(), shape.kv_width());
-  result.value = Matrix(shape.key_input(), shape.kv_width());
-  for (std::int64_t h = 0; h < shape.heads; ++h) {
+  result.query = Matrix(config.d_in, config.d_out);
+  result.key = Matrix(config.key_input(), config.kv_width());
+  result.value = Matrix(config.key_input(), config.kv_width());
+  for (std::int64_t h = 0; h < config.heads; ++h) {
     const HeadWeights& head = weights.heads[index(h)];
-    set_columns(result.query, h * shape.head_dim(), head.query);
+    set_columns(result.query, h * config.head_dim(), head.query);
     append(result.query_bias, head.query_bias);
-    if (h % group_size(shape) != 0) continue;
-    const std::int64_t first_key = h / group_size(shape) * shape.head_dim();
+    if (h % group_size(config) != 0) continue;
+    const std::int64_t first_key = h / group_size(config) * config.head_dim();
     set_columns(result.key, first_key, head.key);
     set_columns(result.value, first_key, head.value);
     append(result.key_bias, head.key_bias);

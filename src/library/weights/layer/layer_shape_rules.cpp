@@ -183,24 +183,23 @@ std::int64_t window_of(const WeightsOptions& options, const std::optional<ModelC
 
 }  // namespace
 
-Shape shape_of_layer(const Widths& widths, const WeightsOptions& options,
-                     const std::optional<ModelConfig>& config, const FoundLayer* layer,
-                     std::vector<std::string>& notes) {
+LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
+                            const std::optional<ModelConfig>& config, const FoundLayer* layer,
+                            std::vector<std::string>& notes) {
   const Heads known = known_heads(options, config);
   require_within(known, widths.qkv_width);
-  Shape shape;
-  shape.tokens = 1;
-  shape.d_in = widths.d_in;
-  shape.d_out = query_width(widths, known);
-  const Heads heads = heads_of(widths, shape.d_out, known, config);
-  shape.heads = heads.heads;
-  shape.kv_heads = heads.kv_heads == heads.heads ? 0 : heads.kv_heads;
-  shape.d_proj = widths.d_proj;
-  shape.causal = causal_of(options, config, layer, notes);
-  shape.window = window_of(options, config, shape.causal, notes);
-  shape.rotary = rotary_of(options, config, layer, notes);
-  shape.validate();
-  return shape;
+  LayerConfig made;
+  made.d_in = widths.d_in;
+  made.d_out = query_width(widths, known);
+  const Heads heads = heads_of(widths, made.d_out, known, config);
+  made.heads = heads.heads;
+  made.kv_heads = heads.kv_heads == heads.heads ? 0 : heads.kv_heads;
+  made.d_proj = widths.d_proj;
+  made.causal = causal_of(options, config, layer, notes);
+  made.window = window_of(options, config, made.causal, notes);
+  made.rotary = rotary_of(options, config, layer, notes);
+  made.validate();
+  return made;
 }
 
 }  // namespace headroom::weights

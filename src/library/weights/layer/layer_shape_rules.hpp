@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "headroom/layer_config.hpp"
 #include "headroom/load_weights.hpp"
-#include "headroom/shape.hpp"
 #include "weights/layer/layouts.hpp"
 #include "weights/layer/model_config.hpp"
 
@@ -25,8 +25,8 @@ struct Widths {
 /// @param layer null for named tensors
 /// @param notes receives what was assumed
 /// @throws InvalidArgument for options that say too little or contradict what is known.
-Shape shape_of_layer(const Widths& widths, const WeightsOptions& options,
-                     const std::optional<ModelConfig>& config, const FoundLayer* layer,
-                     std::vector<std::string>& notes);
+LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
+                            const std::optional<ModelConfig>& config, const FoundLayer* layer,
+                            std::vector<std::string>& notes);
 
 }  // namespace headroom::weights

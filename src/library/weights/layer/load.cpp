@@ -169,7 +169,7 @@ Survey read_layer(const StoredLayer& layer, bool strict, Kept* kept) {
 }
 
 // Biases that the shape has and the file does not.
-void fill_with_zeros(const Shape& shape, const Kept& kept) {
+void fill_with_zeros(const LayerConfig& config, const Kept& kept) {
   const auto fill = [&](ConstAnyMatrix& bias, std::int64_t width) {
     if (bias.rows > 0 || width == 0) return;
     const std::int64_t bytes = width * static_cast<std::int64_t>(sizeof(float));
@@ -177,11 +177,11 @@ void fill_with_zeros(const Shape& shape, const Kept& kept) {
     std::memset(zeros, 0, static_cast<std::size_t>(bytes));
     bias = {zeros, Dtype::f32, 1, width, width};
   };
-  fill(kept.weights.output_bias, shape.d_proj);
-  if (!shape.qkv_bias) return;
-  fill(kept.weights.query_bias, shape.d_out);
-  fill(kept.weights.key_bias, shape.kv_width());
-  fill(kept.weights.value_bias, shape.kv_width());
+  fill(kept.weights.output_bias, config.d_proj);
+  if (!config.qkv_bias) return;
+  fill(kept.weights.query_bias, config.d_out);
+  fill(kept.weights.key_bias, config.kv_width());
+  fill(kept.weights.value_bias, config.kv_width());
 }
 
 }  // namespace
@@ -201,16 +201,16 @@ LayerWeights load(StoredLayer layer, const WeightsOptions& options) {
     throw ResourceError(fmt::format(
         "the weights of {} need {} bytes of memory, but only {} may be used; allow more "
         "or use a machine with more",
-        layer.shape.id(), needed, options.max_bytes));
+        layer.config.id(), needed, options.max_bytes));
   }
   LayerWeights loaded;
   auto room = std::make_shared<Room>();
   Kept kept{loaded.weights, *room};
   Survey found = read_layer(layer, options.strict, &kept);
-  fill_with_zeros(layer.shape, kept);
-  check_weights(layer.shape, loaded.weights);
+  fill_with_zeros(layer.config, kept);
+  check_weights(layer.config, loaded.weights);
   loaded.tensors = std::move(room);
-  loaded.shape = layer.shape;
+  loaded.config = layer.config;
   loaded.layout = std::move(layer.layout);
   loaded.layer = std::move(layer.layer);
   loaded.notes = std::move(layer.notes);

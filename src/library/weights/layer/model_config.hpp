@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "headroom/layer_config.hpp"
 
 namespace headroom::weights {
 

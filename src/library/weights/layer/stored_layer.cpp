@@ -66,11 +66,11 @@ class Assembly {
   }
 
   void finish(StoredLayer& layer) {
-    Shape& shape = layer.shape;
-    const MatrixPart query{&WeightViews::query, 0, shape.d_out};
-    const MatrixPart key{&WeightViews::key, fused() ? shape.d_out : 0, shape.kv_width()};
-    const MatrixPart value{&WeightViews::value, fused() ? shape.d_out + shape.kv_width() : 0,
-                           shape.kv_width()};
+    LayerConfig& config = layer.config;
+    const MatrixPart query{&WeightViews::query, 0, config.d_out};
+    const MatrixPart key{&WeightViews::key, fused() ? config.d_out : 0, config.kv_width()};
+    const MatrixPart value{&WeightViews::value, fused() ? config.d_out + config.kv_width() : 0,
+                           config.kv_width()};
     if (fused()) {
       inputs_[0].parts = {query, key, value};
     } else {
@@ -78,7 +78,7 @@ class Assembly {
       inputs_[1].parts = {key};
       inputs_[2].parts = {value};
     }
-    if (output_) output_->parts = {{&WeightViews::output, 0, shape.d_proj}};
+    if (output_) output_->parts = {{&WeightViews::output, 0, config.d_proj}};
     layer.matrices = std::move(inputs_);
     if (output_) layer.matrices.push_back(std::move(*output_));
     add_biases(layer);
@@ -120,8 +120,8 @@ class Assembly {
   }
 
   void add_biases(StoredLayer& layer) {
-    Shape& shape = layer.shape;
-    const std::int64_t d_out = shape.d_out, kv_width = shape.kv_width();
+    LayerConfig& config = layer.config;
+    const std::int64_t d_out = config.d_out, kv_width = config.kv_width();
     add_bias(layer, names_.query_bias, {{&WeightViews::query_bias, 0, d_out}});
     add_bias(layer, names_.key_bias, {{&WeightViews::key_bias, 0, kv_width}});
     add_bias(layer, names_.value_bias, {{&WeightViews::value_bias, 0, kv_width}});
@@ -129,8 +129,8 @@ class Assembly {
              {{&WeightViews::query_bias, 0, d_out},
               {&WeightViews::key_bias, d_out, kv_width},
               {&WeightViews::value_bias, d_out + kv_width, kv_width}});
-    shape.qkv_bias = !layer.biases.empty();
-    add_bias(layer, names_.output_bias, {{&WeightViews::output_bias, 0, shape.d_proj}});
+    config.qkv_bias = !layer.biases.empty();
+    add_bias(layer, names_.output_bias, {{&WeightViews::output_bias, 0, config.d_proj}});
   }
 
   TensorSet& set_;
@@ -164,7 +164,7 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   layer.layer = found != nullptr ? found->name() : "";
   note_or_refuse(config, found != nullptr, layer.notes);
   Assembly assembly(set, naming);
-  layer.shape = shape_of_layer(assembly.widths(), options, config, found, layer.notes);
+  layer.config = config_of_layer(assembly.widths(), options, config, found, layer.notes);
   assembly.finish(layer);
   return layer;
 }

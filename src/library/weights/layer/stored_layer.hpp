@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "headroom/export.h"
+#include "headroom/layer_config.hpp"
 #include "headroom/load_weights.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 #include "weights/tensor_set.hpp"
 
@@ -44,7 +44,7 @@ inline constexpr const char* kNamedLayout = "named";
 
 /// Nothing of its values is read yet.
 struct StoredLayer {
-  Shape shape;
+  LayerConfig config;
   std::string layout, layer;       ///< as in `LayerWeights`
   std::vector<std::string> notes;  ///< likewise
   std::vector<StoredMatrix> matrices;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "core/element/convert.hpp"
 #include "measure/group/past_chunks.hpp"
 
@@ -13,9 +14,9 @@ namespace headroom::measure {
 
 using Clock = std::chrono::steady_clock;
 
-std::optional<Choice> settle_auto(const Shape& shape, AttentionOptions& options) {
+std::optional<Choice> settle_auto(const Case& shape, AttentionOptions& options) {
   if (options.backend != kAuto) return std::nullopt;
-  Choice choice = choose_backend(shape, options);
+  Choice choice = choose_for(shape, options);
   options.backend = choice.backend;
   options.formulation = choice.formulation;
   return choice;
@@ -25,8 +26,8 @@ LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::in
     : problem_(problem),
       // The layer is made for more rows than the cell has.
       choice_(problem.shape.past == 0 ? std::nullopt : settle_auto(problem.shape, options)),
-      attention_(plan::layer_shape(problem.shape), problem.weights, options) {
-  const Shape& shape = problem.shape;
+      attention_(layer_for(plan::layer_shape(problem.shape), problem.weights, options)) {
+  const Case& shape = problem.shape;
   if (numbers().dtype == Dtype::bf16) {
     x_.resize(problem.x.values.size());
     y_.resize(static_cast<std::size_t>(shape.rows() * shape.output_width()));
@@ -48,7 +49,7 @@ void LocalLayer::fill(std::int64_t tokens) {
 }
 
 void LocalLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
-  const Shape& shape = problem_.shape;
+  const Case& shape = problem_.shape;
   Call call;
   call.times = times;
   call.lengths = shape.lengths;

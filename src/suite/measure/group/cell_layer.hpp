@@ -52,7 +52,7 @@ class CellLayer {
 
 /// Puts the choice for the shape of a cell in place of `auto`, which else would go by the sizes
 /// that what is measured is made for. Nothing for a named backend.
-std::optional<Choice> settle_auto(const Shape& shape, AttentionOptions& options);
+std::optional<Choice> settle_auto(const Case& shape, AttentionOptions& options);
 
 /// One of this process alone. Refers to the problem, which must outlive it.
 class LocalLayer final : public CellLayer {

@@ -62,18 +62,18 @@ double total(const PhaseTimes& times) {
   return times.qkv + times.attend + times.output + times.sum;
 }
 
-reference::Data judged_as(const Shape& shape, reference::Data drawn) {
+reference::Data judged_as(const Case& shape, reference::Data drawn) {
   return shape.dropout > 0 || !shape.has_projections() ? reference::Data::adversarial : drawn;
 }
 
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops) {
-  const Shape& shape = group.shape;
+  const Case& shape = group.shape;
   const plan::UserWeights* weights = group.weights.get();
   Problem problem{
       shape,
       weights == nullptr ? gaussian_weights(shape, seed) : plan::load_user_weights(*weights, shape),
-      gaussian_input(shape, seed + 1),
+      gaussian_input(shape.rows(), shape, seed + 1),
       {},
       data};
   if (!shape.has_projections()) {
@@ -81,9 +81,9 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     problem.key = gaussian_keys(shape, seed + 1);
     problem.value = gaussian_values(shape, seed + 1);
   } else if (shape.past > 0) {
-    problem.past = gaussian_past(shape, seed + 1);
+    problem.past = gaussian_past(shape.batch * shape.past, shape, seed + 1);
   }
-  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape, seed + 1);
+  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape.memory_rows(), shape, seed + 1);
   if (data == reference::Data::adversarial && weights == nullptr) {
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/case.hpp"
 #include "headroom/attention.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/view.hpp"
 #include "measure/group/cell_layer.hpp"
 #include "measure/group/problem.hpp"
@@ -30,7 +30,7 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
 /// Which limits hold for a shape whose data were drawn as `drawn`. The norm-wise ones are for
 /// Gaussian data without dropout, and for rows that products have made alike: of attention alone
 /// the first rows of a prompt are many times as large as the last.
-reference::Data judged_as(const Shape& shape, reference::Data drawn);
+reference::Data judged_as(const Case& shape, reference::Data drawn);
 
 /// What the cells of a sweep are checked with: standard data. None if it does not fit in memory.
 std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed);

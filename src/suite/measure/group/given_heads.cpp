@@ -24,7 +24,7 @@ GivenHeads::GivenHeads(const Problem& problem, AttentionOptions options)
       options_(std::move(options)),
       choice_(settle_auto(problem.shape, options_)),
       attention_(sizes_of(problem.shape), rule_of(problem.shape), options_) {
-  const Shape& shape = problem.shape;
+  const Case& shape = problem.shape;
   if (options_.dtype == Dtype::bf16) {
     x_ = rounded(problem.x);
     y_.resize(x_.size());
@@ -51,7 +51,7 @@ std::int64_t GivenHeads::cache_bytes() const {
 void GivenHeads::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = times == nullptr ? Clock::time_point() : Clock::now();
-  const Shape& shape = problem_.shape;
+  const Case& shape = problem_.shape;
   if (options_.dtype == Dtype::bf16) {
     attention_.run(query_heads(x_.data(), shape), key_heads(k_.data(), shape),
                    key_heads(v_.data(), shape), query_heads(y_.data(), shape));

@@ -5,29 +5,26 @@
 namespace headroom::measure {
 namespace {
 
-// Of a layer whose inputs are as wide as the heads.
-Shape as_inputs(const Shape& shape) {
-  Shape inputs = shape;
+// A layer whose inputs are as wide as the heads.
+LayerConfig as_inputs(const Case& shape) {
+  LayerConfig inputs;
   inputs.d_in = shape.d_out;
-  inputs.causal = false;
-  inputs.window = 0;
   inputs.d_memory = shape.kv_width();
-  inputs.past = inputs.memory_tokens = shape.context();
   return inputs;
 }
 
 }  // namespace
 
-Matrix gaussian_queries(const Shape& shape, std::uint64_t seed) {
-  return gaussian_input(as_inputs(shape), seed);
+Matrix gaussian_queries(const Case& shape, std::uint64_t seed) {
+  return gaussian_input(shape.rows(), as_inputs(shape), seed);
 }
 
-Matrix gaussian_keys(const Shape& shape, std::uint64_t seed) {
-  return gaussian_past(as_inputs(shape), seed);
+Matrix gaussian_keys(const Case& shape, std::uint64_t seed) {
+  return gaussian_past(shape.batch * shape.context(), as_inputs(shape), seed);
 }
 
-Matrix gaussian_values(const Shape& shape, std::uint64_t seed) {
-  return gaussian_memory(as_inputs(shape), seed);
+Matrix gaussian_values(const Case& shape, std::uint64_t seed) {
+  return gaussian_memory(shape.batch * shape.context(), as_inputs(shape), seed);
 }
 
 }  // namespace headroom::measure

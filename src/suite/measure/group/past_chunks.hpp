@@ -15,7 +15,7 @@ namespace headroom::measure {
 /// of each is contiguous.
 /// @param tokens of a sequence in one chunk, `plan::kFillTokens` at most
 template <class Append>
-void for_each_chunk_of_past(const Shape& shape, std::int64_t tokens, const Append& append) {
+void for_each_chunk_of_past(const Case& shape, std::int64_t tokens, const Append& append) {
   const std::int64_t most = std::min(tokens, plan::kFillTokens);
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape.batch), 0);
   Call call;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "core/case.hpp"
 #include "headroom/precision.hpp"
-#include "headroom/shape.hpp"
 #include "headroom/weights.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
@@ -13,7 +13,7 @@ namespace headroom::measure {
 
 /// The inputs of a shape and the result expected from a layer.
 struct Problem {
-  Shape shape;
+  Case shape;
   SplitWeights weights;
   Matrix x;
   reference::Expected expected;

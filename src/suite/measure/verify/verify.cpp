@@ -28,9 +28,9 @@ using reference::Data;
 // Few, and no divisor of any block, so that what came before arrives in many small chunks.
 constexpr std::int64_t kFillTokens = 5;
 
-Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
-           std::int64_t head_dim) {
-  Shape shape;
+Case make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64_t heads,
+          std::int64_t head_dim) {
+  Case shape;
   shape.batch = batch;
   shape.tokens = tokens;
   shape.d_in = d_in;
@@ -43,11 +43,11 @@ Shape make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int6
 // Each case covers something that no other case does.
 std::vector<VerifyCase> own_cases() {
   std::vector<VerifyCase> cases;
-  const auto add = [&](Shape shape, auto change, Data data = Data::standard) {
+  const auto add = [&](Case shape, auto change, Data data = Data::standard) {
     change(shape);
     cases.push_back({{shape, {}}, data});
   };
-  const auto plain = [](Shape&) {};
+  const auto plain = [](Case&) {};
   add(make(1, 6, 3, 2, 1), plain);       // smaller than any vector
   add(make(1, 1, 768, 12, 64), plain);   // a single token: a matrix times a vector
   add(make(1, 64, 768, 12, 64), plain);  // GPT-2
@@ -56,31 +56,31 @@ std::vector<VerifyCase> own_cases() {
   add(make(1, 19, 200, 25, 3), plain);   // more heads than a block holds
   add(make(1, 40, 768, 96, 8), plain);   // 96 heads
   add(make(1, 300, 128, 2, 80), plain);  // longer than a block of keys
-  add(make(3, 17, 111, 1, 111), [](Shape& s) { s.causal = false; });
-  add(make(1, 270, 64, 1, 128), [](Shape& s) { s.causal = false, s.qkv_bias = true; });
-  add(make(2, 29, 80, 4, 40), [](Shape& s) { s.qkv_bias = true; });
-  add(make(1, 37, 48, 6, 16), [](Shape& s) { s.d_proj = 0; });
-  add(make(1, 31, 64, 4, 16), [](Shape& s) { s.d_proj = 13; });
-  add(make(2, 35, 64, 4, 24), [](Shape& s) { s.dropout = 0.3; });
-  const auto turned = [](Shape& s, Rotary::Pairs pairs) { s.rotary.pairs = pairs; };
-  add(make(2, 33, 96, 6, 16), [](Shape& s) { s.kv_heads = 2; });
-  add(make(1, 40, 80, 25, 8), [](Shape& s) { s.kv_heads = 1, s.qkv_bias = true; });
-  add(make(1, 300, 64, 2, 40), [](Shape& s) { s.window = 37; });
-  add(make(1, 45, 64, 4, 16), [&](Shape& s) { turned(s, Rotary::Pairs::halves); });
-  add(make(1, 45, 64, 4, 24), [&](Shape& s) { turned(s, Rotary::Pairs::neighbours); });
-  add(make(2, 1, 96, 6, 16), [](Shape& s) { s.past = 290, s.kv_heads = 3; });
-  add(make(1, 21, 96, 3, 59), [](Shape& s) { s.past = 64; });
-  add(make(1, 3, 64, 4, 16), [](Shape& s) { s.past = 100, s.causal = false; });
-  add(make(4, 40, 64, 4, 16), [](Shape& s) { s.lengths = {17, 0, 40, 1}; });
-  add(make(3, 9, 64, 4, 16), [&](Shape& s) {
+  add(make(3, 17, 111, 1, 111), [](Case& s) { s.causal = false; });
+  add(make(1, 270, 64, 1, 128), [](Case& s) { s.causal = false, s.qkv_bias = true; });
+  add(make(2, 29, 80, 4, 40), [](Case& s) { s.qkv_bias = true; });
+  add(make(1, 37, 48, 6, 16), [](Case& s) { s.d_proj = 0; });
+  add(make(1, 31, 64, 4, 16), [](Case& s) { s.d_proj = 13; });
+  add(make(2, 35, 64, 4, 24), [](Case& s) { s.dropout = 0.3; });
+  const auto turned = [](Case& s, Rotary::Pairs pairs) { s.rotary.pairs = pairs; };
+  add(make(2, 33, 96, 6, 16), [](Case& s) { s.kv_heads = 2; });
+  add(make(1, 40, 80, 25, 8), [](Case& s) { s.kv_heads = 1, s.qkv_bias = true; });
+  add(make(1, 300, 64, 2, 40), [](Case& s) { s.window = 37; });
+  add(make(1, 45, 64, 4, 16), [&](Case& s) { turned(s, Rotary::Pairs::halves); });
+  add(make(1, 45, 64, 4, 24), [&](Case& s) { turned(s, Rotary::Pairs::neighbours); });
+  add(make(2, 1, 96, 6, 16), [](Case& s) { s.past = 290, s.kv_heads = 3; });
+  add(make(1, 21, 96, 3, 59), [](Case& s) { s.past = 64; });
+  add(make(1, 3, 64, 4, 16), [](Case& s) { s.past = 100, s.causal = false; });
+  add(make(4, 40, 64, 4, 16), [](Case& s) { s.lengths = {17, 0, 40, 1}; });
+  add(make(3, 9, 64, 4, 16), [&](Case& s) {
     s.past = 70, s.lengths = {1, 9, 0}, s.window = 30, s.kv_heads = 2;
     turned(s, Rotary::Pairs::halves);
   });
   add(make(1, 128, 128, 4, 32), plain, Data::adversarial);
   add(
-      make(1, 290, 96, 3, 64), [](Shape& s) { s.causal = false; }, Data::adversarial);
+      make(1, 290, 96, 3, 64), [](Case& s) { s.causal = false; }, Data::adversarial);
   add(
-      make(2, 21, 70, 96, 2), [](Shape& s) { s.qkv_bias = true; }, Data::adversarial);
+      make(2, 21, 70, 96, 2), [](Case& s) { s.qkv_bias = true; }, Data::adversarial);
   return cases;
 }
 
@@ -88,7 +88,7 @@ std::vector<VerifyCase> own_cases() {
 std::vector<VerifyCase> own_attention_cases() {
   std::vector<VerifyCase> cases;
   for (VerifyCase each : own_cases()) {
-    Shape& shape = each.group.shape;
+    Case& shape = each.group.shape;
     const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
     if (turned || !shape.lengths.empty() || shape.dropout > 0 || shape.qkv_bias) continue;
     shape.d_in = shape.d_proj = 0;
@@ -133,7 +133,7 @@ VerifyCheck check_rival(const VerifyCase& each, const plan::Cell& cell,
                         std::optional<Problem>& problem, const Settings& settings) {
   VerifyCheck check;
   check.data = each.data;
-  const Shape& shape = each.group.shape;
+  const Case& shape = each.group.shape;
   plan::Limits limits;
   limits.memory_bytes = settings.memory_limit;
   // Nothing is timed, so that the seconds of the estimate do not matter.
@@ -226,7 +226,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const plan::Plan plan = plan::expand(axes, options);
   const std::vector<plan::Cell> rivals = rivals_of(axes);
   const std::vector<plan::Cell> of_attention = plan::attention_rivals(rivals);
-  const auto rivals_for = [&](const Shape& shape, Dtype dtype) {
+  const auto rivals_for = [&](const Case& shape, Dtype dtype) {
     return of_dtype(shape.has_projections() ? rivals : of_attention, dtype);
   };
   std::vector<VerifyCase> cases;
@@ -236,7 +236,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     }
     return cases;
   }
-  const Shape& asked = plan.groups.front().shape;
+  const Case& asked = plan.groups.front().shape;
   std::vector<VerifyCase> own;
   for (const plan::Op op : axes.op.values_or({plan::Op::layer})) {
     for (VerifyCase& each : op == plan::Op::layer ? own_cases() : own_attention_cases()) {
@@ -244,7 +244,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     }
   }
   for (VerifyCase& each : own) {
-    Shape& shape = each.group.shape;
+    Case& shape = each.group.shape;
     if (axes.no_causal) shape.causal = false, shape.window = 0;
     if (axes.qkv_bias) shape.qkv_bias = true;
     if (axes.no_out_proj) shape.d_proj = 0;

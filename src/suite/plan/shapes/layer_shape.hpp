@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::plan {
 
@@ -12,19 +12,18 @@ namespace headroom::plan {
 /// them is small beside the weights.
 inline constexpr std::int64_t kFillTokens = 256;
 
-/// The shape that the layer of a cell is made for. A layer takes any call up to it, and one of a
-/// single token would have to fill its cache token by token.
-inline Shape layer_shape(const Shape& shape) {
-  if (shape.past == 0) return shape;
-  Shape layer = shape;
+/// What the layer of a cell is made for. A layer takes any call up to it, and one of a single token
+/// would have to fill its cache token by token.
+inline Case layer_shape(const Case& shape) {
+  Case layer = shape;
   layer.tokens = std::max(shape.tokens, std::min(shape.past, kFillTokens));
-  layer.lengths.clear();
+  layer.lengths.clear();  // there is room for `tokens` of each
   return layer;
 }
 
 /// All of the past as one call: what filling the cache costs.
-inline Shape fill_shape(const Shape& shape) {
-  Shape fill = shape;
+inline Case fill_shape(const Case& shape) {
+  Case fill = shape;
   fill.tokens = shape.past;
   fill.past = 0;
   fill.lengths.clear();

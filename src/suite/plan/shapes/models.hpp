@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::plan {
 
@@ -17,7 +17,7 @@ struct ShapeSeed {
   std::int64_t head_dim = 0;
   bool keeps_width = true;  ///< `--heads` keeps the total width; otherwise it keeps `head_dim`
   std::vector<std::int64_t> tokens;
-  std::int64_t kv_heads = 0;  ///< as in `Shape`, as are the next two
+  std::int64_t kv_heads = 0;  ///< as in `Case`, as are the next two
   std::int64_t window = 0;
   Rotary rotary = {};
   std::vector<std::int64_t> pasts{0};

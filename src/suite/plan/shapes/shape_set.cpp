@@ -22,7 +22,7 @@ constexpr std::size_t kMaxRepeated = 1'000'000;
 
 // Of what differs most often. Making an id for each of ten million repetitions would take many
 // seconds.
-std::size_t hash_of(const Shape& shape) {
+std::size_t hash_of(const Case& shape) {
   std::size_t hash = 0;
   for (const std::int64_t number : {shape.batch, shape.tokens, shape.d_in, shape.d_out, shape.heads,
                                     shape.kv_heads, shape.window, shape.past}) {
@@ -34,12 +34,12 @@ std::size_t hash_of(const Shape& shape) {
 
 }  // namespace
 
-bool ShapeSet::has(const Shape& shape, std::size_t hash) const {
+bool ShapeSet::has(const Case& shape, std::size_t hash) const {
   const auto [first, last] = seen_.equal_range(hash);
   return std::any_of(first, last, [&](const auto& seen) { return shapes_[seen.second] == shape; });
 }
 
-void ShapeSet::add(const Shape& shape) {
+void ShapeSet::add(const Case& shape) {
   if (++added_ > kMaxShapes) fail_too_many("shapes", kMaxShapes);
   const std::size_t hash = hash_of(shape);
   if (has(shape, hash)) {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 namespace headroom::plan {
 
@@ -16,18 +16,18 @@ class ShapeSet {
   explicit ShapeSet(std::size_t most) : most_(most) {}
 
   /// @throws InvalidArgument for an invalid shape, or one too many.
-  void add(const Shape& shape);
+  void add(const Case& shape);
 
-  const std::vector<Shape>& shapes() const { return shapes_; }
+  const std::vector<Case>& shapes() const { return shapes_; }
   std::size_t repeated() const { return repeated_; }
 
  private:
-  bool has(const Shape& shape, std::size_t hash) const;
+  bool has(const Case& shape, std::size_t hash) const;
 
   std::size_t most_;
   std::size_t added_ = 0;
   std::unordered_multimap<std::size_t, std::size_t> seen_;  // hash of a shape, its index
-  std::vector<Shape> shapes_;
+  std::vector<Case> shapes_;
   std::size_t repeated_ = 0;
 };
 

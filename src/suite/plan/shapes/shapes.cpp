@@ -43,8 +43,8 @@ struct Widths {
   std::int64_t d_in = 0;
 };
 
-Shape make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
-  Shape shape;
+Case make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
+  Case shape;
   shape.heads = given.heads > 0 ? given.heads : seed.heads;
   const bool seed_width = given.heads == 0 || seed.keeps_width;
   const std::int64_t head_dim = given.head_dim > 0 ? given.head_dim : seed.head_dim;
@@ -111,7 +111,7 @@ Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
 }
 
 // What is left of a layer and its call without the products.
-Shape attention_alone(Shape shape) {
+Case attention_alone(Case shape) {
   shape.d_in = shape.d_proj = 0;
   shape.qkv_bias = false;
   shape.rotary = {};
@@ -119,7 +119,7 @@ Shape attention_alone(Shape shape) {
   return shape;
 }
 
-void add_calls(const Calls& calls, Shape shape, ShapeSet& set) {
+void add_calls(const Calls& calls, Case shape, ShapeSet& set) {
   shape.lengths = calls.lengths;
   for (const std::int64_t window : calls.windows) {
     shape.window = window;
@@ -137,7 +137,7 @@ void add_calls(const Calls& calls, Shape shape, ShapeSet& set) {
 }
 
 // For a layer whose widths are set.
-void add_calls(const Calls& calls, const ShapeSeed& seed, Shape shape, ShapeSet& set) {
+void add_calls(const Calls& calls, const ShapeSeed& seed, Case shape, ShapeSet& set) {
   const auto add = [&](std::int64_t kv_heads) {
     // As many as heads is the same layer as none named, and must have the same name.
     shape.kv_heads = kv_heads == shape.heads ? 0 : kv_heads;
@@ -154,13 +154,13 @@ void require_lengths_alone(const Axes& axes) {
 }
 
 // The layer is the file's, the calls are those of the axes.
-std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint64_t seed,
-                                std::size_t most, std::vector<std::string>& notes) {
+std::vector<Case> expand_calls(const Axes& axes, const LayerConfig& layer, std::uint64_t seed,
+                               std::size_t most, std::vector<std::string>& notes) {
   const Axes call = without_layer_axes(axes, layer, notes);
   ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, kDefaultTokens};
   start.kv_heads = layer.kv_heads;
   start.window = layer.window;
-  Shape shape = layer;
+  Case shape{layer, {}, {}};
   if (axes.no_out_proj) shape.d_proj = 0;
   shape.dropout = axes.dropout.first().value_or(0);
   shape.dropout_seed = seed;
@@ -171,17 +171,17 @@ std::vector<Shape> expand_calls(const Axes& axes, const Shape& layer, std::uint6
 
 }  // namespace
 
-std::vector<Shape> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
-                                 std::size_t most, std::vector<std::string>& notes) {
+std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
+                                std::size_t most, std::vector<std::string>& notes) {
   require_lengths_alone(axes);
-  if (weights != nullptr) return expand_calls(axes, weights->layer.shape, seed, most, notes);
+  if (weights != nullptr) return expand_calls(axes, weights->layer.config, seed, most, notes);
   const double dropout = axes.dropout.first().value_or(0);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
     const Rotary rotary = rotary_of(axes, start);
     const Calls calls = calls_of(axes, start, !axes.no_causal);
     for_each_widths(axes, [&](const Widths& given) {
-      Shape shape = make_shape(start, given, axes);
+      Case shape = make_shape(start, given, axes);
       shape.rotary = rotary;
       shape.dropout = dropout;
       shape.dropout_seed = seed;

@@ -45,7 +45,7 @@ Lesson split(const Choices& choices) {
   const Subject subject = choices.own.value_or(repeated(journey(), 2));
   const std::uint32_t seed = choices.seed.value_or(kSeed);
   Layer layer = layer_over(subject);
-  Shape& shape = layer.shape;
+  Case& shape = layer.shape;
   shape.d_out = shape.d_proj = choices.own ? shape.d_in : kTextbookWidth;
   shape.heads = choices.heads.value_or(shape.d_out % kHeads != 0 ? 1 : kHeads);
   layer.weights = linear_weights(shape, seed);

@@ -16,18 +16,18 @@ namespace {
 
 constexpr std::int64_t kRandomTokens = 6;
 
-Subject random_tokens(Shape shape, std::uint32_t seed) {
+Subject random_tokens(Case shape, std::uint32_t seed) {
   shape.batch = 1;
   shape.tokens = kRandomTokens;
   Subject subject;
-  subject.x = gaussian_input(shape, seed);
+  subject.x = gaussian_input(shape.rows(), shape, seed);
   subject.words = numbered_tokens(kRandomTokens);
   subject.source = fmt::format("{} random tokens, seed {}", kRandomTokens, seed);
   return subject;
 }
 
 void check(const TrainedLayer& trained, const Subject& subject) {
-  const Shape& shape = trained.shape;
+  const Case& shape = trained.shape;
   if (subject.width() != shape.d_in) {
     throw InvalidArgument(
         fmt::format("--input: {} has rows of {} numbers, and {} takes {}; leave --input out for "
@@ -48,7 +48,7 @@ void check(const TrainedLayer& trained, const Subject& subject) {
 }
 
 std::string about(const TrainedLayer& trained) {
-  const Shape& shape = trained.shape;
+  const Case& shape = trained.shape;
   std::string text = fmt::format("heads: {}", shape.heads);
   if (shape.key_heads() != shape.heads) {
     text += fmt::format(", which share {} key heads", shape.key_heads());

@@ -24,7 +24,7 @@ struct WrapperLayer {
 
 WrapperLayer wrapper_layer(const Subject& subject, const Choices& choices) {
   WrapperLayer made{layer_over(subject), {}};
-  Shape& shape = made.all.shape;
+  Case& shape = made.all.shape;
   shape.heads = choices.heads.value_or(choices.own && shape.d_in % kHeads != 0 ? 1 : kHeads);
   shape.d_out = choices.own ? shape.d_in : shape.heads * kTextbookWidth;
   made.heads = linear_weights_per_head(shape, choices.seed.value_or(kSeed));

@@ -40,7 +40,7 @@ struct Contest {
 
 /// The rivals of one contest: a shape, or its cells that compute with numbers of one accuracy.
 struct ShapeFindings {
-  Shape shape;
+  Case shape;
   std::string contest_name;       ///< `CellResult::contest`
   Numbers numbers;                ///< of all: the class of their limits, and the dtype
   std::vector<Contest> contests;  ///< in the order of the axes, whatever their status
@@ -69,7 +69,7 @@ struct PrecisionPoint {
 
 /// What each precision costs and gives, for one shape; only where there are several.
 struct PrecisionFindings {
-  Shape shape;
+  Case shape;
   Dtype dtype = Dtype::f32;
   std::vector<PrecisionPoint> points;  ///< from the most to the least exact
 };

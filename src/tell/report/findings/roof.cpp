@@ -36,7 +36,7 @@ int reading_threads(const ordered_json& environment, const record::CellResult& r
 
 std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::CellResult& result,
                             const record::Peaks& roofs) {
-  const Shape& shape = result.shape;
+  const Case& shape = result.shape;
   const bool cold = result.cache == plan::CacheState::cold;
   const Numbers& numbers = result.cell.numbers;
   const std::optional<double> products = roofs.product_roof(numbers, result.threads);

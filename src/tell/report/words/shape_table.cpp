@@ -17,7 +17,7 @@ using record::CellResult;
 
 Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
 
-Prose tokens(const Shape& shape) {
+Prose tokens(const Case& shape) {
   if (shape.past == 0) return number(shape.tokens);
   return {plain(fmt::format("{} after {}", shape.tokens, shape.past))};
 }

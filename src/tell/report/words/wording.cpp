@@ -52,7 +52,7 @@ std::string rows_checked(const record::CellResult& result) {
   return fmt::format("{} of {} rows", result.checked_rows, result.shape.rows());
 }
 
-std::string name_of(const Shape& shape) {
+std::string name_of(const Case& shape) {
   std::string name = counted(shape.tokens, "token");
   if (shape.past > 0) name += fmt::format(" after {}", shape.past);
   name += fmt::format(", width {}", shape.d_out);

@@ -23,7 +23,7 @@ std::string rows_checked(const record::CellResult& result);
 
 /// Such as `"1 token after 4096, width 6144"`; fewer key heads, a window, a batch above 1 and an
 /// unusual input width follow.
-std::string name_of(const Shape& shape);
+std::string name_of(const Case& shape);
 
 /// Names set as code, joined by commas and a last `and`.
 Prose listed(const std::vector<std::string>& names);

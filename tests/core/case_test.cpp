@@ -1,4 +1,4 @@
-#include "headroom/shape.hpp"
+#include "core/case.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/case_layer.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 
@@ -17,15 +18,15 @@ namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
-Shape gpt2() {
-  Shape shape;
+Case gpt2() {
+  Case shape;
   shape.tokens = 1024;
   shape.d_in = shape.d_out = shape.d_proj = 768;
   shape.heads = 12;
   return shape;
 }
 
-std::string refusal(const Shape& shape) {
+std::string refusal(const Case& shape) {
   try {
     shape.validate();
   } catch (const InvalidArgument& error) {
@@ -34,15 +35,15 @@ std::string refusal(const Shape& shape) {
   return "";
 }
 
-TEST(Shape, AcceptsWhatIsAllowed) {
+TEST(Case, AcceptsWhatIsAllowed) {
   EXPECT_EQ(refusal(gpt2()), "");
-  for (const auto& change : std::vector<std::function<void(Shape&)>>{
-           [](Shape& s) { s.batch = 0; }, [](Shape& s) { s.tokens = 0; },
-           [](Shape& s) { s.d_proj = 0; }, [](Shape& s) { s.d_in = 1; },
-           [](Shape& s) { s.heads = s.d_out; }, [](Shape& s) { s.dropout = 0.999; },
-           [](Shape& s) { s.tokens = 46341; },
-           [](Shape& s) { s.d_in = s.d_out = s.d_proj = 12288, s.heads = 96; }}) {
-    Shape shape = gpt2();
+  for (const auto& change : std::vector<std::function<void(Case&)>>{
+           [](Case& s) { s.batch = 0; }, [](Case& s) { s.tokens = 0; },
+           [](Case& s) { s.d_proj = 0; }, [](Case& s) { s.d_in = 1; },
+           [](Case& s) { s.heads = s.d_out; }, [](Case& s) { s.dropout = 0.999; },
+           [](Case& s) { s.tokens = 46341; },
+           [](Case& s) { s.d_in = s.d_out = s.d_proj = 12288, s.heads = 96; }}) {
+    Case shape = gpt2();
     change(shape);
     EXPECT_EQ(refusal(shape), "") << shape.id();
   }
@@ -50,41 +51,41 @@ TEST(Shape, AcceptsWhatIsAllowed) {
 
 struct Refused {
   const char* names;  // must stand in the message
-  std::function<void(Shape&)> change;
+  std::function<void(Case&)> change;
 };
 
-TEST(Shape, RefusesAndNamesTheField) {
+TEST(Case, RefusesAndNamesTheField) {
   const std::vector<Refused> table{
-      {"batch is -1", [](Shape& s) { s.batch = -1; }},
-      {"tokens is -5", [](Shape& s) { s.tokens = -5; }},
-      {"d_in is -1", [](Shape& s) { s.d_in = -1; }},
-      {"d_in is 0", [](Shape& s) { s.d_in = 0; }},
-      {"qkv_bias belongs", [](Shape& s) { s.d_in = s.d_proj = 0, s.qkv_bias = true; }},
-      {"dropout belongs", [](Shape& s) { s.d_in = s.d_proj = 0, s.dropout = 0.1; }},
+      {"batch is -1", [](Case& s) { s.batch = -1; }},
+      {"tokens is -5", [](Case& s) { s.tokens = -5; }},
+      {"d_in is -1", [](Case& s) { s.d_in = -1; }},
+      {"d_in is 0", [](Case& s) { s.d_in = 0; }},
+      {"qkv_bias belongs", [](Case& s) { s.d_in = s.d_proj = 0, s.qkv_bias = true; }},
+      {"dropout belongs", [](Case& s) { s.d_in = s.d_proj = 0, s.dropout = 0.1; }},
       {"rotary belongs",
-       [](Shape& s) { s.d_in = s.d_proj = 0, s.rotary.pairs = Rotary::Pairs::halves; }},
+       [](Case& s) { s.d_in = s.d_proj = 0, s.rotary.pairs = Rotary::Pairs::halves; }},
       {"d_memory belongs",
-       [](Shape& s) { s.d_in = s.d_proj = 0, s.d_memory = 3, s.causal = false; }},
-      {"tokens is 0", [](Shape& s) { s.d_in = s.d_proj = s.tokens = 0; }},
-      {"d_out is 0", [](Shape& s) { s.d_out = 0; }},
-      {"heads is 0", [](Shape& s) { s.heads = 0; }},
-      {"heads is -12", [](Shape& s) { s.heads = -12; }},
-      {"d_proj is -1", [](Shape& s) { s.d_proj = -1; }},
-      {"dropout is 1;", [](Shape& s) { s.dropout = 1; }},
-      {"dropout is -0.1", [](Shape& s) { s.dropout = -0.1; }},
-      {"dropout is nan", [](Shape& s) { s.dropout = std::nan(""); }},
-      {"dropout is inf", [](Shape& s) { s.dropout = std::numeric_limits<double>::infinity(); }},
+       [](Case& s) { s.d_in = s.d_proj = 0, s.d_memory = 3, s.causal = false; }},
+      {"tokens is 0", [](Case& s) { s.d_in = s.d_proj = s.tokens = 0; }},
+      {"d_out is 0", [](Case& s) { s.d_out = 0; }},
+      {"heads is 0", [](Case& s) { s.heads = 0; }},
+      {"heads is -12", [](Case& s) { s.heads = -12; }},
+      {"d_proj is -1", [](Case& s) { s.d_proj = -1; }},
+      {"dropout is 1;", [](Case& s) { s.dropout = 1; }},
+      {"dropout is -0.1", [](Case& s) { s.dropout = -0.1; }},
+      {"dropout is nan", [](Case& s) { s.dropout = std::nan(""); }},
+      {"dropout is inf", [](Case& s) { s.dropout = std::numeric_limits<double>::infinity(); }},
   };
   for (const Refused& row : table) {
-    Shape shape = gpt2();
+    Case shape = gpt2();
     row.change(shape);
     EXPECT_NE(refusal(shape).find(row.names), std::string::npos)
         << row.names << " is not in: " << refusal(shape);
   }
 }
 
-TEST(Shape, NamesTheNearestWidthsAndHeadCounts) {
-  Shape shape = gpt2();
+TEST(Case, NamesTheNearestWidthsAndHeadCounts) {
+  Case shape = gpt2();
   shape.heads = 7;
   EXPECT_EQ(refusal(shape),
             "shape: d_out 768 is not a multiple of heads 7; nearest widths: 763 and 770; nearest "
@@ -98,36 +99,51 @@ TEST(Shape, NamesTheNearestWidthsAndHeadCounts) {
   EXPECT_NE(refusal(shape).find("is not a multiple"), std::string::npos);
 }
 
-TEST(Shape, RefusesProductsBeyond63Bits) {
+TEST(LayerConfig, IsNamedAndCheckedWithoutACall) {
+  LayerConfig config{.d_in = 768, .d_out = 768, .heads = 12, .d_proj = 768};
+  EXPECT_NO_THROW(config.validate());
+  EXPECT_EQ(config.id(), "D768_H12");
+  config.kv_heads = 4;
+  config.causal = false;
+  config.d_memory = 512;
+  EXPECT_EQ(config.id(), "D768_H12_nomask_K4_M512");
+  config.d_in = 0;
+  EXPECT_THROW(config.validate(), InvalidArgument);
+  EXPECT_THROW(choose_backend(config, {.tokens = 1}, {}), InvalidArgument);
+}
+
+TEST(Case, RefusesProductsBeyond63Bits) {
   const std::vector<Refused> table{
-      {"batch * tokens * d_in", [](Shape& s) { s.batch = kLargest; }},
-      {"batch * tokens * d_in", [](Shape& s) { s.tokens = kLargest; }},
-      {"batch * tokens * d_in", [](Shape& s) { s.d_in = kLargest; }},
-      {"batch * tokens * d_in", [](Shape& s) { s.batch = s.tokens = s.d_in = 1 << 20; }},
-      {"3 * d_out", [](Shape& s) { s.d_out = kLargest, s.heads = 1; }},
-      {"batch * tokens * d_proj", [](Shape& s) { s.d_proj = kLargest; }},
+      {"batch * tokens * d_in", [](Case& s) { s.batch = kLargest; }},
+      {"batch * tokens * d_in", [](Case& s) { s.tokens = kLargest; }},
+      {"d_in * 3 * d_out", [](Case& s) { s.d_in = kLargest; }},
+      {"batch * tokens * d_in", [](Case& s) { s.batch = s.tokens = s.d_in = 1 << 20; }},
+      {"3 * d_out", [](Case& s) { s.d_out = kLargest, s.heads = 1; }},
+      {"d_out * d_proj", [](Case& s) { s.d_proj = kLargest; }},
+      {"batch * tokens * d_proj",
+       [](Case& s) { s.d_out = 12, s.tokens = 1 << 20, s.d_proj = std::int64_t{1} << 50; }},
       {"d_in * 3 * d_out",
-       [](Shape& s) { s.tokens = 1, s.d_in = s.d_out = std::int64_t{1} << 29, s.heads = 1; }},
+       [](Case& s) { s.tokens = 1, s.d_in = s.d_out = std::int64_t{1} << 29, s.heads = 1; }},
       {"d_out * d_proj",
-       [](Shape& s) {
+       [](Case& s) {
          s.tokens = 1, s.heads = 1, s.d_in = 1, s.d_out = s.d_proj = std::int64_t{1} << 30;
        }},
       {"heads * tokens * keys",
-       [](Shape& s) { s.tokens = std::int64_t{1} << 30, s.d_in = s.d_out = s.d_proj = 12; }},
+       [](Case& s) { s.tokens = std::int64_t{1} << 30, s.d_in = s.d_out = s.d_proj = 12; }},
       // The product wraps to a small positive number.
       {"batch * tokens * d_in",
-       [](Shape& s) { s.batch = std::int64_t{1} << 32, s.tokens = (std::int64_t{1} << 32) + 1; }},
+       [](Case& s) { s.batch = std::int64_t{1} << 32, s.tokens = (std::int64_t{1} << 32) + 1; }},
   };
   for (const Refused& row : table) {
-    Shape shape = gpt2();
+    Case shape = gpt2();
     row.change(shape);
     EXPECT_NE(refusal(shape).find(row.names), std::string::npos)
         << row.names << " is not in: " << refusal(shape);
   }
 }
 
-TEST(Shape, NoTokensAreNoWorkWhateverTheBatch) {
-  Shape shape = gpt2();
+TEST(Case, NoTokensAreNoWorkWhateverTheBatch) {
+  Case shape = gpt2();
   shape.batch = 0;
   shape.tokens = kLargest;
   EXPECT_EQ(refusal(shape), "");
@@ -135,8 +151,8 @@ TEST(Shape, NoTokensAreNoWorkWhateverTheBatch) {
   EXPECT_EQ(shape.bytes().input, 0);
 }
 
-TEST(Shape, CountsOperations) {
-  Shape shape = gpt2();
+TEST(Case, CountsOperations) {
+  Case shape = gpt2();
   EXPECT_EQ(shape.flops().qkv, 3623878656.0);
   EXPECT_EQ(shape.flops().attention, 1612185600.0);
   EXPECT_EQ(shape.flops().output, 1207959552.0);
@@ -149,8 +165,8 @@ TEST(Shape, CountsOperations) {
   EXPECT_EQ(shape.flops().output, 0);
 }
 
-TEST(Shape, CountsBytes) {
-  Shape shape = gpt2();
+TEST(Case, CountsBytes) {
+  Case shape = gpt2();
   EXPECT_EQ(shape.bytes().input, 3145728);
   EXPECT_EQ(shape.bytes().output, 3145728);
   EXPECT_EQ(shape.bytes().weights, 9440256);
@@ -165,16 +181,16 @@ TEST(Shape, CountsBytes) {
   EXPECT_EQ(shape.bytes().weights, 4 * (768 * 3 * 768 + 3 * 768));
 }
 
-TEST(Shape, KeysThatCannotBeCountedAreRefused) {
-  Shape shape = gpt2();
+TEST(Case, KeysThatCannotBeCountedAreRefused) {
+  Case shape = gpt2();
   shape.batch = 0;
   shape.tokens = kLargest;
   shape.past = 1;
   EXPECT_NE(refusal(shape).find("past 1 and tokens"), std::string::npos) << refusal(shape);
 }
 
-TEST(Shape, HasAStableName) {
-  Shape shape = gpt2();
+TEST(Case, HasAStableName) {
+  Case shape = gpt2();
   EXPECT_EQ(shape.id(), "B1_T1024_D768_H12");
   shape.d_in = 512;
   shape.causal = false;
@@ -187,8 +203,8 @@ TEST(Shape, HasAStableName) {
 }
 
 // Without products only attention counts, and what is read are queries, keys and values.
-TEST(Shape, HeadsMayBeGiven) {
-  Shape shape;
+TEST(Case, HeadsMayBeGiven) {
+  Case shape;
   shape.batch = 2;
   shape.tokens = 5;
   shape.d_out = 24;
@@ -205,7 +221,7 @@ TEST(Shape, HeadsMayBeGiven) {
   EXPECT_EQ(shape.bytes().output, 4 * 10 * 24);
   EXPECT_EQ(shape.bytes().past, 4 * 2 * 7 * 2 * 8);
   EXPECT_THROW(check_weights(shape, SplitWeights{}), InvalidArgument);
-  EXPECT_THROW(Attention(shape, SplitWeights{}), InvalidArgument);
+  EXPECT_THROW(layer_for(shape, SplitWeights{}), InvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+/// @file
+/// A layer of multi-head attention: all that is fixed when its weights are packed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "headroom/export.h"
+
+namespace headroom {
+
+/// Rotary position embedding of queries and keys (Su et al., "RoFormer", 2021): pair `i` of a head
+/// at position `p` is turned by the angle `p * scale * base^(-2 i / head_dim)`.
+struct Rotary {
+  /// Which two values of a head make a pair.
+  enum class Pairs {
+    none,        ///< queries and keys stay as they are
+    neighbours,  ///< `2 i` and `2 i + 1`, as in RoFormer and GPT-J
+    halves,      ///< `i` and `i + head_dim / 2`, as in Llama's checkpoints for `transformers`
+  };
+  Pairs pairs = Pairs::none;
+  double base = 10000;
+  double scale = 1;  ///< multiplies positions; below 1 stretches a context
+
+  bool operator==(const Rotary&) const = default;
+};
+
+/// What is fixed when weights are packed: `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim))
+/// v` for each head, heads merged, then an optional output projection.
+struct HEADROOM_API LayerConfig {
+  std::int64_t d_in = 0;           ///< width of the input
+  std::int64_t d_out = 0;          ///< total width of all heads; a multiple of `heads`
+  std::int64_t heads = 1;          ///< H
+  bool causal = true;              ///< a row sees no key after its own
+  bool qkv_bias = false;           ///< the query, key and value projections add a bias
+  std::int64_t d_proj = 0;         ///< width of the output projection (with bias); 0 for none
+  double dropout = 0;              ///< probability that an attention weight is dropped, in [0, 1)
+  std::uint64_t dropout_seed = 0;  ///< key of the dropout pattern
+  /// Heads of keys and values, a divisor of `heads`: query heads `g * n` to `g * n + n - 1` share
+  /// key head `g`, with `n = heads / kv_heads` (Ainslie et al., "GQA", 2023). 0: as many as
+  /// `heads`.
+  std::int64_t kv_heads = 0;
+  std::int64_t window = 0;  ///< the most keys a causal row sees, its own included; 0: all
+  Rotary rotary = {};
+  /// Width of a second input that keys and values are made of (cross-attention); 0: made of x.
+  std::int64_t d_memory = 0;
+
+  /// Width of one head, `d_out / heads`.
+  std::int64_t head_dim() const { return d_out / heads; }
+  /// Heads of keys and values.
+  std::int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  /// Width of all keys or all values of a token, `key_heads() * head_dim()`.
+  std::int64_t kv_width() const { return key_heads() * head_dim(); }
+  /// Width of the input that keys and values are made of.
+  std::int64_t key_input() const { return d_memory > 0 ? d_memory : d_in; }
+  /// Width of `y`: `d_proj`, or `d_out` without an output projection.
+  std::int64_t output_width() const { return d_proj > 0 ? d_proj : d_out; }
+
+  bool operator==(const LayerConfig&) const = default;
+
+  /// @throws InvalidArgument naming the field, if a width is below 1, `d_out` is not a multiple of
+  ///         `heads` or `heads` not one of `kv_heads` (the message names the nearest that are),
+  ///         `dropout` is not in [0, 1), `rotary`, `window` or `d_memory` breaks a rule of its own,
+  ///         or a product of sizes does not fit in 63 bits.
+  void validate() const;
+
+  /// Such as `D768_H12`; what differs from a plain causal layer with an output projection of its
+  /// own width follows, such as `_nomask` or `_K8`.
+  std::string id() const;
+};
+
+}  // namespace headroom

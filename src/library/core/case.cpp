@@ -1,0 +1,149 @@
+#include "core/case.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+#include "core/size_checks.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+// `context()` adds them. With batch 0 no product holds them back.
+void check_sum(std::string_view first, std::int64_t a, std::string_view second, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return;
+  throw InvalidArgument(
+      fmt::format("shape: {} {} and {} {} together do not fit in 63 bits; make one of them smaller",
+                  first, a, second, b));
+}
+
+void check_memory(const Case& shape) {
+  check_size("memory_tokens", shape.memory_tokens, 0);
+  if (shape.d_memory == 0 && shape.memory_tokens > 0) {
+    throw InvalidArgument(
+        fmt::format("shape: memory_tokens is {} without a second input; set its width, d_memory",
+                    shape.memory_tokens));
+  }
+}
+
+void check_lengths(const Case& shape) {
+  const std::vector<std::int64_t>& lengths = shape.lengths;
+  if (lengths.empty()) return;
+  if (static_cast<std::int64_t>(lengths.size()) != shape.batch) {
+    throw InvalidArgument(fmt::format("shape: there are {} lengths for batch {}; give one for each",
+                                      lengths.size(), shape.batch));
+  }
+  for (const std::int64_t length : lengths) check_size("a length", length, 0);
+  const std::int64_t most = *std::max_element(lengths.begin(), lengths.end());
+  if (most != shape.tokens) {
+    throw InvalidArgument(
+        fmt::format("shape: the largest length is {} and tokens is {}; they must "
+                    "be equal",
+                    most, shape.tokens));
+  }
+}
+
+// Everything around `attend` belongs to a layer.
+void check_given_heads(const Case& shape) {
+  if (shape.has_projections()) return;
+  const auto refuse = [](bool there, std::string_view name) {
+    if (!there) return;
+    throw InvalidArgument(fmt::format(
+        "shape: d_in is 0, so queries, keys and values are given, and {} belongs to a layer; set "
+        "d_in, the width of the input, or leave {} out",
+        name, name));
+  };
+  refuse(shape.d_proj > 0, "d_proj");
+  refuse(shape.qkv_bias, "qkv_bias");
+  refuse(shape.dropout > 0, "dropout");
+  refuse(shape.rotary.pairs != Rotary::Pairs::none, "rotary");
+  refuse(shape.d_memory > 0, "d_memory");
+  check_size("batch", shape.batch, 1);
+  check_size("tokens", shape.tokens, 1);
+}
+
+// Pairs of a row and a key that it sees, of one sequence.
+double seen_pairs(const Case& shape, double rows) {
+  const auto past = static_cast<double>(shape.past);
+  if (shape.d_memory > 0) return rows * (past + static_cast<double>(shape.memory_tokens));
+  if (!shape.causal) return rows * (past + rows);
+  const double all = rows * past + rows * (rows + 1) / 2;
+  if (shape.window == 0) return all;
+  // Rows from position `window` on would see more keys than fit: 1, 2, ... up to the last row's.
+  const double most = past + rows - static_cast<double>(shape.window);
+  const double first = std::max(0.0, past - static_cast<double>(shape.window));
+  return most <= 0 ? all : all - (most * (most + 1) - first * (first + 1)) / 2;
+}
+
+}  // namespace
+
+void Case::validate() const {
+  check_size("batch", batch, 0);
+  check_size("tokens", tokens, 0);
+  check_widths(*this);
+  check_size("past", past, 0);
+  check_memory(*this);
+  check_lengths(*this);
+  check_given_heads(*this);
+  check_product("batch * tokens * d_in", {batch, tokens, d_in});
+  check_product("batch * tokens * 3 * d_out", {batch, tokens, 3, d_out});
+  check_product("batch * tokens * d_proj", {batch, tokens, d_proj});
+  check_product("batch * memory_tokens * d_memory", {batch, memory_tokens, d_memory});
+  check_sum("past", past, "tokens", tokens);
+  check_sum("past", past, "memory_tokens", memory_tokens);
+  check_product("batch * heads * tokens * keys", {batch, heads, tokens, context()});
+  check_product("batch * keys * 2 * d_out", {batch, context(), 2, d_out});
+}
+
+std::int64_t Case::rows() const {
+  if (lengths.empty()) return batch * tokens;
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+FlopCount Case::flops() const {
+  const auto all_rows = static_cast<double>(rows());
+  const auto width = static_cast<double>(d_out);
+  const auto keys = 2 * static_cast<double>(kv_width());
+  FlopCount count;
+  if (d_memory > 0) {
+    count.qkv = 2 * all_rows * static_cast<double>(d_in) * width +
+                2 * static_cast<double>(memory_rows()) * static_cast<double>(d_memory) * keys;
+  } else {
+    count.qkv = 2 * all_rows * static_cast<double>(d_in) * (width + keys);
+  }
+  double pairs = 0;
+  if (lengths.empty()) {
+    pairs = static_cast<double>(batch) * seen_pairs(*this, static_cast<double>(tokens));
+  }
+  for (const std::int64_t length : lengths) pairs += seen_pairs(*this, static_cast<double>(length));
+  count.attention = 4 * pairs * width;
+  count.output = 2 * all_rows * width * static_cast<double>(d_proj);
+  return count;
+}
+
+ByteCount Case::bytes(Dtype dtype) const {
+  const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
+  std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
+  if (qkv_bias) weights += d_out + 2 * kv_width();
+  const std::int64_t row = has_projections() ? d_in : d_out + 2 * kv_width();
+  return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
+          each * weights, each * batch * past * 2 * kv_width()};
+}
+
+std::string Case::id() const {
+  std::string id = fmt::format("B{}_T{}_D{}_H{}", batch, tokens, d_out, heads);
+  id += options_in_id(*this, d_memory > 0 ? fmt::format("M{}x{}", memory_tokens, d_memory) : "");
+  if (past > 0) id += fmt::format("_P{}", past);
+  if (!lengths.empty()) id += fmt::format("_L{}", fmt::join(lengths, "-"));
+  return id;
+}
+
+}  // namespace headroom

@@ -1,0 +1,174 @@
+#include "headroom/layer_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/size_checks.hpp"
+#include "headroom/error.hpp"
+
+namespace headroom {
+namespace {
+
+// Twice the widest element in use (double), so that sums of a few arrays still fit in 63 bits.
+constexpr std::int64_t kBytesReserved = 16;
+
+// A divisor of `width` among `first`, `first + step`, ...; 0 if none is near. The search is bounded
+// because it only serves a hint: a width near 2^60 must not delay the error.
+std::int64_t near_divisor(std::int64_t width, std::int64_t first, std::int64_t step) {
+  constexpr int kSearch = 1 << 20;
+  std::int64_t candidate = first;
+  for (int i = 0; i < kSearch && candidate >= 1 && candidate <= width; ++i, candidate += step) {
+    if (width % candidate == 0) return candidate;
+  }
+  return 0;
+}
+
+std::string one_or_both(std::int64_t below, std::int64_t above) {
+  if (below > 0 && above > 0) return fmt::format("{} and {}", below, above);
+  return fmt::format("{}", std::max(below, above));
+}
+
+void check_heads_divide(std::int64_t width, std::int64_t heads) {
+  if (width % heads == 0) return;
+  const std::int64_t width_below = width / heads * heads;
+  std::int64_t width_above = 0;
+  if (__builtin_add_overflow(width_below, heads, &width_above)) width_above = 0;
+  const std::int64_t heads_below = near_divisor(width, std::min(heads - 1, width), -1);
+  const std::int64_t heads_above = near_divisor(width, heads + 1, 1);
+  std::string hint = fmt::format("nearest widths: {}", one_or_both(width_below, width_above));
+  if (heads_below > 0 || heads_above > 0) {
+    hint += fmt::format("; nearest head counts for {}: {}", width,
+                        one_or_both(heads_below, heads_above));
+  }
+  throw InvalidArgument(
+      fmt::format("shape: d_out {} is not a multiple of heads {}; {}", width, heads, hint));
+}
+
+void check_key_heads(std::int64_t heads, std::int64_t kv_heads) {
+  if (kv_heads == 0 || (kv_heads <= heads && heads % kv_heads == 0)) return;
+  const std::int64_t below = near_divisor(heads, std::min(kv_heads - 1, heads), -1);
+  const std::int64_t above = near_divisor(heads, kv_heads + 1, 1);
+  throw InvalidArgument(
+      fmt::format("shape: kv_heads {} does not divide heads {}; nearest that do: {}", kv_heads,
+                  heads, one_or_both(below, above)));
+}
+
+void check_rotary(const LayerConfig& config) {
+  const Rotary& rotary = config.rotary;
+  if (rotary.pairs == Rotary::Pairs::none) return;
+  if (config.head_dim() % 2 != 0) {
+    throw InvalidArgument(
+        fmt::format("shape: rotary positions turn pairs of values, and head_dim is {}; allowed are "
+                    "even widths",
+                    config.head_dim()));
+  }
+  const auto positive = [](std::string_view name, double value) {
+    if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
+    throw InvalidArgument(
+        fmt::format("shape: rotary {} is {}; allowed are numbers above 0", name, value));
+  };
+  positive("base", rotary.base);
+  positive("scale", rotary.scale);
+  if (config.d_memory > 0) {
+    throw InvalidArgument(
+        "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
+        "have no position beside those of x; leave one out");
+  }
+}
+
+}  // namespace
+
+void check_size(std::string_view name, std::int64_t found, std::int64_t least) {
+  if (found >= least) return;
+  throw InvalidArgument(
+      fmt::format("shape: {} is {}; allowed are {} and above, up to 2^63 - 1", name, found, least));
+}
+
+void check_product(std::string_view names, std::initializer_list<std::int64_t> sizes) {
+  std::int64_t product = 1;
+  bool overflow = false;
+  for (const std::int64_t size : sizes) {
+    overflow = overflow || __builtin_mul_overflow(product, size, &product);
+  }
+  if (!overflow && product <= std::numeric_limits<std::int64_t>::max() / kBytesReserved) return;
+  std::string factors;
+  for (const std::int64_t size : sizes) {
+    factors += fmt::format("{}{}", factors.empty() ? "" : " * ", size);
+  }
+  throw InvalidArgument(
+      fmt::format("shape: the product {} = {} is too large to be counted in 63-bit bytes; make one "
+                  "of the sizes smaller",
+                  names, factors));
+}
+
+void check_widths(const LayerConfig& config) {
+  check_size("d_in", config.d_in, 0);
+  check_size("d_out", config.d_out, 1);
+  check_size("heads", config.heads, 1);
+  check_size("d_proj", config.d_proj, 0);
+  check_heads_divide(config.d_out, config.heads);
+  check_size("kv_heads", config.kv_heads, 0);
+  check_key_heads(config.heads, config.kv_heads);
+  check_size("window", config.window, 0);
+  if (config.window > 0 && !config.causal) {
+    throw InvalidArgument(fmt::format(
+        "shape: window is {} without a causal mask; it counts keys back from a row's own "
+        "one, so set causal, or window to 0",
+        config.window));
+  }
+  check_rotary(config);
+  check_size("d_memory", config.d_memory, 0);
+  if (config.d_memory > 0 && config.causal) {
+    throw InvalidArgument(
+        "shape: causal and d_memory exclude each other: no token of a second input comes after one "
+        "of x; set causal to false");
+  }
+  if (!(config.dropout >= 0 && config.dropout < 1)) {  // written so that NaN fails too
+    throw InvalidArgument(
+        fmt::format("shape: dropout is {}; allowed is 0 <= dropout < 1, and 0 keeps every weight",
+                    config.dropout));
+  }
+  check_product("d_in * 3 * d_out", {config.d_in, 3, config.d_out});
+  check_product("d_out * d_proj", {config.d_out, config.d_proj});
+  check_product("d_memory * 2 * d_out", {config.d_memory, 2, config.d_out});
+}
+
+std::string options_in_id(const LayerConfig& config, const std::string& memory) {
+  const bool projects = config.d_in > 0;
+  std::string id;
+  if (!projects) id += "_qkv";
+  if (projects && config.d_in != config.d_out) id += fmt::format("_in{}", config.d_in);
+  if (!config.causal) id += "_nomask";
+  if (config.qkv_bias) id += "_bias";
+  if (projects && config.d_proj == 0) id += "_noproj";
+  if (config.d_proj != 0 && config.d_proj != config.d_out) {
+    id += fmt::format("_proj{}", config.d_proj);
+  }
+  if (config.dropout != 0) id += fmt::format("_drop{}", config.dropout);
+  if (config.key_heads() != config.heads) id += fmt::format("_K{}", config.kv_heads);
+  if (config.window > 0) id += fmt::format("_W{}", config.window);
+  const Rotary& rotary = config.rotary;
+  if (rotary.pairs != Rotary::Pairs::none) {
+    id += rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
+    if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
+    if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
+  }
+  if (!memory.empty()) id += "_" + memory;
+  return id;
+}
+
+void LayerConfig::validate() const {
+  check_size("d_in", d_in, 1);
+  check_widths(*this);
+}
+
+std::string LayerConfig::id() const {
+  return fmt::format("D{}_H{}", d_out, heads) +
+         options_in_id(*this, d_memory > 0 ? fmt::format("M{}", d_memory) : "");
+}
+
+}  // namespace headroom
