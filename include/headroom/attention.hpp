@@ -136,6 +136,7 @@ struct AttentionCosts {
   std::string attend_provenance;
 };
 
+class DotProductAttention;
 class KeyValueCache;
 
 /// What one call brings besides x and y. The default: `CallSizes::batch` sequences of equal length.
@@ -237,12 +238,14 @@ struct CacheCut {
 };
 
 /// Keys and values of the tokens that a layer has seen, for a fixed number of sequences, in the
-/// layout that the layer's kernels read. Belongs to one layer, which must outlive it.
+/// layout that the layer's kernels read. Belongs to one layer, which must outlive it; or to one
+/// `DotProductAttention`.
 class HEADROOM_API KeyValueCache {
  public:
   /// @throws InvalidArgument for a number below 1, or sizes whose product does not fit in 63 bits;
   ///         std::bad_alloc if memory runs out.
   KeyValueCache(const Attention& layer, const CacheSize& size);
+  KeyValueCache(const DotProductAttention& attention, const CacheSize& size);
   ~KeyValueCache();
   KeyValueCache(KeyValueCache&&) noexcept;
   KeyValueCache& operator=(KeyValueCache&&) noexcept;
@@ -261,6 +264,7 @@ class HEADROOM_API KeyValueCache {
 
  private:
   friend class Attention;
+  friend class DotProductAttention;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -134,6 +134,10 @@ struct DotProductCall {
   /// Beside `causal` and `window`. The output of a query that sees no key is 0. Values behind a
   /// hidden key are multiplied by 0, so they must be finite.
   MaskView mask = {};
+  /// Keys and values of earlier calls, made for this object. Those of the call are appended, and
+  /// queries see all of both; k and v of no tokens are allowed. Sequence `b` of the views is
+  /// sequence `b` there. Keys of a mask are then as many as the longest sequence has, or 1.
+  KeyValueCache* cache = nullptr;
 };
 
 /// `softmax(scale q k^T) v` for each head of each sequence, by any backend. Made once for calls up
@@ -164,7 +168,8 @@ class HEADROOM_API DotProductAttention {
   ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are
   ///         negative or reach beyond any memory, an output that overlaps itself or another view,
   ///         lengths or a mask that do not fit, a sequence with queries and no key, or with fewer
-  ///         keys than queries where `causal` is set.
+  ///         keys than queries where `causal` is set; a cache of another object, with fewer
+  ///         sequences or too little room. The cache is as before then.
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
            const AnyHeads& out, const DotProductCall& call = {});
 
@@ -174,12 +179,13 @@ class HEADROOM_API DotProductAttention {
   const AttentionCosts& costs() const;
 
  private:
+  friend class KeyValueCache;
   class Plan;
   std::unique_ptr<Plan> plan_;
 };
 
-/// One call, for which all is made and thrown away again; a program that calls more than once keeps
-/// a `DotProductAttention`. @throws as that does.
+/// One call without a cache, for which all is made and thrown away again; a program that calls more
+/// than once keeps a `DotProductAttention`. @throws as that does.
 HEADROOM_API void attention(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
                             const AnyHeads& out, const ScoreRule& rule = {},
                             const AttentionOptions& options = {}, const DotProductCall& call = {});

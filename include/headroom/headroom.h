@@ -396,6 +396,10 @@ typedef struct headroom_inputs {
   int64_t mask_batch_stride, mask_head_stride, mask_query_stride; /**< 0 */
   int64_t mask_key_stride;                                        /**< 1 */
   const uint16_t* mask_added_bf16; /**< as `mask_added`, of bfloat16; NULL */
+  headroom_cache* cache;           /**< of `headroom_dot_product_cache`: keys and values are appended,
+                                      and queries see all that it holds; k and v of no tokens are
+                                      allowed, and keys of a mask are as many as the longest
+                                      sequence has, or 1; NULL */
 } headroom_inputs;
 
 /** The sizes of the largest call, and heads and widths of all. Begin with
@@ -465,6 +469,15 @@ HEADROOM_API headroom_status headroom_dot_product_create(const headroom_sizes* s
 HEADROOM_API headroom_status headroom_dot_product_run(
     headroom_dot_product* made, const headroom_heads* q, const headroom_heads* k,
     const headroom_heads* v, const headroom_heads* out, const headroom_inputs* inputs);
+
+/**
+ * Makes an empty cache for `headroom_dot_product_run`, which only this object can use.
+ *
+ * @param sequences, capacity, cache as of `headroom_cache_create`.
+ */
+HEADROOM_API headroom_status headroom_dot_product_cache(const headroom_dot_product* made,
+                                                        int64_t sequences, int64_t capacity,
+                                                        headroom_cache** cache);
 
 /** The backend that computes it, and why, as of a layer. Owned by it; NULL for NULL. */
 HEADROOM_API const char* headroom_dot_product_backend(const headroom_dot_product* made);

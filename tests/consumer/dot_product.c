@@ -105,6 +105,45 @@ static void check_bf16(const headroom_options* given) {
                  "out.dtype is 7");
 }
 
+/* The first four keys of each sequence come alone, the others with the queries. */
+static void check_cache(headroom_dot_product* made, const int64_t* lengths,
+                        const headroom_inputs* masked) {
+  enum { kFirst = 4 };
+  const int64_t first[kBatch] = {kFirst, kFirst};
+  const int64_t others[kBatch] = {lengths[0] - kFirst, lengths[1] - kFirst};
+  headroom_heads of_q = headroom_token_major(q, kBatch, kQueries, kHeads, kDim);
+  headroom_heads of_k = headroom_token_major(k, kBatch, kKeys, kKeyHeads, kDim);
+  headroom_heads of_v = headroom_token_major(v, kBatch, kKeys, kKeyHeads, kDim);
+  headroom_heads to = headroom_token_major(out, kBatch, kQueries, kHeads, kDim);
+  headroom_inputs inputs;
+  headroom_cache* cache = NULL;
+  int64_t length = 0;
+  expect_refused(headroom_dot_product_cache(NULL, kBatch, kKeys, &cache), "made is NULL");
+  expect_refused(headroom_dot_product_cache(made, 0, kKeys, &cache), "0 sequences");
+  expect(headroom_dot_product_cache(made, kBatch, kKeys, &cache) == HEADROOM_OK, "a cache");
+  headroom_default_inputs(&inputs);
+  inputs.cache = cache;
+  inputs.key_lengths = first;
+  inputs.key_length_count = kBatch;
+  of_q.tokens = to.tokens = 0;
+  expect(headroom_dot_product_run(made, &of_q, &of_k, &of_v, &to, &inputs) == HEADROOM_OK,
+         "keys are appended");
+  of_q.tokens = to.tokens = kQueries;
+  inputs = *masked;
+  inputs.cache = cache;
+  inputs.key_lengths = others;
+  of_k.data = k + kFirst * kKeyHeads * kDim;
+  of_v.data = v + kFirst * kKeyHeads * kDim;
+  of_k.tokens = of_v.tokens = kKeys - kFirst;
+  fill(out, sizeof out / sizeof *out, 9);
+  expect(headroom_dot_product_run(made, &of_q, &of_k, &of_v, &to, &inputs) == HEADROOM_OK,
+         "queries after a cache");
+  expect(worst_error(&(expectation){1, 0, 1, lengths}) < 1e-5, "they see all of it");
+  expect(headroom_cache_length(cache, 1, &length) == HEADROOM_OK && length == lengths[1],
+         "its length");
+  headroom_cache_destroy(cache);
+}
+
 int main(int argc, char** argv) {
   const headroom_heads of_q = headroom_token_major(q, kBatch, kQueries, kHeads, kDim);
   const headroom_heads of_k = headroom_token_major(k, kBatch, kKeys, kKeyHeads, kDim);
@@ -157,6 +196,7 @@ int main(int argc, char** argv) {
   expect(strcmp(headroom_dot_product_backend(made), argv[1]) == 0, "the backend is named");
   expect(headroom_dot_product_reason(made)[0] != 0, "a reason is given");
 
+  check_cache(made, lengths, &inputs);
   inputs.mask_keys = kKeys - 1;
   expect_refused(headroom_dot_product_run(made, &of_q, &of_k, &of_v, &to, &inputs),
                  "allowed for keys are 1 and 9");

@@ -2,47 +2,69 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
+#include "attention/cache_state.hpp"
+#include "attention/dot_product_plan.hpp"
+#include "attention/expected_bytes.hpp"
 #include "attention/plan.hpp"
+#include "core/arena.hpp"
 #include "core/call/cache_lengths.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
 namespace {
 
-void check_sizes(const LayerConfig& config, std::int64_t sequences, std::int64_t capacity) {
-  if (sequences < 1 || capacity < 1) {
-    throw InvalidArgument(fmt::format(
-        "cache: {} sequences of {} tokens; allowed are 1 and above of both", sequences, capacity));
+void check_sizes(const LayerConfig& config, const CacheSize& size) {
+  if (size.sequences < 1 || size.capacity < 1) {
+    throw InvalidArgument(
+        fmt::format("cache: {} sequences of {} tokens; allowed are 1 and above of both",
+                    size.sequences, size.capacity));
   }
   // Of keys and values, with whole vectors and some room for what calls need beside them.
   constexpr std::int64_t kBytesPerValue = 64;
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(sequences, capacity, &bytes) ||
+  if (__builtin_mul_overflow(size.sequences, size.capacity, &bytes) ||
       __builtin_mul_overflow(bytes, config.kv_width(), &bytes) ||
       __builtin_mul_overflow(bytes, kBytesPerValue, &bytes)) {
     throw InvalidArgument(
         fmt::format("cache: {} sequences of {} tokens of {} values are too many to be counted in "
                     "63-bit bytes; make one of them smaller",
-                    sequences, capacity, config.kv_width()));
+                    size.sequences, size.capacity, config.kv_width()));
   }
 }
 
 }  // namespace
 
+std::uint64_t next_cache_owner() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::unique_ptr<KeyValueStore> make_store(HeadAttention& attend, const Case& shape,
+                                          const CacheSize& size) {
+  check_sizes(shape, size);
+  const ArenaScope arena(expected_cache_bytes(shape, size.sequences, size.capacity));
+  return attend.make_store(size.sequences, size.capacity);
+}
+
 std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
   return length_of(lengths, sequence);
 }
 
+KeyValueCache::State::State(std::uint64_t of, const CacheSize& size,
+                            std::unique_ptr<KeyValueStore> made)
+    : owner(of),
+      capacity(size.capacity),
+      lengths(static_cast<std::size_t>(size.sequences)),
+      store(std::move(made)) {}
+
 KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
-    : state_(std::make_unique<State>()) {
-  check_sizes(layer.config(), size.sequences, size.capacity);
-  state_->layer = layer.plan_->id;
-  state_->capacity = size.capacity;
-  state_->lengths.resize(static_cast<std::size_t>(size.sequences));
-  state_->store = layer.plan_->make_store(size.sequences, size.capacity);
-}
+    : state_(std::make_unique<State>(layer.plan_->id, size, layer.plan_->make_store(size))) {}
+KeyValueCache::KeyValueCache(const DotProductAttention& attention, const CacheSize& size)
+    : state_(
+          std::make_unique<State>(attention.plan_->id, size, attention.plan_->make_store(size))) {}
 KeyValueCache::~KeyValueCache() = default;
 KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
 KeyValueCache& KeyValueCache::operator=(KeyValueCache&&) noexcept = default;

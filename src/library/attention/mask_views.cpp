@@ -23,7 +23,7 @@ std::int64_t value_bytes(const MaskView& mask) {
 
 }  // namespace
 
-void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHeads& k,
+void check_mask(const MaskView& mask, const ConstAnyHeads& q, std::int64_t keys,
                 const ConstAnyHeads& out) {
   const void* data = nullptr;
   int kinds = 0;
@@ -41,7 +41,7 @@ void check_mask(const MaskView& mask, const ConstAnyHeads& q, const ConstAnyHead
   const std::array<Direction, 4> directions{{{"batch", mask.batch, q.batch, mask.batch_stride},
                                              {"heads", mask.heads, q.heads, mask.head_stride},
                                              {"queries", mask.queries, q.tokens, mask.query_stride},
-                                             {"keys", mask.keys, k.tokens, mask.key_stride}}};
+                                             {"keys", mask.keys, keys, mask.key_stride}}};
   std::int64_t bytes = value_bytes(mask);
   for (const Direction& one : directions) {
     if (one.size != 1 && one.size != one.wanted) {

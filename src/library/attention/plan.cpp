@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -29,11 +28,6 @@ void copy_row(const void* from, Dtype dtype, std::int64_t count, void* to) {
   std::memcpy(to, from, static_cast<std::size_t>(count * size_of(dtype)));
 }
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
@@ -52,7 +46,7 @@ BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
 Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
                       const AttentionOptions& wanted_options)
     : shape((largest.validate(), largest)),
-      id(next_id()),
+      id(next_cache_owner()),
       sequences_(shape, wanted_options.heads_of) {
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
@@ -112,10 +106,8 @@ void Attention::Plan::add_costs(const OperationCosts& part) {
   costs.workspace_bytes += part.workspace_bytes;
 }
 
-std::unique_ptr<KeyValueStore> Attention::Plan::make_store(std::int64_t sequences,
-                                                           std::int64_t capacity) {
-  const ArenaScope arena(expected_cache_bytes(shape, sequences, capacity));
-  return attend_->make_store(sequences, capacity);
+std::unique_ptr<KeyValueStore> Attention::Plan::make_store(const CacheSize& size) {
+  return headroom::make_store(*attend_, shape, size);
 }
 
 // Token-major matrices are separate, each without gaps, unless one product writes several.
@@ -151,7 +143,7 @@ void Attention::Plan::read(const ConstAnyMatrix& x, const Call& call) {
   const KeyValueCache::State* cache = nullptr;
   if (call.cache != nullptr) {
     cache = call.cache->state_.get();
-    if (cache->layer != id) {
+    if (cache->owner != id) {
       throw InvalidArgument("forward: the cache belongs to another layer; make one for each layer");
     }
   }

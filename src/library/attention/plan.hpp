@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "attention/cache_state.hpp"
 #include "attention/formulation.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
@@ -25,16 +26,6 @@ struct HeadBlocks {
   BlockedView slice(const PlannedProduct& product) const;
 };
 
-struct [[gnu::visibility("hidden")]] KeyValueCache::State {
-  std::uint64_t layer = 0;  ///< `Plan::id` of the layer that it belongs to
-  std::int64_t capacity = 0;
-  std::vector<std::int64_t> lengths;
-  std::unique_ptr<KeyValueStore> store;
-
-  /// @throws InvalidArgument if there is no such sequence.
-  std::int64_t& length(std::int64_t sequence);
-};
-
 class [[gnu::visibility("hidden")]] Attention::Plan {
  public:
   Plan(const Case& largest, const WeightViews& weights, const AttentionOptions& wanted_options);
@@ -43,7 +34,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
 
   void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void append(const ConstAnyMatrix& x, const Call& call);
-  std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences, std::int64_t capacity);
+  std::unique_ptr<KeyValueStore> make_store(const CacheSize& size);
 
   Case shape;  ///< of the largest call
   AttentionOptions options;

@@ -6,10 +6,6 @@
 #include "c_api/structs.hpp"
 #include "headroom/attention.hpp"
 
-struct headroom_cache {
-  headroom::KeyValueCache cache;
-};
-
 namespace {
 
 using namespace headroom::c_api;

@@ -64,6 +64,7 @@ headroom::DotProductCall call_of(const char* function, const headroom_inputs* gi
       inputs.mask_keys,        inputs.mask_batch_stride,
       inputs.mask_head_stride, inputs.mask_query_stride,
       inputs.mask_key_stride};
+  if (inputs.cache != nullptr) call.cache = &inputs.cache->cache;
   return call;
 }
 
@@ -117,6 +118,17 @@ headroom_status headroom_dot_product_run(headroom_dot_product* made, const headr
     require(made, kName, "made");
     made->attention.run(view_of(kName, "q", q), view_of(kName, "k", k), view_of(kName, "v", v),
                         view_of(kName, "out", out), call_of(kName, inputs));
+  });
+}
+
+headroom_status headroom_dot_product_cache(const headroom_dot_product* made, int64_t sequences,
+                                           int64_t capacity, headroom_cache** cache) {
+  constexpr const char* kName = "headroom_dot_product_cache";
+  if (cache != nullptr) *cache = nullptr;
+  return guarded([&] {
+    require(made, kName, "made");
+    require(cache, kName, "cache");
+    *cache = new headroom_cache{{made->attention, {sequences, capacity}}};
   });
 }
 

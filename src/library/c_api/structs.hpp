@@ -20,6 +20,10 @@ struct headroom_layer {
   std::string reason;
 };
 
+struct headroom_cache {
+  headroom::KeyValueCache cache;
+};
+
 namespace headroom::c_api {
 
 // Far larger than any struct: a size above it was never initialised.

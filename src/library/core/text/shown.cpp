@@ -39,9 +39,9 @@ bool is_hidden(std::uint32_t point) {
     std::uint32_t first, last;
   };
   // Controls; marks of direction; separators of lines with embeddings and overrides; isolates.
-  constexpr Range kHidden[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
+  constexpr Range kUnseen[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
                                {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
-  return std::any_of(std::begin(kHidden), std::end(kHidden), [&](const Range& range) {
+  return std::any_of(std::begin(kUnseen), std::end(kUnseen), [&](const Range& range) {
     return point >= range.first && point <= range.last;
   });
 }
