@@ -194,7 +194,7 @@ class Attention:
         )
         self._core, notes = _core.Layer.make(config, largest, weights, options)
         self._width = config.output_width
-        self._id = config.id()
+        self._id = f"B{batch}_T{tokens}_{config.id()}"
         for note in notes:
             warnings.warn(note, RuntimeWarning, stacklevel=2)
 

@@ -39,6 +39,7 @@ TEST(CallEstimate, ALayerIsMadeForTheCallsThatFillItsCache) {
   EXPECT_EQ(layer_shape(shape).tokens, 9);
   EXPECT_TRUE(layer_shape(shape).lengths.empty()) << "any sequence may bring as many";
   shape.past = 0;
+  shape.lengths.clear();
   EXPECT_EQ(layer_shape(shape), shape);
   EXPECT_EQ(fill_shape(decode()).tokens, 32768);
   EXPECT_EQ(fill_shape(decode()).past, 0);
