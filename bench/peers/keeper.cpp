@@ -160,8 +160,7 @@ ordered_json Keeper::problem(const JsonFields& request) {
   const bool layer = shape_.has_projections();
   seed_ = static_cast<std::uint64_t>(request.whole("seed", 0));
   const std::filesystem::path folder = request.text("folder");
-  SplitWeights weights =
-      shape_.has_projections() ? gaussian_weights(shape_, seed_) : SplitWeights{};
+  SplitWeights weights = measure::drawn_weights(shape_, seed_);
   const bool rounded = request.has("rounded") && request.at("rounded") == true;
   if (rounded) {
     for (Matrix* matrix : {&weights.query, &weights.key, &weights.value, &weights.output}) {

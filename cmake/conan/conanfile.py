@@ -1,7 +1,7 @@
 """The library for Conan 2: conan create cmake/conan -o 'headroom/*:shared=True'
 
-The libraries behind it (xsimd, oneDNN, oneTBB, fmt, nlohmann-json) are those of the system, as with
-headroom's own packages.
+The libraries behind it are those of the system, as with headroom's own packages, and CMake says which
+one it misses. -o 'headroom/*:without=...' names libraries to build without, with spaces between.
 """
 
 import os
@@ -10,13 +10,6 @@ import re
 from conan import ConanFile
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
-from conan.tools.system.package_manager import Apt
-
-BACKENDS = {
-    "xsimd": ["libxsimd-dev"],
-    "onednn": ["libdnnl-dev", "ocl-icd-opencl-dev"],
-    "tbb": ["libtbb-dev"],
-}
 
 
 class Headroom(ConanFile):
@@ -26,8 +19,8 @@ class Headroom(ConanFile):
     topics = ("attention", "transformer", "simd", "cpu")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], **{backend: [True, False] for backend in BACKENDS}}
-    default_options = {"shared": False, **dict.fromkeys(BACKENDS, True)}
+    options = {"shared": [True, False], "without": ["ANY"]}
+    default_options = {"shared": False, "without": ""}
 
     @property
     def _root(self):
@@ -38,33 +31,20 @@ class Headroom(ConanFile):
         self.version = re.search(r"project\(headroom VERSION ([0-9.]+)", text)[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "README.md", "LICENSE", "cmake/*", "docs/*", "include/*", "src/*"):
+        files = ("CMakeLists.txt", "README.md", "LICENSE", "cmake/*", "docs/*", "include/*", "src/*")
+        for pattern in files:
             copy(self, pattern, self._root, self.export_sources_folder)
 
     def layout(self):
         cmake_layout(self)
-
-    def validate(self):
-        if self.options.tbb and not self.options.xsimd:
-            from conan.errors import ConanInvalidConfiguration
-
-            raise ConanInvalidConfiguration("tbb runs the kernels of xsimd; leave xsimd=True")
-
-    def system_requirements(self):
-        packages = ["libfmt-dev", "nlohmann-json3-dev"]
-        for backend, needed in BACKENDS.items():
-            if self.options.get_safe(backend):
-                packages += needed
-        Apt(self).install(packages, check=True)
 
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["HEADROOM_BUILD_TESTS"] = False
         toolchain.cache_variables["HEADROOM_BUILD_BENCHMARKS"] = False
         toolchain.cache_variables["HEADROOM_WITH_MPI"] = "OFF"
-        for backend in BACKENDS:
-            used = bool(self.options.get_safe(backend))
-            toolchain.cache_variables[f"HEADROOM_WITH_{backend.upper()}"] = "ON" if used else "OFF"
+        for part in str(self.options.without).split():
+            toolchain.cache_variables[f"HEADROOM_WITH_{part.upper()}"] = "OFF"
         toolchain.generate()
 
     def build(self):

@@ -15,10 +15,7 @@
 namespace headroom::test {
 namespace {
 
-class DotProductCache : public LayerTest {
- protected:
-  static AttentionOptions options() { return GetParam().options(); }
-};
+class DotProductCache : public LayerTest {};
 
 // A part of a tensor's tokens.
 ConstHeadsView tokens_of(Tensor& of, std::int64_t first, std::int64_t count) {
@@ -43,7 +40,7 @@ TEST_P(DotProductCache, MatchesDoublePrecision) {
     const RandomCall c = random_case(random);
     SCOPED_TRACE(describe(c));
     Tensors tensors(c, seed);
-    DotProductAttention attention(c.sizes, c.rule, options());
+    DotProductAttention attention(c.sizes, c.rule, GetParam().options());
     const std::int64_t before = static_cast<std::int64_t>(random()) % (c.sizes.keys + 1);
     std::vector<std::int64_t> earlier, later;
     std::int64_t longest = 0;
@@ -77,8 +74,6 @@ TEST_P(DotProductCache, MatchesDoublePrecision) {
 INSTANTIATE_TEST_SUITE_P(Backends, DotProductCache, testing::ValuesIn(backend_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Precisions, DotProductCache, testing::ValuesIn(precision_cases()),
                          case_name);
-
-const RandomCall kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
 
 class DotProductCacheFaults : public testing::Test {
  protected:

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/dot_product_calls.hpp"
 #include "support/layer_cases.hpp"
@@ -21,10 +21,7 @@
 namespace headroom::test {
 namespace {
 
-class DotProduct : public LayerTest {
- protected:
-  static AttentionOptions options() { return GetParam().options(); }
-};
+class DotProduct : public LayerTest {};
 
 TEST_P(DotProduct, MatchesDoublePrecision) {
   constexpr std::uint32_t kCalls = 150;
@@ -33,7 +30,7 @@ TEST_P(DotProduct, MatchesDoublePrecision) {
     const RandomCall c = random_case(random);
     SCOPED_TRACE(describe(c));
     Tensors tensors(c, seed);
-    DotProductAttention attention(c.sizes, c.rule, options());
+    DotProductAttention attention(c.sizes, c.rule, GetParam().options());
     attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(),
                   {c.queries, c.keys, tensors.mask.view()});
     ASSERT_TRUE(matches(tensors, c, GetParam().precision));
@@ -41,7 +38,7 @@ TEST_P(DotProduct, MatchesDoublePrecision) {
 }
 
 TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
-  DotProductAttention attention({3, 70, 300, 4, 2, 32}, {.causal = true}, options());
+  DotProductAttention attention({3, 70, 300, 4, 2, 32}, {.causal = true}, GetParam().options());
   for (const RandomCall& c : {RandomCall{{1, 1, 300, 4, 2, 32}, {.causal = true}},
                               RandomCall{{3, 70, 70, 4, 2, 32}, {.causal = true}},
                               RandomCall{{2, 9, 33, 4, 2, 32}, {.causal = true}}}) {
@@ -53,8 +50,8 @@ TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
 
 TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
   const Layer layer = gaussian_layer(plain_shape(70, 32, 4, 8));
-  const Attention of_layer = layer_for(layer.shape, layer.weights, options());
-  const DotProductAttention attention({1, 70, 70, 4, 4, 8}, {.causal = true}, options());
+  const Attention of_layer = layer_for(layer.shape, layer.weights, GetParam().options());
+  const DotProductAttention attention({1, 70, 70, 4, 4, 8}, {.causal = true}, GetParam().options());
   EXPECT_EQ(attention.choice().backend, of_layer.choice().backend);
   EXPECT_EQ(attention.choice().kernels, of_layer.choice().kernels);
   EXPECT_EQ(attention.choice().kernels_reason, of_layer.choice().kernels_reason);
@@ -133,8 +130,6 @@ TEST(DotProductDtypes, OfAnotherLayerAreRefused) {
               std::string::npos);
   }
 }
-
-const RandomCall kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
 
 class DotProductFaults : public testing::Test {
  protected:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sample_tuning.hpp"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 #if defined(__SSE__)

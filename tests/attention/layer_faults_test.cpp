@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/layer_cases.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {

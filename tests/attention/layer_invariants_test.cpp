@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {

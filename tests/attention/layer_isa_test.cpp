@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sample_tuning.hpp"

@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"

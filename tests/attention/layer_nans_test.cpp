@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
 namespace headroom::test {

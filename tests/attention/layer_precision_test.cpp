@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "core/element/convert.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/error.hpp"

@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <string>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/headroom.hpp"
 #include "support/layer_cases.hpp"
 

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "backends/simd_backend.hpp"
+#include "core/case_layer.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 

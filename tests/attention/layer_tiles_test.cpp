@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 

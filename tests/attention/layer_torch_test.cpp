@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
 #include "support/layer_cases.hpp"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "core/element/convert.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 

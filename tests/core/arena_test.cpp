@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "core/aligned_buffer.hpp"
+#include "core/case_layer.hpp"
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "support/layer_data.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/distributed.hpp"
 #include "headroom/error.hpp"
 #include "support/call_shapes.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/distributed.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/headroom.hpp"
 #include "processor/cores.hpp"
 #include "programs.hpp"

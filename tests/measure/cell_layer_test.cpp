@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "attention/case_layer.hpp"
 #include "core/call/demand.hpp"
+#include "core/case_layer.hpp"
 #include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
 #include "support/sample_results.hpp"

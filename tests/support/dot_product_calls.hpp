@@ -176,6 +176,9 @@ testing::AssertionResult matches(Tensors& of, const RandomCall& c, Precision pre
 
 std::string describe(const RandomCall& c);
 
+/// A small call for tests of faults.
+inline const RandomCall kPlain{{2, 5, 9, 4, 2, 8}, {.causal = true}};
+
 /// Sizes around those of tiles and panels; rows and keys of every relation.
 RandomCall random_case(std::mt19937& random);
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "reference/oracle.hpp"
 

@@ -26,13 +26,13 @@ std::string name_of(const Composition& how) {
                      how.packed ? "-packed" : "");
 }
 
-BlasLayer::BlasLayer(const Blas& blas, const Case& shape, const Composition& how,
-                     std::shared_ptr<const PreparedWeights> weights)
-    : blas_(blas), shape_(shape), how_(how), weights_(std::move(weights)) {
+BlasLayer::BlasLayer(const Blas& blas, const LayerConfig& config, const CallSizes& call,
+                     const Composition& how, std::shared_ptr<const PreparedWeights> weights)
+    : blas_(blas), config_(config), call_(call), how_(how), weights_(std::move(weights)) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
-  projected_.resize(size(shape_.rows() * 3 * shape_.d_out));
-  context_.resize(size(shape_.rows() * shape_.d_out));
-  scores_.resize(size(how_.threads * how_.score_rows * shape_.tokens));
+  projected_.resize(size(all_rows() * 3 * config_.d_out));
+  context_.resize(size(all_rows() * config_.d_out));
+  scores_.resize(size(how_.threads * how_.score_rows * call_.tokens));
 }
 
 void BlasLayer::pass(ConstMatrixView x, MatrixView y) {
@@ -45,12 +45,12 @@ void BlasLayer::pass(ConstMatrixView x, MatrixView y) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     std::copy(weights_->output_bias.begin(), weights_->output_bias.end(), y.row(row));
   }
-  project({context_.data(), shape_.rows(), shape_.d_out, shape_.d_out}, weights_->output, y, 1);
+  project({context_.data(), all_rows(), config_.d_out, config_.d_out}, weights_->output, y, 1);
 }
 
 void BlasLayer::project_inward(ConstMatrixView x) {
   if (how_.formulation == Formulation::wrapper) return project_heads(x);
-  const auto rows = shape_.rows();
+  const auto rows = all_rows();
   float* to = projected_.data();
   for (const Weight& weight : weights_->inward) {
     project(x, weight, {to, rows, weight.cols, weight.cols}, 0);
@@ -60,7 +60,7 @@ void BlasLayer::project_inward(ConstMatrixView x) {
 
 // Query, key and value of each head, one narrow product each.
 void BlasLayer::project_heads(ConstMatrixView x) {
-  const std::int64_t width = shape_.d_out, wide = shape_.head_dim(), rows = shape_.rows();
+  const std::int64_t width = config_.d_out, wide = config_.head_dim(), rows = all_rows();
   const auto count = static_cast<std::int64_t>(weights_->inward.size());
   const int team = how_.team();
 #pragma omp parallel for schedule(dynamic) num_threads(team) if (team > 1)
@@ -81,7 +81,7 @@ void BlasLayer::project(ConstMatrixView x, const Weight& weight, MatrixView y, f
 }
 
 BlasLayer::Heads BlasLayer::heads() const {
-  const std::int64_t width = shape_.d_out, part = shape_.rows() * width;
+  const std::int64_t width = config_.d_out, part = all_rows() * width;
   const float* first = projected_.data();
   if (how_.formulation == Formulation::fused) {
     return {first, first + width, first + 2 * width, 3 * width};
@@ -91,26 +91,26 @@ BlasLayer::Heads BlasLayer::heads() const {
 
 void BlasLayer::attend() {
   const Heads all = heads();
-  const std::int64_t count = shape_.batch * shape_.heads;
+  const std::int64_t count = call_.batch * config_.heads;
   const int team = how_.sharing == Sharing::products ? 1 : how_.threads;
 #pragma omp parallel for schedule(dynamic) num_threads(team) if (team > 1)
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = i / shape_.heads * shape_.tokens;
-    const std::int64_t column = i % shape_.heads * shape_.head_dim();
+    const std::int64_t row = i / config_.heads * call_.tokens;
+    const std::int64_t column = i % config_.heads * config_.head_dim();
     const std::int64_t offset = row * all.stride + column;
-    float* scores = scores_.data() + omp_get_thread_num() * how_.score_rows * shape_.tokens;
+    float* scores = scores_.data() + omp_get_thread_num() * how_.score_rows * call_.tokens;
     attend_head({all.query + offset, all.key + offset, all.value + offset, all.stride}, scores,
-                context_.data() + row * shape_.d_out + column);
+                context_.data() + row * config_.d_out + column);
   }
 }
 
 // A block of rows at a time, with no key beyond its last row: half of the products of whole
 // matrices.
 void BlasLayer::attend_head(const Heads& head, float* scores, float* context) const {
-  const std::int64_t wide = shape_.head_dim();
+  const std::int64_t wide = config_.head_dim();
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(wide)));
-  for (std::int64_t first = 0; first < shape_.tokens; first += how_.score_rows) {
-    const std::int64_t rows = std::min(how_.score_rows, shape_.tokens - first);
+  for (std::int64_t first = 0; first < call_.tokens; first += how_.score_rows) {
+    const std::int64_t rows = std::min(how_.score_rows, call_.tokens - first);
     const std::int64_t keys = first + rows;
     Product product{rows,        keys,     wide,        head.query + first * head.stride,
                     head.stride, head.key, head.stride, scores,
@@ -119,7 +119,7 @@ void BlasLayer::attend_head(const Heads& head, float* scores, float* context) co
     blas_.multiply(product);
     softmax_rows(scores, keys, rows, first, keys);
     blas_.multiply({rows, wide, keys, scores, keys, head.value, head.stride,
-                    context + first * shape_.d_out, shape_.d_out});
+                    context + first * config_.d_out, config_.d_out});
   }
 }
 

@@ -8,8 +8,9 @@
 
 #include "blas.hpp"
 #include "blas_weights.hpp"
-#include "core/case.hpp"
+#include "headroom/call_sizes.hpp"
 #include "headroom/formulation.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/view.hpp"
 
 namespace headroom::peers {
@@ -38,8 +39,8 @@ std::string name_of(const Composition& how);
 /// Its own buffers; the weights may be shared by several.
 class BlasLayer {
  public:
-  BlasLayer(const Blas& blas, const Case& shape, const Composition& how,
-            std::shared_ptr<const PreparedWeights> weights);
+  BlasLayer(const Blas& blas, const LayerConfig& config, const CallSizes& call,
+            const Composition& how, std::shared_ptr<const PreparedWeights> weights);
 
   void pass(ConstMatrixView x, MatrixView y);
 
@@ -57,9 +58,11 @@ class BlasLayer {
   void attend();
   void attend_head(const Heads& heads, float* scores, float* context) const;
   Heads heads() const;
+  std::int64_t all_rows() const { return call_.batch * call_.tokens; }
 
   const Blas& blas_;
-  Case shape_;
+  LayerConfig config_;
+  CallSizes call_;
   Composition how_;
   std::shared_ptr<const PreparedWeights> weights_;
   std::vector<float> projected_;  ///< query, key and value

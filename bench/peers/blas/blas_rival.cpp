@@ -77,7 +77,7 @@ class Store {
 };
 
 Layer ready(const Blas& blas, const Case& shape, const Composition& how, Store& store) {
-  const auto layer = std::make_shared<BlasLayer>(blas, shape, how, store.prepared(how));
+  const auto layer = std::make_shared<BlasLayer>(blas, shape, shape, how, store.prepared(how));
   return {[layer](ConstMatrixView x, MatrixView y) { layer->pass(x, y); },
           {{"note", name_of(how)}, {"isa", blas.kernels()}}};
 }

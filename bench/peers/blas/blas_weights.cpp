@@ -88,19 +88,19 @@ Part part_of(std::int64_t rows, std::int64_t cols, std::int64_t team, std::int64
   return by_rows ? Part{begin, count, 0, cols} : Part{0, rows, begin, count};
 }
 
-PreparedWeights prepare_weights(const Case& shape, Formulation formulation,
+PreparedWeights prepare_weights(const LayerConfig& config, Formulation formulation,
                                 const SplitWeights& weights) {
   PreparedWeights prepared{{}, as_weight(weights.output), weights.output_bias};
   switch (formulation) {
     case Formulation::fused:
-      prepared.inward.push_back(side_by_side(weights, shape.d_in, shape.d_out));
+      prepared.inward.push_back(side_by_side(weights, config.d_in, config.d_out));
       break;
     case Formulation::split:
       prepared.inward = {as_weight(weights.query), as_weight(weights.key),
                          as_weight(weights.value)};
       break;
     case Formulation::wrapper:
-      for (const HeadWeights& head : to_per_head(shape, weights).heads) {
+      for (const HeadWeights& head : to_per_head(config, weights).heads) {
         for (const Matrix* matrix : {&head.query, &head.key, &head.value}) {
           prepared.inward.push_back(as_weight(*matrix));
         }

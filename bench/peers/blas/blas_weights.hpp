@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "blas.hpp"
-#include "core/case.hpp"
 #include "headroom/formulation.hpp"
+#include "headroom/layer_config.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -36,7 +36,7 @@ struct PreparedWeights {
   std::vector<float> output_bias;
 };
 
-PreparedWeights prepare_weights(const Case& shape, Formulation formulation,
+PreparedWeights prepare_weights(const LayerConfig& config, Formulation formulation,
                                 const SplitWeights& weights);
 
 /// The same packed, each cut for a team, except the wrapper's small ones, which threads take whole.

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <limits>
 
-#include "attention/cache_state.hpp"
 #include "attention/dot_product_plan.hpp"
 #include "attention/expected_bytes.hpp"
+#include "attention/key_value_state.hpp"
 #include "attention/plan.hpp"
 #include "core/arena.hpp"
 #include "core/call/cache_lengths.hpp"

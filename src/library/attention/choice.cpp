@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
@@ -235,11 +234,7 @@ Choice choose_named(const Case& shape, const AttentionOptions& options, TuningSo
 
 Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
                       const AttentionOptions& options) {
-  config.validate();
-  return choose_for(Case{config, largest}, options);
-}
-
-Choice choose_for(const Case& shape, const AttentionOptions& options) {
+  const Case shape{config, largest, {}};
   shape.validate();
   if (options.few_rows && *options.few_rows < 0) {
     throw InvalidArgument(

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <utility>
 
-#include "attention/cache_state.hpp"
-#include "attention/case_layer.hpp"
 #include "attention/choice.hpp"
 #include "attention/heads_views.hpp"
+#include "attention/key_value_state.hpp"
 #include "attention/mask_views.hpp"
 #include "headroom/error.hpp"
 
@@ -116,7 +115,7 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
       rule_((check_sizes(most), check_rule(rule), rule)),
       shape_(shape_of(most)) {
   const auto start = std::chrono::steady_clock::now();
-  choice = choose_for(shape_, options);
+  choice = choose_backend(shape_, shape_, options);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);
   // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "attention/case_layer.hpp"
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
@@ -50,7 +49,7 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
       sequences_(shape, wanted_options.heads_of) {
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
-  choice = choose_for(shape, wanted_options);
+  choice = choose_backend(shape, shape, wanted_options);
   options = resolve(wanted_options, choice);
   products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};

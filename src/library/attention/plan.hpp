@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "attention/cache_state.hpp"
 #include "attention/formulation.hpp"
+#include "attention/key_value_state.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
 #include "backends/backend.hpp"

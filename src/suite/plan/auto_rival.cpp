@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::plan {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "attention/case_layer.hpp"
 #include "backends/backend.hpp"
+#include "core/case_layer.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/initialise.hpp"
 

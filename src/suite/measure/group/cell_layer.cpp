@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention/case_layer.hpp"
+#include "core/case_layer.hpp"
 #include "core/element/convert.hpp"
 #include "measure/group/past_chunks.hpp"
 

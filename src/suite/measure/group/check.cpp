@@ -66,20 +66,13 @@ reference::Data judged_as(const Case& shape, reference::Data drawn) {
   return shape.dropout > 0 || !shape.has_projections() ? reference::Data::adversarial : drawn;
 }
 
-// None where heads are given.
-SplitWeights drawn_weights(const Case& shape, const plan::UserWeights* weights,
-                           std::uint64_t seed) {
-  if (weights != nullptr) return plan::load_user_weights(*weights, shape);
-  return shape.has_projections() ? gaussian_weights(shape, seed) : SplitWeights{};
-}
-
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops) {
   const Case& shape = group.shape;
   const plan::UserWeights* weights = group.weights.get();
   Problem problem{
       shape,
-      drawn_weights(shape, weights, seed),
+      weights == nullptr ? drawn_weights(shape, seed) : plan::load_user_weights(*weights, shape),
       gaussian_input(shape.rows(), shape, seed + 1),
       {},
       data};

@@ -15,6 +15,10 @@ LayerConfig as_inputs(const Case& shape) {
 
 }  // namespace
 
+SplitWeights drawn_weights(const Case& shape, std::uint64_t seed) {
+  return shape.has_projections() ? gaussian_weights(shape, seed) : SplitWeights{};
+}
+
 Matrix gaussian_queries(const Case& shape, std::uint64_t seed) {
   return gaussian_input(shape.rows(), as_inputs(shape), seed);
 }

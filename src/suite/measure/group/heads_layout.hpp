@@ -6,6 +6,7 @@
 #include "core/case.hpp"
 #include "headroom/dot_product.hpp"
 #include "headroom/view.hpp"
+#include "headroom/weights.hpp"
 
 namespace headroom::measure {
 
@@ -45,6 +46,9 @@ inline DotProductSizes sizes_of(const Case& shape) {
           shape.heads, shape.key_heads(), shape.head_dim()};
 }
 inline ScoreRule rule_of(const Case& shape) { return {shape.causal, shape.window}; }
+
+/// Those of `gaussian_weights`; none where heads are given.
+SplitWeights drawn_weights(const Case& shape, std::uint64_t seed);
 
 /// Unit Gaussians: queries as rows of `d_out`, keys and values as `batch * context()` rows of
 /// `kv_width()`, each of the three other ones.
