@@ -396,10 +396,10 @@ typedef struct headroom_inputs {
   int64_t mask_batch_stride, mask_head_stride, mask_query_stride; /**< 0 */
   int64_t mask_key_stride;                                        /**< 1 */
   const uint16_t* mask_added_bf16; /**< as `mask_added`, of bfloat16; NULL */
-  headroom_cache* cache;           /**< of `headroom_dot_product_cache`: keys and values are appended,
-                                      and queries see all that it holds; k and v of no tokens are
-                                      allowed, and keys of a mask are as many as the longest
-                                      sequence has, or 1; NULL */
+  headroom_cache* cache; /**< of `headroom_dot_product_cache`: keys and values are appended,
+                            and queries see all that it holds; k and v of no tokens are
+                            allowed, and keys of a mask are as many as the longest
+                            sequence has, or 1; NULL */
 } headroom_inputs;
 
 /** The sizes of the largest call, and heads and widths of all. Begin with
