@@ -59,6 +59,10 @@ struct AmxUnit {
   static constexpr std::int64_t few_rows() {
     return few_rows_of_tiles(P);
   }
+  template <Precision P>
+  static constexpr std::int64_t longest_stage() {
+    return longest_stage_of_tiles<P>();
+  }
 
   /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
   /// power, and time at every switch of threads.

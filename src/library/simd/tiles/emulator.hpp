@@ -154,6 +154,10 @@ struct EmulatedUnit {
   static constexpr std::int64_t few_rows() {
     return few_rows_of_tiles(P);
   }
+  template <Precision P>
+  static constexpr std::int64_t longest_stage() {
+    return longest_stage_of_tiles<P>();
+  }
   struct Session {};
 
   template <class S, class Beside>

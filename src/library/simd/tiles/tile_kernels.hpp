@@ -92,6 +92,8 @@ struct TilePrecision {
   /// Products of at most so many rows are left to f32: they are bound by reading weights, of which
   /// parts are more bytes, or fill too little of a tile.
   std::int64_t few_rows = 0;
+  /// Values of the depth that are multiplied before sums become partial ones of y.
+  std::int64_t longest_stage = 0;
 };
 
 struct TileKernels {

@@ -20,21 +20,10 @@ constexpr std::int64_t kStagedBlocks = 128;
 constexpr std::int64_t kWholeBlocks = 64;
 constexpr std::int64_t kTasksPerSlot = 2;
 
-std::int64_t longest_stage(Precision precision) {
-  switch (part_count(precision)) {
-    case 1:
-      return 1024;
-    case 2:
-      return 768;
-    default:
-      return 512;
-  }
-}
-
 // Equal stages of whole tile products.
-std::int64_t stage_depth(Precision precision, std::int64_t depth) {
-  const std::int64_t whole = precision == Precision::fp16x3 ? kFp16Depth : kWholeDepth;
-  const std::int64_t stages = depth <= whole ? 1 : divide_up(depth, longest_stage(precision));
+std::int64_t stage_depth(const TileChoice& choice, std::int64_t depth) {
+  const std::int64_t whole = choice.precision == Precision::fp16x3 ? kFp16Depth : kWholeDepth;
+  const std::int64_t stages = depth <= whole ? 1 : divide_up(depth, choice.kernels->longest_stage);
   return round_up(divide_up(depth, stages), kTileDepth);
 }
 
@@ -62,7 +51,7 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
     starts_.push_back(starts_.back() + divide_up(matrix.cols(), kTileBlock));
     weight_floats_ += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
   }
-  stage_depth_ = stage_depth(choice.precision, depth_);
+  stage_depth_ = stage_depth(choice, depth_);
   const bool staged = stage_depth_ < depth_;
   task_blocks_ = std::min(starts_.back(), staged ? kStagedBlocks : kWholeBlocks);
   const std::int64_t rows = std::min(round_up(most_rows, kTileBlock), kTaskRows);

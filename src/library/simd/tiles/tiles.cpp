@@ -53,9 +53,13 @@ double burst(std::int64_t iterations, float* sink) {
 
 template <Precision P>
 constexpr TilePrecision precision() {
-  return {cut_weights<P>,           project_tiles<P, Unit>,
-          attend_tiles<P, Unit>,    burst<SchemeOf<P, float>>,
-          burst<SchemeOf<P, Half>>, Unit::template few_rows<P>()};
+  return {cut_weights<P>,
+          project_tiles<P, Unit>,
+          attend_tiles<P, Unit>,
+          burst<SchemeOf<P, float>>,
+          burst<SchemeOf<P, Half>>,
+          Unit::template few_rows<P>(),
+          Unit::template longest_stage<P>()};
 }
 
 #if !defined(HEADROOM_UNIT_DOT)
@@ -66,7 +70,8 @@ constexpr TilePrecision fp16_precision() {
           attend_tiles<attend_precision(kFp16), Unit>,
           burst<SchemeOf<kFp16, float>>,
           burst<SchemeOf<kFp16, Half>>,
-          Unit::template few_rows<kFp16>()};
+          Unit::template few_rows<kFp16>(),
+          Unit::template longest_stage<kFp16>()};
 }
 #endif
 
