@@ -9,11 +9,13 @@ modules that you have.
 from ._attend import attention
 from ._cache import KeyValueCache
 from ._core import version as __version__
+from ._dot_product import DotProductAttention
 from ._layer import Attention, backends
 from ._program import info, pick, report, sweep
 
 __all__ = [
     "Attention",
+    "DotProductAttention",
     "attention",
     "KeyValueCache",
     "__version__",

@@ -2,8 +2,9 @@
 
 import sys
 import threading
+import warnings
 from collections import OrderedDict
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -55,7 +56,10 @@ class Kernels:
         sizes = _core.Sizes()
         sizes.heads, sizes.kv_heads, sizes.head_dim, rule = kind
         sizes.batch, sizes.queries, sizes.keys = most
-        return _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, self.options)
+        attend, notes = _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, self.options)
+        for note in notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=2)
+        return attend
 
 
 _kernels: "OrderedDict[Tuple[Any, ...], Kernels]" = OrderedDict()
@@ -74,7 +78,7 @@ def _kernels_of(options: Dict[str, Any]) -> Kernels:
         return found
 
 
-def _as_it_lies(name: str, x: Array) -> Any:
+def as_it_lies(name: str, x: Array) -> Any:
     """As ``(batch, tokens, heads, head_dim)`` in the same memory; of bfloat16 the bits."""
     array = activations(name, x)
     if not isinstance(array, np.ndarray):
@@ -89,16 +93,16 @@ def _as_it_lies(name: str, x: Array) -> Any:
     return array.transpose(0, 2, 1, 3)
 
 
-def heads(name: str, x: Array) -> Any:
+def heads_of(name: str, x: Array) -> Any:
     """The same, and copied only if the kernels do not follow its strides."""
-    array = _as_it_lies(name, x)
+    array = as_it_lies(name, x)
     strides = array.strides
     if strides[3] != array.itemsize or min(strides) < 0:
         return np.ascontiguousarray(array)
     return array
 
 
-def _mask(mask: Optional[Array]) -> Any:
+def mask_array(mask: Optional[Array]) -> Any:
     if mask is None:
         return None
     half = is_tensor(mask) and mask.is_floating_point() and not is_bf16(mask)
@@ -111,32 +115,40 @@ def _mask(mask: Optional[Array]) -> Any:
     return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
-_WITH_BF16 = ("auto", "xsimd", "onednn", "tbb")
+WITH_BF16 = ("auto", "xsimd", "onednn", "tbb")
 
 
-def _widened(x: Array, options: Dict[str, Any]) -> Array:
+def widened(x: Array, options: Dict[str, Any]) -> Array:
     """A tensor of 16-bit floats, if the kernels do not read it as it lies, as one of floats."""
     if not is_tensor(x) or x.dtype is sys.modules["torch"].float32:
         return x
-    kept = options.get("backend", "auto") in _WITH_BF16 and options.get("dtype", "bf16") == "bf16"
+    kept = options.get("backend", "auto") in WITH_BF16 and options.get("dtype", "bf16") == "bf16"
     if x.dtype is sys.modules["torch"].float16 or (is_bf16(x) and not kept):
         return x.float()
     return x
 
 
-def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
+def is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
     """Whether the kernels write it, or it is left to them to say what is wrong with it."""
     if is_bf16(out):
         return options.get("dtype") == "bf16"
     return out is not None and not (is_tensor(out) and out.dtype is sys.modules["torch"].float16)
 
 
-def _room(query: Array, q: Any, zero: bool) -> Any:
-    """For a result, ``(batch, heads, tokens, head_dim)``; a tensor of bfloat16 if the query is."""
+def new_result(run: Callable[[Any], None], query: Array, q: Any, zero: bool) -> Array:
+    """What ``run`` writes, ``(batch, tokens, heads, head_dim)``, in a new array of the query's type
+    and dimensions."""
     shape = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
-    if is_bf16(query):
-        return (query.new_zeros if zero else query.new_empty)(shape)
-    return (np.zeros if zero else np.empty)(shape, np.float32)
+    made: Any
+    if is_tensor(query) and q.dtype == np.uint16:
+        made = (query.new_zeros if zero else query.new_empty)(shape)
+    else:
+        made = (np.zeros if zero else np.empty)(shape, np.float32)
+    run(as_it_lies("out", made))
+    result = made.reshape(tuple(getattr(query, "shape", shape)))
+    if not is_tensor(query):
+        return result
+    return (result if is_tensor(result) else like(query, result)).to(query.dtype)
 
 
 def _from_first_key(q: Any, k: Any, v: Any, mask: Any) -> Tuple[Any, Any, Any, bool]:
@@ -213,16 +225,16 @@ def attention(
     if scale is not None and not scale > 0:
         raise ValueError(f"scale is {scale}; allowed are values above 0")
     given = query
-    query, key, value = (_widened(x, options) for x in (query, key, value))
+    query, key, value = (widened(x, options) for x in (query, key, value))
     if is_bf16(query) or is_bf16(key) or is_bf16(value):
         options = {**options, "dtype": "bf16"}
-    q, k, v = heads("query", query), heads("key", key), heads("value", value)
+    q, k, v = heads_of("query", query), heads_of("key", key), heads_of("value", value)
     if q.shape[2] != k.shape[2] and not enable_gqa:
         raise ValueError(
             f"query has {q.shape[2]} heads and key has {k.shape[2]}; with enable_gqa=True a head of"
             " keys serves several of queries"
         )
-    mask = _mask(attn_mask)
+    mask = mask_array(attn_mask)
     causal = bool(is_causal)
     if is_causal is True:
         if k.shape[1] != q.shape[1] and (query_lengths is not None or key_lengths is not None):
@@ -230,18 +242,16 @@ def attention(
                 "is_causal counts from the first key, which lengths do not fit; use 'lower_right'"
             )
         k, v, mask, causal = _from_first_key(q, k, v, mask)
-    written = _is_written(out, options)
-    made: Any = out if written else _room(query, q, query_lengths is not None)
-    if 0 not in q.shape:
+
+    def run(written: Any) -> None:
+        if 0 in q.shape:
+            return
         rule = Rule(causal, window or 0, float(scale or 0.0))
-        kernels = _kernels_of(options).get(q, k, rule)
         lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
-        kernels.run(q, k, v, _as_it_lies("out", made), mask, lengths[0], lengths[1])
-    if written:
+        _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, *lengths, None)
+
+    if is_written(out, options):
+        run(as_it_lies("out", out))
         return out
-    result = made.reshape(tuple(getattr(given, "shape", made.shape)))
-    if not is_tensor(result):
-        result = like(given, result)
-    if out is not None:
-        return out.copy_(result)
-    return result.to(given.dtype) if is_tensor(given) else result
+    result = new_result(run, given, q, query_lengths is not None)
+    return result if out is None else out.copy_(result)

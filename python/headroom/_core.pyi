@@ -95,7 +95,9 @@ class Sizes:
 
 class Attend:
     @staticmethod
-    def make(most: Sizes, causal: bool, window: int, scale: float, options: Options) -> Attend: ...
+    def make(
+        most: Sizes, causal: bool, window: int, scale: float, options: Options
+    ) -> Tuple[Attend, List[str]]: ...
     def run(
         self,
         q: Any,
@@ -105,6 +107,12 @@ class Attend:
         mask: Any,
         query_lengths: Optional[List[int]],
         key_lengths: Optional[List[int]],
+        cache: Optional[Cache],
     ) -> None: ...
+    def make_cache(self, sequences: int, capacity: int) -> Cache: ...
+    @property
+    def choice(self) -> Dict[str, Any]: ...
+    @property
+    def costs(self) -> Dict[str, Any]: ...
 
 def backends() -> List[Dict[str, Any]]: ...

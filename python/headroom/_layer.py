@@ -211,9 +211,9 @@ class Attention:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
         Args:
-            x: ``(tokens, d_in)``, one sequence, or ``(batch, tokens, d_in)``; float32 or, of a layer
-                with dtype ``"bf16"``, a tensor of bfloat16, or its bits as uint16 of numpy. Rows
-                must be contiguous each and evenly apart; nothing is copied.
+            x: ``(tokens, d_in)``, one sequence, or ``(batch, tokens, d_in)``; float32 or, of a
+                layer with dtype ``"bf16"``, a tensor of bfloat16, or its bits as uint16 of numpy.
+                Rows must be contiguous each and evenly apart; nothing is copied.
             out: receives the result, of the shape of x but for its width; float32 or bfloat16, as
                 above. Must not overlap x.
             lengths: tokens of each sequence. With two dimensions of x, sequences follow each other

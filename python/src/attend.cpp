@@ -19,7 +19,7 @@ AnyHeads heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
                     array.ndim()));
   }
   const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(array.shape(i)); };
-  if (size(3) > 1 && array.stride(3) != 1) {
+  if (array.size() > 0 && array.stride(3) != 1 && size(3) > 1) {
     throw InvalidArgument(
         fmt::format("{} has strides that the kernels cannot follow; give a contiguous copy", name));
   }
@@ -65,12 +65,12 @@ MaskView mask_of(const nb::ndarray<nb::ro>& array) {
 Attend::Attend(const DotProductSizes& most, const ScoreRule& rule,
                const AttentionOptions& options) {
   const nb::gil_scoped_release unlocked;
-  attend_.emplace(most, rule, options);
+  state_ = std::make_shared<AttendState>(DotProductAttention(most, rule, options));
 }
 
 void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle mask,
                  const std::optional<std::vector<std::int64_t>>& query_lengths,
-                 const std::optional<std::vector<std::int64_t>>& key_lengths) {
+                 const std::optional<std::vector<std::int64_t>>& key_lengths, Cache* cache) {
   const nb::ndarray<nb::ro> of_q = heads_array("q", q);
   const nb::ndarray<nb::ro> of_k = heads_array("k", k);
   const nb::ndarray<nb::ro> of_v = heads_array("v", v);
@@ -87,9 +87,13 @@ void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::h
   }
   if (query_lengths) call.queries = *query_lengths;
   if (key_lengths) call.keys = *key_lengths;
-  const nb::gil_scoped_release unlocked;
-  const std::lock_guard<std::mutex> turn(one_call_);
-  attend_->run(queries, keys, values, written, call);
+  if (cache != nullptr) call.cache = cache->get();
+  const Turn turn(*state_);
+  state_->attention.run(queries, keys, values, written, call);
+}
+
+std::unique_ptr<Cache> Attend::make_cache(std::int64_t sequences, std::int64_t capacity) const {
+  return std::make_unique<Cache>(state_, KeyValueCache(state_->attention, {sequences, capacity}));
 }
 
 }  // namespace headroom::python

@@ -4,15 +4,22 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "cache.hpp"
 #include "headroom/dot_product.hpp"
 
 namespace headroom::python {
 
 namespace nb = nanobind;
+
+struct AttendState : Owner {
+  explicit AttendState(DotProductAttention&& made) : attention(std::move(made)) {}
+
+  DotProductAttention attention;
+};
 
 class Attend {
  public:
@@ -21,14 +28,17 @@ class Attend {
   /// @param q and out `(batch, tokens, heads, head_dim)`, k and v `(batch, keys, kv_heads,
   ///        head_dim)`; values of a head contiguous, else any strides above 0
   /// @param mask None, or float32 or bool, `(batch, heads, tokens, keys)`, each of them or 1
+  /// @param cache null, or one of `make_cache`
   /// @throws nb::type_error, InvalidArgument for arrays that do not fit
   void run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle mask,
            const std::optional<std::vector<std::int64_t>>& query_lengths,
-           const std::optional<std::vector<std::int64_t>>& key_lengths);
+           const std::optional<std::vector<std::int64_t>>& key_lengths, Cache* cache);
+  std::unique_ptr<Cache> make_cache(std::int64_t sequences, std::int64_t capacity) const;
+
+  const DotProductAttention& attention() const { return state_->attention; }
 
  private:
-  std::optional<DotProductAttention> attend_;  // made while other threads of Python may run
-  std::mutex one_call_;
+  std::shared_ptr<AttendState> state_;
 };
 
 }  // namespace headroom::python

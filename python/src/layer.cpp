@@ -26,17 +26,6 @@ Attention made_without_interpreter(const LayerConfig& config, const CallSizes& l
   return Attention(config, largest, weights, options_of(options, warnings));
 }
 
-// Whoever waits for the layer lets the interpreter go first, or the two locks would wait for each
-// other.
-class Turn {
- public:
-  explicit Turn(LayerState& layer) : turn_(layer.one_call) {}
-
- private:
-  nb::gil_scoped_release unlocked_;
-  std::lock_guard<std::mutex> turn_;
-};
-
 // Rows as they lie in an array, and the lengths of their sequences. Two dimensions are one sequence
 // or, with lengths, sequences without gaps; three are sequences of so many rows each.
 class CallRows {
@@ -113,27 +102,6 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   return options;
 }
 
-Cache::Cache(std::shared_ptr<LayerState> layer, std::int64_t sequences, std::int64_t capacity)
-    : layer_(std::move(layer)), cache_(layer_->attention, {sequences, capacity}) {}
-
-std::vector<std::int64_t> Cache::lengths() const {
-  const Turn turn(*layer_);
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(cache_.sequences()));
-  std::int64_t sequence = 0;
-  std::generate(lengths.begin(), lengths.end(), [&] { return cache_.length(sequence++); });
-  return lengths;
-}
-
-void Cache::truncate(std::int64_t sequence, std::int64_t length) {
-  const Turn turn(*layer_);
-  cache_.truncate({sequence, length});
-}
-
-void Cache::clear() {
-  const Turn turn(*layer_);
-  cache_.clear();
-}
-
 Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightViews& weights,
              const NamedOptions& options, std::vector<std::string>& warnings)
     : state_(std::make_shared<LayerState>(
@@ -149,7 +117,7 @@ void Layer::forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache*
   const CallRows call_rows(rows, lengths, even);
   Call call;
   call_rows.tell(call);
-  if (cache != nullptr) call.cache = &cache->cache_;
+  if (cache != nullptr) call.cache = cache->get();
 
   std::optional<Rows> memory_rows;
   std::vector<std::int64_t> lengths_of_memory;
@@ -168,7 +136,7 @@ void Layer::append(nb::handle x, const Lengths& lengths, Cache& cache) {
   Call call;
   const CallRows call_rows(rows, lengths, cache.sequences());
   call_rows.tell(call);
-  call.cache = &cache.cache_;
+  call.cache = cache.get();
   const Turn turn(*state_);
   state_->attention.append(rows.view(), call);
 }
@@ -189,7 +157,7 @@ double Layer::seconds(nb::handle x, nb::handle out, std::int64_t calls) {
 }
 
 std::unique_ptr<Cache> Layer::make_cache(std::int64_t sequences, std::int64_t capacity) const {
-  return std::make_unique<Cache>(state_, sequences, capacity);
+  return std::make_unique<Cache>(state_, KeyValueCache(state_->attention, {sequences, capacity}));
 }
 
 }  // namespace headroom::python

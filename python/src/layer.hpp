@@ -1,15 +1,15 @@
-// A layer and its caches as Python calls them: the interpreter unlocked, one call at a time.
+// A layer as Python calls it: the interpreter unlocked, one call at a time.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cache.hpp"
 #include "headroom/attention.hpp"
 
 namespace headroom::python {
@@ -35,29 +35,10 @@ struct NamedOptions {
 /// @throws InvalidArgument for a name that no option has
 AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>& warnings);
 
-/// What a layer and its caches share. A cache keeps it alive.
-struct LayerState {
+struct LayerState : Owner {
   explicit LayerState(Attention&& made) : attention(std::move(made)) {}
 
   Attention attention;
-  std::mutex one_call;  ///< an `Attention` runs one call at a time
-};
-
-class Cache {
- public:
-  Cache(std::shared_ptr<LayerState> layer, std::int64_t sequences, std::int64_t capacity);
-
-  std::int64_t sequences() const { return cache_.sequences(); }
-  std::int64_t capacity() const { return cache_.capacity(); }
-  std::int64_t bytes() const { return cache_.bytes(); }
-  std::vector<std::int64_t> lengths() const;
-  void truncate(std::int64_t sequence, std::int64_t length);
-  void clear();
-
- private:
-  friend class Layer;
-  std::shared_ptr<LayerState> layer_;
-  KeyValueCache cache_;
 };
 
 class Layer {

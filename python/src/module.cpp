@@ -74,33 +74,42 @@ void bind_weights(nb::module_& module) {
   bind("output_bias", &WeightViews::output_bias, 1);
 }
 
-nb::dict choice_of(const Layer& layer) {
-  const Choice& choice = layer.attention().choice();
-  const AttentionOptions& options = layer.attention().options();
+nb::dict facts_of(const Choice& choice) {
   nb::dict facts;
   facts["backend"] = choice.backend;
-  facts["formulation"] = std::string(to_string(choice.formulation));
   facts["source"] = std::string(to_string(choice.source));
   facts["reason"] = choice.reason;
   facts["kernels"] = choice.kernels;
   facts["kernels_reason"] = choice.kernels_reason;
   facts["precision"] = std::string(to_string(choice.precision));
   facts["precision_reason"] = choice.precision_reason;
+  facts["unit"] = std::string(to_string(choice.unit));
+  return facts;
+}
+
+nb::dict facts_of(const AttentionCosts& costs) {
+  nb::dict facts;
+  facts["setup_seconds"] = costs.setup_seconds;
+  facts["workspace_bytes"] = costs.workspace_bytes;
+  facts["attend_provenance"] = costs.attend_provenance;
+  return facts;
+}
+
+nb::dict choice_of(const Layer& layer) {
+  const AttentionOptions& options = layer.attention().options();
+  nb::dict facts = facts_of(layer.attention().choice());
+  facts["formulation"] = std::string(to_string(layer.attention().choice().formulation));
   facts["threads"] = options.threads;
   facts["isa"] =
       options.isa ? nb::object(nb::cast(std::string(to_string(*options.isa)))) : nb::none();
-  facts["unit"] = std::string(to_string(choice.unit));
   return facts;
 }
 
 nb::dict costs_of(const Layer& layer) {
   const AttentionCosts& costs = layer.attention().costs();
-  nb::dict facts;
-  facts["setup_seconds"] = costs.setup_seconds;
+  nb::dict facts = facts_of(costs);
   facts["packed_bytes"] = costs.packed_bytes;
-  facts["workspace_bytes"] = costs.workspace_bytes;
   facts["project_provenance"] = costs.project_provenance;
-  facts["attend_provenance"] = costs.attend_provenance;
   return facts;
 }
 
@@ -156,12 +165,18 @@ void bind_attend(nb::module_& module) {
           [](const DotProductSizes& most, bool causal, std::int64_t window, double scale,
              const NamedOptions& options) {
             std::vector<std::string> warnings;
-            return std::make_unique<Attend>(most, ScoreRule{causal, window, scale},
-                                            options_of(options, warnings));
+            auto attend = std::make_unique<Attend>(most, ScoreRule{causal, window, scale},
+                                                   options_of(options, warnings));
+            return std::make_pair(std::move(attend), warnings);
           },
           "most"_a, "causal"_a, "window"_a, "scale"_a, "options"_a)
       .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a, "mask"_a.none(),
-           "query_lengths"_a.none(), "key_lengths"_a.none());
+           "query_lengths"_a.none(), "key_lengths"_a.none(), "cache"_a.none())
+      .def("make_cache", &Attend::make_cache, "sequences"_a, "capacity"_a)
+      .def_prop_ro("choice",
+                   [](const Attend& attend) { return facts_of(attend.attention().choice()); })
+      .def_prop_ro("costs",
+                   [](const Attend& attend) { return facts_of(attend.attention().costs()); });
 }
 
 nb::list list_backends() {

@@ -4,28 +4,9 @@ import headroom
 import numpy as np
 import pytest
 from headroom import attention
+from reference import close, definition
 
 HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
-
-
-def definition(q, k, v, mask=None, causal=False, scale=None):
-    """In double precision, of ``(batch, heads, tokens, head_dim)``; causal from the last key."""
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
-    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
-    scores = q @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5)
-    if causal:
-        tokens, keys = scores.shape[2:]
-        scores[..., ~np.tri(tokens, keys, keys - tokens, dtype=bool)] = -np.inf
-    if mask is not None:
-        scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
-    most = scores.max(axis=3, keepdims=True)
-    weights = np.exp(scores - np.where(np.isinf(most), 0, most))
-    total = weights.sum(axis=3, keepdims=True)
-    return weights / np.where(total == 0, 1, total) @ v
-
-
-def close(found, expected):
-    return np.abs(found - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("backend", HERE)

@@ -179,9 +179,31 @@ def test_other_dtypes_and_values_go_to_the_original():
         ours = MultiheadAttention.from_module(module_of().double())
         y, _ = ours(exact, exact, exact, need_weights=False)
     assert y.dtype == torch.float64
+    half = x.bfloat16()
+    with pytest.warns(FallbackWarning, match="one dtype, float32, on"):
+        ours = MultiheadAttention.from_module(module_of().bfloat16(), backend="autovec")
+        ours(half, half, half, need_weights=False)
     ours = MultiheadAttention.from_module(module_of())
     with pytest.warns(FallbackWarning, match="key and value"):
         ours(x, x, torch.randn(2, 6, 64), need_weights=False)
+
+
+@torch.inference_mode()
+def test_a_module_of_bfloat16():
+    ours = MultiheadAttention.from_module(module_of())
+    x, memory = torch.randn(2, 6, 64), torch.randn(2, 9, 64)
+    ours(x, x, x, need_weights=False)
+    ours.bfloat16()
+    x, memory = x.bfloat16(), memory.bfloat16()
+    padding = torch.arange(6).expand(2, 6) >= torch.tensor([[6], [4]])
+    causal = {"attn_mask": causal_mask(6), "is_causal": True}
+    for key, masks in ((x, {}), (x, causal), (x, {"key_padding_mask": padding}), (memory, {})):
+        y, _ = ours(x, key, key, need_weights=False, **masks)
+        want = expected(ours.original, x, key, **masks)
+        assert y.dtype == torch.bfloat16
+        assert (y.double() - want).abs().max() < 0.01 * want.abs().max(), masks
+    graph = torch.compile(ours, fullgraph=True, backend="aot_eager")
+    assert torch.equal(graph(x, memory, memory, need_weights=False)[0], y)
 
 
 @torch.inference_mode()
@@ -385,6 +407,9 @@ def test_the_textbook_wrapper_of_heads():
     ours = MultiheadAttention.from_module(module, backend="xsimd")
     x = torch.randn(2, 7, 24)
     assert reference.close(ours(x), copy.deepcopy(module).double()(x.double()))
+    y, x = ours.bfloat16()(x.bfloat16()), x.bfloat16().double()
+    assert y.dtype == torch.bfloat16
+    assert (y.double() - copy.deepcopy(ours.original).double()(x)).abs().max() < 0.01
 
 
 @torch.inference_mode()

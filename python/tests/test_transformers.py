@@ -1,5 +1,6 @@
 """Models of transformers with the attention of headroom."""
 
+import copy
 import subprocess
 import sys
 
@@ -79,6 +80,35 @@ def test_a_scale_of_the_model():
     expected = model(tokens).logits
     model.set_attn_implementation(register_transformers())
     assert (model(tokens).logits - expected).abs().max() < 1e-5
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("left", [False, True])
+def test_bfloat16(models, left):
+    theirs, ours = (copy.deepcopy(one).to(torch.bfloat16) for one in models)
+    tokens, mask = torch.randint(0, 50, (2, 9)), torch.ones(2, 9, dtype=torch.long)
+    mask[1, slice(0, 4) if left else slice(5, 9)] = 0
+    exact = models[0](tokens, attention_mask=mask).logits
+
+    def worst(model):
+        y = model(tokens, attention_mask=mask).logits
+        assert y.dtype == torch.bfloat16
+        return (y - exact).abs()[mask.bool()].max()
+
+    # The model's own products are of bfloat16, so both are as far away.
+    assert worst(ours) < 1.5 * worst(theirs)
+    step = ours.generate(tokens[:1], max_new_tokens=8, do_sample=False, pad_token_id=0)
+    assert step.shape == (1, 17)
+
+
+@torch.inference_mode()
+def test_what_a_backend_does_not_read_goes_to_sdpa(models):
+    ours = copy.deepcopy(models[1])
+    ours.set_attn_implementation(register_transformers("headroom-autovec", backend="autovec"))
+    tokens = torch.randint(0, 50, (1, 5))
+    ours(tokens)
+    with pytest.warns(FallbackWarning, match="the layer takes float32; sdpa"):
+        ours.to(torch.bfloat16)(tokens)
 
 
 def test_gradients_go_to_sdpa(models):

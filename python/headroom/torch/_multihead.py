@@ -13,7 +13,6 @@ from ._packed import (
     Weights,
     say_once,
     why_gradients,
-    why_not_float32,
 )
 from ._textbook import TextbookAttention, is_textbook
 
@@ -26,8 +25,8 @@ class MultiheadAttention(PackedModule):
     For inference: call it under ``torch.inference_mode()`` or ``torch.no_grad()``, and with
     ``need_weights=False``. What the layer does not do goes to the original module, and a
     ``FallbackWarning`` says why, once for each reason: attention weights, gradients, dropout while
-    training, other masks than causal ones and key padding, other dtypes and devices, key and value
-    that differ, ``add_bias_kv`` and ``add_zero_attn``.
+    training, other masks than causal ones and key padding, other dtypes than float32 and bfloat16,
+    other devices, key and value that differ, ``add_bias_kv`` and ``add_zero_attn``.
     """
 
     original: nn.MultiheadAttention
@@ -46,7 +45,8 @@ class MultiheadAttention(PackedModule):
                 first three
             causal: of a textbook module without a buffer ``mask``
             options: of ``headroom.Attention``: ``backend``, ``formulation``, ``threads``, ``isa``,
-                ``kernels``, ``precision``, ``dtype``, ``tuning_file``
+                ``kernels``, ``precision``, ``dtype``, ``tuning_file``. A module of bfloat16 is
+                computed with products of float32; ``precision="bf16"`` is what PyTorch computes.
 
         Returns:
             A module with the same ``forward``, which packs the weights at its first call.
@@ -143,7 +143,7 @@ class MultiheadAttention(PackedModule):
 
     def _why_not_shape(self, query: Tensor, key: Tensor) -> Optional[str]:
         m = self.original
-        reason = why_not_float32(query, key, m.out_proj.weight)
+        reason = self.why_not_dtype(query, key, m.out_proj.weight)
         if reason is not None:
             return reason
         if query.dim() not in (2, 3) or key.dim() != query.dim() or 0 in query.shape:

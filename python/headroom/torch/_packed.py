@@ -9,6 +9,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 import torch
 from torch import Tensor, nn
 
+from .._arrays import as_array, is_bf16
+from .._attend import WITH_BF16
 from .._layer import Attention
 from ._masks import Masks
 
@@ -32,7 +34,7 @@ class Weights(NamedTuple):
         biases = dict(zip((name + "_bias" for name in names), self.biases))
         last = {"output": self.output, "output_bias": self.output_bias}
         return {
-            name: None if part is None else part.detach().numpy().T
+            name: None if part is None else as_array(part).T
             for name, part in {**parts, **biases, **last}.items()
         }
 
@@ -77,6 +79,8 @@ class Layers:
         if kind == "cross":
             batch = max(batch, -(-grown[2] // grown[3]))
             cross["memory_tokens"] = grown[3]
+        # A module of bfloat16 is called with tensors of it.
+        dtype = {"dtype": "bf16"} if is_bf16(weights.products[0]) else {}
         layer = Attention(
             **weights.arrays(),
             heads=self.heads,
@@ -84,7 +88,7 @@ class Layers:
             batch=batch,
             causal=kind == "causal",
             **cross,
-            **self.options,
+            **{**self.options, **dtype},
         )
         memory = [batch * grown[3], grown[3]] if cross else []
         self.made = {**self.made, kind: (layer, [batch * tokens, tokens, *memory])}
@@ -112,17 +116,6 @@ def why_gradients(*tensors: Tensor) -> Optional[str]:
             "gradients may be asked for, and the original module computes them; call it under"
             " torch.inference_mode()"
         )
-    return None
-
-
-def why_not_float32(*tensors: Tensor) -> Optional[str]:
-    """Why the layer cannot read them, if it cannot."""
-    for tensor in tensors:
-        if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.is_nested:
-            return (
-                "the layer takes float32 on the CPU, not nested; the original module takes"
-                " everything else"
-            )
     return None
 
 
@@ -171,6 +164,22 @@ class PackedModule(nn.Module):
         self._layers = Layers(heads, options)
         self._register()
 
+    def why_not_dtype(self, *tensors: Tensor) -> Optional[str]:
+        """Why the layer cannot read tensors and weights of the original, if it cannot."""
+        dtype = tensors[0].dtype
+        taken = [torch.float32]
+        if self._layers.options.get("backend", "auto") in WITH_BF16:
+            taken.append(torch.bfloat16)
+        if dtype not in taken or any(
+            one.dtype != dtype or one.device.type != "cpu" or one.is_nested for one in tensors
+        ):
+            names = " or ".join(str(one).rpartition(".")[2] for one in taken)
+            return (
+                f"the layer takes one dtype, {names}, on the CPU, not nested; the original module"
+                " takes everything else"
+            )
+        return None
+
     def weights(self) -> Weights:
         """Of the original."""
         raise NotImplementedError
@@ -192,8 +201,8 @@ class PackedModule(nn.Module):
         """Self-attention of ``(batch, tokens, width)``."""
         batch, tokens = x.shape[0], x.shape[1]
         layer = self._layers.get(kind, self.weights, [batch * tokens, tokens])
-        out = torch.empty(batch, tokens, self.output_width())
-        layer(x.detach().numpy(), out.numpy(), lengths=lengths)
+        out = x.new_empty(batch, tokens, self.output_width())
+        layer(as_array(x), as_array(out), lengths=lengths)
         return out
 
     def run_cross(
@@ -202,12 +211,12 @@ class PackedModule(nn.Module):
         """Rows ``(rows, width)`` of sequences without gaps, over memory of the same kind."""
         sizes = [len(x), max(lengths), len(memory), max(memory_lengths)]
         layer = self._layers.get("cross", self.weights, sizes)
-        out = torch.empty(len(x), self.output_width())
+        out = x.new_empty(len(x), self.output_width())
         layer(
-            x.detach().numpy(),
-            out.numpy(),
+            as_array(x),
+            as_array(out),
             lengths=lengths,
-            memory=memory.detach().numpy(),
+            memory=as_array(memory),
             memory_lengths=memory_lengths,
         )
         return out

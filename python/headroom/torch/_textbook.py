@@ -13,7 +13,6 @@ from ._packed import (
     Weights,
     say_once,
     why_gradients,
-    why_not_float32,
 )
 
 _PRODUCTS = ("W_query", "W_key", "W_value")
@@ -101,7 +100,7 @@ class TextbookAttention(PackedModule):
         dropout = getattr(self._parts()[0], "dropout", None)
         if self.training and getattr(dropout, "p", 0) > 0:
             return TRAINING
-        reason = why_not_float32(x, first)
+        reason = self.why_not_dtype(x, first)
         if reason is not None:
             return reason
         if x.dim() != 3 or 0 in x.shape:

@@ -1,16 +1,17 @@
 """An attention implementation for the models of ``transformers``."""
 
 import atexit
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 import torch
 from torch import Tensor
 
-from .._attend import Kernels, Rule, heads
+from .._arrays import as_array
+from .._attend import WITH_BF16, Kernels, Rule, heads_of
 from ._models import additive_mask, check_models, own_way, refuse_config
 from ._packed import say_once
 
-_kernels: Dict[str, Kernels] = {}
+_kernels: Dict[str, Dict[torch.dtype, Kernels]] = {}
 # transformers keeps what is registered longer than the interpreter keeps the extension module.
 atexit.register(_kernels.clear)
 
@@ -26,11 +27,11 @@ def attend(
 ) -> Tensor:
     """Of ``(batch, heads, tokens, head_dim)``, by the implementation that was registered under this
     name; the result has tokens before heads, as ``transformers`` wants it."""
-    q, k, v = heads("query", query), heads("key", key), heads("value", value)
-    out = torch.empty(q.shape)
-    seen = None if mask is None else mask.detach().numpy()
-    kernels = _kernels[name].get(q, k, Rule(causal, 0, scale))
-    kernels.run(q, k, v, out.numpy(), seen, None, None)
+    q, k, v = heads_of("query", query), heads_of("key", key), heads_of("value", value)
+    out = torch.empty(q.shape, dtype=query.dtype)
+    seen = None if mask is None else as_array(mask)
+    kernels = _kernels[name][query.dtype].get(q, k, Rule(causal, 0, scale))
+    kernels.run(q, k, v, as_array(out), seen, None, None, None)
     return out
 
 
@@ -47,7 +48,7 @@ def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
     """Whether the kernels take a mask for ``(batch, heads, tokens, head_dim)``."""
     sizes = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     return (
-        mask.dtype in (torch.bool, torch.float32)
+        mask.dtype in (torch.bool, torch.float32, torch.bfloat16)
         and mask.device.type == "cpu"
         and mask.dim() == 4
         and all(one in (1, size) for one, size in zip(mask.shape, sizes))
@@ -55,18 +56,20 @@ def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
 
 
 def _why_not(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    name: str,
+    tensors: Tuple[Tensor, Tensor, Tensor],
     mask: Optional[Tensor],
     scaling: Optional[float],
     causal: bool,
 ) -> Optional[str]:
-    tensors = (query, key, value)
+    query, key, value = tensors
     if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
         return "gradients may be asked for"
-    if any(one.dtype != torch.float32 or one.device.type != "cpu" for one in tensors):
-        return "the layer takes float32 on the CPU"
+    if any(one.dtype != query.dtype or one.device.type != "cpu" for one in tensors):
+        return "the layer takes tensors of one dtype on the CPU"
+    if query.dtype not in _kernels[name]:
+        allowed = " and ".join(str(dtype).removeprefix("torch.") for dtype in _kernels[name])
+        return f"the layer takes {allowed}"
     if mask is not None and not _fits(mask, query, key):
         return "the mask is of another shape or dtype than those that the layer takes"
     if causal and query.shape[2] != key.shape[2]:
@@ -81,14 +84,16 @@ def _why_not(
 def register_transformers(name: str = "headroom", **options: Any) -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
-    It computes prefill, decoding with a cache and attention under masks, of float32 models on the
-    CPU. Other dtypes, gradients and dropout go to ``"sdpa"``; a model that adds to
+    It computes prefill, decoding with a cache and attention under masks, of float32 and bfloat16
+    models on the CPU. Other dtypes, gradients and dropout go to ``"sdpa"``; a model that adds to
     its attention, such as sinks or a bias of positions, computes it by its own eager function. A
     ``FallbackWarning`` says why once. The products of the layer stay those of the model.
 
     Args:
         name: of the implementation
         options: of ``headroom.Attention``: ``backend``, ``threads``, ``isa``, ``kernels`` ...
+            With ``precision="bf16"`` products are of bfloat16, as those of PyTorch are for models
+            of it; else they are of float32.
 
     Returns:
         The name.
@@ -124,7 +129,7 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             if scaling is not None:
                 others["scaling"] = scaling
             return own[1](module, query, key, value, mask, dropout=dropout, **others)
-        reason = _why_not(query, key, value, attention_mask, scaling, causal)
+        reason = _why_not(name, (query, key, value), attention_mask, scaling, causal)
         if dropout > 0:
             reason = "attention weights are dropped"
         if reason is not None:
@@ -148,7 +153,9 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             refuse_config(arguments.get("config"), name)
         return sdpa_mask(*sizes, **arguments)
 
-    _kernels[name] = Kernels(options)
+    _kernels[name] = {torch.float32: Kernels(options)}
+    if options.get("backend", "auto") in WITH_BF16:
+        _kernels[name][torch.bfloat16] = Kernels({**options, "dtype": "bf16"})
     AttentionInterface.register(name, forward)
     AttentionMaskInterface.register(name, mask)
     check_models(name)

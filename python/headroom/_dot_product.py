@@ -1,0 +1,143 @@
+"""Attention over queries, keys and values that you have, made once for calls up to some sizes."""
+
+import warnings
+from typing import Any, Dict, Optional, Sequence
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array
+from ._attend import as_it_lies, heads_of, is_written, mask_array, new_result, widened
+from ._cache import KeyValueCache
+from ._layer import options_of
+
+
+class DotProductAttention:
+    """``softmax(scale q k^T + mask) v`` of each head, over a cache or not.
+
+    ``headroom.attention`` makes what it needs at the first call of a kind, and has no cache. This
+    is made once, for calls of up to ``batch`` sequences of ``tokens`` queries and ``keys`` keys.
+
+    Args:
+        heads: of queries
+        head_dim: values of a head
+        tokens: the most queries of one sequence in one call
+        keys: the most keys of one sequence that come with one call; not those of a cache. Default:
+            ``tokens``.
+        batch: the most sequences of one call
+        kv_heads: heads of keys and values, a divisor of ``heads``. Default: as many.
+        causal: the last query sees all keys, the one before it all but the last, and so on.
+        window: the most keys that a causal query sees, its own included.
+        scale: of scores. Default: ``1 / sqrt(head_dim)``.
+        options: ``backend``, ``threads``, ``isa``, ``unit``, ``kernels``, ``precision``, ``dtype``
+            and ``tuning_file`` of ``Attention``.
+
+    Raises:
+        TypeError: an option is not known.
+        ValueError: a size is below 1, or an option has no such value.
+        RuntimeError: a backend or instruction set is not here, or declines.
+    """
+
+    def __init__(
+        self,
+        *,
+        heads: int,
+        head_dim: int,
+        tokens: int,
+        keys: Optional[int] = None,
+        batch: int = 1,
+        kv_heads: Optional[int] = None,
+        causal: bool = False,
+        window: Optional[int] = None,
+        scale: Optional[float] = None,
+        **options: Any,
+    ) -> None:
+        sizes = _core.Sizes()
+        sizes.heads, sizes.head_dim, sizes.kv_heads = heads, head_dim, kv_heads or heads
+        sizes.batch, sizes.queries = batch, tokens
+        sizes.keys = tokens if keys is None else keys
+        self._options = {"dtype": "f32", **options}
+        self._kv_heads = sizes.kv_heads
+        self._core, notes = _core.Attend.make(
+            sizes, causal, window or 0, float(scale or 0.0), options_of(**self._options)
+        )
+        for note in notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=2)
+
+    def __call__(
+        self,
+        query: Array,
+        key: Optional[Array] = None,
+        value: Optional[Array] = None,
+        attn_mask: Optional[Array] = None,
+        *,
+        query_lengths: Optional[Sequence[int]] = None,
+        key_lengths: Optional[Sequence[int]] = None,
+        cache: Optional[KeyValueCache] = None,
+        out: Optional[Array] = None,
+    ) -> Array:
+        """Attention of one call. The interpreter is unlocked meanwhile; calls take turns.
+
+        Args:
+            query: ``(batch, heads, tokens, head_dim)`` of any strides, as in ``attention``;
+                with dtype ``"bf16"`` tensors of bfloat16 are read as they lie.
+            key: ``(batch, kv_heads, keys, head_dim)``. With a cache it may be left out, with the
+                values: then queries see what earlier calls left there.
+            value: as ``key``
+            attn_mask: as in ``headroom.attention``. With a cache it has as many keys as the longest
+                sequence then has, or 1.
+            query_lengths: tokens of each sequence that are there. Rows after them are not read, and
+                are 0 in a result that is made here.
+            key_lengths: the same of the keys and values that come with the call.
+            cache: made by ``cache()``. Keys and values are appended, and queries see all of both.
+            out: array to write the result to, as ``query``.
+
+        Returns:
+            ``out``, or a new array as ``query``.
+
+        Raises:
+            TypeError: an array is none, or of another dtype.
+            ValueError: a shape, stride, mask or length does not fit, ``out`` is read-only or
+                overlaps, or the cache is of another object or has too little room. The cache is as
+                before.
+        """
+        if (key is None) != (value is None) or (key is None and cache is None):
+            raise ValueError("key and value may be left out together, and only with a cache")
+        q = heads_of("query", widened(query, self._options))
+        k = self._keys("key", key, q)
+        v = self._keys("value", value, q)
+        mask = mask_array(attn_mask)
+
+        def run(written: Any) -> None:
+            lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
+            self._core.run(q, k, v, written, mask, *lengths, None if cache is None else cache._core)
+
+        if is_written(out, self._options):
+            run(as_it_lies("out", out))
+            return out
+        result = new_result(run, query, q, query_lengths is not None)
+        return result if out is None else out.copy_(result)
+
+    def _keys(self, name: str, x: Optional[Array], q: Any) -> Any:
+        if x is None:
+            x = np.empty((q.shape[0], self._kv_heads, 0, q.shape[3]), np.float32)
+        return heads_of(name, widened(x, self._options))
+
+    def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
+        """Makes a cache for this object, which it keeps alive.
+
+        Args:
+            capacity: tokens of each sequence
+            sequences: independent ones
+        """
+        return KeyValueCache(self._core.make_cache(sequences, capacity))
+
+    @property
+    def choice(self) -> Dict[str, Any]:
+        """Who computes it, and why: ``backend``, ``reason``, ``precision``, ``unit`` ..."""
+        return self._core.choice
+
+    @property
+    def costs(self) -> Dict[str, Any]:
+        """``setup_seconds``, ``workspace_bytes``, and who does the work."""
+        return self._core.costs
