@@ -142,7 +142,8 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   const B* values = static_cast<const B*>(task.values) + block.place * task.value_stride;
   add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
   if constexpr (kStreams<MR>) {
-    if (prefetches_pieces(task)) {
+    // Values as the caller has them were prefetched beside the scores.
+    if (task.as_rows || prefetches_pieces(task)) {
       stream_values<MR, kPanel == kStreamDepth>(task, tile, block, weights, values, cols);
     } else {
       stream_values<MR, false>(task, tile, block, weights, values, cols);
