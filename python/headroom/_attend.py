@@ -21,6 +21,13 @@ class Rule(NamedTuple):
     scale: float = 0.0  # 0: 1 / sqrt(head_dim)
 
 
+def checked_scale(scale: Optional[float]) -> float:
+    """As a ``Rule`` has it."""
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed are values above 0")
+    return float(scale or 0.0)
+
+
 class Kernels:
     """Attention of some options, for the rules, numbers of heads and head widths that came.
 
@@ -222,8 +229,7 @@ def attention(
         raise ValueError(f"dropout_p is {dropout_p}; this is for inference, so it must be 0")
     if is_causal not in (False, True, "lower_right"):
         raise ValueError(f"is_causal is {is_causal!r}; allowed are False, True and 'lower_right'")
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed are values above 0")
+    rule = Rule(bool(is_causal), window or 0, checked_scale(scale))
     given = query
     query, key, value = (widened(x, options) for x in (query, key, value))
     if is_bf16(query) or is_bf16(key) or is_bf16(value):
@@ -235,18 +241,17 @@ def attention(
             " keys serves several of queries"
         )
     mask = mask_array(attn_mask)
-    causal = bool(is_causal)
     if is_causal is True:
         if k.shape[1] != q.shape[1] and (query_lengths is not None or key_lengths is not None):
             raise ValueError(
                 "is_causal counts from the first key, which lengths do not fit; use 'lower_right'"
             )
         k, v, mask, causal = _from_first_key(q, k, v, mask)
+        rule = rule._replace(causal=causal)
 
     def run(written: Any) -> None:
         if 0 in q.shape:
             return
-        rule = Rule(causal, window or 0, float(scale or 0.0))
         lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
         _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, *lengths, None)
 

@@ -6,9 +6,9 @@ from . import _core
 
 
 class KeyValueCache:
-    """Keys and values of the tokens that a layer has seen; made by ``Attention.cache``.
+    """Keys and values of earlier calls; made by ``cache`` of a layer or a ``DotProductAttention``.
 
-    It belongs to one layer, and has a fixed number of sequences and of tokens for each.
+    It belongs to what made it, and has a fixed number of sequences and of tokens for each.
     """
 
     def __init__(self, core: _core.Cache) -> None:

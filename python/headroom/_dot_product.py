@@ -7,7 +7,15 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array
-from ._attend import as_it_lies, heads_of, is_written, mask_array, new_result, widened
+from ._attend import (
+    as_it_lies,
+    checked_scale,
+    heads_of,
+    is_written,
+    mask_array,
+    new_result,
+    widened,
+)
 from ._cache import KeyValueCache
 from ._layer import options_of
 
@@ -57,9 +65,9 @@ class DotProductAttention:
         sizes.batch, sizes.queries = batch, tokens
         sizes.keys = tokens if keys is None else keys
         self._options = {"dtype": "f32", **options}
-        self._kv_heads = sizes.kv_heads
+        self._heads, self._kv_heads, self._head_dim = heads, sizes.kv_heads, head_dim
         self._core, notes = _core.Attend.make(
-            sizes, causal, window or 0, float(scale or 0.0), options_of(**self._options)
+            sizes, causal, window or 0, checked_scale(scale), options_of(**self._options)
         )
         for note in notes:
             warnings.warn(note, RuntimeWarning, stacklevel=2)
@@ -141,3 +149,9 @@ class DotProductAttention:
     def costs(self) -> Dict[str, Any]:
         """``setup_seconds``, ``workspace_bytes``, and who does the work."""
         return self._core.costs
+
+    def __repr__(self) -> str:
+        return (
+            f"DotProductAttention(heads={self._heads}, kv_heads={self._kv_heads},"
+            f" head_dim={self._head_dim}, {self.choice['backend']})"
+        )

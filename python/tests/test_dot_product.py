@@ -55,6 +55,7 @@ def test_without_a_cache_it_is_the_function(normal):
     attend = DotProductAttention(**SIZES, backend="xsimd")
     expected = headroom.attention(q, k, v, enable_gqa=True, backend="xsimd")
     assert np.array_equal(attend(q, k, v), expected)
+    assert repr(attend) == "DotProductAttention(heads=4, kv_heads=2, head_dim=16, xsimd)"
     assert attend.choice["backend"] == "xsimd" and attend.costs["workspace_bytes"] > 0
     one = DotProductAttention(heads=1, head_dim=16, tokens=5, keys=7)
     assert close(one(q[0, 0], k[0, 0], v[0, 0]), definition(q, k, v)[0, 0])
@@ -122,6 +123,8 @@ def test_refusals(normal):
         attend(normal(2, 4, 9, 16), k, k)
     with pytest.raises(ValueError, match="1 sequences of 0 tokens"):
         attend.cache(0)
+    with pytest.raises(ValueError, match="scale is 0"):
+        DotProductAttention(**SIZES, scale=0)
     with pytest.raises(ValueError, match="window"):
         DotProductAttention(**SIZES, window=3)
     with pytest.raises(TypeError, match="colour"):
