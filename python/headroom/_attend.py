@@ -4,7 +4,7 @@ import sys
 import threading
 import warnings
 from collections import OrderedDict
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -26,6 +26,14 @@ def checked_scale(scale: Optional[float]) -> float:
     if scale is not None and not scale > 0:
         raise ValueError(f"scale is {scale}; allowed are values above 0")
     return float(scale or 0.0)
+
+
+def make_attend(sizes: _core.Sizes, rule: Rule, options: _core.Options) -> _core.Attend:
+    """For calls up to these sizes. Why a tuning file is not used is a warning."""
+    attend, notes = _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, options)
+    for note in notes:
+        warnings.warn(note, RuntimeWarning, stacklevel=3)
+    return attend
 
 
 class Kernels:
@@ -63,10 +71,7 @@ class Kernels:
         sizes = _core.Sizes()
         sizes.heads, sizes.kv_heads, sizes.head_dim, rule = kind
         sizes.batch, sizes.queries, sizes.keys = most
-        attend, notes = _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, self.options)
-        for note in notes:
-            warnings.warn(note, RuntimeWarning, stacklevel=2)
-        return attend
+        return make_attend(sizes, rule, self.options)
 
 
 _kernels: "OrderedDict[Tuple[Any, ...], Kernels]" = OrderedDict()
@@ -122,27 +127,29 @@ def mask_array(mask: Optional[Array]) -> Any:
     return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
-WITH_BF16 = ("auto", "xsimd", "onednn", "tbb")
+def reads_bf16(options: Dict[str, Any]) -> bool:
+    """Whether the backend of these options does; ``naive`` and ``autovec`` have float32 alone."""
+    return options.get("backend", "auto") in ("auto", "xsimd", "onednn", "tbb")
 
 
 def widened(x: Array, options: Dict[str, Any]) -> Array:
     """A tensor of 16-bit floats, if the kernels do not read it as it lies, as one of floats."""
     if not is_tensor(x) or x.dtype is sys.modules["torch"].float32:
         return x
-    kept = options.get("backend", "auto") in WITH_BF16 and options.get("dtype", "bf16") == "bf16"
+    kept = reads_bf16(options) and options.get("dtype", "bf16") == "bf16"
     if x.dtype is sys.modules["torch"].float16 or (is_bf16(x) and not kept):
         return x.float()
     return x
 
 
-def is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
+def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
     """Whether the kernels write it, or it is left to them to say what is wrong with it."""
     if is_bf16(out):
         return options.get("dtype") == "bf16"
     return out is not None and not (is_tensor(out) and out.dtype is sys.modules["torch"].float16)
 
 
-def new_result(run: Callable[[Any], None], query: Array, q: Any, zero: bool) -> Array:
+def _new_result(run: Callable[[Any], None], query: Array, q: Any, zero: bool) -> Array:
     """What ``run`` writes, ``(batch, tokens, heads, head_dim)``, in a new array of the query's type
     and dimensions."""
     shape = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
@@ -156,6 +163,35 @@ def new_result(run: Callable[[Any], None], query: Array, q: Any, zero: bool) -> 
     if not is_tensor(query):
         return result
     return (result if is_tensor(result) else like(query, result)).to(query.dtype)
+
+
+def answer(
+    run: Callable[[Any], None],
+    query: Array,
+    q: Any,
+    out: Optional[Array],
+    *,
+    options: Dict[str, Any],
+    zero: bool,
+) -> Array:
+    """``out``, or a new array as the query, with what ``run`` writes.
+
+    Args:
+        run: writes ``(batch, tokens, heads, head_dim)``
+        query: as it was given
+        q: as ``run`` reads it
+        zero: whether rows that ``run`` does not write are 0 in a new array
+    """
+    if _is_written(out, options):
+        run(as_it_lies("out", out))
+        return out
+    result = _new_result(run, query, q, zero)
+    return result if out is None else out.copy_(result)
+
+
+def listed(lengths: Optional[Sequence[int]]) -> Optional[List[int]]:
+    """As the extension module takes them."""
+    return None if lengths is None else list(lengths)
 
 
 def _from_first_key(q: Any, k: Any, v: Any, mask: Any) -> Tuple[Any, Any, Any, bool]:
@@ -249,14 +285,10 @@ def attention(
         k, v, mask, causal = _from_first_key(q, k, v, mask)
         rule = rule._replace(causal=causal)
 
-    def run(written: Any) -> None:
-        if 0 in q.shape:
-            return
-        lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
-        _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, *lengths, None)
+    lengths = (listed(query_lengths), listed(key_lengths))
 
-    if is_written(out, options):
-        run(as_it_lies("out", out))
-        return out
-    result = new_result(run, given, q, query_lengths is not None)
-    return result if out is None else out.copy_(result)
+    def run(written: Any) -> None:
+        if 0 not in q.shape:
+            _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, *lengths, None)
+
+    return answer(run, given, q, out, options=options, zero=lengths[0] is not None)

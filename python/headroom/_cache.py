@@ -1,6 +1,6 @@
 """Keys and values between calls."""
 
-from typing import List
+from typing import Any, Dict, List
 
 from . import _core
 
@@ -48,3 +48,30 @@ class KeyValueCache:
 
     def __repr__(self) -> str:
         return f"KeyValueCache(lengths={self.lengths}, capacity={self.capacity})"
+
+
+class CacheOwner:
+    """What a layer and a ``DotProductAttention`` have in common: caches, and what they are."""
+
+    _core: Any  # of the extension module
+
+    def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
+        """Makes a cache for this object, which it keeps alive.
+
+        Args:
+            capacity: tokens of each sequence
+            sequences: independent ones
+        """
+        return KeyValueCache(self._core.make_cache(sequences, capacity))
+
+    @property
+    def choice(self) -> Dict[str, Any]:
+        """Who computes it, and why: ``backend``, ``reason``, ``unit`` ...; of a layer also
+        ``formulation`` and ``threads``."""
+        return self._core.choice  # type: ignore[no-any-return]
+
+    @property
+    def costs(self) -> Dict[str, Any]:
+        """``setup_seconds``, ``workspace_bytes``, and who does the work; of a layer also
+        ``packed_bytes``."""
+        return self._core.costs  # type: ignore[no-any-return]

@@ -1,26 +1,26 @@
 """Attention over queries, keys and values that you have, made once for calls up to some sizes."""
 
-import warnings
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import numpy as np
 
 from . import _core
 from ._arrays import Array
 from ._attend import (
-    as_it_lies,
+    Rule,
+    answer,
     checked_scale,
     heads_of,
-    is_written,
+    listed,
+    make_attend,
     mask_array,
-    new_result,
     widened,
 )
-from ._cache import KeyValueCache
+from ._cache import CacheOwner, KeyValueCache
 from ._layer import options_of
 
 
-class DotProductAttention:
+class DotProductAttention(CacheOwner):
     """``softmax(scale q k^T + mask) v`` of each head, over a cache or not.
 
     ``headroom.attention`` makes what it needs at the first call of a kind, and has no cache. This
@@ -66,11 +66,8 @@ class DotProductAttention:
         sizes.keys = tokens if keys is None else keys
         self._options = {"dtype": "f32", **options}
         self._heads, self._kv_heads, self._head_dim = heads, sizes.kv_heads, head_dim
-        self._core, notes = _core.Attend.make(
-            sizes, causal, window or 0, checked_scale(scale), options_of(**self._options)
-        )
-        for note in notes:
-            warnings.warn(note, RuntimeWarning, stacklevel=2)
+        rule = Rule(causal, window or 0, checked_scale(scale))
+        self._core = make_attend(sizes, rule, options_of(**self._options))
 
     def __call__(
         self,
@@ -116,39 +113,17 @@ class DotProductAttention:
         v = self._keys("value", value, q)
         mask = mask_array(attn_mask)
 
+        lengths = (listed(query_lengths), listed(key_lengths))
+
         def run(written: Any) -> None:
-            lengths = [None if one is None else list(one) for one in (query_lengths, key_lengths)]
             self._core.run(q, k, v, written, mask, *lengths, None if cache is None else cache._core)
 
-        if is_written(out, self._options):
-            run(as_it_lies("out", out))
-            return out
-        result = new_result(run, query, q, query_lengths is not None)
-        return result if out is None else out.copy_(result)
+        return answer(run, query, q, out, options=self._options, zero=lengths[0] is not None)
 
     def _keys(self, name: str, x: Optional[Array], q: Any) -> Any:
         if x is None:
             x = np.empty((q.shape[0], self._kv_heads, 0, q.shape[3]), np.float32)
         return heads_of(name, widened(x, self._options))
-
-    def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
-        """Makes a cache for this object, which it keeps alive.
-
-        Args:
-            capacity: tokens of each sequence
-            sequences: independent ones
-        """
-        return KeyValueCache(self._core.make_cache(sequences, capacity))
-
-    @property
-    def choice(self) -> Dict[str, Any]:
-        """Who computes it, and why: ``backend``, ``reason``, ``precision``, ``unit`` ..."""
-        return self._core.choice
-
-    @property
-    def costs(self) -> Dict[str, Any]:
-        """``setup_seconds``, ``workspace_bytes``, and who does the work."""
-        return self._core.costs
 
     def __repr__(self) -> str:
         return (

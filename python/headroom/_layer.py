@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, activations, as_array, like, new_result
-from ._cache import KeyValueCache
+from ._cache import CacheOwner, KeyValueCache
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -68,7 +68,7 @@ def options_of(
     return options
 
 
-class Attention:
+class Attention(CacheOwner):
     """A multi-head attention layer with weights that are packed once.
 
     ``softmax(q k^T / sqrt(head_dim)) v`` for each head, with ``q = x query + query_bias`` and so
@@ -264,25 +264,6 @@ class Attention:
         self._core.append(
             activations("x", x), lengths if lengths is None else list(lengths), cache._core
         )
-
-    def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
-        """Makes a cache for this layer, which it keeps alive.
-
-        Args:
-            capacity: tokens of each sequence
-            sequences: independent ones
-        """
-        return KeyValueCache(self._core.make_cache(sequences, capacity))
-
-    @property
-    def choice(self) -> Dict[str, Any]:
-        """Who computes it, and why: ``backend``, ``formulation``, ``reason``, ``threads`` ..."""
-        return self._core.choice
-
-    @property
-    def costs(self) -> Dict[str, Any]:
-        """``setup_seconds``, ``packed_bytes``, ``workspace_bytes``, and who does the work."""
-        return self._core.costs
 
     def __repr__(self) -> str:
         choice = self.choice

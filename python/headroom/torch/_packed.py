@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .._arrays import as_array, is_bf16
-from .._attend import WITH_BF16
+from .._attend import reads_bf16
 from .._layer import Attention
 from ._masks import Masks
 
@@ -168,7 +168,7 @@ class PackedModule(nn.Module):
         """Why the layer cannot read tensors and weights of the original, if it cannot."""
         dtype = tensors[0].dtype
         taken = [torch.float32]
-        if self._layers.options.get("backend", "auto") in WITH_BF16:
+        if reads_bf16(self._layers.options):
             taken.append(torch.bfloat16)
         if dtype not in taken or any(
             one.dtype != dtype or one.device.type != "cpu" or one.is_nested for one in tensors

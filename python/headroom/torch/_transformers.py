@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .._arrays import as_array
-from .._attend import WITH_BF16, Kernels, Rule, heads_of
+from .._attend import Kernels, Rule, heads_of, reads_bf16
 from ._models import additive_mask, check_models, own_way, refuse_config
 from ._packed import say_once
 
@@ -154,7 +154,7 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
         return sdpa_mask(*sizes, **arguments)
 
     _kernels[name] = {torch.float32: Kernels(options)}
-    if options.get("backend", "auto") in WITH_BF16:
+    if reads_bf16(options):
         _kernels[name][torch.bfloat16] = Kernels({**options, "dtype": "bf16"})
     AttentionInterface.register(name, forward)
     AttentionMaskInterface.register(name, mask)
