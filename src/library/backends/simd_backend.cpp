@@ -100,15 +100,21 @@ class SimdAttention final : public HeadAttention {
   OperationCosts costs_;
 };
 
+// A core is only looked at where nobody has said what suits it.
+TileChoice tiles_of(const BackendConfig& config) {
+  if (tile_unit(config.target, config.precision) == nullptr) return {};
+  TileChoice tiles = choose_tiles(config.target, config.precision,
+                                  config.few_rows ? CoreFacts{} : core_facts(config.target.isa));
+  tiles.few_rows = config.few_rows.value_or(tiles.few_rows);
+  return tiles;
+}
+
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.target.isa), config.dtype,
-                 choose_tiles(config.target, config.precision)},
+      : kernels_{kernel_table(config.target.isa), config.dtype, tiles_of(config)},
         executor_(std::move(executor)) {
-    if (kernels_.tiles.kernels != nullptr && config.few_rows) {
-      kernels_.tiles.few_rows = *config.few_rows;
-    } else if (kernels_.tiles.kernels != nullptr) {
+    if (kernels_.tiles.kernels != nullptr && !config.few_rows) {
       border_reason_ = fmt::format("measured on {}", kernels_.tiles.measured_on);
     }
     variant_ = find_project_variant(config.target.isa, config.kernels);

@@ -33,8 +33,7 @@ const ProjectVariant* find_project_variant(Isa isa, std::string_view name) {
 // AVX2 both ways were equally fast on a core with two. `near-large` was ahead only while tiles
 // waited for x and y; now `near` is 0.5 to 4 % faster on a core with an L2 of 2 MiB.
 const ProjectVariant& first_choice(Isa isa, const CoreFacts& core) {
-  constexpr double kTwo = 1.5;
-  return named(isa == Isa::avx512 && core.multiply_adds_per_cycle >= kTwo ? "near" : "far");
+  return named(isa == Isa::avx512 && core.does_two() ? "near" : "far");
 }
 
 }  // namespace headroom::simd

@@ -39,6 +39,9 @@ const ProjectVariant* find_project_variant(Isa isa, std::string_view name);
 struct CoreFacts {
   double multiply_adds_per_cycle = 0;  ///< vectors of the level; 0: unknown
   std::int64_t l2_bytes = 0;           ///< 0: unknown
+
+  /// Whether it does two multiply-adds a cycle.
+  bool does_two() const { return multiply_adds_per_cycle >= 1.5; }
 };
 
 /// What is best where nothing was measured on this machine; reports/speed-journal.md has the

@@ -46,7 +46,6 @@ HEADROOM_INLINE void multiply_tiles() {
 
 struct AmxUnit {
   static constexpr const char* kName = "amx";
-  static constexpr const char* kMeasuredOn = "Granite Rapids";
   /// Steps of the depth whose right operand stays in the L1 while all rows pass; 0: the whole
   /// depth. With one product both operands from the L2 take as long as 1.5 times the products.
   /// Eight steps: 16 KiB of an L1 of 48, beside as many of the left operand. Sums between them lie
@@ -56,8 +55,12 @@ struct AmxUnit {
     return S::kProducts == 1 ? 8 : 0;
   }
   template <Precision P>
-  static constexpr std::int64_t few_rows() {
-    return few_rows_of_tiles(P);
+  static constexpr RowBorder border() {
+    return {few_rows_of_tiles(P), "Granite Rapids"};
+  }
+  template <Precision P>
+  static constexpr RowBorder border_of_two() {
+    return border<P>();
   }
   template <Precision P>
   static constexpr std::int64_t longest_stage() {

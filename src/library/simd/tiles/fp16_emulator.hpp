@@ -103,9 +103,4 @@ HEADROOM_INLINE bool all_finite_fp16(const std::uint16_t* values, std::int64_t c
   return true;
 }
 
-inline void emulated_fp16_product(float* c, const std::uint16_t* a, std::int64_t b_row,
-                                  const std::uint16_t* b) {
-  if (!fast_fp16_product(c, a, b_row, b)) exact_fp16_product(c, a, b_row, b);
-}
-
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

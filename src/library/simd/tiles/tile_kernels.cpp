@@ -19,11 +19,14 @@ extern const TileKernels kTiles;
 #define HEADROOM_EMULATING_LEVELS(each) each(neon)
 #endif
 
-#define HEADROOM_DECLARE_LEVEL(level)                                          \
-  namespace level {                                                            \
-  extern const TileKernels kTiles;                                             \
-  void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b);      \
-  void emulate_fp16(float* c, const std::uint16_t* a, const std::uint16_t* b); \
+using EmulatedProduct = void(float* c, const std::uint16_t* a, std::int64_t b_row,
+                             const std::uint16_t* b);
+
+#define HEADROOM_DECLARE_LEVEL(level) \
+  namespace level {                   \
+  extern const TileKernels kTiles;    \
+  EmulatedProduct emulate;            \
+  EmulatedProduct emulate_fp16;       \
   }
 HEADROOM_EMULATING_LEVELS(HEADROOM_DECLARE_LEVEL)
 #undef HEADROOM_DECLARE_LEVEL
@@ -32,8 +35,8 @@ namespace {
 
 struct Emulation {
   const TileKernels* tiles;
-  void (*product)(float* c, const std::uint16_t* a, const std::uint16_t* b);
-  void (*fp16_product)(float* c, const std::uint16_t* a, const std::uint16_t* b);
+  EmulatedProduct* product;
+  EmulatedProduct* fp16_product;
 };
 
 Emulation emulation(Isa isa) {
@@ -121,11 +124,11 @@ std::vector<std::pair<Numbers, double (*)(std::int64_t, float*)>> product_bursts
 
 void emulate_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {
   // By the widest vectors, because it is slow.
-  emulation(available_isas().back()).product(c, a, b);
+  emulation(available_isas().back()).product(c, a, kTileDepth, b);
 }
 
 void emulate_fp16_tile_product(float* c, const std::uint16_t* a, const std::uint16_t* b) {
-  emulation(available_isas().back()).fp16_product(c, a, b);
+  emulation(available_isas().back()).fp16_product(c, a, kTileDepth, b);
 }
 
 }  // namespace headroom::simd

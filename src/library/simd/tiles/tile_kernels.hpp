@@ -79,6 +79,13 @@ struct TileAttendTask {
   Dtype dtype = Dtype::f32;  ///< of keys and values
 };
 
+/// Products of at most so many rows are left to f32: they are bound by reading weights, of which
+/// parts are more bytes, or fill too little of a tile.
+struct RowBorder {
+  std::int64_t few_rows = 0;
+  const char* measured_on = "";  ///< the core that it was found on
+};
+
 /// One precision on one unit.
 struct TilePrecision {
   void (*cut)(const TileCutTask& task) = nullptr;
@@ -89,16 +96,14 @@ struct TilePrecision {
   double (*burst)(std::int64_t iterations, float* sink) = nullptr;
   /// The same where weights, keys and values are stored as bfloat16, and so have one part.
   double (*stored_burst)(std::int64_t iterations, float* sink) = nullptr;
-  /// Products of at most so many rows are left to f32: they are bound by reading weights, of which
-  /// parts are more bytes, or fill too little of a tile.
-  std::int64_t few_rows = 0;
+  RowBorder border;
+  RowBorder border_of_two;  ///< on cores with two vectors of f32 multiply-adds a cycle
   /// Values of the depth that are multiplied before sums become partial ones of y.
   std::int64_t longest_stage = 0;
 };
 
 struct TileKernels {
-  const char* unit;         ///< such as "amx"
-  const char* measured_on;  ///< the core that `few_rows` was found on
+  const char* unit;  ///< such as "amx"
   TilePrecision bf16x9, bf16x6, fp16x3, bf16x3, bf16;
 };
 

@@ -35,11 +35,12 @@ double expected_seconds(std::int64_t rows, double floats) {
 
 }  // namespace
 
-TileChoice choose_tiles(const Target& target, Precision precision) {
+TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core) {
   const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
   const TilePrecision* kernels = tile_precision(target, precision);
-  return {kernels, precision, kernels->few_rows, unit->unit, unit->measured_on};
+  const RowBorder& border = core.does_two() ? kernels->border_of_two : kernels->border;
+  return {kernels, precision, border.few_rows, unit->unit, border.measured_on};
 }
 
 TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,

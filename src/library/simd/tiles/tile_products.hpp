@@ -12,6 +12,7 @@
 #include "headroom/view.hpp"
 #include "simd/packed_matrix.hpp"
 #include "simd/tiles/tile_kernels.hpp"
+#include "simd/variants.hpp"
 
 namespace headroom::simd {
 
@@ -28,8 +29,8 @@ struct TileChoice {
   bool attends(std::int64_t rows) const { return takes(rows) && rows > kTileSide; }
 };
 
-/// What a unit has for a precision.
-TileChoice choose_tiles(const Target& target, Precision precision);
+/// What a unit has for a precision, with the border of `core`.
+TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core = {});
 
 /// Products `Y = X W (+ b)` of one X of many rows. An element's bits depend on
 /// its row and its block of 32 columns alone, not on the cut into tasks.

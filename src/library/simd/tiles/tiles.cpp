@@ -7,7 +7,7 @@
 #elif defined(HEADROOM_UNIT_DOT)
 #include "simd/tiles/dot_unit.hpp"
 #else
-#include "simd/tiles/fp16_emulator.hpp"
+#include "simd/tiles/emulated_unit.hpp"
 #endif
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -58,7 +58,8 @@ constexpr TilePrecision precision() {
           attend_tiles<P, Unit>,
           burst<SchemeOf<P, float>>,
           burst<SchemeOf<P, Half>>,
-          Unit::template few_rows<P>(),
+          Unit::template border<P>(),
+          Unit::template border_of_two<P>(),
           Unit::template longest_stage<P>()};
 }
 
@@ -70,7 +71,8 @@ constexpr TilePrecision fp16_precision() {
           attend_tiles<attend_precision(kFp16), Unit>,
           burst<SchemeOf<kFp16, float>>,
           burst<SchemeOf<kFp16, Half>>,
-          Unit::template few_rows<kFp16>(),
+          Unit::template border<kFp16>(),
+          Unit::template border_of_two<kFp16>(),
           Unit::template longest_stage<kFp16>()};
 }
 #endif
@@ -79,25 +81,11 @@ constexpr TilePrecision fp16_precision() {
 
 extern const TileKernels kTiles;
 #if defined(HEADROOM_UNIT_DOT)
-const TileKernels kTiles{Unit::kName, Unit::kMeasuredOn,           {}, {}, {},
-                         {},          precision<Precision::bf16>()};
+const TileKernels kTiles{Unit::kName, {}, {}, {}, {}, precision<Precision::bf16>()};
 #else
-const TileKernels kTiles{Unit::kName,
-                         Unit::kMeasuredOn,
-                         precision<Precision::bf16x9>(),
-                         precision<Precision::bf16x6>(),
-                         fp16_precision(),
-                         precision<Precision::bf16x3>(),
-                         precision<Precision::bf16>()};
-#endif
-
-#if !defined(HEADROOM_UNIT_AMX) && !defined(HEADROOM_UNIT_DOT)
-void emulate(float* c, const std::uint16_t* a, const std::uint16_t* b) {
-  emulated_product(c, a, kTileDepth, b);
-}
-void emulate_fp16(float* c, const std::uint16_t* a, const std::uint16_t* b) {
-  emulated_fp16_product(c, a, kTileDepth, b);
-}
+const TileKernels kTiles{
+    Unit::kName,      precision<Precision::bf16x9>(), precision<Precision::bf16x6>(),
+    fp16_precision(), precision<Precision::bf16x3>(), precision<Precision::bf16>()};
 #endif
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
