@@ -215,11 +215,86 @@ const checkWidth = async (browser, width) => {
   check(readFileSync(picture).length > 20000, "an empty screenshot");
 };
 
-const checkTables = async (browser) => {
-  const clipped = await browser.evaluate(`[...document.querySelectorAll("#verdict .table-box")]
-    .map((box) => box.scrollWidth - box.clientWidth)`);
-  check(clipped.length > 0, "no table in the verdict");
-  check(Math.max(...clipped) <= 0, "the table of the fastest cells is cut off by " + clipped + " pixels");
+// No table is cut off, those in closed details neither; only its box scrolls, and only downwards.
+const checkTables = async (browser, where) => {
+  const clipped = await browser.evaluate(`(() => {
+    const details = [...document.querySelectorAll("details")];
+    details.forEach((d) => { d.open = true; d.dispatchEvent(new Event("toggle")); });
+    const found = [...document.querySelectorAll(".table-box")].filter((box) => box.scrollWidth > box.clientWidth)
+      .map((box) => box.getAttribute("aria-label") + " by " + (box.scrollWidth - box.clientWidth));
+    const count = document.querySelectorAll(".table-box").length;
+    details.forEach((d) => { d.open = false; });
+    return { found, count }; })()`);
+  check(clipped.count > 5, "tables: " + clipped.count);
+  check(clipped.found.length === 0, where + ": cut off: " + clipped.found.join("; "));
+};
+
+// The answer and the first picture come before anything else.
+const checkFirstSight = async (browser) => {
+  const sight = await browser.evaluate(`({
+    answers: document.querySelector("#verdict .table-box").getBoundingClientRect().top + scrollY,
+    picture: document.querySelector("figure .chart").getBoundingClientRect().top + scrollY,
+    rows: document.querySelectorAll("#verdict tbody tr").length,
+    longest: Math.max(...[...document.querySelectorAll("#verdict tbody tr")].map((row) =>
+      [...row.children].map((cell) => cell.textContent).join(" ").length)) })`);
+  check(sight.rows > 0 && sight.longest <= 100, "the longest answer has " + sight.longest + " characters");
+  check(sight.answers < sight.picture && sight.picture < 900, "the first picture begins at " + sight.picture);
+};
+
+// Everybody can read it and tell its marks apart, in both modes: words have a contrast of 4.5 to what they stand on and
+// marks one of 3, and marks that look alike in shape differ in colour, for eyes without red, green or blue as well
+// (Machado, Oliveira and Fernandes 2009).
+const checkEyes = async (browser, dark) => {
+  const found = await browser.evaluate(`(() => {
+    const kEyes = { all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+      red: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+      green: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+      blue: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]] };
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const linear = (colour) => {
+      canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255)
+        .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    };
+    const seen = (rgb, eyes) => eyes.map((row) => Math.min(1, Math.max(0, row.reduce((s, f, i) => s + f * rgb[i], 0))));
+    const light = (rgb) => 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
+    const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+    const problems = [];
+    const behind = (node) => {
+      for (let at = node; at; at = at.parentElement) {
+        const colour = getComputedStyle(at).backgroundColor;
+        if (!/rgba\\(.*, 0\\)|transparent/.test(colour)) return colour;
+      }
+      return "white";
+    };
+    const words = [...document.querySelectorAll("body *")].filter((node) =>
+      !node.closest("svg, script, style, .chart") && [...node.childNodes].some((n) => n.nodeType === 3 && n.data.trim()));
+    for (const node of words) {
+      const ratio = contrast(linear(getComputedStyle(node).color), linear(behind(node)));
+      if (ratio < 4.5) problems.push(node.tagName + " '" + node.textContent.slice(0, 30) + "' has " + ratio.toFixed(2));
+    }
+    const theme = headroom.theme(${dark});
+    const ways = ["split", "wrapper", "split bf16x9", "split bf16x6", "split fp16x3", "split bf16x3", "split bf16",
+      "split bf16-bf16"];
+    const marks = ["naive", "autovec", "xsimd", "onednn", "tbb"].flatMap((backend) => ways.map((way) => ({
+      name: backend + "/" + way, colour: theme.colour(backend), ink: theme.ink(backend), symbol: theme.symbol(backend, way),
+      filled: theme.lineOf(backend, way).filled })));
+    const ground = linear(theme.background);
+    for (const [who, eyes] of Object.entries(kEyes)) {
+      const look = (colour) => seen(linear(colour), eyes);
+      for (const [i, mark] of marks.entries()) {
+        if (who === "all" && contrast(linear(mark.ink), ground) < 4.5) problems.push("the word for " + mark.name);
+        if (contrast(look(mark.colour), seen(ground, eyes)) < 2.9) problems.push(mark.name + " without " + who);
+        for (const other of marks.slice(i + 1)) {
+          if (mark.symbol !== other.symbol || mark.filled !== other.filled) continue;
+          const apart = Math.hypot(...look(mark.colour).map((v, k) => Math.sqrt(v) - Math.sqrt(look(other.colour)[k])));
+          if (apart < 0.1) problems.push(mark.name + " and " + other.name + " without " + who + ": " + apart.toFixed(2));
+        }
+      }
+    }
+    return { problems, words: words.length }; })()`);
+  check(found.words > 50, "words: " + found.words);
+  check(found.problems.length === 0, (dark ? "dark: " : "light: ") + found.problems.slice(0, 8).join("; "));
 };
 
 const checkReport = async (browser, results) => {
@@ -228,12 +303,24 @@ const checkReport = async (browser, results) => {
   await checkCharts(browser);
   await checkRoofs(browser);
   await checkWidth(browser, 1280);
-  await checkTables(browser);
+  await checkFirstSight(browser);
+  for (const width of [1280, 768, 400]) {
+    await open(browser, page, width);
+    await checkTables(browser, width + " pixels");
+  }
+  await browser.media([], "print");
+  await checkTables(browser, "on paper");
+  await browser.media([]);
+  await open(browser, page, 1280);
   await checkHover(browser);
   await checkKeyboard(browser);
   await checkDownload(browser, results);
   await checkPictures(browser, results);
   await checkDark(browser);
+  await checkEyes(browser, false);
+  await browser.media([{ name: "prefers-color-scheme", value: "dark" }]);
+  await checkEyes(browser, true);
+  await browser.media([]);
   check((await browser.print()).length > 20000, "printing gives no pages");
   await checkControls(browser);
   await open(browser, page, 400);
@@ -275,8 +362,11 @@ const checkPeers = async (browser, beside) => {
   check(!await browser.evaluate(note), "the note tells of peers that are not drawn");
   check(!await browser.evaluate("[...document.querySelector('#choose-versus').options].some((o) => o.value === 'onednn')"),
     "a peer is compared with its own wrapper");
-  await open(browser, page, 400);
-  await checkWidth(browser, 400);
+  for (const width of [1280, 768, 400]) {
+    await open(browser, page, width);
+    await checkWidth(browser, width);
+    await checkTables(browser, "peers, " + width + " pixels");
+  }
 };
 
 const checkRanks = async (browser, shared) => {

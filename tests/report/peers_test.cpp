@@ -109,9 +109,9 @@ TEST(ReportPeers, NoneIsRecommended) {
   const record::ResultsFolder folder = folder_with_peers();
   const report::Findings findings = report::find_out(folder);
   const report::Conclusion conclusion = report::conclude(findings);
-  EXPECT_EQ(report::plain_text(conclusion.headline), "For 2 heads, link tbb.");
-  for (const std::string& text : {joined(conclusion.sentences), joined(conclusion.most_heads),
-                                  joined(conclusion.every_shape)}) {
+  EXPECT_EQ(report::plain_text(conclusion.headline), "Link tbb.");
+  for (const std::string& text :
+       {joined(conclusion.sentences), joined(conclusion.answers), joined(conclusion.every_shape)}) {
     EXPECT_EQ(text.find("rapid"), std::string::npos) << text;
     EXPECT_EQ(text.find("steady"), std::string::npos) << text;
   }
@@ -145,7 +145,7 @@ TEST(ReportPeers, ComeBeforeTheVerdictOnOurs) {
   const std::string page = page_of(folder);
   const auto faster = page.find("<h1 id=\"peers-head\">Another library is faster");
   const auto place = page.find("<strong>0.80 ×</strong>");
-  const auto verdict = page.find("<h2 id=\"headline\">For 2 heads, link <code>tbb</code>.</h2>");
+  const auto verdict = page.find("<h2 id=\"headline\">Link <code>tbb</code>.</h2>");
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(faster, place);
   EXPECT_LT(place, verdict);
@@ -153,7 +153,7 @@ TEST(ReportPeers, ComeBeforeTheVerdictOnOurs) {
   const std::string text = markdown_of(folder);
   const auto written = text.find("# Another library is faster than the best of ours in 1 of 2");
   EXPECT_LT(written, text.find("\n- 4 tokens, width 8, 2 heads, on 1 thread: `rapid/fused`"));
-  EXPECT_LT(text.find("**0.80 ×**"), text.find("\n## For 2 heads, link `tbb`."));
+  EXPECT_LT(text.find("**0.80 ×**"), text.find("\n## Link `tbb`."));
   for (const char* part : {"## Every cell of the other libraries", "## The other libraries",
                            "## How they were called", "precision f32; streams 1"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
@@ -165,7 +165,7 @@ TEST(ReportPeers, AFolderWithoutThemSaysNothingOfThem) {
       "ours", {test::cell_of("tbb", Formulation::split, 4, 1, test::samples_around(1))});
   EXPECT_FALSE(report::peer_words(report::find_out(folder)));
   EXPECT_EQ(page_of(folder).find("id=\"peers\""), std::string::npos);
-  EXPECT_NE(page_of(folder).find("<h1 id=\"headline\">For 2 heads"), std::string::npos);
+  EXPECT_NE(page_of(folder).find("<h1 id=\"headline\">Link "), std::string::npos);
   EXPECT_EQ(markdown_of(folder).find("other librar"), std::string::npos);
   for (const nlohmann::ordered_json& strange :
        {nlohmann::ordered_json("x"), nlohmann::ordered_json::array({1}),

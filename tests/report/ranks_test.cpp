@@ -54,7 +54,7 @@ std::string page_of(const ResultsFolder& folder) {
 TEST(ReportOfRanks, RecommendsWhatIsFastestInOneProcess) {
   const ResultsFolder folder = test::sample_folder(
       "results", {timed("naive", 1, 4e-3), timed("autovec", 1, 2e-3), timed("naive", 4, 1e-3)});
-  EXPECT_EQ(headline(folder), "For 2 heads, link autovec.");
+  EXPECT_EQ(headline(folder), "Link autovec.");
   const report::Findings findings = report::find_out(folder);
   EXPECT_EQ(findings.shapes.at(0).leaders(), std::vector<std::string>{"autovec"});
   const report::Contest& ranks = findings.shapes[0].contests.at(2);

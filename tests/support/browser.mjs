@@ -76,7 +76,7 @@ export const openBrowser = async (path, profile) => {
     },
     resize: (width, height) => call("Emulation.setDeviceMetricsOverride",
       { width, height, deviceScaleFactor: 1, mobile: false }),
-    media: (features) => call("Emulation.setEmulatedMedia", { features }),
+    media: (features, media = "") => call("Emulation.setEmulatedMedia", { features, media }),
     async until(expression, what) {
       for (let i = 0; i < 200; ++i) {
         if (await evaluate(expression)) return;

@@ -58,10 +58,16 @@ headroom.chart = (() => {
     },
   });
 
+  // `split` is what most charts show, so only others are named.
+  const shortName = (name) => name.replace(/\/split(?= |$)/, "");
+
+  // Pixels for the longest of these names at the end of its line.
+  const endRoom = (names) => 20 + 7.4 * Math.max(...[...names].map((name) => shortName(name).length));
+
   // Lines are named at their ends, or above the chart on a narrow screen.
   const legend = (view, names) => ({
     type: "scroll", top: 0, left: 0, itemWidth: view.narrow ? 18 : 26, itemHeight: 9, data: names,
-    formatter: (name) => name.replace(/\/split$/, ""),
+    formatter: shortName,
     show: view.narrow || names.some((name) => !name.endsWith("/split")),
     textStyle: { color: view.theme.text, fontSize: 12 },
     pageTextStyle: { color: view.theme.text }, pageIconColor: view.theme.muted,
@@ -72,7 +78,7 @@ headroom.chart = (() => {
     const colour = view.theme.colour(backend);
     const look = view.theme.lineOf(backend, formulation);
     return {
-      name, type: "line", data, symbol: view.theme.symbol(backend), symbolSize: 8,
+      name, type: "line", data, symbol: view.theme.symbol(backend, formulation), symbolSize: 8,
       showSymbol: true, showAllSymbol: true,
       lineStyle: { color: colour, width: look.width, type: look.line },
       itemStyle: { color: look.filled ? colour : view.theme.background, borderColor: colour,
@@ -81,13 +87,12 @@ headroom.chart = (() => {
     };
   };
 
-  // Names at the ends of the lines, pushed apart where they would overlap.
-  const endLabels = (view, lines, valueOf, more) => {
-    const ends = [...lines].map(([name, line]) => ({ name, value: valueOf(line[line.length - 1]) }));
+  // Words at the right of the chart beside what they name, pushed apart where they would overlap.
+  // Each of `items` has a text, the place that it names, and a colour.
+  const sideLabels = (view, items, more) => {
     const kStep = 15;
     const places = (api) => {
-      const sorted = ends.map((end, i) => ({ i, at: api.coord(end.value) }))
-        .sort((a, b) => a.at[1] - b.at[1]);
+      const sorted = items.map((item, i) => ({ i, at: api.coord(item.value) })).sort((a, b) => a.at[1] - b.at[1]);
       for (const end of sorted) end.y = end.at[1];
       for (let round = 0; round < 40; ++round) {
         for (let k = 1; k < sorted.length; ++k) {
@@ -100,23 +105,29 @@ headroom.chart = (() => {
       return sorted;
     };
     return {
-      type: "custom", silent: true, z: 5, tooltip: { show: false }, data: ends.map((end) => end.value),
+      type: "custom", silent: true, z: 5, tooltip: { show: false }, data: items.map((item) => item.value),
       renderItem(params, api) {
         if (view.narrow) return null;
         const place = places(api).find((end) => end.i === params.dataIndex);
-        const { name } = ends[params.dataIndex];
-        const [backend, formulation] = name.split(/\/(?=[^/]*$)/);
+        const { text, colour, font } = items[params.dataIndex];
         return {
           type: "text", x: params.coordSys.x + params.coordSys.width + 9, y: place.y,
-          style: {
-            text: formulation === "split" ? backend : name, fill: view.theme.colour(backend),
-            font: (headroom.theme.isPeer(backend) ? "italic 12px " : "600 12px ") + view.theme.font, verticalAlign: "middle", width: 100, overflow: "truncate",
-          },
+          style: { text, fill: colour, font: (font || "600 12px") + " " + view.theme.font, verticalAlign: "middle" },
         };
       },
       ...more,
     };
   };
+
+  // Names at the ends of the lines.
+  const endLabels = (view, lines, valueOf, more) =>
+    sideLabels(view, [...lines].map(([name, line]) => {
+      const backend = name.split(/\/(?=[^/]*$)/)[0];
+      return {
+        text: shortName(name), value: valueOf(line[line.length - 1]), colour: view.theme.ink(backend),
+        font: headroom.theme.isPeer(backend) ? "italic 12px" : "600 12px",
+      };
+    }), more);
 
   // Bars from low to high; `data` holds [x, low, high].
   const intervals = (view, name, data, more) => {
@@ -171,5 +182,5 @@ headroom.chart = (() => {
 
   const cellName = (cell) => cell.way + ", t" + cell.threads;
 
-  return { axis, base, cellName, cellTip, endLabels, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, thinned, threadsText, tip };
+  return { axis, base, cellName, cellTip, endLabels, endRoom, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, shortName, sideLabels, thinned, threadsText, tip };
 })();

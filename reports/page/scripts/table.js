@@ -13,11 +13,13 @@ headroom.element = (name, attributes, ...children) => {
 headroom.tableElement = ({ columns, rows }, caption) => {
   const make = headroom.element;
   const alignment = columns.map(([, number]) => (number ? { class: "number" } : {}));
+  // As the tables that the program writes: where columns have no room, each row becomes a list.
+  const layout = columns.length > 7 ? "wide" : columns.length > 3 ? "middling" : undefined;
   return make("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": caption },
-    make("table", {},
+    make("table", { class: layout },
       make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...columns.map(([head], i) =>
         make("th", { scope: "col", ...alignment[i] }, head)))),
       make("tbody", {}, ...rows.map((row) =>
-        make("tr", {}, ...row.map((cell, i) => make("td", alignment[i], String(cell))))))));
+        make("tr", {}, ...row.map((cell, i) => make("td", { ...alignment[i], "data-head": columns[i][0] }, String(cell))))))));
 };

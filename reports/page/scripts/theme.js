@@ -5,7 +5,7 @@ headroom.theme = (() => {
     { light: "#b97a00", dark: "#e69f00", symbol: "rect" },
     { light: "#2b8cc4", dark: "#56b4e9", symbol: "triangle" },
     { light: "#c44e00", dark: "#f0803c", symbol: "diamond" },
-    { light: "#007a5a", dark: "#1fbf92", symbol: "roundRect" },
+    { light: "#007a5a", dark: "#17a07a", symbol: "roundRect" },
     { light: "#a8488a", dark: "#dd8fc0", symbol: "pin" },
     { light: "#7a6a00", dark: "#f0e442", symbol: "arrow" },
     { light: "#3b4fa0", dark: "#8fa2f0", symbol: "circle" },
@@ -14,6 +14,15 @@ headroom.theme = (() => {
     split: { line: "solid", filled: true },
     wrapper: { line: "dotted", filled: false },
     fused: { line: "dashed", filled: false },
+  };
+  // Of numbers other than f32, each with a mark that no backend and no other numbers have; stored as bf16 it is open.
+  const kNumbers = {
+    bf16x9: "path://M4 0L5 3L8 3L5.6 5L6.5 8L4 6.2L1.5 8L2.4 5L0 3L3 3Z",
+    bf16x6: "path://M2.5 0H5.5V2.5H8V5.5H5.5V8H2.5V5.5H0V2.5H2.5Z",
+    fp16x3: "path://M0 0H8L4 4L8 8H0L4 4Z",
+    bf16x3: "path://M0 0L8 0L4 8Z",
+    bf16: "path://M4 0L8 3L6.5 8H1.5L0 3Z",
+    f32: "path://M0 0V8L4 4L8 8V0L4 4Z",
   };
   // Of a peer, whatever its formulation: its name beside the line tells that.
   const kPeer = { line: [8, 3, 2, 3], width: 1, filled: false };
@@ -37,6 +46,7 @@ headroom.theme = (() => {
   const peers = new Set();
   const mix = (from, to, share) =>
     "rgb(" + from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",") + ")";
+  const parts = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
   const theme = (dark) => {
     const base = dark ? kDark : kLight;
@@ -45,10 +55,20 @@ headroom.theme = (() => {
       // Single quotes inside, because the names appear in attributes of SVG files.
       font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
       colour: (backend) => look(backend)[dark ? "dark" : "light"],
-      symbol: (backend) => peers.has(backend)
-        ? kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length] : look(backend).symbol,
-      lineOf: (backend, formulation) => peers.has(backend) ? kPeer
-        : { width: 2, ...(kFormulations[formulation.split(" ")[0]] || kFormulations.split) },
+      // The same for words, which need more contrast than marks do.
+      ink: (backend) => mix(parts(look(backend)[dark ? "dark" : "light"]), parts(base.text), 0.35),
+      // By the name of a cell after its backend, such as "split bf16x6".
+      symbol(backend, way) {
+        if (peers.has(backend)) return kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length];
+        const numbers = (way || "").split(" ")[1];
+        return numbers ? kNumbers[numbers.split("-")[0]] || "circle" : look(backend).symbol;
+      },
+      lineOf(backend, way) {
+        if (peers.has(backend)) return kPeer;
+        const [formulation, numbers] = way.split(" ");
+        const line = kFormulations[formulation] || kFormulations.split;
+        return { width: 2, ...line, filled: numbers ? !numbers.includes("-") : line.filled };
+      },
       // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
       ratio(value) {
         const share = Math.min(1, Math.abs(Math.log2(value)) / 2);

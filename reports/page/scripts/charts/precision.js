@@ -72,7 +72,7 @@
               label: { show: Boolean(cell.front), formatter: cell.precision, position: "top",
                 color: view.theme.text, fontWeight: 600 },
             }))),
-            type: "scatter", symbolSize: 10,
+            type: "scatter", symbolSize: 10, labelLayout: { moveOverlap: "shiftY" },
           })),
         ],
       };

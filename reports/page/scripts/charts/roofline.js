@@ -21,10 +21,18 @@
       }));
   };
 
-  // One label for all roofs of a number of threads: those of arithmetic may lie too close for two.
   const roofText = (roof) => format.threads(roof.threads) + ": multiply-adds " + format.digits(roof.fma) +
-    (roof.tile > 0 ? ", tiles " + format.digits(roof.tile) : "") + " GFLOP/s\nmemory read " +
+    (roof.tile > 0 ? ", tiles " + format.digits(roof.tile) : "") + " GFLOP/s, memory read " +
     format.digits(roof.read) + " GB/s";
+
+  // What stands at the right of each roof; the note has the figures.
+  const labelsOf = (view, roofs, to) => roofs.flatMap((roof) => [
+    { text: format.threads(roof.threads), value: [to, Math.min(roof.fma, to * roof.read)], colour: view.theme.text },
+    ...roof.products.map((product) => ({
+      text: product.name + " products, " + format.threads(roof.threads) + ": " + format.digits(product.rate),
+      value: [to, product.rate], colour: view.theme.text, font: "12px",
+    })),
+  ]);
 
   // The rate of register tiles whose operands lie in the L1: no product of matrices passes it.
   const tileSeries = (view, roof, to) => ({
@@ -37,11 +45,6 @@
     name: "products", type: "line", symbol: "none", silent: true, z: 1,
     data: [[Math.min(product.rate / roof.read, to / 2), product.rate], [to, product.rate]],
     lineStyle: { color: view.theme.text, width: 1, type: "dotted" },
-    endLabel: {
-      show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
-      distance: 0, offset: [-4, -3],
-      formatter: () => product.name + " products, " + format.threads(roof.threads) + ": " + format.digits(product.rate),
-    },
   });
 
   const roofSeries = (view, roof, from, to) => {
@@ -51,11 +54,6 @@
     return {
       name: "roof", type: "line", data: points, symbol: "none", silent: true, z: 1,
       lineStyle: { color: view.theme.text, width: 1.5, type: roof.threads === 1 ? "dashed" : "solid" },
-      endLabel: {
-        show: true, color: view.theme.text, fontSize: 11, align: "right", verticalAlign: "bottom",
-        distance: 0, offset: [-4, -5], backgroundColor: view.theme.background, padding: [1, 3],
-        formatter: () => roofText(roof),
-      },
     };
   };
 
@@ -66,7 +64,8 @@
     empty: "No peaks were measured with these cells, so there is no roofline to draw.",
     note: (model, selection) =>
       "All shapes, up to " + format.threads(selection.threads) + ". Bytes count weights, input " +
-      "and output, each moved once. A cell above the slanted roof read some of them from a cache." +
+      "and output, each moved once. A cell above the slanted roof read some of them from a cache. The roofs: " +
+      roofsOf(model).filter((roof) => roof.threads <= selection.threads).map(roofText).join("; ") + "." +
       (roofsOf(model).some((roof) => roof.tile > 0)
         ? " Dotted: register tiles with their operands in the L1, which no product can pass." : "") +
       (roofsOf(model).some((roof) => roof.products.length > 0)
@@ -85,10 +84,11 @@
         ...roofs.flatMap((roof) => roof.products.map((product) => product.rate))]);
       const names = headroom.distinct(cells, (cell) => cell.way);
       const to = across[across.length - 1];
+      const labels = labelsOf(view, roofs, to);
       return {
         ...chart.base(view),
         legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
-        grid: { left: 62, right: 18, top: 46, bottom: 50 },
+        grid: { left: 62, right: view.narrow ? 18 : chart.endRoom(labels.map((label) => label.text)), top: 46, bottom: 50 },
         xAxis: chart.logAxis(view, "operations per byte", across),
         yAxis: chart.logAxis(view, "GFLOP/s", up, String, { nameGap: 44 }),
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
@@ -103,6 +103,7 @@
               .map((cell) => ({ value: [cell.intensity, cell.gflops], cell }))),
             type: "scatter", symbolSize: 9,
           })),
+          chart.sideLabels(view, labels),
         ],
       };
     },

@@ -39,7 +39,7 @@
       const samples = cell.time.samples;
       const numbers = samples.map((_, i) => String(i + 1));
       const series = [{
-        name: "samples", type: "scatter", symbol: view.theme.symbol(cell.backend), symbolSize: 10,
+        name: "samples", type: "scatter", symbol: view.theme.symbol(cell.backend, cell.way.slice(cell.backend.length + 1)), symbolSize: 10,
         itemStyle: { color: colour }, data: samples,
         markLine: { silent: true, symbol: "none", lineStyle: { color: colour, type: "solid" },
           label: { show: false }, data: [{ yAxis: cell.time.median }] },

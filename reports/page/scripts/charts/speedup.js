@@ -22,7 +22,7 @@
       if (cells.length === 0) return null;
       const lines = headroom.lines(cells, (cell) => cell.shape.heads);
       const heads = headroom.distinct(cells, (cell) => cell.shape.heads);
-      const right = view.narrow ? 18 : 110;
+      const right = view.narrow ? 18 : chart.endRoom(lines.keys());
       const series = [];
       for (const [name, line] of lines) {
         series.push(chart.lineSeries(view, name, line.map((cell) => ({

@@ -40,7 +40,7 @@
       if (found.length === 0) return null;
       const threads = headroom.distinct(found, (item) => item.cell.threads);
       const names = headroom.distinct(found, (item) => item.name);
-      const right = view.narrow ? 24 : 110;
+      const right = view.narrow ? 24 : chart.endRoom(names);
       const most = Math.max(...threads) / Math.min(...threads);
       const of = (name) => found.filter((item) => item.name === name);
       return {

@@ -21,7 +21,7 @@
       if (cells.length === 0) return null;
       const lines = headroom.lines(cells, (cell) => cell.shape.tokens);
       const tokens = headroom.distinct(cells, (cell) => cell.shape.tokens);
-      const right = view.narrow ? 18 : 110;
+      const right = view.narrow ? 18 : chart.endRoom(lines.keys());
       const rate = (cell, seconds) => (cell.gflops * cell.time.median) / seconds;
       const ticks = chart.thinned(tokens, view.width - 74 - right);
       const x = (gridIndex, name) => ({

@@ -54,7 +54,8 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   const std::optional<PeerWords> peers = peer_words(findings);
   std::string text = fmt::format("{}\n{}{} {}\n\n", kMark, peers ? peers_text(*peers) : "",
                                  peers ? "##" : "#", markdown(conclusion.headline));
-  for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
+  if (!conclusion.answers.rows.empty())
+    text += markdown(conclusion.answers) + "\n" + kAnswerNote + "\n\n";
   text += escape_markdown(fmt::format("{}, {}, {}.", text_at(folder.environment, "/processor/name"),
                                       counted(folder.results.size(), "cell"),
                                       text_at(folder.environment, "/time")));
@@ -63,16 +64,11 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
       " The interactive page is `index.html` beside this file; if it is missing, run `headroom "
       "report` on this folder. Every cell is in [results.csv](results.csv).\n";
   for (const Prose& remark : remarks(folder)) text += "\n> " + markdown(remark) + "\n";
-  if (!conclusion.most_heads.rows.empty()) {
-    text += section("The most heads", conclusion.most_heads);
-    text +=
-        "\nOne row per shape, with its fastest cell. **clear**: every other backend is slower by "
-        "more than the noise. **tied with**: linking these loses little. **not distinguishable**: "
-        "they may be as fast or slower (n.d.). ± is half the 95 % confidence interval of the "
-        "time.\n";
-  }
   text += pictures_text(pictures);
+  text += "\n## Why\n\n";
+  for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += section("Every shape", conclusion.every_shape);
+  if (!conclusion.every_shape.rows.empty()) text += fmt::format("\n{}\n", kShapeNote);
   if (const std::optional<RankWords> words = rank_words(folder)) {
     text += section(kPredictionHead, words->table) + "\n" + markdown(words->note) + "\n";
   }

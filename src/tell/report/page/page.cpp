@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "headroom/version.hpp"
@@ -38,6 +39,29 @@ std::string details(const char* summary, const std::string& inside) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, inside);
 }
 
+// As many shapes as leave room for the first picture; the others unfold.
+std::string answers(const Table& all) {
+  constexpr std::size_t kMost = 8;
+  const std::size_t shown = std::min(kMost, all.rows.size());
+  const auto middle = all.rows.begin() + static_cast<std::ptrdiff_t>(shown);
+  const Table first{all.columns, {all.rows.begin(), middle}};
+  const Table rest{all.columns, {middle, all.rows.end()}};
+  std::string text = table_or(first, "What to link, for each shape", "No shape has a time.");
+  if (rest.rows.empty()) return text;
+  const std::string head =
+      fmt::format("{} more shape{}", rest.rows.size(), rest.rows.size() == 1 ? "" : "s");
+  return text + details(head.c_str(), html(rest, "What to link, for the other shapes"));
+}
+
+// One line, until somebody wants to know.
+std::string remarks_of(const record::ResultsFolder& folder) {
+  const std::vector<Prose> items = remarks(folder);
+  if (items.empty()) return "";
+  const std::string head =
+      fmt::format("How far to trust these times: {}", counted(items.size(), "remark"));
+  return details(head.c_str(), list(items, "remarks"));
+}
+
 // Before everything else, so that nobody reads the verdict on ours without it.
 std::string peers_section(const record::ResultsFolder& folder, const PeerWords& words) {
   std::string text = fmt::format(
@@ -73,6 +97,21 @@ std::string subtitle(const record::ResultsFolder& folder) {
                      counted(folder.results.size(), "cell"), text_at(environment, "/time"));
 }
 
+// Of Markdown only `*word*` is used there.
+std::string note_html(std::string_view note) {
+  std::string text;
+  bool inside = false;
+  for (const char each : escape_html(note)) {
+    if (each != '*') {
+      text += each;
+      continue;
+    }
+    text += inside ? "</strong>" : "<strong>";
+    inside = !inside;
+  }
+  return text;
+}
+
 constexpr const char* kNoCharts =
     "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not installed when "
     "headroom was built. Every table is here. To get the charts, run <code>scripts/setup</code> "
@@ -94,11 +133,12 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"subtitle", escape_html(subtitle(folder))},
       {"style", std::string(parts.style)},
       {"headline", html(conclusion.headline)},
+      {"answer_note",
+       details("What these columns say", "<p class=\"note\">" + note_html(kAnswerNote) + "</p>\n")},
+      {"shape_note", note_html(kShapeNote)},
+      {"answers", answers(conclusion.answers)},
       {"sentences", paragraphs(conclusion.sentences)},
-      {"remarks", list(remarks(folder), "remarks")},
-      {"most_heads",
-       table_or(conclusion.most_heads, "The fastest cell of each shape with the most heads",
-                "No shape has a time.")},
+      {"remarks", remarks_of(folder)},
       {"every_shape",
        table_or(conclusion.every_shape, "The fastest cell of every shape", "No shape has a time.")},
       {"prediction", prediction_section(folder)},

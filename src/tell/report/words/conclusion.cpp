@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "core/call/demand.hpp"
-#include "judge/link_choice.hpp"
-#include "program/numbers.hpp"
+#include "report/findings/recommended.hpp"
+#include "report/words/answers.hpp"
 #include "report/words/sentences.hpp"
 #include "report/words/shape_table.hpp"
 #include "report/words/wording.hpp"
@@ -37,16 +34,6 @@ Shapes with_a_time(const Findings& findings, Demand demand) {
   return shapes;
 }
 
-Shapes with_most_heads(const Shapes& timed) {
-  Shapes shapes;
-  for (const ShapeFindings* shape : timed) {
-    if (!shapes.empty() && shape->shape.heads < shapes.front()->shape.heads) continue;
-    if (!shapes.empty() && shape->shape.heads > shapes.front()->shape.heads) shapes.clear();
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
 // A shape where the recommended backend leads: the one with the most rivals, then the one with the
 // most work.
 const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) {
@@ -57,41 +44,6 @@ const ShapeFindings& focus_of(const Shapes& shapes, const std::string& backend) 
   return **std::max_element(
       shapes.begin(), shapes.end(),
       [&](const ShapeFindings* a, const ShapeFindings* b) { return weight(a) < weight(b); });
-}
-
-// What to link for some shapes, by the rule that `pick` goes by.
-struct Recommended {
-  std::string backend;
-  std::vector<std::string> open;  // lighter to link, and perhaps as good
-};
-
-Recommended recommended(const Shapes& shapes) {
-  std::map<std::string, judge::Contender> standings;
-  for (const ShapeFindings* shape : shapes) {
-    std::set<std::string> seen;
-    for (const Contest& contest : shape->contests) {
-      const std::string& name = contest.cell->cell.backend;
-      const Contest* best = shape->best_of(name);
-      if (best == nullptr || !seen.insert(name).second) continue;
-      const auto [place, fresh] = standings.try_emplace(name);
-      judge::Contender& standing = place->second;
-      if (fresh) standing = {shapes.size(), 0, judge::Loss::little, judge::weight_by_facts(name)};
-      --standing.missing;
-      standing.behind += std::log(best->cell->time.median / shape->winner()->cell->time.median);
-      standing.loss = std::max(standing.loss, best->loss());
-    }
-  }
-  std::vector<std::string> names;
-  std::vector<judge::Contender> contenders;
-  for (auto& [name, standing] : standings) {
-    standing.behind /= static_cast<double>(shapes.size() - standing.missing);
-    names.push_back(name);
-    contenders.push_back(standing);
-  }
-  const judge::LinkChoice choice = judge::choose_to_link(contenders);
-  Recommended result{names[choice.chosen], {}};
-  for (const std::size_t open : choice.open) result.open.push_back(names[open]);
-  return result;
 }
 
 Prose paragraph(std::vector<Prose> sentences) {
@@ -106,7 +58,7 @@ Prose paragraph(std::vector<Prose> sentences) {
 // The question of one demand, or of all shapes if they have the same.
 struct Question {
   Demand demand = Demand::prefill;
-  Shapes most_heads;
+  Shapes shapes;
 };
 
 // How many of the shapes have tokens before those of the call.
@@ -123,26 +75,46 @@ Pasts pasts_of(const Shapes& shapes) {
 std::vector<Question> questions_of(const Findings& findings) {
   std::vector<Question> questions;
   for (const Demand demand : {Demand::prefill, Demand::decode}) {
-    Shapes shapes = with_most_heads(with_a_time(findings, demand));
+    Shapes shapes = with_a_time(findings, demand);
     if (!shapes.empty()) questions.push_back({demand, std::move(shapes)});
   }
   return questions;
 }
 
-// "For 96 heads, link tbb.", or one of two such answers.
-void add_headline(Prose& headline, const Question& question, const std::string& backend,
-                  bool one_of_two) {
-  const std::string heads = counted(question.most_heads.front()->shape.heads, "head");
-  if (!one_of_two) {
-    append(headline, {plain(fmt::format("For {}, link ", heads))});
-  } else {
-    const char* name = question.demand == Demand::prefill             ? "Prefill"
-                       : pasts_of(question.most_heads) == Pasts::none ? "Few tokens"
-                                                                      : "Decode";
-    append(headline,
-           {plain(fmt::format("{}{} with {}: link ", headline.empty() ? "" : " ", name, heads))});
+// Shapes for which nothing measured is better by more than the margin.
+std::size_t good_in(const Shapes& shapes, const std::string& backend) {
+  return static_cast<std::size_t>(
+      std::count_if(shapes.begin(), shapes.end(), [&](const ShapeFindings* shape) {
+        const Contest* best = shape->best_of(backend);
+        return best != nullptr && best->loss() != judge::Loss::large;
+      }));
+}
+
+// "Link tbb.", "Link tbb: the best in 9 of 11 shapes.", or such as "Prefill: link tbb. Decode: link
+// xsimd."
+Prose headline_of(const std::vector<Question>& questions,
+                  const std::vector<std::string>& backends) {
+  Prose headline;
+  const std::string& first = backends.front();
+  if (std::all_of(backends.begin(), backends.end(),
+                  [&](const std::string& name) { return name == first; })) {
+    std::size_t shapes = 0, good = 0;
+    for (const Question& question : questions) {
+      shapes += question.shapes.size();
+      good += good_in(question.shapes, first);
+    }
+    return {
+        plain("Link "), code(first),
+        plain(good == shapes ? "." : fmt::format(": the best in {} of {} shapes.", good, shapes))};
   }
-  append(headline, {code(backend), plain(".")});
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const char* name = questions[i].demand == Demand::prefill         ? "Prefill"
+                       : pasts_of(questions[i].shapes) == Pasts::none ? "Few tokens"
+                                                                      : "Decode";
+    append(headline, {plain(fmt::format("{}{}: link ", i == 0 ? "" : " ", name)), code(backends[i]),
+                      plain(".")});
+  }
+  return headline;
 }
 
 // What the paragraphs after it are about.
@@ -152,7 +124,7 @@ Prose demand_sentence(const Question& question) {
             plain(fmt::format(" (more than {} tokens of a sequence in a call).", kFewRows))};
   }
   const std::string few = fmt::format(" (at most {} tokens of a sequence in a call, ", kFewRows);
-  switch (pasts_of(question.most_heads)) {
+  switch (pasts_of(question.shapes)) {
     case Pasts::none:
       return {strong("Few tokens"),
               plain(few + "the first ones: with an empty cache, which is no step of decoding).")};
@@ -165,18 +137,17 @@ Prose demand_sentence(const Question& question) {
 }
 
 void add_answer(Conclusion& conclusion, const Findings& findings, const Question& question,
-                bool one_of_two) {
-  const auto [backend, open] = recommended(question.most_heads);
-  add_headline(conclusion.headline, question, backend, one_of_two);
-  const ShapeFindings& focus = focus_of(question.most_heads, backend);
-  const Contest* best = focus.best_of(backend);
+                const Recommended& choice, bool one_of_two) {
+  const ShapeFindings& focus = focus_of(question.shapes, choice.backend);
+  const Contest* best = focus.best_of(choice.backend);
   if (best == nullptr) best = focus.winner();
-  for (Prose& prose : std::vector{
-           paragraph({one_of_two ? demand_sentence(question) : Prose(), link_sentence(focus, *best),
-                      focus_sentence(focus, *best), sureness_sentence(backend, question.most_heads),
-                      open_sentence(open, focus)}),
-           paragraph({limit_sentence(findings, *best->cell)}),
-           paragraph({split_sentence(focus)})}) {
+  for (Prose& prose :
+       std::vector{paragraph({one_of_two ? demand_sentence(question) : Prose(),
+                              link_sentence(focus, *best), focus_sentence(focus, *best),
+                              sureness_sentence(choice.backend, question.shapes),
+                              open_sentence(choice.open, focus)}),
+                   paragraph({limit_sentence(findings, *best->cell)}),
+                   paragraph({split_sentence(focus)})}) {
     if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
   }
 }
@@ -205,19 +176,18 @@ Conclusion conclude(const Findings& findings) {
     conclusion.sentences = {without_times(findings)};
     return conclusion;
   }
-  Shapes most_heads;
+  std::vector<std::string> backends;
   for (const Question& question : questions) {
-    add_answer(conclusion, findings, question, questions.size() > 1);
-    most_heads.insert(most_heads.end(), question.most_heads.begin(), question.most_heads.end());
+    const Recommended choice = recommended(question.shapes);
+    add_answer(conclusion, findings, question, choice, questions.size() > 1);
+    backends.push_back(choice.backend);
   }
-  if (findings.shapes.size() > most_heads.size()) {
-    conclusion.sentences.push_back(overall_sentence(findings));
-  }
+  conclusion.headline = headline_of(questions, backends);
   for (const PrecisionFindings& shape : findings.precisions) {
     Prose prose = precision_sentence(shape);
     if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
   }
-  conclusion.most_heads = shape_table(findings, most_heads);
+  conclusion.answers = answer_table(findings);
   Shapes all;
   for (const ShapeFindings& shape : findings.shapes) {
     if (shape.fastest) all.push_back(&shape);

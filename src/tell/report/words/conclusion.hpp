@@ -10,11 +10,10 @@
 namespace headroom::report {
 
 struct Conclusion {
-  /// Such as "For 96 heads, link tbb.", or "Prefill with 96 heads: link tbb. Decode with 32 heads:
-  /// link xsimd."
+  /// What to link for all shapes together: "Link tbb.", or "Prefill: link tbb. Decode: link xsimd."
   Prose headline;
+  Table answers;                 ///< what to link for each shape; no rows without any time
   std::vector<Prose> sentences;  ///< paragraphs; no claim without an interval
-  Table most_heads;              ///< the shapes with the most heads; no rows without any time
   Table every_shape;             ///< all shapes with a time
 };
 

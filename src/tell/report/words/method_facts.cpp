@@ -259,13 +259,17 @@ std::string repeating_command(const ordered_json& environment) {
     const ordered_json& value = value_at(environment, place);
     if (value != usual) command += option_text(option, value);
   };
+  const auto add_duration = [&](const char* option, const char* place) {
+    const std::string text = option_text(option, value_at(environment, place));
+    if (!text.empty()) command += text + "s";
+  };
   add("--cache", "/sweep/cache", "warm");
   add("--repetitions", "/sweep/repetitions_asked", 16);
   add("--processes", "/sweep/processes", 8);
   add("--min-time", "/sweep/min_time_s", 0.03);
   add("--seed", "/sweep/seed", 1);
-  add("--budget", "/sweep/budget_s", nullptr);
-  add("--timeout", "/sweep/timeout_s", nullptr);
+  add_duration("--budget", "/sweep/budget_s");
+  add_duration("--timeout", "/sweep/timeout_s");
   add("--max-memory", "/sweep/memory_asked_bytes", nullptr);
   const ordered_json& shard = value_at(environment, "/sweep/identity/shard");
   const ordered_json& index = value_at(shard, "/index");

@@ -58,12 +58,23 @@ std::string html(const Prose& prose) {
   return text;
 }
 
+namespace {
+
+// Where the columns have no room side by side, the page shows each row as a list, and each cell
+// with its head.
+const char* layout_of(const Table& table) {
+  if (table.columns.size() > 7) return " class=\"wide\"";
+  return table.columns.size() > 3 ? " class=\"middling\"" : "";
+}
+
+}  // namespace
+
 std::string html(const Table& table, std::string_view caption) {
-  // Focusable, so that a keyboard can scroll it on a narrow screen.
+  // Focusable, so that a keyboard can scroll a long one.
   std::string text = fmt::format(
-      "<div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table>\n"
+      "<div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table{1}>\n"
       "<caption>{0}</caption>\n<thead><tr>",
-      escape_html(caption));
+      escape_html(caption), layout_of(table));
   for (const Table::Column& column : table.columns) {
     text += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"number\"" : "",
                         escape_html(column.head));
@@ -72,8 +83,9 @@ std::string html(const Table& table, std::string_view caption) {
   for (const std::vector<Prose>& row : table.rows) {
     text += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      text += fmt::format("<td{}>{}</td>", table.columns[i].number ? " class=\"number\"" : "",
-                          html(row[i]));
+      text += fmt::format("<td{} data-head=\"{}\">{}</td>",
+                          table.columns[i].number ? " class=\"number\"" : "",
+                          escape_html(table.columns[i].head), html(row[i]));
     }
     text += "</tr>\n";
   }

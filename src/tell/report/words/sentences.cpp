@@ -98,20 +98,21 @@ Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
     prose.push_back(plain(" cannot be distinguished from it."));
     return prose;
   }
-  Prose prose{plain(fmt::format("Of the {} shapes measured with {}, ", shapes.size(),
-                                counted(shapes.front()->shape.heads, "head"))),
-              code(backend), plain(" is "),
-              strong(fmt::format("the clear winner in {}", record.alone))};
+  Prose prose{plain(fmt::format("Of the {} shapes, ", shapes.size())), code(backend),
+              plain(" is ")};
+  bool first = true;
   const auto add = [&](const char* how, const std::vector<std::string>& names, std::size_t count) {
     if (count == 0) return;
-    prose.push_back(plain(how));
+    prose.push_back(plain(fmt::format("{}{}", first ? "" : ", ", how)));
     append(prose, listed(names));
     prose.push_back(plain(fmt::format(" in {}", count)));
+    first = false;
   };
-  add(", the only one with a time", {}, record.unopposed);
-  add(", tied with ", record.sharers, record.shared);
-  add(", not distinguishable from ", record.doubtful, record.open);
-  add(", slower than ", record.winners, record.behind);
+  add("the clear winner", {}, record.alone);
+  add("the only one with a time", {}, record.unopposed);
+  add("tied with ", record.sharers, record.shared);
+  add("not distinguishable from ", record.doubtful, record.open);
+  add("slower than ", record.winners, record.behind);
   prose.push_back(plain("."));
   return prose;
 }
@@ -215,40 +216,6 @@ Prose split_sentence(const ShapeFindings& focus) {
   if (!unclear.empty()) {
     prose.push_back(plain(fmt::format("{}no difference can be shown for ", first ? "" : "; ")));
     append(prose, listed(unclear));
-  }
-  prose.push_back(plain("."));
-  return prose;
-}
-
-Prose overall_sentence(const Findings& findings) {
-  std::map<std::string, std::size_t> alone;
-  std::size_t shared = 0, timed = 0;
-  const Numbers most_exact = most_exact_of(findings);
-  for (const ShapeFindings& shape : findings.shapes) {
-    if (!shape.fastest || shape.numbers != most_exact) continue;
-    ++timed;
-    const std::vector<std::string> leaders = shape.leaders();
-    const bool single = leaders.size() == 1 && shape.runner_up() != nullptr;
-    single ? ++alone[leaders.front()] : ++shared;
-  }
-  std::vector<std::pair<std::string, std::size_t>> ranked(alone.begin(), alone.end());
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  Prose prose{plain(fmt::format("Over all {} with a time, ", counted(timed, "shape")))};
-  if (ranked.empty()) {
-    prose.push_back(plain("there is no clear winner anywhere."));
-    return prose;
-  }
-  prose.push_back(plain("the clear winner is "));
-  for (const auto& [name, count] : ranked) {
-    if (&name != &ranked.front().first) {
-      prose.push_back(plain(&name == &ranked.back().first ? " and " : ", "));
-    }
-    append(prose, {code(name), plain(fmt::format(" in {}", count))});
-  }
-  if (shared > 0) {
-    prose.push_back(plain(fmt::format("; {} {} no clear winner", counted(shared, "shape"),
-                                      shared == 1 ? "has" : "have")));
   }
   prose.push_back(plain("."));
   return prose;

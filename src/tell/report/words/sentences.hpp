@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "report/findings/findings.hpp"
+#include "report/findings/recommended.hpp"
 #include "report/words/prose.hpp"
 
 namespace headroom::report {
-
-/// Shapes that have a time.
-using Shapes = std::vector<const ShapeFindings*>;
 
 /// What to link, which formulation to use, and the speed-up. Where `naive` has no time for the
 /// shape, the speed-up is over the backend that is furthest behind.
@@ -38,9 +35,6 @@ Prose limit_sentence(const Findings& findings, const record::CellResult& cell);
 /// The speed-up of one wide matrix over one small matrix per head, for each backend; empty where
 /// nothing was measured.
 Prose split_sentence(const ShapeFindings& focus);
-
-/// Which backend wins in how many shapes.
-Prose overall_sentence(const Findings& findings);
 
 /// How many cells have which status, for a folder without any time.
 Prose without_times(const Findings& findings);
