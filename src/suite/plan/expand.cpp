@@ -185,6 +185,25 @@ void decline_numbers(Cell& cell) {
                                                   headroom::to_string(cell.numbers), does.reason);
 }
 
+namespace {
+
+// Whoever names neither sizes nor a precision wants to know what is fastest: with results as exact
+// as f32's, products of parts by a unit of the processor may be. bf16x9 is more work than bf16x6
+// for the same limit.
+bool wants_parts(const Axes& axes, const Target& target) {
+  const bool quick = !axes.sizes_given() && (!axes.preset || axes.preset.text() == "quick");
+  return quick && !axes.precision && target.unit != Unit::emulated;
+}
+
+// Of what nobody asked for by name.
+void drop_declined_parts(std::vector<Cell>& cells) {
+  std::erase_if(cells, [](const Cell& cell) {
+    return cell.unsupported && cell.numbers.precision != Precision::f32;
+  });
+}
+
+}  // namespace
+
 Plan expand(const Axes& axes, const ExpandOptions& options) {
   Plan plan;
   plan.notes = axes.notes();
@@ -194,6 +213,8 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
       std::erase_if(chosen, [](const BackendChoice& each) { return each.name == kAuto; }) > 0;
   RivalAxes rival_axes = rival_axes_of(axes);
   plan.target = select_target(rival_axes.isa, rival_axes.unit);
+  const bool with_parts = wants_parts(axes, plan.target);
+  if (with_parts) rival_axes.precisions = {Precision::f32, Precision::fp16x3, Precision::bf16x6};
   warn_of_threads(rival_axes.threads, plan);
   require_ranks(rival_axes.ranks, options.ranks_here);
   warn_of_cores(rival_axes.ranks, rival_axes.threads, plan);
@@ -205,6 +226,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
     rival_axes.dtype = dtype;
     cells.push_back(rivals(rival_axes, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
+    if (with_parts) drop_declined_parts(cells.back());
     of_a_shape += cells.back().size();
   }
   const std::size_t most_shapes =
