@@ -2,8 +2,8 @@
 
 ``Attention`` is the layer, and ``attention`` what it does with queries, keys and values, both over
 numpy arrays, PyTorch tensors and whatever else has DLPack or the buffer protocol. ``sweep``,
-``pick``, ``info`` and ``report`` are the commands of the same names. ``headroom.torch`` takes the
-modules that you have.
+``pick``, ``info`` and ``report`` are the commands of the same names, and ``results`` reads what
+they wrote. ``headroom.torch`` takes the modules that you have.
 """
 
 from ._attend import attention
@@ -11,17 +11,20 @@ from ._cache import KeyValueCache
 from ._core import version as __version__
 from ._dot_product import DotProductAttention
 from ._layer import Attention, backends
-from ._program import info, pick, report, sweep
+from ._messages import ProgramWarning
+from ._program import info, pick, report, results, sweep
 
 __all__ = [
     "Attention",
     "DotProductAttention",
     "attention",
     "KeyValueCache",
+    "ProgramWarning",
     "__version__",
     "backends",
     "info",
     "pick",
     "report",
+    "results",
     "sweep",
 ]

@@ -20,6 +20,18 @@ def is_bf16(x: Array) -> bool:
     return is_tensor(x) and x.dtype is sys.modules["torch"].bfloat16
 
 
+def require_cpu(name: str, x: Array) -> None:
+    """A tensor of another device is refused before anything is copied from it.
+
+    Raises:
+        ValueError: it lies on another device.
+    """
+    if is_tensor(x) and x.device.type != "cpu":
+        raise ValueError(
+            f"{name} lies on {x.device}; headroom computes on the CPU: give {name}.cpu()"
+        )
+
+
 def _bits(x: Any) -> Any:
     """A bfloat16 tensor as what numpy has of it, in the same memory: DLPack takes far longer."""
     return x.view(sys.modules["torch"].int16).numpy().view(np.uint16)
@@ -49,6 +61,7 @@ def activations(name: str, x: Array) -> Array:
     """As above; an input whose gradients are asked for is refused, for there would be none."""
     if not is_tensor(x):
         return x
+    require_cpu(name, x)
     if not x.requires_grad:
         return _shared(x)
     if sys.modules["torch"].is_grad_enabled():

@@ -269,4 +269,4 @@ class Attention(CacheOwner):
         choice = self.choice
         threads = choice["threads"]
         count = "1 thread" if threads == 1 else f"{threads} threads"
-        return f"Attention({self._id}, {choice['backend']}, {count})"
+        return f"Attention({self._id}, {choice['backend']}, {choice['precision']}, {count})"

@@ -4,15 +4,17 @@ It measures in processes that it forks, which a Python process with threads shou
 functions here start it, and read what it prints or writes.
 """
 
+import html
 import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, List, NoReturn, Optional, Union
+from typing import Any, Dict, Iterator, List, NoReturn, Optional, Union
+
+from ._messages import Messages
 
 Axis = Union[int, float, str, bool, None, "list[Any]", "tuple[Any, ...]", range]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -20,6 +22,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 _PROGRAM = Path(__file__).parent / "_bin" / "headroom"
 _USAGE = 2
 _CHECK_FAILED = 1
+_BAD_FILE = 3
 # Axes that are on, and the options that switch them off.
 _NEGATED = {"causal": "--no-causal", "out_proj": "--no-out-proj"}
 
@@ -54,27 +57,6 @@ def _options(given: Dict[str, Any]) -> Iterator[str]:
         yield _text(value)
 
 
-class _Messages:
-    """Standard error of the program: kept, and passed on if somebody wants to see it."""
-
-    def __init__(self, stream: IO[str], show: bool) -> None:
-        self._lines: List[str] = []
-        self._thread = threading.Thread(target=self._read, args=(stream, show), daemon=True)
-        self._thread.start()
-
-    def _read(self, stream: IO[str], show: bool) -> None:
-        for line in stream:
-            self._lines.append(line)
-            if show:
-                sys.stderr.write(line)
-                sys.stderr.flush()
-
-    def text(self) -> str:
-        self._thread.join()
-        errors = [line for line in self._lines if "error: " in line]
-        return "".join(errors or self._lines[-3:]).strip()
-
-
 def _wait(process: "subprocess.Popen[str]", interrupt: bool) -> str:
     """What it prints. A Ctrl-C in a notebook reaches only this process."""
     assert process.stdout is not None
@@ -88,11 +70,23 @@ def _wait(process: "subprocess.Popen[str]", interrupt: bool) -> str:
         process.wait()
 
 
-def _run(arguments: List[str], progress: bool = False, allowed: "tuple[int, ...]" = (0,)) -> str:
-    """Runs the program and returns what it prints.
+def _failed(command: str, code: int, text: str) -> Exception:
+    text = text or f"headroom {command} ended with {code}"
+    if code == _USAGE:
+        return ValueError(text)
+    if code == _BAD_FILE and "No such file or directory" in text:
+        return FileNotFoundError(text)
+    return RuntimeError(text)
+
+
+def _run(
+    arguments: List[str], progress: Optional[bool] = False, allowed: "tuple[int, ...]" = (0,)
+) -> str:
+    """Runs the program and returns what it prints; repeats its warnings as Python's.
 
     Raises:
         ValueError: the arguments are wrong, with the program's text.
+        FileNotFoundError: a folder or file is not there.
         RuntimeError: it failed otherwise, with its text.
     """
     process = subprocess.Popen(
@@ -105,16 +99,16 @@ def _run(arguments: List[str], progress: bool = False, allowed: "tuple[int, ...]
         errors="replace",
     )
     assert process.stderr is not None
-    messages = _Messages(process.stderr, progress)
+    messages = Messages(process.stderr, progress)
     printed = _wait(process, interrupt=True)
-    text = messages.text()
+    error = messages.error()
     if process.stdout is not None:
         process.stdout.close()
     process.stderr.close()
+    messages.warn(level=3)
     if process.returncode in allowed:
         return printed
-    error = ValueError if process.returncode == _USAGE else RuntimeError
-    raise error(text or f"headroom {arguments[0]} ended with {process.returncode}")
+    raise _failed(arguments[0], process.returncode, error)
 
 
 def info(*, measure: bool = False) -> Dict[str, Any]:
@@ -134,7 +128,7 @@ def pick(
     without: Axis = None,
     max_packed_bytes: Axis = None,
     budget: Optional[str] = None,
-    progress: bool = False,
+    progress: Optional[bool] = None,
     **axes: Axis,
 ) -> Dict[str, Any]:
     """The fastest backend and formulation for shapes, measured now or taken from results.
@@ -144,7 +138,8 @@ def pick(
         without: backends not to pick
         max_packed_bytes: of packed weights, such as ``"64MiB"``
         budget: time for measuring, such as ``"20s"``
-        progress: pass on what the program says meanwhile
+        progress: show how far it is, as a bar in terminals and notebooks and in lines elsewhere;
+            None: only as a bar
         axes: as of ``sweep``
 
     Returns:
@@ -163,9 +158,29 @@ def pick(
     return result
 
 
-def _read_results(folder: Path) -> List[Dict[str, Any]]:
-    with open(folder / "results.jsonl", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
+def _framed(records: List[Dict[str, Any]], frame: Optional[bool]) -> Any:
+    if frame is None:
+        frame = importlib.util.find_spec("pandas") is not None
+    if not frame:
+        return records
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+
+    return pandas.json_normalize(records)
+
+
+def results(folder: PathLike, *, frame: Optional[bool] = None) -> Any:
+    """The records of a folder of results, one a cell, as ``sweep`` returns them.
+
+    Args:
+        folder: that ``headroom sweep`` or ``sweep`` wrote
+        frame: a pandas frame with one column a field (``shape.heads``, ``time_s.median``) or a list
+            of records. Default: a frame if pandas is installed.
+
+    Raises:
+        FileNotFoundError: the folder is not there, or no folder of results.
+    """
+    with open(Path(folder) / "results.jsonl", encoding="utf-8") as lines:
+        return _framed([json.loads(line) for line in lines if line.strip()], frame)
 
 
 def sweep(
@@ -177,7 +192,7 @@ def sweep(
     repetitions: Optional[int] = None,
     processes: Optional[int] = None,
     min_time: Optional[float] = None,
-    progress: bool = False,
+    progress: Optional[bool] = None,
     frame: Optional[bool] = None,
     **axes: Axis,
 ) -> Any:
@@ -191,7 +206,8 @@ def sweep(
         repetitions: samples of a cell
         processes: that take the samples, one after the other
         min_time: seconds of a sample
-        progress: pass on what the program says meanwhile
+        progress: show how far it is, as a bar in terminals and notebooks and in lines elsewhere;
+            None: only as a bar
         frame: a pandas frame with one column a field (``shape.heads``, ``time_s.median``) or a list
             of records. Default: a frame if pandas is installed.
         axes: ``heads``, ``tokens``, ``batch``, ``d_model``, ``head_dim``, ``d_in``, ``kv_heads``,
@@ -205,8 +221,11 @@ def sweep(
         ``status`` ``"failed"`` and no time.
 
     Raises:
-        ValueError: the axes are wrong, with the program's text.
-        RuntimeError: it could not be done, with its text.
+        ValueError: the axes are wrong.
+        RuntimeError: it could not be done.
+
+    Warns:
+        ProgramWarning: something puts the times in doubt.
     """
     given = {
         "out": out,
@@ -219,17 +238,20 @@ def sweep(
         **axes,
     }
     _run(["sweep", *_options(given)], progress, allowed=(0, _CHECK_FAILED))
-    records = _read_results(Path(out))
-    if frame is None:
-        frame = importlib.util.find_spec("pandas") is not None
-    if not frame:
-        return records
-    import pandas  # type: ignore[import-untyped, unused-ignore]
-
-    return pandas.json_normalize(records)
+    return results(out, frame=frame)
 
 
-def report(results: PathLike, *, out: Optional[PathLike] = None) -> Path:
+class Page(type(Path())):  # type: ignore[misc]
+    """Path of a report's page. A notebook shows its pictures in place of the path."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; the whole page is in the file."""
+        pictures = sorted((self.parent / "pictures").glob("*.svg"))
+        link = f"<p><code>{html.escape(str(self))}</code></p>\n"
+        return link + "\n".join(picture.read_text(encoding="utf-8") for picture in pictures)
+
+
+def report(results: PathLike, *, out: Optional[PathLike] = None) -> Page:
     """Makes a page, ``report.md`` and ``results.csv`` of a folder of results.
 
     Args:
@@ -237,7 +259,10 @@ def report(results: PathLike, *, out: Optional[PathLike] = None) -> Path:
         out: folder for the report; None: the same
 
     Returns:
-        Path of ``index.html``.
+        Path of ``index.html``; in a notebook it shows the report's pictures.
+
+    Raises:
+        FileNotFoundError: the folder of results is not there.
     """
     _run(["report", os.fspath(results), *_options({"out": out})])
-    return Path(results if out is None else out) / "index.html"
+    return Page(Path(results if out is None else out) / "index.html")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import headroom
 import pytest
+from headroom._messages import Messages, in_python_words
 
 SMALL = dict(heads=2, d_model=16, tokens=4, repetitions=2, processes=1, min_time=0.001)
 
@@ -71,11 +72,73 @@ def test_wrong_axes_are_a_value_error(tmp_path):
 
 
 def test_what_cannot_be_done_is_a_runtime_error(tmp_path):
-    with pytest.raises(RuntimeError, match="nothing-here"):
+    with pytest.raises(FileNotFoundError, match="nothing-here"):
         headroom.report(tmp_path / "nothing-here")
+    with pytest.raises(FileNotFoundError, match="nothing-here"):
+        headroom.results(tmp_path / "nothing-here")
     neighbour = "neon" if "neon" not in headroom.info()["available_isas"] else "avx2"
     with pytest.raises(RuntimeError, match=neighbour):
         headroom.sweep(out=tmp_path / "r", isa=neighbour, heads=1, head_dim=8, tokens=1)
+
+
+def test_errors_speak_python(tmp_path):
+    with pytest.raises(ValueError) as caught:
+        headroom.sweep(out=tmp_path / "r", head_dim=4, d_model=8)
+    assert "head_dim" in str(caught.value) and "d_model" in str(caught.value)
+    for raw in ("--", "headroom:", "error:"):
+        assert raw not in str(caught.value)
+    assert in_python_words("headroom: error: tbb: not linked; link headroom::tbb") == (
+        "tbb: not linked; this build of the package lacks tbb"
+    )
+
+
+def test_results_of_a_folder(tmp_path):
+    swept = headroom.sweep(out=tmp_path / "r", frame=False, backend="naive", **SMALL)
+    assert headroom.results(tmp_path / "r", frame=False) == swept
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(headroom.results(tmp_path / "r"), pandas.DataFrame)
+
+
+def test_a_report_shows_its_pictures_in_a_notebook(tmp_path):
+    headroom.sweep(out=tmp_path / "r", frame=False, backend=["naive", "xsimd"], **SMALL)
+    page = headroom.report(tmp_path / "r")
+    shown = page._repr_html_()
+    drawn = list((tmp_path / "r" / "pictures").glob("*.svg"))
+    assert str(page) in shown and shown.count("<svg") == len(drawn)
+
+
+class Lines(list):
+    """A stream of lines, as the program writes them."""
+
+    def close(self):
+        pass
+
+
+def test_progress_is_a_bar_where_it_is_seen_and_lines_elsewhere(monkeypatch, capsys):
+    lines = [
+        "headroom: note: measuring the limits of this machine before the first cell\n",
+        "[1/4] 28 s left  fused/xsimd/f32/t1/B1_T4_D16_H2  1.2 us, 3.4 GFLOP/s\n",
+        "[4/4] 0.1 s left  split/xsimd/f32/t1/B1_T4_D16_H2  1.2 us, 3.4 GFLOP/s\n",
+    ]
+    messages = Messages(Lines(lines), show=True)
+    messages.error()
+    assert capsys.readouterr().err == "".join(lines)
+    messages = Messages(Lines(lines), show=None)
+    messages.error()
+    assert capsys.readouterr().err == ""  # nobody asked, and nobody sees a bar here
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    messages = Messages(Lines(lines), show=None)
+    messages.error()
+    seen = capsys.readouterr().err
+    assert "\r[######..................] 1/4, 28 s left, fused/xsimd" in seen
+    assert "[########################] 4/4, 0.1 s left, split/xsimd" in seen
+    assert seen.endswith("\n")
+
+
+def test_warnings_of_the_program_are_warnings():
+    messages = Messages(Lines(["headroom: warning: --threads 4: only 2 cores\n"]), show=False)
+    with pytest.warns(headroom.ProgramWarning, match="^threads 4: only 2 cores$"):
+        messages.warn(level=1)
 
 
 def test_the_command(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import headroom  # noqa: E402
 from headroom import Attention  # noqa: E402
 from headroom.torch import (  # noqa: E402
     FallbackWarning,
@@ -499,3 +500,16 @@ def test_the_operator_keeps_its_promises():
     torch.library.opcheck(
         torch.ops.headroom.attention, arguments, test_utils=("test_schema", "test_faketensor")
     )
+
+
+def test_a_module_is_made_from_another():
+    with pytest.raises(TypeError, match="MultiheadAttention.from_module"):
+        MultiheadAttention(768, 12)
+    with pytest.raises(TypeError, match="MultiheadAttention.from_module"):
+        MultiheadAttention(embed_dim=768, num_heads=12)
+
+
+def test_another_device_is_named():
+    q = torch.empty(1, 2, 4, 8, device="meta")
+    with pytest.raises(ValueError, match=r"q lies on meta; .* q\.cpu\(\)"):
+        headroom.attention(q, q, q)

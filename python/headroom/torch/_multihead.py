@@ -33,6 +33,15 @@ class MultiheadAttention(PackedModule):
     # Encoder layers of PyTorch read this and, if it is true, compute the attention themselves.
     _qkv_same_embed_dim = False
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if options or len(args) != 3 or not isinstance(args[0], nn.Module):
+            raise TypeError(
+                "MultiheadAttention wraps a module that there is: give it to"
+                " MultiheadAttention.from_module, such as"
+                " MultiheadAttention.from_module(nn.MultiheadAttention(768, 12, batch_first=True))"
+            )
+        super().__init__(*args)
+
     @staticmethod
     def from_module(
         module: nn.Module, *, causal: Optional[bool] = None, **options: Any
