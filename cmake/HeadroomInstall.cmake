@@ -83,6 +83,17 @@ if(HEADROOM_BUILD_BENCHMARKS)
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
     endif()
   endforeach()
+  # The manual, and what shells complete with, where Debian's shells look for it.
+  set(command_files ${PROJECT_SOURCE_DIR}/cmake/command)
+  install(FILES ${command_files}/headroom.1
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES ${command_files}/headroom.bash
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions RENAME headroom
+    COMPONENT tools)
+  install(FILES ${command_files}/_headroom
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions COMPONENT tools)
+  install(FILES ${command_files}/headroom.fish
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d COMPONENT tools)
 endif()
 
 include(HeadroomPkgConfig)

@@ -28,7 +28,7 @@ TEST_F(CliExitCodes, WhereNoCellFitsAResourceIsMissing) {
   expect("$headroom sweep --backend naive --max-memory 1KiB --out results" + kTiny, 4,
          {"nothing was computed: of 3 cells, 0 unsupported and 3 skipped, such as ",
           "only 1.0 KiB may be used"});
-  expect("$headroom sweep --backend naive --budget 0.000001 --out late" + kTiny, 4,
+  expect("$headroom sweep --backend naive --budget 0.000001s --out late" + kTiny, 4,
          {"nothing was computed", "the whole budget is"});
 }
 

@@ -62,11 +62,11 @@ TEST_F(CliPick, RecommendsWhatTheReportRecommends) {
   results("wide", {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
   expect("$headroom pick --from wide", 0, {"use split/tbb", "not known: whether xsimd"});
   expect("$headroom report wide && cat wide/report.md", 0,
-         {"For 2 heads, link `tbb`.", "Whether `xsimd`, lighter to link, would do as well is not"});
+         {"Link `tbb`.", "Whether `xsimd`, lighter to link, would do as well is not"});
   results("near", {1.01, 1.011, 1.012, 1.009, 1.008, 1.01, 1.011, 1.009, 1.01});
   expect("$headroom pick --from near", 0, {"use split/xsimd", "more time than tbb and is lighter"});
   expect("$headroom report near && cat near/report.md", 0,
-         {"For 2 heads, link `xsimd`.", "`xsimd` is lighter to link."});
+         {"Link `xsimd`.", "`xsimd` is lighter to link."});
 }
 
 TEST_F(CliPick, AnswersFromAFolder) {

@@ -32,9 +32,8 @@ TEST_F(CliReport, WritesThePageBesideTheResults) {
   const Outcome outcome = run("$headroom report results");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "results/index.html\n");
-  EXPECT_NE(file("results/index.html").find("For 2 heads, link <code>naive</code>."),
-            std::string::npos);
-  EXPECT_NE(file("results/report.md").find("# For 2 heads, link `naive`."), std::string::npos);
+  EXPECT_NE(file("results/index.html").find("Link <code>naive</code>."), std::string::npos);
+  EXPECT_NE(file("results/report.md").find("# Link `naive`."), std::string::npos);
   EXPECT_EQ(file("results/results.csv").substr(0, 10), "id,status,");
   expect("$headroom report results", 0, {"results/index.html"});  // once more, over its own files
 }

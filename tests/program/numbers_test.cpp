@@ -73,15 +73,18 @@ TEST(Numbers, BytesAndDurations) {
   EXPECT_EQ(parse_bytes("--max-memory", "16GiB"), std::int64_t{16} << 30);
   EXPECT_EQ(parse_bytes("--max-memory", "1.5KiB"), 1536);
   EXPECT_EQ(parse_bytes("--max-memory", "2GB"), 2'000'000'000);
+  EXPECT_EQ(parse_bytes("--max-memory", "16G"), std::int64_t{16} << 30);
   EXPECT_EQ(parse_bytes("--max-memory", "77"), 77);
   EXPECT_DOUBLE_EQ(parse_duration("--budget", "10m"), 600);
-  EXPECT_DOUBLE_EQ(parse_duration("--budget", "0.05"), 0.05);
+  EXPECT_DOUBLE_EQ(parse_duration("--budget", "0.05s"), 0.05);
+  EXPECT_DOUBLE_EQ(parse_seconds("--min-time", "0.05"), 0.05);
+  EXPECT_DOUBLE_EQ(parse_seconds("--min-time", "2m"), 120);
   EXPECT_DOUBLE_EQ(parse_duration("--budget", "1.5h"), 5400);
   for (const char* wrong : {"", "GiB", "0", "-1GiB", "16 GiB", "16gib", "nan", "1e99GiB", "1e3"}) {
     EXPECT_THROW(parse_bytes("--max-memory", wrong), InvalidArgument) << wrong;
   }
-  for (const char* wrong :
-       {"", "m", "0", "-1m", "10 m", "10min", "inf", "nan", "9999999999", "999999h"}) {
+  for (const char* wrong : {"", "m", "0", "10", "0.05", "0s", "-1m", "10 m", "10min", "inf", "nan",
+                            "9999999999s", "999999h"}) {
     EXPECT_THROW(parse_duration("--budget", wrong), InvalidArgument) << wrong;
   }
   EXPECT_THROW(parse_duration("--budget", std::string(308, '9') + "h"), InvalidArgument);

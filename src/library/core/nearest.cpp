@@ -10,6 +10,8 @@
 namespace headroom {
 namespace {
 
+constexpr std::size_t kLeastBeginning = 3;
+
 // Levenshtein distance: insertions, deletions and substitutions cost one each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -26,13 +28,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// A name that was begun, or typed in capitals, is nearer than any other.
+std::size_t distance_of(const std::string& found, const std::string& name) {
+  if (found == name) return 0;
+  return found.size() >= kLeastBeginning && name.starts_with(found)
+             ? 1
+             : 1 + edit_distance(found, name);
+}
+
 }  // namespace
 
 std::string suggest(std::string_view found, const std::vector<std::string>& allowed) {
   std::string hint;
-  std::size_t best = 1 + found.size() / 2;  // more than half the word away is no help
+  std::size_t best = 2 + found.size() / 2;  // more than half the word away is no help
   for (const std::string& name : allowed) {
-    const std::size_t distance = edit_distance(found, name);
+    const std::size_t distance = distance_of(lower_case(found), name);
     if (distance < best) {
       best = distance;
       hint = fmt::format("did you mean '{}'? ", name);

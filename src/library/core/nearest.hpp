@@ -13,4 +13,13 @@ namespace headroom {
 /// no name is near.
 HEADROOM_API std::string suggest(std::string_view found, const std::vector<std::string>& allowed);
 
+/// ASCII letters only; others stay.
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& each : lower) {
+    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
+  }
+  return lower;
+}
+
 }  // namespace headroom

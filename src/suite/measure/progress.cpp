@@ -8,6 +8,7 @@
 
 #include "core/text/shown.hpp"
 #include "program/numbers.hpp"
+#include "program/quiet.hpp"
 #include "program/signals.hpp"
 
 namespace headroom::measure {
@@ -35,6 +36,7 @@ Progress::~Progress() {
 }
 
 void Progress::write(const std::string& text) {
+  if (is_quiet()) return;
   std::fwrite(text.data(), 1, text.size(), stream_);
   std::fflush(stream_);
 }

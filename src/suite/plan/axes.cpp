@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/nearest.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
@@ -17,7 +19,6 @@ namespace {
 
 // Every length is part of the name of a cell.
 constexpr std::size_t kMaxLengths = 1000;
-constexpr const char* kNumbers = "; lists and ranges such as 1,2,8 or 1-8+1 or 1-64*2";
 
 template <std::int64_t least>
 std::vector<std::int64_t> numbers(std::string_view option, const std::string& text) {
@@ -57,13 +58,35 @@ Value one_of(std::string_view option, std::string_view what, const std::string& 
       fmt::format("{}: unknown {} '{}'; {}", option, what, name, suggest(name, known)));
 }
 
+template <class Value>
+std::vector<std::string> or_all(const std::vector<Value>& values) {
+  std::vector<std::string> names;
+  for (const Value each : values) names.emplace_back(to_string(each));
+  names.emplace_back("all");
+  return names;
+}
+
+const std::vector<Formulation> kEveryFormulation{Formulation::wrapper, Formulation::split,
+                                                 Formulation::fused};
+const std::vector<Precision> kEveryPrecision{kAllPrecisions.begin(), kAllPrecisions.end()};
+const std::vector<Dtype> kEveryDtype{Dtype::f32, Dtype::bf16};
+const std::vector<Op> kEveryOp{Op::layer, Op::attention};
+const std::vector<std::string> kPairs{"none", "halves", "neighbours"};
+const std::vector<std::string> kIsas{"sse4.2", "avx2", "avx512", "neon"};
+const std::vector<std::string> kOrders{"out-in", "in-out"};
+
+std::vector<std::string> backend_choices() {
+  std::vector<std::string> names;
+  for (const BackendInfo& info : backends()) names.push_back(info.name);
+  names.insert(names.end(), {std::string(kAuto), "all"});
+  return names;
+}
+
 // Names of values, or `all` for every one of them.
 template <class Value, class ParseName>
 std::vector<Value> some_of(std::string_view option, std::string_view what, const std::string& text,
                            const std::vector<Value>& all, ParseName parse_name) {
-  std::vector<std::string> known;
-  for (const Value each : all) known.emplace_back(to_string(each));
-  known.emplace_back("all");
+  const std::vector<std::string> known = or_all(all);
   std::vector<Value> chosen;
   for (const std::string& name : split_names(option, text)) {
     if (name == "all") return all;
@@ -88,35 +111,40 @@ std::vector<BackendChoice> backends_of(std::string_view option, const std::strin
 }
 
 std::vector<Formulation> formulations_of(std::string_view option, const std::string& text) {
-  return some_of<Formulation>(option, "formulation", text,
-                              {Formulation::wrapper, Formulation::split, Formulation::fused},
-                              parse_formulation);
+  return some_of(option, "formulation", text, kEveryFormulation, parse_formulation);
 }
 
 std::vector<Precision> precisions_of(std::string_view option, const std::string& text) {
-  return some_of<Precision>(option, "precision", text,
-                            {kAllPrecisions.begin(), kAllPrecisions.end()}, parse_precision);
+  return some_of(option, "precision", text, kEveryPrecision, parse_precision);
 }
 
 std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
-  return some_of<Dtype>(option, "dtype", text, {Dtype::f32, Dtype::bf16}, parse_dtype);
+  return some_of(option, "dtype", text, kEveryDtype, parse_dtype);
 }
 
 std::vector<Op> ops_of(std::string_view option, const std::string& text) {
-  return some_of<Op>(option, "operation", text, {Op::layer, Op::attention}, parse_op);
+  return some_of(option, "operation", text, kEveryOp, parse_op);
 }
 
 std::vector<Rotary::Pairs> pairs_of(std::string_view option, const std::string& text) {
-  return {
-      one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs, {"none", "halves", "neighbours"})};
+  return {one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs, kPairs)};
 }
 
 std::vector<Isa> isa_of(std::string_view option, const std::string& text) {
-  return {one_of<Isa>(option, "instruction set", text, parse_isa,
-                      {"sse4.2", "avx2", "avx512", "neon"})};
+  const std::vector<std::string>& units = unit_names();
+  if (std::find(units.begin(), units.end(), lower_case(text)) != units.end()) {
+    throw InvalidArgument(fmt::format(
+        "{}: '{}' is no instruction set but a unit that multiplies parts; give --unit {}", option,
+        text, lower_case(text)));
+  }
+  return {one_of<Isa>(option, "instruction set", text, parse_isa, kIsas)};
 }
 
 std::vector<Unit> unit_of(std::string_view option, const std::string& text) {
+  if (std::find(kIsas.begin(), kIsas.end(), lower_case(text)) != kIsas.end()) {
+    throw InvalidArgument(fmt::format("{}: '{}' is no unit but an instruction set; give --isa {}",
+                                      option, text, lower_case(text)));
+  }
   return {one_of<Unit>(option, "unit", text, parse_unit, unit_names())};
 }
 
@@ -126,7 +154,7 @@ std::vector<Stored> order_of(std::string_view option, const std::string& text) {
            : name == "in-out" ? std::optional(Stored::in_out)
                               : std::nullopt;
   };
-  return {one_of<Stored>(option, "order", text, parse, {"out-in", "in-out"})};
+  return {one_of<Stored>(option, "order", text, parse, kOrders)};
 }
 
 std::vector<double> probability_of(std::string_view option, const std::string& text) {
@@ -165,36 +193,36 @@ std::vector<std::pair<std::string, std::string>> part_of(std::string_view option
 }
 
 AxisWords list(const char* name, const char* help) {
-  return {.name = name, .help = std::string(help) + kNumbers};
-}
-
-AxisWords size(const char* name, const std::string& help) {
-  return {.name = name, .help = help, .sets_size = true};
+  return {.name = name, .help = help, .value = "LIST"};
 }
 
 AxisWords size_list(const char* name, const char* help) {
-  return size(name, std::string(help) + kNumbers);
+  return {.name = name, .help = help, .value = "LIST", .sets_size = true};
 }
 
 AxisWords of_weights(const char* name, const char* help) {
   return {.name = name, .help = help, .says_weights = true};
 }
 
+constexpr const char* kSome = "NAMES";  // separated by commas
+
 }  // namespace
 
 Axes::Axes()
     : op({.name = "op",
           .help = "layer (default), attention over queries, keys and values that are given, or all",
+          .choices = or_all(kEveryOp),
           .op = true},
          ops_of),
       heads(size_list("heads", "heads H"), numbers<1>),
       tokens(size_list("tokens", "tokens T per sequence"), numbers<0>),
       batch(size_list("batch", "sequences B (default 1)"), numbers<0>),
       d_model(size_list("d-model", "total width of all heads"), numbers<1>),
-      head_dim(size("head-dim", "width of one head (default 64 if only --heads is given)"),
+      head_dim(size_list("head-dim", "width of one head (default 64 if only --heads is given)"),
                numbers<1>),
       d_in({.name = "d-in",
             .help = "width of the input (default: the model's width)",
+            .value = "LIST",
             .sets_size = true,
             .of_layer = true},
            numbers<1>),
@@ -211,74 +239,99 @@ Axes::Axes()
       lengths({.name = "lengths",
                .help = "tokens of each sequence of one ragged batch, such as 1,17,64; not an axis, "
                        "and given instead of --batch and --tokens",
+               .value = "LIST",
                .sets_size = true,
                .of_layer = true},
               lengths_of),
       rotary({.name = "rotary",
               .help = "rotary positions of queries and keys: none, halves or neighbours (default: "
                       "the model's, or none)",
+              .choices = kPairs,
               .of_layer = true},
              pairs_of),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
-      ranks(
-          {.name = "ranks",
-           .help = std::string("processes that share the heads, started by mpirun -n (default 1)") +
-                   kNumbers,
-           .of_layer = true},
-          counts<kMaxRanks>),
+      ranks({.name = "ranks",
+             .help = "processes that share the heads, started by mpirun -n (default 1)",
+             .value = "LIST",
+             .of_layer = true},
+            counts<kMaxRanks>),
       backend({.name = "backend",
-               .help = "backends, separated by commas, or all (default); auto adds one more rival"},
+               .help = "backends, separated by commas, or all (default); auto adds one more rival",
+               .value = kSome,
+               .choices = backend_choices()},
               backends_of),
       formulation({.name = "formulation",
                    .help = "wrapper, split, fused or all (default)",
+                   .value = kSome,
+                   .choices = or_all(kEveryFormulation),
                    .of_layer = true},
                   formulations_of),
       precision(
           {.name = "precision",
            .help = "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-                   "bf16 or all; sums, softmax, inputs and outputs stay f32"},
+                   "bf16 or all; sums, softmax, inputs and outputs stay f32",
+           .value = kSome,
+           .choices = or_all(kEveryPrecision)},
           precisions_of),
       dtype({.name = "dtype",
-             .help = "what x, y, weights and cache are stored as: f32 (default), bf16 or all"},
+             .help = "what x, y, weights and cache are stored as: f32 (default), bf16 or all",
+             .value = kSome,
+             .choices = or_all(kEveryDtype)},
             dtypes_of),
-      isa({.name = "isa", .help = "force an instruction set: sse4.2, avx2, avx512 or neon"},
+      isa({.name = "isa",
+           .help = "force an instruction set: sse4.2, avx2, avx512 or neon",
+           .choices = kIsas},
           isa_of),
       unit({.name = "unit",
             .help = "force who multiplies parts: none, avx512_bf16, amx or emulated (default: the "
-                    "fastest here)"},
+                    "fastest here)",
+            .choices = unit_names()},
            unit_of),
       dropout({.name = "dropout",
                .help = "probability that an attention weight is dropped (default 0)",
+               .value = "P",
                .of_layer = true},
               probability_of),
-      model(size("model", fmt::format("sizes of a model: {}", fmt::join(model_names(), ", "))),
+      model({.name = "model",
+             .help = fmt::format("sizes of a model: {}", fmt::join(model_names(), ", ")),
+             .value = kSome,
+             .choices = model_names(),
+             .sets_size = true},
             models_of),
       preset({.name = "preset",
               .help = fmt::format("sets of shapes, separated by commas: {}; other axes override "
                                   "them",
-                                  fmt::join(preset_names(), ", "))},
+                                  fmt::join(preset_names(), ", ")),
+              .value = kSome,
+              .choices = preset_names()},
              presets_of),
       weights({.name = "weights",
                .help = "a layer of trained weights in place of random ones: a safetensors file, a "
                        "folder with one or with the index of several, or a folder of .npy files; "
                        "sizes come from it",
+               .value = "PATH",
                .sets_size = true,
                .says_weights = true,
                .of_layer = true},
               as_typed),
-      layer(of_weights("layer",
-                       "number of the layer among those of --weights, or what the names of its "
-                       "tensors share (default: the lowest number)"),
+      layer({.name = "layer",
+             .help = "number of the layer among those of --weights, or what the names of its "
+                     "tensors share (default: the lowest number)",
+             .value = "NAME",
+             .says_weights = true},
             as_typed),
       tensor({.name = "tensor",
               .help = "PART=NAME, for tensors whose names are not recognised: query, key and value "
                       "or qkv, and output; each also with _bias; repeat the option for each",
+              .value = "PART=NAME",
               .says_weights = true,
               .may_repeat = true},
              part_of),
-      stored(of_weights("stored",
-                        "how matrices lie: out-in as nn.Linear has them, or in-out (default: as "
-                        "the layout has it, out-in for named tensors)"),
+      stored({.name = "stored",
+              .help = "how matrices lie: out-in as nn.Linear has them, or in-out (default: as "
+                      "the layout has it, out-in for named tensors)",
+              .choices = kOrders,
+              .says_weights = true},
              order_of),
       causal(of_weights("causal", "a token attends to none after it, whatever the model does")),
       strict(of_weights("strict", "NaN and infinity in weights are errors, not warnings")),
@@ -288,6 +341,10 @@ Axes::Axes()
                 .of_layer = true}),
       no_out_proj(
           {.name = "no-out-proj", .help = "leave the output projection out", .of_layer = true}) {}
+
+std::string AxisWords::value_text() const {
+  return value.empty() ? fmt::format("{}", fmt::join(choices, "|")) : value;
+}
 
 bool Axes::sizes_given() const {
   bool given = false;
@@ -317,14 +374,23 @@ std::vector<BackendChoice> every_backend() {
 }
 
 std::vector<std::string> split_names(std::string_view option, std::string_view text) {
+  constexpr const char* kBlanks = " \t";
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    names.emplace_back(text.substr(start, comma - start));
-    if (names.back().empty()) {
+    std::string_view name = text.substr(start, comma - start);
+    name.remove_prefix(std::min(name.find_first_not_of(kBlanks), name.size()));
+    name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+    if (name.empty()) {
       throw InvalidArgument(fmt::format(
           "{}: '{}' contains an empty name; give names separated by commas, or all", option, text));
     }
+    if (const std::size_t blank = name.find_first_of(kBlanks); blank != std::string_view::npos) {
+      throw InvalidArgument(
+          fmt::format("{}: '{}' has a blank where a comma must be; give names as in {},{}", option,
+                      text, name.substr(0, blank), name.substr(name.find_last_of(kBlanks) + 1)));
+    }
+    names.emplace_back(name);
     start = comma + 1;
   }
   return names;

@@ -20,7 +20,7 @@ void AxesOptions::add_to(CLI::App& app, Which which) {
     if constexpr (kIsFlag<decltype(axis)>) {
       added = app.add_flag(name, option.set, words.help);
     } else {
-      added = app.add_option(name, option.texts, words.help)->type_name("");
+      added = app.add_option(name, option.texts, words.help)->option_text(words.value_text());
       if (!words.may_repeat) added->expected(1);
       added->allow_extra_args(false);
     }

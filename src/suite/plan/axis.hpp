@@ -15,13 +15,19 @@ namespace headroom::plan {
 
 /// What is said of an axis, wherever it is named.
 struct AxisWords {
-  const char* name;           ///< as typed after `--`, and in the record
-  std::string help;           ///< of the command line
+  const char* name;  ///< as typed after `--`, and in the record
+  std::string help;  ///< of the command line
+  std::string value =
+      {};  ///< what stands for the value in help, such as `LIST`; empty: the choices
+  std::vector<std::string> choices = {};  ///< names that it may have, as a shell completes them
   bool sets_size = false;     ///< of the layer or its call: without any of these, a preset is meant
   bool says_weights = false;  ///< says which weights, or what their file does not say
   bool may_repeat = false;    ///< is given once for each value
   bool of_layer = false;      ///< means nothing for attention alone
   bool op = false;            ///< says which of the two; not for commands about layers
+
+  /// `value`, or the choices.
+  std::string value_text() const;
 };
 
 /// An axis that has values. Text becomes values where it is assigned.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -22,12 +23,10 @@ constexpr const char* kGrammar = "give a list or range such as 1,2,8 or 1-8+1 or
 }
 
 // The number at the start of `text`, which is removed from it.
-std::int64_t take_number(std::string_view option, std::string_view whole, std::string_view& text) {
+std::int64_t take_number(std::string_view option, std::string_view whole, std::string_view& text,
+                         const std::string& otherwise) {
   std::int64_t value = 0;
-  if (text.empty() || text.front() < '0' || text.front() > '9') {
-    fail(option, whole,
-         fmt::format("is not a positive whole number or a list of them; {}", kGrammar));
-  }
+  if (text.empty() || text.front() < '0' || text.front() > '9') fail(option, whole, otherwise);
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
     fail(option, whole,
@@ -81,9 +80,11 @@ void append_range(std::string_view option, std::string_view item, const Range& r
 
 void append_item(std::string_view option, std::string_view item, std::int64_t least,
                  std::vector<std::int64_t>& values) {
+  const std::string otherwise =
+      fmt::format("is not a positive whole number or a list of them; {}", kGrammar);
   std::string_view rest = item;
   Range range;
-  range.first = take_number(option, item, rest);
+  range.first = take_number(option, item, rest, otherwise);
   check_least(option, item, range.first, least);
   if (rest.empty()) {
     values.push_back(range.first);
@@ -100,9 +101,9 @@ void append_item(std::string_view option, std::string_view item, std::int64_t le
     return found;
   };
   expect("-");
-  range.last = take_number(option, item, rest);
+  range.last = take_number(option, item, rest, otherwise);
   range.operation = expect("+*");
-  range.step = take_number(option, item, rest);
+  range.step = take_number(option, item, rest, otherwise);
   if (!rest.empty()) expect("");
   append_range(option, item, range, values);
 }
@@ -139,9 +140,11 @@ std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_vie
 }
 
 std::int64_t parse_number(std::string_view option, std::string_view text, std::int64_t least) {
+  const std::string otherwise =
+      fmt::format("is not a whole number; give one, such as {}", std::max<std::int64_t>(least, 1));
   std::string_view rest = text;
-  const std::int64_t value = take_number(option, text, rest);
-  if (!rest.empty()) fail(option, text, "is not a single whole number");
+  const std::int64_t value = take_number(option, text, rest, otherwise);
+  if (!rest.empty()) fail(option, text, otherwise);
   check_least(option, text, value, least);
   return value;
 }
@@ -157,12 +160,16 @@ double parse_real(std::string_view option, std::string_view text) {
 }
 
 std::int64_t parse_bytes(std::string_view option, std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 10> kUnits{{{"", 1},
+  constexpr std::array<std::pair<std::string_view, double>, 14> kUnits{{{"", 1},
                                                                         {"B", 1},
                                                                         {"KiB", 0x1p10},
                                                                         {"MiB", 0x1p20},
                                                                         {"GiB", 0x1p30},
                                                                         {"TiB", 0x1p40},
+                                                                        {"K", 0x1p10},
+                                                                        {"M", 0x1p20},
+                                                                        {"G", 0x1p30},
+                                                                        {"T", 0x1p40},
                                                                         {"KB", 1e3},
                                                                         {"MB", 1e6},
                                                                         {"GB", 1e9},
@@ -173,15 +180,23 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text) {
 }
 
 double parse_duration(std::string_view option, std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
-      {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}}};
+  constexpr std::array<std::pair<std::string_view, double>, 3> kUnits{
+      {{"s", 1}, {"m", 60}, {"h", 3600}}};
   // So that a count of passes, which may take some nanoseconds each, fits into 64 bits.
   constexpr double kMost = 1e9;
+  if (!text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos) {
+    fail(option, text, fmt::format("has no unit; give {0}s, {0}m or {0}h", text));
+  }
   const double seconds = parse_with_unit(option, text, kUnits, "90s, 10m or 1.5h");
   if (seconds > kMost) {
     fail(option, text, fmt::format("is too long; the limit is {:.0f} seconds", kMost));
   }
   return seconds;
+}
+
+double parse_seconds(std::string_view option, std::string_view text) {
+  const bool bare = !text.empty() && text.back() >= '0' && text.back() <= '9';
+  return parse_duration(option, bare ? fmt::format("{}s", text) : std::string(text));
 }
 
 double parse_percent(std::string_view option, std::string_view text) {

@@ -24,11 +24,15 @@ std::int64_t parse_number(std::string_view option, std::string_view text, std::i
 /// A finite decimal number. @throws InvalidArgument for anything else.
 double parse_real(std::string_view option, std::string_view text);
 
-/// Bytes: `1024`, `512MiB`, `16GiB`, `16GB` (powers of 1000 without the `i`).
+/// Bytes: `1024`, `512MiB`, `16GiB`, `16G` (the same), `16GB` (powers of 1000: a `B` without an
+/// `i`).
 std::int64_t parse_bytes(std::string_view option, std::string_view text);
 
-/// Seconds: `90s`, `10m`, `1.5h`; a bare number is seconds.
+/// Seconds: `90s`, `10m`, `1.5h`. A number without a unit is an error, as 10 may mean any of them.
 double parse_duration(std::string_view option, std::string_view text);
+
+/// The same, for an option that is known to be in seconds: a bare number is seconds.
+double parse_seconds(std::string_view option, std::string_view text);
 
 /// A share from 0% to 100%: `3%` is 0.03. The percent sign is required.
 double parse_percent(std::string_view option, std::string_view text);

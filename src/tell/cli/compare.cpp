@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
@@ -104,20 +104,24 @@ int run(const CompareOptions& options) {
 Command add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand("compare", "compare two results folders cell by cell");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("BASE", options->base, "results folder to compare with")->required();
-  command->add_option("NEW", options->next, "results folder to judge")->required();
-  command->add_option("--threshold", options->threshold,
-                      "smallest difference that matters (default 3%)");
+  add_place(*command, "BASE", options->base, "results folder to compare with")->required();
+  add_place(*command, "NEW", options->next, "results folder to judge")->required();
+  add_value(*command, "--threshold", options->threshold, "PERCENT",
+            "smallest difference that matters (default 3%)");
   command->add_flag("--fail-on-regression", options->fail_on_regression,
                     "exit with 1 if a cell became slower or broke");
-  command->add_option("--gate", options->gate,
-                      "whose regressions count: linkable, without backends that nobody would link "
-                      "(default), or all");
-  command->add_option("--base-program", options->base_program,
-                      "the program that measured BASE: what is about to fail is measured again, by "
-                      "both in turns, and fails only if it is seen again");
-  command->add_option("--new-program", options->next_program, "the program that measured NEW");
+  add_value(*command, "--gate", options->gate, "linkable|all",
+            "whose regressions count: linkable, without backends that nobody would link "
+            "(default), or all");
+  add_value(*command, "--base-program", options->base_program, "PROGRAM",
+            "the program that measured BASE: what is about to fail is measured again, by "
+            "both in turns, and fails only if it is seen again");
+  add_value(*command, "--new-program", options->next_program, "PROGRAM",
+            "the program that measured NEW");
   command->add_flag("--json", options->json, "print JSON");
+  add_examples(*command,
+               "  headroom compare before after\n"
+               "  headroom compare before after --threshold 5% --fail-on-regression");
   return {command, [options] { return run(*options); }};
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "lesson/examples.hpp"
@@ -114,19 +114,22 @@ Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command = app.add_subcommand(
       "explain", "walk through attention step by step, with every shape and value");
   const auto options = std::make_shared<ExplainOptions>();
-  command->add_option("EXAMPLE", options->example,
-                      "an example (default: list them, or split with --input or --weights)");
-  command->add_option(
-      "--input", options->input,
-      "your own numbers: a text table, on each line a word and its numbers, or a .npy file");
-  command->add_option(
-      "--heads", options->heads,
+  add_place(*command, "EXAMPLE", options->example,
+            "an example (default: list them, or split with --input or --weights)");
+  add_value(*command, "--input", options->input, "FILE",
+            "your own numbers: a text table, on each line a word and its numbers, or a .npy file");
+  add_value(
+      *command, "--heads", options->heads, "N",
       "number of heads; divides the width. With --weights, where config.json does not say it");
-  command->add_option("--seed", options->seed, "seed of the weights (default: the textbook's)");
-  command->add_option("--page", options->page,
-                      "file for the lesson as one page; times wrapper and split for it");
+  add_value(*command, "--seed", options->seed, "N",
+            "seed of the weights (default: the textbook's)");
+  add_value(*command, "--page", options->page, "FILE",
+            "file for the lesson as one page; times wrapper and split for it");
   command->add_flag("--json", options->json, "print JSON, with every number");
   options->axes.add_to(*command, plan::AxesOptions::Which::weights);
+  add_examples(*command,
+               "  headroom explain                            lists the examples\n"
+               "  headroom explain split --page lesson.html");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

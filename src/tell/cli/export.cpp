@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "program/exit_code.hpp"
 #include "program/output_file.hpp"
@@ -41,12 +41,13 @@ int run(const ExportOptions& options) {
 Command add_export(CLI::App& app) {
   CLI::App* command = app.add_subcommand("export", "write results in the formats of other tools");
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("DIR", options->folder, "results folder")->required();
-  command
-      ->add_option("--to", options->format,
-                   "gbench (Google Benchmark's JSON), csv, or bmf (Bencher Metric Format)")
+  add_place(*command, "DIR", options->folder, "results folder")->required();
+  add_value(*command, "--to", options->format, "gbench|csv|bmf",
+            "gbench (Google Benchmark's JSON), csv, or bmf (Bencher Metric Format)")
       ->required();
-  command->add_option("--output", options->output, "file to write (default: standard output)");
+  add_value(*command, "--output", options->output, "FILE",
+            "file to write (default: standard output)");
+  add_examples(*command, "  headroom export headroom-results --to csv --output results.csv");
   return {command, [options] { return run(*options); }};
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
 #include "core/regular_file.hpp"
@@ -222,9 +222,13 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run
   command->add_flag("--measure", options->measure,
                     "measure the FMA peak, its clock, the rate of register tiles and the read "
                     "bandwidth (takes some seconds)");
-  command->add_option("--ranks", options->ranks,
-                      "the processes that mpirun -n started; with --measure also the link between "
-                      "them");
+  add_value(*command, "--ranks", options->ranks, "N",
+            "the processes that mpirun -n started; with --measure also the link between "
+            "them");
+  add_examples(*command,
+               "  headroom info\n"
+               "  headroom info --measure         also the limits of this machine: some seconds\n"
+               "  headroom info --json");
   return {command, [options, limits_of, run_as_rank] {
             return with_ranks(options->ranks.has_value(), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, limits_of, crew); });

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
 
@@ -38,9 +38,11 @@ int run(const MergeOptions& options) {
 Command add_merge(CLI::App& app) {
   CLI::App* command = app.add_subcommand("merge", "join the shards of a sweep");
   const auto options = std::make_shared<MergeOptions>();
-  command->add_option("DIR", options->folders, "folders that headroom sweep --shard wrote")
+  add_place(*command, "DIR", options->folders, "folders that headroom sweep --shard wrote")
       ->required();
-  command->add_option("--out", options->out_folder, "folder for the merged results")->required();
+  add_value(*command, "--out", options->out_folder, "FOLDER", "folder for the merged results")
+      ->required();
+  add_examples(*command, "  headroom merge part-1 part-2 --out whole");
   return {command, [options] { return run(*options); }};
 }
 

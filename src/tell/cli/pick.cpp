@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "core/nearest.hpp"
 #include "headroom/backend.hpp"
@@ -175,19 +175,24 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
       app.add_subcommand("pick", "choose the backend and formulation to link for these shapes");
   const auto options = std::make_shared<PickOptions>();
   options->axes.add_to(*command, plan::AxesOptions::Which::layers);
-  command->add_option("--from", options->from,
-                      "results folder to pick from (default: measure now)");
-  command->add_option("--emit", options->emit,
-                      "text (default), cmake (a file to include) or json (a tuning file)");
-  command->add_option("--output", options->output, "file to write (default: standard output)");
-  command->add_option("--without", options->without, "backends not to pick, separated by commas");
-  command->add_option("--max-packed-bytes", options->max_packed_bytes,
-                      "maximum size of packed weights, such as 64MiB");
-  command->add_option("--max-error", options->max_error,
-                      "largest nrmse of what is picked, such as 1e-4; chooses among precisions "
-                      "(default: those that are as accurate as f32)");
-  command->add_option("--budget", options->budget,
-                      "time for measuring, such as 90s (default: 90s per shape)");
+  add_value(*command, "--from", options->from, "DIR",
+            "results folder to pick from (default: measure now)");
+  add_value(*command, "--emit", options->emit, "text|cmake|json",
+            "text (default), cmake (a file to include) or json (a tuning file)");
+  add_value(*command, "--output", options->output, "FILE",
+            "file to write (default: standard output)");
+  add_value(*command, "--without", options->without, "NAMES",
+            "backends not to pick, separated by commas");
+  add_value(*command, "--max-packed-bytes", options->max_packed_bytes, "SIZE",
+            "maximum size of packed weights, such as 64MiB");
+  add_value(*command, "--max-error", options->max_error, "NUMBER",
+            "largest nrmse of what is picked, such as 1e-4; chooses among precisions "
+            "(default: those that are as accurate as f32)");
+  add_value(*command, "--budget", options->budget, "TIME",
+            "time for measuring, such as 90s (default: 90s per shape)");
+  add_examples(*command,
+               "  headroom pick --model gpt2 --tokens 128\n"
+               "  headroom pick --from headroom-results --emit cmake --output link.cmake");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

@@ -1,66 +1,76 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
-#include "core/nearest.hpp"
+#include "cli/line/arguments.hpp"
+#include "cli/line/complete.hpp"
+#include "cli/line/manual.hpp"
+#include "cli/line/output.hpp"
+#include "cli/line/usage.hpp"
 #include "headroom/version.hpp"
 #include "program/exit_code.hpp"
 #include "program/process_setup.hpp"
+#include "program/quiet.hpp"
 #include "program/signals.hpp"
 
 namespace headroom::cli {
 namespace {
 
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
+using Words = std::vector<std::string>;
+
+// A reader that exits early is not an error; a full disk is.
+int after_flush(int code) {
+  const int error = out().flush();
+  if (error == 0 || error == EPIPE) return code;
+  complain("error", fmt::format("cannot write to standard output: {}; redirect it elsewhere",
+                                std::strerror(error)));
+  return code == kDone ? static_cast<int>(kNoResource) : code;
 }
 
-// Suggests the nearest valid command or option, which the parser's own messages do not.
-std::string hint(const CLI::App& app, const std::vector<Command>& commands, int count,
-                 char** arguments) {
-  std::vector<std::string> names;
-  names.reserve(commands.size());
-  for (const Command& command : commands) names.push_back(command.app->get_name());
-  const CLI::App* chosen = nullptr;
-  for (int i = 1; i < count && chosen == nullptr; ++i) {
-    const std::string word = arguments[i];
-    for (const Command& command : commands) {
-      if (word == command.app->get_name()) chosen = command.app;
+// Help as wide as a terminal: the parser's own has lines of any length.
+class HelpText final : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr std::size_t kWidth = 68;
+    std::string text = option->get_description();
+    std::size_t line = 0;
+    for (std::size_t blank = text.rfind(' ', line + kWidth); text.size() - line > kWidth;
+         blank = text.rfind(' ', line + kWidth)) {
+      if (blank == std::string::npos || blank <= line) break;
+      text[blank] = '\n';
+      line = blank + 1;
     }
-    if (chosen == nullptr && !word.starts_with("-")) {
-      return fmt::format("unknown command '{}'; {}", word, suggest(word, names));
-    }
+    return text;
   }
-  const std::vector<std::string> known = option_names(chosen != nullptr ? *chosen : app);
-  for (int i = 1; i < count; ++i) {
-    const std::string word = arguments[i];
-    const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("--") || name == "--") continue;
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      // The whole list would fill the screen, and --help shows it in order.
-      const std::string nearest = suggest(name, known);
-      const std::size_t end = nearest.find("? ");
-      return fmt::format("unknown option '{}'; {}see --help for all", name,
-                         end == std::string::npos ? "" : nearest.substr(0, end + 2));
-    }
-  }
-  return "";
-}
+};
 
-int report_usage(const CLI::App& app, const std::vector<Command>& commands,
-                 const CLI::ParseError& error, int count, char** arguments) {
-  std::string message = hint(app, commands, count, arguments);
-  if (message.empty()) message = fmt::format("{}; see --help", error.what());
-  complain("error", message);
-  return kWrongUsage;
+int run_words(CLI::App& app, const std::vector<Command>& commands, const Words& words) {
+  if (words.empty()) {
+    out().write(app.help());
+    return kDone;
+  }
+  // For shells and for who builds the manual page: no help shows them.
+  if (words.front() == "complete")
+    return print_candidates(app, commands, {words.begin() + 1, words.end()});
+  if (words == Words{"manual"}) {
+    out().write(manual(app, commands));
+    return kDone;
+  }
+  try {
+    app.parse(Words(words.rbegin(), words.rend()));  // the parser wants the last one first
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    complain("error", usage_message(app, commands, error, words));
+    return kWrongUsage;
+  }
+  const auto chosen = std::find_if(commands.begin(), commands.end(),
+                                   [](const Command& each) { return each.app->parsed(); });
+  return guarded(chosen->run);  // the parser requires one
 }
 
 }  // namespace
@@ -69,8 +79,14 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
                 RunAsRank run_as_rank) {
   CLI::App app("How fast multi-head attention can run on this machine, and what to link for it.",
                "headroom");
+  const auto help = std::make_shared<HelpText>();
+  help->label("SUBCOMMAND", "COMMAND");
+  app.formatter(help);
   app.set_version_flag("--version", HEADROOM_VERSION);
+  app.add_flag_callback("--quiet", be_quiet,
+                        "only results, warnings and errors: no progress, no notes");
   app.require_subcommand(1);
+  app.fallthrough();
   const std::vector<Command> commands{add_info(app, limits_of, run_as_rank),
                                       add_verify(app, run_as_rank),
                                       add_sweep(app, limits_of, run_as_rank),
@@ -82,23 +98,15 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
                                       add_run(app),
                                       add_tune(app, limits_of),
                                       add_explain(app, limits_of)};
+  for (const Command& command : commands) command.app->group("Commands");
+  add_examples(app,
+               "  headroom info                    what this machine has\n"
+               "  headroom sweep                   checks and measures every backend\n"
+               "  headroom report headroom-results turns that into a page\n"
+               "  headroom pick --model gpt2       what to link for one model");
   ignore_broken_pipes();
-  try {
-    app.parse(count, arguments);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    return report_usage(app, commands, error, count, arguments);
-  }
-  const auto chosen = std::find_if(commands.begin(), commands.end(),
-                                   [](const Command& each) { return each.app->parsed(); });
-  const int code = guarded(chosen->run);  // the parser requires one
-  // A reader that exits early is not an error; a full disk is.
-  const int error = out().flush();
-  if (error == 0 || error == EPIPE) return code;
-  complain("error", fmt::format("cannot write to standard output: {}; redirect it elsewhere",
-                                std::strerror(error)));
-  return code == kDone ? static_cast<int>(kNoResource) : code;
+  return after_flush(
+      guarded([&] { return run_words(app, commands, expand_arguments(count, arguments)); }));
 }
 
 }  // namespace headroom::cli

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
@@ -33,9 +33,11 @@ Command add_report(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("report", "turn a results folder into a page with charts and tables");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("DIR", options->folder, "results folder")->required();
-  command->add_option("--out", options->out_folder,
-                      "folder for index.html, report.md and results.csv (default: DIR)");
+  add_place(*command, "DIR", options->folder, "results folder")->required();
+  add_value(*command, "--out", options->out_folder, "FOLDER",
+            "folder for index.html, report.md and results.csv (default: DIR)");
+  add_examples(*command,
+               "  headroom report headroom-results            writes headroom-results/index.html");
   return {command, [options] { return run(*options); }};
 }
 

@@ -1,6 +1,6 @@
 #include "cli/results.hpp"
 
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 
 namespace headroom::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "json/shape_json.hpp"
@@ -188,18 +188,23 @@ Command add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "run a layer on your own weights and input");
   const auto options = std::make_shared<RunOptions>();
   options->axes.add_to(*command, plan::AxesOptions::Which::layers);
-  command->add_option("--input", options->input,
-                      ".npy file of (tokens, width) or (batch, tokens, width) (default: random)");
-  command->add_option("--output", options->output,
-                      ".npy file to write the result to; of several rivals, the first one's");
+  add_value(*command, "--input", options->input, "FILE",
+            ".npy file of (tokens, width) or (batch, tokens, width) (default: random)");
+  add_value(*command, "--output", options->output, "FILE",
+            ".npy file to write the result to; of several rivals, the first one's");
   command->add_flag("--list", options->list,
                     "print what --weights holds and which layers it has, and run nothing");
   command->add_flag("--check", options->check, "compare every result with the oracle's");
-  command->add_option("--repetitions", options->repetitions, "samples of the time (default 9)");
-  command->add_option("--seed", options->seed, "seed of a random input (default 1)");
-  command->add_option("--max-memory", options->max_memory,
-                      "maximum memory to use, such as 16GiB (default: what the machine has free)");
+  add_value(*command, "--repetitions", options->repetitions, "N",
+            "samples of the time (default 9)");
+  add_value(*command, "--seed", options->seed, "N", "seed of a random input (default 1)");
+  add_value(*command, "--max-memory", options->max_memory, "SIZE",
+            "maximum memory to use, such as 16GiB (default: what the machine has free)");
   command->add_flag("--json", options->json, "print JSON");
+  add_examples(
+      *command,
+      "  headroom run --weights model.safetensors --list\n"
+      "  headroom run --weights model.safetensors --layer 0 --input x.npy --output y.npy --check");
   return {command, [options] { return run_command(*options); }};
 }
 

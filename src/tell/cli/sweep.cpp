@@ -8,7 +8,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/computed.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
+#include "cli/sweep_end.hpp"
 #include "core/nearest.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
@@ -69,7 +70,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   if (options.processes) {
     request.processes = parse_count("--processes", *options.processes, kMaxProcesses);
   }
-  if (options.min_time) request.min_time = parse_duration("--min-time", *options.min_time);
+  if (options.min_time) request.min_time = parse_seconds("--min-time", *options.min_time);
   if (options.seed) {
     request.seed = static_cast<std::uint64_t>(parse_number("--seed", *options.seed, 0));
   }
@@ -84,7 +85,15 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
   return request;
 }
 
-void print_summary(const measure::SweepOutcome& outcome, const std::string& folder) {
+// Of what is on disk, which is what `report` and `compare` will see.
+void print_end(const measure::SweepOutcome& outcome, const std::string& folder) {
+  if (outcome.results.empty()) return;
+  const record::ResultsFolder results = record::read_results_folder(folder);
+  out().print("\n{}\n{}", answers_of(results), changes_since_the_last(results));
+}
+
+// `whole`: no shard, which cannot say what other shards found.
+void print_summary(const measure::SweepOutcome& outcome, const std::string& folder, bool whole) {
   std::size_t counts[5] = {};
   for (const auto& result : outcome.results) ++counts[static_cast<int>(result.status)];
   out().write(show::results_table(outcome.results, outcome.peaks));
@@ -104,6 +113,7 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
     }
   }
   out().write(show::noise_lines(outcome.results));
+  if (whole) print_end(outcome, folder);
   out().print(
       "{} of {} cells: {} ok, {} unsupported, {} skipped, {} failed, {} crashed; results in {}\n",
       outcome.results.size(), outcome.cells, counts[0], counts[1], counts[2], counts[3], counts[4],
@@ -140,7 +150,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure:
   }
   const measure::SweepOutcome outcome =
       measure::run_sweep(sweep, {options.out_folder, options.resume, warn, note});
-  print_summary(outcome, options.out_folder);
+  print_summary(outcome, options.out_folder, !options.shard);
   for (const std::string& caution : outcome.cautions) warn(caution);
   return exit_code_of(outcome, options.shard.has_value());
 }
@@ -151,35 +161,42 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
   CLI::App* command = app.add_subcommand("sweep", "check and measure every cell of the axes");
   const auto options = std::make_shared<SweepOptions>();
   options->axes.add_to(*command);
-  command->add_option("--out", options->out_folder,
-                      "folder for the results (default headroom-results)");
+  add_value(*command, "--out", options->out_folder, "FOLDER",
+            "folder for the results (default headroom-results)");
   command->add_flag("--resume", options->resume,
                     "measure only the cells missing in --out; crashed cells are tried again, those "
                     "that are ok, unsupported, skipped or failed are not");
-  command->add_option("--shard", options->shard,
-                      "measure part I of N, such as 1/8; headroom merge joins the parts");
-  command->add_option("--only", options->only,
-                      "measure only these cells of the axes, by their ids, separated by commas");
+  add_value(*command, "--shard", options->shard, "I/N",
+            "measure part I of N, such as 1/8; headroom merge joins the parts");
+  add_value(*command, "--only", options->only, "IDS",
+            "measure only these cells of the axes, by their ids, separated by commas");
   command->add_flag("--dry-run", options->dry_run,
                     "print the cells with their memory and estimated time, and measure nothing");
-  command->add_option("--budget", options->budget,
-                      "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");
-  command->add_option("--max-memory", options->max_memory,
-                      "maximum memory to use, such as 16GiB (default: what the machine has free)");
-  command->add_option("--repetitions", options->repetitions, "samples per cell (default 16)");
-  command->add_option("--processes", options->processes,
-                      "processes that take these samples one after the other, because speed "
-                      "differs from launch to launch (default 8)");
-  command->add_option("--min-time", options->min_time, "minimum seconds per sample (default 0.03)");
-  command->add_option("--cache", options->cache,
-                      "warm: passes run back to back; cold: caches are emptied before each pass "
-                      "(default warm)");
-  command->add_option("--timeout", options->timeout,
-                      "end a process that sends no message for this long plus ten times what its "
-                      "current pass should take (default 5m)");
-  command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
+  add_value(*command, "--budget", options->budget, "TIME",
+            "time for the whole sweep, such as 10m: fewer repetitions, then fewer cells");
+  add_value(*command, "--max-memory", options->max_memory, "SIZE",
+            "maximum memory to use, such as 16GiB (default: what the machine has free)");
+  add_value(*command, "--repetitions", options->repetitions, "N", "samples per cell (default 16)");
+  add_value(*command, "--processes", options->processes, "N",
+            "processes that take these samples one after the other, because speed "
+            "differs from launch to launch (default 8)");
+  add_value(*command, "--min-time", options->min_time, "SECONDS",
+            "minimum seconds per sample (default 0.03)");
+  add_value(*command, "--cache", options->cache, "warm|cold",
+            "warm: passes run back to back; cold: caches are emptied before each pass "
+            "(default warm)");
+  add_value(*command, "--timeout", options->timeout, "TIME",
+            "end a process that sends no message for this long plus ten times what its "
+            "current pass should take (default 5m)");
+  add_value(*command, "--seed", options->seed, "N", "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));
+  add_examples(*command,
+               "  headroom sweep                              the preset quick, every backend\n"
+               "  headroom sweep --model gpt2 --tokens 1,128,1024 --threads 1,8 --out gpt2\n"
+               "  headroom sweep --heads 1-96*2 --head-dim 64 --budget 10m\n"
+               "  headroom sweep @my-axes.txt                 options from a file, one a line\n"
+               "  headroom sweep --out gpt2 --resume          goes on after an interruption");
   return {command, [options, limits_of, run_as_rank] {
             return with_ranks(options->axes.given("ranks"), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, limits_of, crew); });

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "core/environment_variable.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/isa.hpp"
@@ -45,7 +45,7 @@ int run(const TuneOptions& options, machine::LimitKernelsOf limits_of) {
   settings.shapes = tune::default_shapes();
   settings.rows = tune::default_rows();
   if (options.min_time)
-    settings.measure.timing.min_time = parse_duration("--min-time", *options.min_time);
+    settings.measure.timing.min_time = parse_seconds("--min-time", *options.min_time);
   const std::string path = path_of(options);
   tune::tuning_text(path, {}, settings.isa);  // a file that cannot be kept is an error at once
   install_signal_handlers();
@@ -64,13 +64,18 @@ Command add_tune(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command = app.add_subcommand(
       "tune", "measure the variants of the kernels and write the fastest into a tuning file");
   const auto options = std::make_shared<TuneOptions>();
-  command->add_option("--output", options->output,
-                      "tuning file to write or to add to (default: the one that HEADROOM_TUNING "
-                      "names, or else headroom-tuning.json)");
-  command->add_option("--threads", options->threads,
-                      "numbers of threads (default: 1 and every allowed core)");
-  command->add_option("--min-time", options->min_time, "seconds per sample (default: 0.03)");
-  command->add_option("--isa", options->isa, "instruction set (default: the best available)");
+  add_value(*command, "--output", options->output, "FILE",
+            "tuning file to write or to add to (default: the one that HEADROOM_TUNING "
+            "names, or else headroom-tuning.json)");
+  add_value(*command, "--threads", options->threads, "LIST",
+            "numbers of threads (default: 1 and every allowed core)");
+  add_value(*command, "--min-time", options->min_time, "SECONDS",
+            "seconds per sample (default: 0.03)");
+  add_value(*command, "--isa", options->isa, "NAME",
+            "instruction set (default: the best available)");
+  add_examples(
+      *command,
+      "  headroom tune --output tuning.json          then set HEADROOM_TUNING=tuning.json");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/computed.hpp"
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "machine/memory.hpp"
 #include "plan/axes_options.hpp"
 #include "program/exit_code.hpp"
@@ -114,8 +114,11 @@ Command add_verify(CLI::App& app, RunAsRank run_as_rank) {
   CLI::App* command = app.add_subcommand("verify", "check every backend against the oracle");
   const auto options = std::make_shared<VerifyOptions>();
   options->axes.add_to(*command);
-  command->add_option("--seed", options->seed, "seed of weights and inputs (default 1)");
+  add_value(*command, "--seed", options->seed, "N", "seed of weights and inputs (default 1)");
   command->add_flag("--json", options->json, "print JSON");
+  add_examples(*command,
+               "  headroom verify                             the preset quick, every backend\n"
+               "  headroom verify --model gpt2 --tokens 128 --backend xsimd,tbb");
   return {command, [options, run_as_rank] {
             return with_ranks(options->axes.given("ranks"), run_as_rank,
                               [&](measure::Crew* crew) { return run(*options, crew); });

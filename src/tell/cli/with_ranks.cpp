@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "cli/output.hpp"
+#include "cli/line/output.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/launcher.hpp"

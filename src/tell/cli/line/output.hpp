@@ -33,7 +33,11 @@ class Output {
 /// Standard output, for results only.
 Output& out();
 
-/// Prints one line to standard error, beginning with the program's name.
+inline constexpr std::string_view kNote = "note";
+
+/// Prints one line to standard error, beginning with the program's name: in colour on a terminal,
+/// unless NO_COLOR is set. @param kind `error`, `warning` or `kNote`; with `--quiet` notes are left
+/// out
 void complain(std::string_view kind, std::string_view message);
 
 }  // namespace headroom::cli
