@@ -511,5 +511,5 @@ def test_a_module_is_made_from_another():
 
 def test_another_device_is_named():
     q = torch.empty(1, 2, 4, 8, device="meta")
-    with pytest.raises(ValueError, match=r"q lies on meta; .* q\.cpu\(\)"):
+    with pytest.raises(ValueError, match=r"query lies on meta; .* query\.cpu\(\)"):
         headroom.attention(q, q, q)

@@ -48,6 +48,27 @@ TEST_F(CliCompare, TellsFoldersApart) {
   expect("$headroom compare base failed", 0, {"REGRESSION: wrong result"});
 }
 
+TEST_F(CliCompare, WritesAPage) {
+  expect("$headroom compare base slow --page changes.html", 0, {"1 regression\n"});
+  const std::string page = test::read_all(path_ / "changes.html");
+  for (const char* part : {"<h1 id=\"headline\">Of 2 cells, 0 are faster and 1 is slower.</h1>",
+                           "aria-label=\"What changed\"", "<g class=\"slower\"><title>split/tbb",
+                           "<g class=\"even\"><title>split/naive", "1.100", "1 regression"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_EQ(page.find("{{"), std::string::npos);
+  expect("$headroom compare base same --page changes.html", 0,
+         {});  // a page of ours may be replaced
+  expect("echo mine > mine.html; $headroom compare base same --page mine.html", 2,
+         {"mine.html exists and was not written by headroom"});
+  EXPECT_EQ(test::read_all(path_ / "mine.html"), "mine\n");
+  write_folder("failed-only", {without_time(sample_result("tbb"), Status::failed, "wrong")});
+  expect("$headroom compare base failed-only --page failed.html", 0, {});
+  EXPECT_NE(test::read_all(path_ / "failed.html").find("Of 0 cells none is faster or slower."),
+            std::string::npos);
+}
+
 TEST_F(CliCompare, FailsOnARegressionWhenAsked) {
   expect("$headroom compare base same --fail-on-regression", 0, {});
   expect("$headroom compare base slow --fail-on-regression", 1, {"1 regression\n"});

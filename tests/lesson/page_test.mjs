@@ -90,6 +90,8 @@ const checkFormulations = async (browser, lesson) => {
   check(await count(browser, "#formulations rect.query") === lesson.products.wrapper / 3 + 1 + 1, "blocks of the query");
   const rows = await browser.evaluate(`[...document.querySelectorAll("#formulations tbody tr")].map((row) =>
     [...row.cells].map((cell) => cell.textContent))`);
+  const told = await browser.evaluate(`[...document.querySelectorAll("#formulations .findings")].map((p) => p.textContent)`);
+  check(told.length === 2 && told.every((text) => /naive/.test(text) && /xsimd/.test(text)), "findings: " + told);
   check(rows.length >= 4 && rows.every((row) => /s$/.test(row[1]) && /s$/.test(row[2])), "times: " + JSON.stringify(rows));
 };
 

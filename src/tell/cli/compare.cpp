@@ -15,6 +15,7 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
+#include "report/page/report.hpp"
 #include "show/comparison_table.hpp"
 
 namespace headroom::cli {
@@ -24,7 +25,7 @@ struct CompareOptions {
   std::string base, next;
   std::string threshold = "3%";
   std::string gate = "linkable";
-  std::optional<std::string> base_program, next_program;
+  std::optional<std::string> base_program, next_program, page;
   bool fail_on_regression = false;
   bool json = false;
 };
@@ -96,6 +97,7 @@ int run(const CompareOptions& options) {
   } else {
     out().write(show::comparison_table(comparison));
   }
+  if (options.page) report::write_comparison(comparison, *options.page);
   return options.fail_on_regression ? gate(comparison) : kDone;
 }
 
@@ -119,8 +121,10 @@ Command add_compare(CLI::App& app) {
   add_value(*command, "--new-program", options->next_program, "PROGRAM",
             "the program that measured NEW");
   command->add_flag("--json", options->json, "print JSON");
+  add_value(*command, "--page", options->page, "FILE",
+            "also write a page with a picture of every cell");
   add_examples(*command,
-               "  headroom compare before after\n"
+               "  headroom compare before after --page changes.html\n"
                "  headroom compare before after --threshold 5% --fail-on-regression");
   return {command, [options] { return run(*options); }};
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backends/backend.hpp"
 #include "headroom/version.hpp"
 #include "lesson/lesson_text.hpp"
 #include "machine/processor.hpp"
@@ -29,7 +30,9 @@ ordered_json times_json(const std::vector<ShapeTimes>& times) {
            {"wrapper_s", row.wrapper},
            {"split_s", row.split},
            {"speed_up", {1 / difference.ratio, 1 / difference.ci95.high, 1 / difference.ci95.low}},
-           {"verdict", to_string(difference.verdict)}});
+           {"verdict", to_string(difference.verdict)},
+           // Those with kernels of ours get all products over one x together and pack it once.
+           {"together", backend_facts(row.backend).kernel_variants != nullptr}});
     }
     shapes.push_back({{"shape", one.shape.id()}, {"what", one.what}, {"backends", rows}});
   }

@@ -99,7 +99,9 @@ std::string gate_line(const judge::FolderComparison& comparison) {
       comparison.gating(), outside, refuted);
 }
 
-std::string summary(const judge::FolderComparison& comparison) {
+}  // namespace
+
+std::string comparison_summary(const judge::FolderComparison& comparison) {
   const Left left = count_left(comparison);
   std::string text =
       fmt::format("{} cells compared: {} faster, {} slower, {} same, {} not distinguishable",  //
@@ -134,6 +136,8 @@ std::string summary(const judge::FolderComparison& comparison) {
   fmt::format_to(std::back_inserter(text), "{}\n", counted(comparison.regressions(), "regression"));
   return text + gate_line(comparison);
 }
+
+namespace {
 
 ordered_json side_json(const record::CellResult* result) {
   if (result == nullptr) return nullptr;
@@ -193,7 +197,7 @@ std::string comparison_table(const judge::FolderComparison& comparison) {
   fmt::format_to(std::back_inserter(text), "{:<{}}  {:>11} {:>11}  {:>6}  {:>8}  {:<15}  {}\n",
                  "cell", width, "BASE", "NEW", "raw", "NEW/BASE", "95 % interval", "verdict");
   for (const judge::ComparedCell& cell : comparison.cells) text += row(comparison, cell, width);
-  return text + "\n" + summary(comparison);
+  return text + "\n" + comparison_summary(comparison);
 }
 
 ordered_json to_json(const judge::FolderComparison& comparison) {

@@ -11,6 +11,9 @@ namespace headroom::show {
 /// For people: one row per cell, and a summary.
 std::string comparison_table(const judge::FolderComparison& comparison);
 
+/// The last of these lines: how many cells, how they were judged, and what gates.
+std::string comparison_summary(const judge::FolderComparison& comparison);
+
 /// For programs: schema `headroom.compare/1`.
 nlohmann::ordered_json to_json(const judge::FolderComparison& comparison);
 

@@ -36,6 +36,29 @@
     }),
   }, times.what + " (" + times.shape + ")");
 
+  const listed = (names) => names.length < 2 ? names.join("")
+    : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
+
+  // What the table shows, and why.
+  const findings = (times) => {
+    const won = times.backends.filter((row) => row.verdict === "faster");
+    const equal = times.backends.filter((row) => row.verdict !== "faster");
+    const sentences = [];
+    if (won.length > 0) {
+      sentences.push("The split wins with " + listed(won.map((row) =>
+        row.backend + " (" + headroom.format.times(row.speed_up[0]) + ")")) + ": there each product of a head starts " +
+        "by itself and reads x again.");
+    }
+    if (equal.length > 0) {
+      const together = equal.filter((row) => row.together).map((row) => row.backend);
+      sentences.push("With " + listed(equal.map((row) => row.backend)) + " it is not shown to win." +
+        (together.length > 0 ? " " + listed(together) + " get" + (together.length === 1 ? "s" : "") +
+          " all products over one x together and pack" + (together.length === 1 ? "s" : "") +
+          " it once, so a wrapper costs no more than a split." : ""));
+    }
+    return make("p", { class: "note findings" }, sentences.join(" "));
+  };
+
   headroom.drawFormulations = (lesson) => {
     if (!lesson.products) return [];
     const parts = [
@@ -46,9 +69,10 @@
       legend()];
     if (lesson.times.length > 0) {
       parts.push(make("p", { class: "note" }, "Measured on this machine (" + lesson.processor + "), a whole pass on one " +
-        "thread. This lesson's layer is too small for a time to mean anything, so these are two others. Each was checked " +
-        "against the oracle first; then all were timed in random order, 9 samples each. Others on the machine may disturb " +
-        "so short a measurement; headroom sweep takes longer."), ...lesson.times.map(timesTable));
+        "thread. This lesson's layer is too small for a time to mean anything, so these are two others, measured as " +
+        "headroom sweep measures: each was checked against the oracle first, then all were timed in random order, by " +
+        "several processes one after the other."),
+        ...lesson.times.flatMap((times) => [timesTable(times), findings(times)]));
     }
     return parts;
   };

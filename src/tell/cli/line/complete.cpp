@@ -29,7 +29,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   plan::Axes::each(axes, [&](const auto& axis) {
     if ("--" + std::string(axis.words().name) == option.get_name()) choices = axis.words().choices;
   });
-  const std::string value = option.get_option_text();
+  const std::string& value = option.get_option_text();
   if (choices.empty() && value.find('|') != std::string::npos) choices = split_at(value, '|');
   return choices;
 }

@@ -46,7 +46,7 @@ std::string roff(std::string_view text) {
 }
 
 void add_option(std::string& page, const CLI::Option& option) {
-  const std::string value = option.get_option_text();
+  const std::string& value = option.get_option_text();
   const bool shows_value = value.find_first_not_of(' ') != std::string::npos;
   page += fmt::format(".TP\n.B {}{}\n{}\n", roff(option.get_name(!option.nonpositional(), true)),
                       shows_value ? " \\fI" + roff(value) + "\\fR" : "",

@@ -31,7 +31,7 @@ const CLI::Option* option_of(const CLI::App& app, const std::string& word) {
 
 // `--heads LIST`, or `DIR`.
 std::string as_in_help(const CLI::Option& option) {
-  const std::string value = option.get_option_text();
+  const std::string& value = option.get_option_text();
   return value.find_first_not_of(' ') == std::string::npos
              ? option.get_name()
              : fmt::format("{} {}", option.get_name(), value);
@@ -61,7 +61,7 @@ std::string stray_word(const CLI::App& command, const Words& words) {
         is_option(words[i]) || words[i - 2].find('=') != std::string::npos) {
       continue;
     }
-    const std::string value = option->get_option_text();
+    const std::string& value = option->get_option_text();
     if (value != "LIST" && value != "NAMES") continue;
     return fmt::format("'{}' is not expected here; separate the values of {} by commas: {} {},{}",
                        words[i], option->get_name(), option->get_name(), words[i - 1], words[i]);
@@ -99,9 +99,9 @@ bool is(const CLI::ParseError& error) {
 
 std::string in_our_words(const CLI::App& command, const CLI::ParseError& error,
                          const Words& words) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (is<CLI::ExtrasError>(error)) {
-    const std::string stray = stray_word(command, words);
+    std::string stray = stray_word(command, words);
     if (!stray.empty()) return stray;
     return fmt::format("not expected: {}", text.substr(text.find(": ") + 2));
   }

@@ -95,7 +95,9 @@ inline constexpr Text kSideBySide{
     "Wrapper and split side by side",
     "Both do the same multiply-adds and give the same rows. The wrapper does them as many narrow "
     "products, three for each head; the split as three wide ones, however many heads there are. "
-    "Wide products keep a processor busy; headroom sweep measures by how much."};
+    "What the narrow ones cost is up to who computes them: whoever starts each by itself pays for "
+    "its start, and reads x again for every head. Whoever gets all products over one x together "
+    "can read it once, and then narrow ones cost no more than wide ones."};
 
 inline constexpr Text kAnswer{"What the library computes",
                               "The values above are the oracle's, in double precision. This is the "

@@ -7,10 +7,12 @@
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
 #include "program/output_file.hpp"
+#include "report/page/comparison_page.hpp"
 #include "report/page/documents.hpp"
 #include "report/page/page_data.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
+#include "show/comparison_table.hpp"
 #include "show/export.hpp"
 
 namespace headroom::report {
@@ -36,13 +38,16 @@ void refuse_to_overwrite(const fs::path& path) {
   if (fs::is_regular_file(path, error) && written_by_headroom(read_regular_file(path, kLargest))) {
     return;
   }
-  throw InvalidArgument(
-      fmt::format("{} exists and was not written by headroom report; move it or name another "
-                  "folder with --out",
-                  shown_path(path)));
+  throw InvalidArgument(fmt::format(
+      "{} exists and was not written by headroom; move it or name another", shown_path(path)));
 }
 
 }  // namespace
+
+void write_comparison(const judge::FolderComparison& comparison, const fs::path& path) {
+  refuse_to_overwrite(path);
+  write_file(path, comparison_page(comparison, show::comparison_summary(comparison)));
+}
 
 WrittenReport write_report(const record::ResultsFolder& folder, const fs::path& out) {
   check_one_machine(folder);

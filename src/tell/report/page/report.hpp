@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/compare.hpp"
 #include "record/results_folder.hpp"
 
 namespace headroom::report {
@@ -19,5 +20,9 @@ struct WrittenReport {
 /// @throws FileError for results of more than one machine; ResourceError for a folder that cannot
 ///         be written; InvalidArgument if such a file is in the way.
 WrittenReport write_report(const record::ResultsFolder& folder, const std::filesystem::path& out);
+
+/// Two folders side by side as a page.
+/// @throws as `write_report` where a file of that name is not a page of ours, or cannot be written.
+void write_comparison(const judge::FolderComparison& comparison, const std::filesystem::path& path);
 
 }  // namespace headroom::report
