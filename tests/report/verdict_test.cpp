@@ -12,6 +12,8 @@
 #include "report/findings/findings.hpp"
 #include "report/words/answers.hpp"
 #include "report/words/conclusion.hpp"
+#include "report/words/facts.hpp"
+#include "show/results_table.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom {
@@ -240,6 +242,30 @@ TEST(ReportVerdict, WithoutAnyTimeNothingIsRecommended) {
   EXPECT_EQ(answer.headline, "No cell has a time, so nothing can be recommended.");
   expect_part(answer.text, "Of 3 cells: 1 failed, 2 crashed.");
   EXPECT_TRUE(answer.conclusion.answers.rows.empty());
+}
+
+// Fifteen cells with one reason are one line, on a terminal and in a report.
+TEST(ReportVerdict, WhatHasNoTimeForOneReasonIsSaidOnce) {
+  std::vector<CellResult> results{cell("tbb", kSplit, 2, around(1))};
+  for (const char* backend : {"naive", "autovec", "xsimd"}) {
+    results.push_back(test::without_time(cell(backend, kSplit, 2, around(1)), Status::unsupported,
+                                         "no such part"));
+  }
+  results.push_back(
+      test::without_time(cell("onednn", kSplit, 2, around(1)), Status::failed, "wrong"));
+  const record::ResultsFolder folder = test::sample_folder("results", std::move(results));
+  const std::string shown = show::results_table(folder.results, {});
+  const std::string once =
+      "  3 cells unsupported: no such part: naive split (1), autovec split (1), xsimd split (1)\n";
+  EXPECT_NE(shown.find(once), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("no such part"), shown.rfind("no such part")) << shown;
+  EXPECT_NE(shown.find(" failed: wrong\n"), std::string::npos) << shown;
+  const report::Table table = report::table_without_times(folder);
+  ASSERT_EQ(table.rows.size(), 2U);
+  const std::string row = row_text(table, 0);
+  EXPECT_EQ(row.find("unsupported | split/naive/"), 0U) << row;
+  EXPECT_NE(row.find(", split/xsimd/"), std::string::npos) << row;
+  EXPECT_EQ(row_text(table, 1).find("failed | split/onednn/"), 0U);
 }
 
 TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {

@@ -166,6 +166,45 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
                 : "");
 }
 
+struct Lines {
+  std::string each;      // a line for each cell
+  std::string together;  // one for all cells that have no time for the same reason
+};
+
+Lines lines_of(const std::vector<Row>& rows, const Columns& columns) {
+  Lines lines;
+  std::vector<std::vector<const record::CellResult*>> reasons;
+  for (const Row& row : rows) {
+    if (row.result->status == record::Status::ok) continue;
+    const auto same = std::find_if(reasons.begin(), reasons.end(), [&](const auto& cells) {
+      return cells.front()->status == row.result->status &&
+             cells.front()->reason == row.result->reason;
+    });
+    if (same == reasons.end()) {
+      reasons.push_back({row.result});
+    } else {
+      same->push_back(row.result);
+    }
+  }
+  const auto alone = [&](const record::CellResult* result) {
+    return std::none_of(reasons.begin(), reasons.end(), [&](const auto& cells) {
+      return cells.size() > 1 && std::find(cells.begin(), cells.end(), result) != cells.end();
+    });
+  };
+  for (const Row& row : rows) {
+    if (alone(row.result)) lines.each += line_of(row, columns);
+  }
+  for (const auto& cells : reasons) {
+    if (cells.size() == 1) continue;
+    std::vector<std::string> names;
+    for (const record::CellResult* cell : cells) names.push_back(name_of(*cell));
+    lines.together += fmt::format("  {} {}: {}: {}\n", counted(cells.size(), "cell"),
+                                  to_string(cells.front()->status), cells.front()->reason,
+                                  fmt::join(names, ", "));
+  }
+  return lines;
+}
+
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   const Case& shape = rivals.front()->shape;
   const Dtype dtype = rivals.front()->cell.numbers.dtype;
@@ -184,8 +223,8 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   text += fmt::format("{:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
                       "error / limit");
-  for (const Row& row : rows) text += line_of(row, columns);
-  return text;
+  const Lines lines = lines_of(rows, columns);
+  return text + lines.each + lines.together;
 }
 
 // One block per group. Interleaved cells finish in random order, but people expect the order of the

@@ -148,7 +148,11 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"noise", html(noise_facts(findings), "Noise and drift")},
       {"without_time", table_or(without, "Cells without a time",
                                 "None: every cell was checked as the method says and has a time.")},
-      {"without_count", fmt::format("{}", without.rows.size())},
+      {"without_count",
+       fmt::format("{}", std::count_if(folder.results.begin(), folder.results.end(),
+                                       [](const record::CellResult& result) {
+                                         return result.status != record::Status::ok;
+                                       }))},
       {"no_charts", parts.echarts.empty() ? kNoCharts : ""},
       {"echarts", std::string(parts.echarts)},
       {"scripts", std::string(parts.charts) + std::string(parts.browser)},

@@ -85,13 +85,21 @@ std::vector<Prose> remarks(const record::ResultsFolder& folder) {
   return all;
 }
 
+// One row for all cells with one reason.
 Table table_without_times(const record::ResultsFolder& folder) {
-  Table table{{{"status", false}, {"cell", false}, {"reason", false}}, {}};
+  Table table{{{"status", false}, {"cells", false}, {"reason", false}}, {}};
+  std::map<std::pair<record::Status, std::string>, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
     if (result->status == record::Status::ok) continue;
-    table.rows.push_back({{strong(std::string(to_string(result->status)))},
-                          {code(result->cell.id)},
-                          {plain(result->reason)}});
+    const auto [place, fresh] =
+        places.try_emplace({result->status, result->reason}, table.rows.size());
+    if (fresh) {
+      table.rows.push_back(
+          {{strong(std::string(to_string(result->status)))}, {}, {plain(result->reason)}});
+    }
+    Prose& cells = table.rows[place->second][1];
+    append(cells, cells.empty() ? Prose{code(result->cell.id)}
+                                : Prose{plain(", "), code(result->cell.id)});
   }
   return table;
 }
