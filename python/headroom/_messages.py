@@ -29,7 +29,7 @@ def in_python_words(text: str) -> str:
     lines = []
     for line in text.splitlines():
         line = re.sub(r"^headroom: (error: )?", "", line)
-        line = re.sub(r"; see headroom [a-z ]*--help$", "", line)
+        line = re.sub(r"(; see| See) headroom [a-z ]*--help$", "", line)
         line = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda m: m[1].replace("-", "_"), line)
         line = re.sub(r"link headroom::(\w+)", r"this build of the package lacks \1", line)
         lines.append(line)

@@ -34,7 +34,7 @@ const std::vector<Wrong> kWrong{
     {"sweep --hads 3", {"unknown option '--hads'", "'--heads'", "headroom sweep --help"}},
     {"sweep --Heads 3", {"unknown option '--Heads'", "'--heads'"}},
     {"sweep --quite", {"'--quite'", "'--quiet'"}},
-    {"sweep --json", {"unknown option '--json'"}},
+    {"sweep --json", {"unknown option '--json'; see headroom sweep --help"}},
     {"info --measur", {"'--measur'", "'--measure'"}},
     {"info --json=maybe", {"--json takes no value"}},
     {"sweep everything", {"not expected: everything"}},

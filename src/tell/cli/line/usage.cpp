@@ -20,7 +20,7 @@ bool is_option(const std::string& word) { return word.size() > 1 && word.front()
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   return names;
 }
@@ -37,18 +37,20 @@ std::string as_in_help(const CLI::Option& option) {
              : fmt::format("{} {}", option.get_name(), value);
 }
 
+// A question ends the sentence, so that what to read comes after it.
 std::string unknown_option(const CLI::App& app, const CLI::App& here, const Words& words) {
   std::vector<std::string> known = option_names(here);
   for (std::string& name : option_names(app)) known.push_back(std::move(name));
   for (const std::string& word : words) {
-    const std::string name = name_in(word);
-    if (!name.starts_with("--") || name == "--") continue;
+    if (!word.starts_with("--") || word == "--") continue;
+    const std::string name = name_in(word).substr(2);
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     // The whole list would fill the screen, and --help shows it in order.
     const std::string nearest = suggest(name, known);
-    const std::size_t end = nearest.find("? ");
-    return fmt::format("unknown option '{}'{}", name,
-                       end == std::string::npos ? "" : "; " + nearest.substr(0, end + 1));
+    const std::size_t begin = nearest.find('\'');
+    if (!nearest.starts_with("did you mean")) return fmt::format("unknown option '--{}'", name);
+    const std::string meant = nearest.substr(begin + 1, nearest.find('\'', begin + 1) - begin - 1);
+    return fmt::format("unknown option '--{}'; did you mean '--{}'?", name, meant);
   }
   return "";
 }
@@ -147,7 +149,8 @@ std::string usage_message(const CLI::App& app, const std::vector<Command>& comma
   std::string message = unknown_option(app, here, words);
   if (message.empty() && command == nullptr) message = "no command is given";
   if (message.empty()) message = in_our_words(here, error, words);
-  return fmt::format("{}; see headroom {}--help", message,
+  const bool asks = message.ends_with('?');
+  return fmt::format("{}{} headroom {}--help", message, asks ? " See" : "; see",
                      command == nullptr ? "" : here.get_name() + " ");
 }
 
