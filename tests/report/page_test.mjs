@@ -369,6 +369,24 @@ const checkPeers = async (browser, beside) => {
   }
 };
 
+// A picture without anything in it is not shown, but named with the reason.
+const checkEmpty = async (browser, results) => {
+  const folder = results + "-empty";
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "environment.json"), readFileSync(join(results, "environment.json")));
+  const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n")
+    .filter((line) => { const cell = JSON.parse(line); return cell.backend === "tbb" && cell.formulation === "split" && cell.precision === "f32"; });
+  writeFileSync(join(folder, "results.jsonl"), lines.join("\n") + "\n");
+  run("report", folder);
+  await open(browser, join(folder, "index.html"), 1280);
+  const shown = await browser.evaluate(`[...document.querySelectorAll("figure")].filter((f) => f.offsetHeight > 0)
+    .map((f) => ({ id: f.id, marks: f.querySelectorAll(".chart svg path").length }))`);
+  check(shown.length > 2 && shown.every((figure) => figure.marks > 0), "empty pictures: " + JSON.stringify(shown));
+  const words = await browser.evaluate("document.getElementById('not-drawn').textContent");
+  check(words.includes("Speed-up over naive, by number of heads (no cell of this selection has a naive cell"), words);
+  check(words.includes("Speed-up of split weights over the wrapper ("), words);
+};
+
 const checkRanks = async (browser, shared) => {
   const page = join(shared, "index.html");
   await open(browser, page, 1280);
@@ -403,6 +421,7 @@ try {
   await checkReport(browser, results);
   await checkHostile(browser, bad);
   await checkPeers(browser, beside);
+  await checkEmpty(browser, results);
   await checkRanks(browser, shared);
   problems.push(...browserProblems(browser));
 } finally {

@@ -13,7 +13,6 @@
   const figureOf = (chart, model, selection) => {
     const canvas = make("div", { class: "chart", role: "img", id: "chart-" + chart.name });
     const note = make("p", { class: "note" });
-    const empty = make("p", { class: "empty", hidden: true }, chart.empty);
     const details = make("details", { ontoggle: () => fillTable() }, make("summary", {}, "Table"));
     let drawn = null;
     let stale = true;
@@ -28,12 +27,12 @@
       stale = true;
       fillTable();
       note.textContent = headroom.noteOf(chart, model, selection);
-      const width = canvas.parentElement.clientWidth;
+      const width = document.getElementById("charts").clientWidth;
       const view = { theme: headroom.theme(dark), width, narrow: width < kNarrow };
       const option = headroom.hasCharts ? chart.draw(model, selection, view) : null;
       canvas.setAttribute("aria-label", chart.title + ". " + note.textContent + " The table follows.");
       canvas.hidden = option === null;
-      empty.hidden = option !== null || !headroom.hasCharts;
+      element.hidden = option === null && headroom.hasCharts;
       if (option === null) return;
       const height = chart.height(model, selection);
       canvas.style.height = height + "px";
@@ -41,12 +40,16 @@
       drawn.resize({ width, height });
       drawn.setOption(option, { notMerge: true });
     };
-    return {
-      chart, draw, fillTable,
-      open: () => { details.open = true; fillTable(); },
-      element: make("figure", { id: chart.name }, make("figcaption", {}, make("h3", {}, chart.title)),
-        note, canvas, empty, details),
-    };
+    const element = make("figure", { id: chart.name }, make("figcaption", {}, make("h3", {}, chart.title)),
+      note, canvas, details);
+    return { chart, draw, fillTable, element, open: () => { details.open = true; fillTable(); } };
+  };
+
+  // What this selection leaves nothing to draw of, and why.
+  const notDrawn = (figures) => {
+    const hidden = figures.filter((figure) => figure.element.hidden);
+    return hidden.length === 0 ? "" : "Not drawn: " + hidden.map(({ chart }) =>
+      chart.title.replace(/:.*/, "") + " (" + chart.empty.replace(/^N/, "n").replace(/\.$/, "") + ")").join("; ") + ".";
   };
 
   // A click on a cell shows it in the chart of raw samples.
@@ -80,7 +83,11 @@
     const figures = headroom.charts.map((chart) => figureOf(chart, model, selection));
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     let printing = false;
-    const drawAll = () => figures.forEach((figure) => figure.draw(scheme.matches && !printing));
+    const missing = make("p", { class: "note", id: "not-drawn" });
+    const drawAll = () => {
+      figures.forEach((figure) => figure.draw(scheme.matches && !printing));
+      missing.textContent = notDrawn(figures);
+    };
     const change = (key) => {
       controls.follow(key);
       for (const name of ["shape", "cell"]) {
@@ -89,9 +96,10 @@
       }
       figures.filter(({ chart }) => chart.uses.includes(key) || (key === "shape" && chart.uses.includes("cell")))
         .forEach((figure) => figure.draw(scheme.matches));
+      missing.textContent = notDrawn(figures);
     };
     const controls = headroom.controls(model, selection, change);
-    place.append(controls.element, ...figures.map((figure) => figure.element));
+    place.append(controls.element, ...figures.map((figure) => figure.element), missing);
     drawAll();
     followClicks(figures, selection, change);
     scheme.addEventListener("change", drawAll);
