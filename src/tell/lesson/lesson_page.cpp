@@ -34,7 +34,10 @@ ordered_json times_json(const std::vector<ShapeTimes>& times) {
            // Those with kernels of ours get all products over one x together and pack it once.
            {"together", backend_facts(row.backend).kernel_variants != nullptr}});
     }
-    shapes.push_back({{"shape", one.shape.id()}, {"what", one.what}, {"backends", rows}});
+    shapes.push_back({{"shape", one.shape.id()},
+                      {"what", one.what},
+                      {"head_dim", one.shape.head_dim()},
+                      {"backends", rows}});
   }
   return shapes;
 }

@@ -41,21 +41,19 @@
 
   // What the table shows, and why.
   const findings = (times) => {
-    const won = times.backends.filter((row) => row.verdict === "faster");
-    const equal = times.backends.filter((row) => row.verdict !== "faster");
+    const named = (rows) => listed(rows.map((row) => row.backend));
+    const gains = (rows) => listed(rows.map((row) => row.backend + " (" + headroom.format.times(row.speed_up[0]) + ")"));
+    const of = (won, together) => times.backends.filter((row) =>
+      (row.verdict === "faster") === won && row.together === together);
     const sentences = [];
-    if (won.length > 0) {
-      sentences.push("The split wins with " + listed(won.map((row) =>
-        row.backend + " (" + headroom.format.times(row.speed_up[0]) + ")")) + ": there each product of a head starts " +
-        "by itself and reads x again.");
-    }
-    if (equal.length > 0) {
-      const together = equal.filter((row) => row.together).map((row) => row.backend);
-      sentences.push("With " + listed(equal.map((row) => row.backend)) + " it is not shown to win." +
-        (together.length > 0 ? " " + listed(together) + " get" + (together.length === 1 ? "s" : "") +
-          " all products over one x together and pack" + (together.length === 1 ? "s" : "") +
-          " it once, so a wrapper costs no more than a split." : ""));
-    }
+    const say = (rows, words) => { if (rows.length > 0) sentences.push(words(rows)); };
+    say(of(true, false), (rows) => "The split wins with " + gains(rows) +
+      ": there each product of a head starts by itself and reads x again.");
+    say(of(true, true), (rows) => "It wins with " + gains(rows) + ", which pack x once for all products: heads of " +
+      times.head_dim + " columns fill only a part of the panels that their kernels multiply.");
+    say(of(false, true), (rows) => "It is not shown to win with " + named(rows) +
+      ": they get all products over one x together and pack it once, so narrow ones cost no more than wide ones.");
+    say(of(false, false), (rows) => "No difference can be shown with " + named(rows) + ".");
     return make("p", { class: "note findings" }, sentences.join(" "));
   };
 
