@@ -2,6 +2,7 @@
 // from what is made of them, which need not be fast.
 
 #include "simd/tiles/emulated_unit.hpp"
+
 #include "simd/tiles/fp16_emulator.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {

@@ -5,8 +5,8 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// c += a b with the bits of TDPBF16PS, or of TDPFP16PS: emulated_unit.cpp. @param b_row from one pair
-/// of rows of b to the next
+/// c += a b with the bits of TDPBF16PS, or of TDPFP16PS: emulated_unit.cpp. @param b_row from one
+/// pair of rows of b to the next
 void emulate(float* c, const std::uint16_t* a, std::int64_t b_row, const std::uint16_t* b);
 void emulate_fp16(float* c, const std::uint16_t* a, std::int64_t b_row, const std::uint16_t* b);
 
