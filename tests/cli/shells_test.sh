@@ -10,11 +10,37 @@ command -v "${what/manual/man}" >/dev/null || {
   exit 77
 }
 
+# What an interactive shell makes of a line at whose end the tab key is pressed: one word a line.
+# shellcheck disable=SC2016  # the inner shells expand these
+complete_in() {
+  case "$1" in
+    bash) # Readline has cut the line at blanks and at equals signs.
+      bash --norc -c 'source "$1/headroom.bash"; read -ra COMP_WORDS <<<"$2"
+        [[ "$2" == *" " ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _headroom; printf "%s\n" "${COMPREPLY[@]}"' - "$scripts" "${2//=/ = }"
+      ;;
+    zsh) # On a terminal of its own, where the line is printed after the key.
+      zsh -f -c 'zmodload zsh/zpty
+        zpty shell zsh -f -i
+        zpty -w shell "PROMPT=; stty -echo; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
+        zpty -w shell "widget() { print -r -- \"line<\$BUFFER>\"; exit }; zle -N widget; bindkey ^X widget"
+        zpty -w shell "print ready"
+        zpty -r -m shell seen "*ready*"
+        zpty -n -w shell "$2"$'"'\\t\\x18'"'
+        zpty -r -m shell seen "*line<*>*"
+        print -r -- "$seen"' - "$scripts" "$2" | sed -n 's/.*line<\(.*\)>.*/\1/p' | tail -n 1 | sed 's/ $//; s/.* //'
+      ;;
+    fish)
+      fish --no-config -c 'source $argv[1]/headroom.fish; complete -C $argv[2]' "$scripts" "$2" | cut -f 1
+      ;;
+  esac
+}
+
 failed=0
 # expect <command line> <wanted word>, where the cursor is at its end; `-` if nothing but files can follow.
 expect() {
   local found
-  found="$("complete_in_$what" "$1")"
+  found="$(complete_in "$what" "$1")"
   if [[ "$2" == - ]]; then
     [[ -z "$found" ]] && return
   else
@@ -22,34 +48,6 @@ expect() {
   fi
   echo "'$1' in $what: expected '$2', found: $found"
   failed=1
-}
-
-complete_in_bash() {
-  # What Readline does before it asks: it cuts at blanks and at equals signs.
-  local line="${1//=/ = }"
-  # shellcheck disable=SC1091,SC2016
-  bash --norc -c 'source "$1/headroom.bash"; read -ra COMP_WORDS <<<"$2"
-    [[ "$2" == *" " ]] && COMP_WORDS+=("")
-    COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _headroom; printf "%s\n" "${COMPREPLY[@]}"' - "$scripts" "$line"
-}
-
-# What the line looks like after the tab key, by an interactive zsh on a terminal of its own.
-complete_in_zsh() {
-  # shellcheck disable=SC2016
-  zsh -f -c 'zmodload zsh/zpty
-    zpty shell zsh -f -i
-    zpty -w shell "PROMPT=; stty -echo; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
-    zpty -w shell "widget() { print -r -- \"line<\$BUFFER>\"; exit }; zle -N widget; bindkey ^X widget"
-    zpty -w shell "print ready"
-    zpty -r -m shell seen "*ready*"
-    zpty -n -w shell "$2"$'"'\\t\\x18'"'
-    zpty -r -m shell seen "*line<*>*"
-    print -r -- "$seen"' - "$scripts" "$1" | sed -n 's/.*line<\(.*\)>.*/\1/p' | tail -n 1 |
-    sed 's/ $//; s/.* //'
-}
-
-complete_in_fish() {
-  fish --no-config -c 'source $argv[1]/headroom.fish; complete -C $argv[2]' "$scripts" "$1" | cut -f 1
 }
 
 if [[ "$what" == manual ]]; then
