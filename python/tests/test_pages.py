@@ -1,6 +1,7 @@
 """What the pages and the notebook show: it runs, and prints what they say."""
 
 import ast
+import base64
 import re
 import subprocess
 import sys
@@ -54,26 +55,40 @@ def notebook():
     return nbformat.read(ROOT / "examples" / "lesson.ipynb", as_version=4)
 
 
-def test_the_notebook_has_ten_cells_and_no_outputs(notebook):
-    assert len(notebook.cells) == 10
+def test_the_notebook_has_twelve_cells_and_no_outputs(notebook):
+    assert len(notebook.cells) == 12
     for cell in notebook.cells:
         if cell.cell_type == "code":
             assert cell.outputs == [] and cell.execution_count is None
 
 
+def shown_as(outputs, kind):
+    """What the outputs of a cell show as a kind of data, or print."""
+    if kind == "printed":
+        return "".join(one.get("text", "") for one in outputs if one["output_type"] == "stream")
+    return "".join(str(one["data"].get(kind, "")) for one in outputs if "data" in one)
+
+
 @pytest.mark.torch
 def test_the_notebook_runs(notebook, tmp_path):
     pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
     client = pytest.importorskip("nbclient")
     client.NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
-    shown = [output[-1]["data"]["text/plain"] if output else "" for output in outputs]
+    shown = [shown_as(output, "text/plain") for output in outputs]
     # What the textbook prints for these six words, by the module and by the layer.
-    rows = ast.literal_eval(shown[1])
-    assert [round(value, 4) for value in rows["Your"]] == [0.3190, 0.4858]
-    assert float(shown[2]) < 1e-5
+    assert ast.literal_eval(shown[1])["Your"] == [0.3190, 0.4858]
+    plot = base64.b64decode(shown_as(outputs[2], "image/png"))
+    (tmp_path / "plot.png").write_bytes(plot)
+    assert plot.startswith(b"\x89PNG") and len(plot) > 20000
+    assert float(shown[3]) < 1e-5
     # A busy machine may leave cells out of the budget, which is no failure of theirs.
-    assert "'ok'" in shown[4] and not re.search("failed|crashed", shown[4]), shown[4]
-    assert "index.html" in shown[6]
+    assert "'ok'" in shown[5] and not re.search("failed|crashed", shown[5]), shown[5]
+    assert "wrapper" in shown_as(outputs[6], "text/html")
+    assert "<svg" in shown_as(outputs[7], "text/html")
+    conclusion = shown_as(outputs[8], "printed")
+    assert re.search(r"^Link \w+ and use its \w+ formulation", conclusion), conclusion
+    assert "The wrapper's time over the split's:" in conclusion
