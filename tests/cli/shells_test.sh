@@ -19,12 +19,13 @@ complete_in() {
         [[ "$2" == *" " ]] && COMP_WORDS+=("")
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _headroom; printf "%s\n" "${COMPREPLY[@]}"' - "$scripts" "${2//=/ = }"
       ;;
-    zsh) # On a terminal of its own, where the line is printed after the key.
+    zsh) # On a terminal of its own, where the line is printed after the key. What is looked for is never what is typed,
+      # which may be echoed.
       zsh -f -c 'zmodload zsh/zpty
         zpty shell zsh -f -i
         zpty -w shell "PROMPT=; stty -echo; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
-        zpty -w shell "widget() { print -r -- \"line<\$BUFFER>\"; exit }; zle -N widget; bindkey ^X widget"
-        zpty -w shell "print ready"
+        zpty -w shell "widget() { print -r -- \"li\"\"ne<\$BUFFER>\"; exit }; zle -N widget; bindkey ^X widget"
+        zpty -w shell "print rea\"\"dy"
         zpty -r -m shell seen "*ready*"
         zpty -n -w shell "$2"$'"'\\t\\x18'"'
         zpty -r -m shell seen "*line<*>*"
