@@ -205,6 +205,19 @@ TEST(CallAxes, DecodeIsOneTokenAfterMany) {
   EXPECT_EQ(shapes_of(axes).size(), 4u) << "the axes override the preset";
 }
 
+// Help shows it, and shells complete names.
+TEST(CallAxes, EveryAxisSaysWhatStandsForItsValue) {
+  const Axes axes;
+  Axes::each(axes, [](const auto& axis) {
+    if constexpr (!kIsFlag<decltype(axis)>) {
+      const AxisWords& words = axis.words();
+      EXPECT_FALSE(words.value_text().empty()) << words.name;
+      EXPECT_EQ(words.value_text() == "NAMES", words.value == "NAMES" && !words.choices.empty())
+          << words.name;
+    }
+  });
+}
+
 // The others would take plain loops too long to fill their caches.
 TEST(CallAxes, QuickHasAStepOfDecoding) {
   Axes axes;
