@@ -1,7 +1,6 @@
 // What a report claims, and what it must not claim.
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,11 +9,9 @@
 #include "program/exit_code.hpp"
 #include "record/peaks.hpp"
 #include "report/findings/findings.hpp"
-#include "report/words/answers.hpp"
 #include "report/words/conclusion.hpp"
-#include "report/words/facts.hpp"
-#include "show/results_table.hpp"
 #include "support/sample_results.hpp"
+#include "support/told.hpp"
 
 namespace headroom {
 namespace {
@@ -22,24 +19,11 @@ namespace {
 using record::CellResult;
 using record::Status;
 using report::Conclusion;
-
-// Nine samples around a middle, 0.1 % apart: as steady as a quiet machine.
-std::vector<double> around(double middle, double step = 0.001) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + step * i));
-  return samples;
-}
-
-CellResult cell(const std::string& backend, Formulation formulation, std::int64_t heads,
-                const std::vector<double>& samples, int threads = 1, std::int64_t tokens = 4) {
-  CellResult result = test::sample_result(backend, formulation);
-  result.shape.heads = heads;
-  result.shape.tokens = tokens;
-  result.shape.d_in = result.shape.d_out = result.shape.d_proj = 4 * heads;
-  result.threads = result.cell.threads = threads;
-  result.cell.id = plan::cell_id(result.shape, result.cell);
-  return test::with_time(std::move(result), samples);
-}
+using test::around;
+using test::cell;
+using test::kSplit;
+using test::kWrapper;
+using test::row_text;
 
 struct Told {
   std::string headline, text;
@@ -68,16 +52,6 @@ void expect_no_part(const std::string& text, const std::string& part) {
   EXPECT_EQ(text.find(part), std::string::npos) << "\"" << part << "\" in:\n" << text;
 }
 
-constexpr auto kSplit = Formulation::split;
-constexpr auto kWrapper = Formulation::wrapper;
-
-std::string row_text(const report::Table& table, std::size_t row) {
-  std::string text;
-  for (const report::Prose& cell : table.rows.at(row))
-    text += (text.empty() ? "" : " | ") + report::plain_text(cell);
-  return text;
-}
-
 TEST(ReportVerdict, NamesWhatToLinkForAllShapesAndForEach) {
   const Told answer =
       told({cell("xsimd", kSplit, 2, around(1)), cell("tbb", kSplit, 2, around(1.2), 2),
@@ -102,27 +76,6 @@ TEST(ReportVerdict, NamesWhatToLinkForAllShapesAndForEach) {
             "96 heads, 4 tokens, width 384 | tbb/split | 2 | clear | 2 × xsimd | 8 × | 4");
   EXPECT_EQ(row_text(answers, 2),
             "12 heads, 4 tokens, width 48 | tbb/split | 1 | only one | - | - | 4");
-}
-
-// On a terminal no line is longer than 100 characters, and no figure is cut off.
-TEST(ReportVerdict, TheAnswersOfATerminalFitItsLines) {
-  CellResult odd = cell("xsimd", kWrapper, 96, around(1e-7));
-  odd.shape.lengths.clear();
-  for (int i = 0; i < 40; ++i) odd.shape.lengths.push_back(1000 + i);
-  odd.cell.id = plan::cell_id(odd.shape, odd.cell);
-  const record::ResultsFolder folder = test::sample_folder(
-      "results", {odd, cell("naive", kSplit, 96, around(8)), cell("tbb", kSplit, 96, around(1), 2),
-                  cell("xsimd", kSplit, 96, around(2))});
-  std::istringstream lines(report::answer_lines(report::find_out(folder)));
-  std::size_t figures = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const bool alone = line.find("_L1000-1001") != std::string::npos;  // the name of the odd shape
-    EXPECT_TRUE(alone || line.size() <= 100) << line;
-    if (line.find("xsimd/wrapper") != std::string::npos ||
-        line.find("tbb/split") != std::string::npos)
-      ++figures;
-  }
-  EXPECT_EQ(figures, 2U);
 }
 
 TEST(ReportVerdict, ClaimsNothingThatTheSamplesDoNotTellApart) {
@@ -242,30 +195,6 @@ TEST(ReportVerdict, WithoutAnyTimeNothingIsRecommended) {
   EXPECT_EQ(answer.headline, "No cell has a time, so nothing can be recommended.");
   expect_part(answer.text, "Of 3 cells: 1 failed, 2 crashed.");
   EXPECT_TRUE(answer.conclusion.answers.rows.empty());
-}
-
-// Fifteen cells with one reason are one line, on a terminal and in a report.
-TEST(ReportVerdict, WhatHasNoTimeForOneReasonIsSaidOnce) {
-  std::vector<CellResult> results{cell("tbb", kSplit, 2, around(1))};
-  for (const char* backend : {"naive", "autovec", "xsimd"}) {
-    results.push_back(test::without_time(cell(backend, kSplit, 2, around(1)), Status::unsupported,
-                                         "no such part"));
-  }
-  results.push_back(
-      test::without_time(cell("onednn", kSplit, 2, around(1)), Status::failed, "wrong"));
-  const record::ResultsFolder folder = test::sample_folder("results", std::move(results));
-  const std::string shown = show::results_table(folder.results, {});
-  const std::string once =
-      "  3 cells unsupported: no such part: naive split (1), autovec split (1), xsimd split (1)\n";
-  EXPECT_NE(shown.find(once), std::string::npos) << shown;
-  EXPECT_EQ(shown.find("no such part"), shown.rfind("no such part")) << shown;
-  EXPECT_NE(shown.find(" failed: wrong\n"), std::string::npos) << shown;
-  const report::Table table = report::table_without_times(folder);
-  ASSERT_EQ(table.rows.size(), 2U);
-  const std::string row = row_text(table, 0);
-  EXPECT_EQ(row.find("unsupported | split/naive/"), 0U) << row;
-  EXPECT_NE(row.find(", split/xsimd/"), std::string::npos) << row;
-  EXPECT_EQ(row_text(table, 1).find("failed | split/onednn/"), 0U);
 }
 
 TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {

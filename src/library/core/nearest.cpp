@@ -38,17 +38,24 @@ std::size_t distance_of(const std::string& found, const std::string& name) {
 
 }  // namespace
 
-std::string suggest(std::string_view found, const std::vector<std::string>& allowed) {
-  std::string hint;
+std::optional<std::string> nearest_name(std::string_view found,
+                                        const std::vector<std::string>& allowed) {
+  const std::string lower = lower_case(found);
+  std::optional<std::string> nearest;
   std::size_t best = 2 + found.size() / 2;  // more than half the word away is no help
   for (const std::string& name : allowed) {
-    const std::size_t distance = distance_of(lower_case(found), name);
-    if (distance < best) {
-      best = distance;
-      hint = fmt::format("did you mean '{}'? ", name);
-    }
+    const std::size_t distance = distance_of(lower, name);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = name;
   }
-  return fmt::format("{}Allowed: {}", hint, fmt::join(allowed, ", "));
+  return nearest;
+}
+
+std::string suggest(std::string_view found, const std::vector<std::string>& allowed) {
+  const std::optional<std::string> nearest = nearest_name(found, allowed);
+  return fmt::format("{}Allowed: {}", nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
+                     fmt::join(allowed, ", "));
 }
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 // "Did you mean": the nearest valid name to a mistyped one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "headroom/export.h"
 
 namespace headroom {
+
+/// The name that was probably meant; empty if none is near.
+HEADROOM_API std::optional<std::string> nearest_name(std::string_view found,
+                                                     const std::vector<std::string>& allowed);
 
 /// Such as `did you mean 'xsimd'? Allowed: naive, autovec, xsimd`. The suggestion is left out if
 /// no name is near.

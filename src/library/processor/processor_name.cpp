@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "core/text/trimmed.hpp"
 #include "processor/text_file.hpp"
 
 namespace headroom::processor {
@@ -13,8 +14,7 @@ std::string cpuinfo_value(std::string_view key) {
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos || !line.starts_with(key)) continue;
-    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
-    return start == std::string::npos ? "" : line.substr(start);
+    return std::string(trimmed(std::string_view(line).substr(colon + 1)));
   }
   return "";
 }

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/text/trimmed.hpp"
+
 namespace headroom::processor {
 namespace {
 
@@ -28,9 +30,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
 std::optional<std::string> read_line(const std::filesystem::path& path) {
   const std::optional<std::string> text = read_text(path);
   if (!text) return std::nullopt;
-  std::string line = text->substr(0, text->find('\n'));
-  line.erase(line.find_last_not_of(" \t\r") + 1);
-  return line;
+  return std::string(trimmed(std::string_view(*text).substr(0, text->find('\n'))));
 }
 
 std::optional<std::int64_t> read_number(const std::filesystem::path& path) {

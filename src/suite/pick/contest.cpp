@@ -44,12 +44,13 @@ std::vector<std::string> drop_hopeless(plan::Plan& plan) {
   return {dropped.begin(), dropped.end()};
 }
 
-// Without --precision: all that could win within the error that is allowed. bf16x9 is left out,
-// which does more work than bf16x6 for the same limit.
+// Without --precision: all that could win within the error that is allowed.
 plan::Axes with_precisions(plan::Axes axes, const Filters& filters) {
-  if (!axes.precision) {
-    axes.precision = filters.max_error ? "f32,fp16x3,bf16x6,bf16x3,bf16" : "f32,fp16x3,bf16x6";
-  }
+  if (axes.precision) return axes;
+  std::vector<std::string_view> names;
+  for (const Precision each : plan::precisions_like_f32()) names.push_back(to_string(each));
+  if (filters.max_error) names.insert(names.end(), {"bf16x3", "bf16"});
+  axes.precision = fmt::format("{}", fmt::join(names, ","));
   return axes;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/nearest.hpp"
+#include "core/text/trimmed.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
@@ -353,6 +354,8 @@ bool Axes::sizes_given() const {
   return given;
 }
 
+bool Axes::only_quick() const { return !sizes_given() && (!preset || preset.text() == "quick"); }
+
 std::vector<std::string> Axes::notes() const {
   std::vector<std::string> notes;
   each(*this, [&](const auto& axis) {
@@ -374,13 +377,10 @@ std::vector<BackendChoice> every_backend() {
 }
 
 std::vector<std::string> split_names(std::string_view option, std::string_view text) {
-  constexpr const char* kBlanks = " \t";
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    std::string_view name = text.substr(start, comma - start);
-    name.remove_prefix(std::min(name.find_first_not_of(kBlanks), name.size()));
-    name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+    const std::string_view name = trimmed(text.substr(start, comma - start));
     if (name.empty()) {
       throw InvalidArgument(fmt::format(
           "{}: '{}' contains an empty name; give names separated by commas, or all", option, text));

@@ -63,6 +63,9 @@ struct Axes {
   /// Whether any axis that sets a size was given.
   bool sizes_given() const;
 
+  /// Whether neither a size nor another preset than `quick`, the default, was given.
+  bool only_quick() const;
+
   /// A line for each axis whose values were given more than once.
   std::vector<std::string> notes() const;
 };

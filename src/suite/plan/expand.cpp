@@ -173,6 +173,12 @@ std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
   return rivals;
 }
 
+const std::vector<Precision>& precisions_like_f32() {
+  static const std::vector<Precision> precisions{Precision::f32, Precision::fp16x3,
+                                                 Precision::bf16x6};
+  return precisions;
+}
+
 void decline_numbers(Cell& cell) {
   const Arithmetic does = arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
                                         select_target(cell.isa, cell.unit));
@@ -188,11 +194,9 @@ void decline_numbers(Cell& cell) {
 namespace {
 
 // Whoever names neither sizes nor a precision wants to know what is fastest: with results as exact
-// as f32's, products of parts by a unit of the processor may be. bf16x9 is more work than bf16x6
-// for the same limit.
+// as f32's, products of parts by a unit of the processor may be.
 bool wants_parts(const Axes& axes, const Target& target) {
-  const bool quick = !axes.sizes_given() && (!axes.preset || axes.preset.text() == "quick");
-  return quick && !axes.precision && target.unit != Unit::emulated;
+  return axes.only_quick() && !axes.precision && target.unit != Unit::emulated;
 }
 
 // Of what nobody asked for by name.
@@ -214,7 +218,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   RivalAxes rival_axes = rival_axes_of(axes);
   plan.target = select_target(rival_axes.isa, rival_axes.unit);
   const bool with_parts = wants_parts(axes, plan.target);
-  if (with_parts) rival_axes.precisions = {Precision::f32, Precision::fp16x3, Precision::bf16x6};
+  if (with_parts) rival_axes.precisions = precisions_like_f32();
   warn_of_threads(rival_axes.threads, plan);
   require_ranks(rival_axes.ranks, options.ranks_here);
   warn_of_cores(rival_axes.ranks, rival_axes.threads, plan);

@@ -43,27 +43,6 @@ void check_folder(const fs::path& path) {
   }
 }
 
-ordered_json read_environment(const fs::path& path) {
-  const std::string text = read_regular_file(path, kMaxEnvironmentBytes);
-  constexpr const char* kNext = "restore it from a copy of the folder or measure again";
-  ordered_json environment;
-  try {
-    environment = ordered_json::parse(text);
-  } catch (const ordered_json::parse_error& error) {
-    throw FileError(fmt::format("{}, byte {} of {}: not valid JSON; {}", shown_path(path),
-                                error.byte == 0 ? 0 : error.byte - 1, text.size(), kNext));
-  } catch (const ordered_json::exception&) {
-    throw FileError(fmt::format("{}: a number is too large; {}", shown_path(path), kNext));
-  }
-  const auto schema = environment.is_object() ? environment.find("schema") : environment.end();
-  if (!environment.is_object() || schema == environment.end() || *schema != kEnvironmentSchema) {
-    throw FileError(fmt::format("{}: not an environment of schema {}; {}", shown_path(path),
-                                kEnvironmentSchema, kNext));
-  }
-  show_texts(environment);
-  return environment;
-}
-
 struct Line {
   std::string_view text;
   std::size_t number = 1;
@@ -177,11 +156,33 @@ void fill_in_order(ResultsFolder& folder) {
 
 }  // namespace
 
+ordered_json read_environment(const fs::path& folder) {
+  const fs::path path = folder / "environment.json";
+  const std::string text = read_regular_file(path, kMaxEnvironmentBytes);
+  constexpr const char* kNext = "restore it from a copy of the folder or measure again";
+  ordered_json environment;
+  try {
+    environment = ordered_json::parse(text);
+  } catch (const ordered_json::parse_error& error) {
+    throw FileError(fmt::format("{}, byte {} of {}: not valid JSON; {}", shown_path(path),
+                                error.byte == 0 ? 0 : error.byte - 1, text.size(), kNext));
+  } catch (const ordered_json::exception&) {
+    throw FileError(fmt::format("{}: a number is too large; {}", shown_path(path), kNext));
+  }
+  const auto schema = environment.is_object() ? environment.find("schema") : environment.end();
+  if (!environment.is_object() || schema == environment.end() || *schema != kEnvironmentSchema) {
+    throw FileError(fmt::format("{}: not an environment of schema {}; {}", shown_path(path),
+                                kEnvironmentSchema, kNext));
+  }
+  show_texts(environment);
+  return environment;
+}
+
 ResultsFolder read_results_folder(const fs::path& path, Empty empty) {
   check_folder(path);
   ResultsFolder folder;
   folder.path = path;
-  folder.environment = read_environment(path / "environment.json");
+  folder.environment = read_environment(path);
   const fs::path file = path / "results.jsonl";
   LineReader(file, folder).read(read_regular_file(file, kMaxResultsBytes));
   if (folder.results.empty() && empty == Empty::refuse) {
@@ -215,6 +216,20 @@ std::vector<const CellResult*> in_order(const ResultsFolder& folder) {
   results.reserve(keyed.size());
   for (const auto& [_, result] : keyed) results.push_back(result);
   return results;
+}
+
+std::vector<std::vector<const CellResult*>> without_time_by_reason(
+    const std::vector<const CellResult*>& results) {
+  std::vector<std::vector<const CellResult*>> reasons;
+  std::map<std::pair<Status, std::string>, std::size_t> places;
+  for (const CellResult* result : results) {
+    if (result->status == Status::ok) continue;
+    const auto [place, fresh] =
+        places.try_emplace({result->status, result->reason}, reasons.size());
+    if (fresh) reasons.emplace_back();
+    reasons[place->second].push_back(result);
+  }
+  return reasons;
 }
 
 }  // namespace headroom::record

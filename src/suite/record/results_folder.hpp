@@ -31,11 +31,18 @@ enum class Empty { refuse, accept };
 /// @throws FileError with the path, the line and the byte of the fault.
 ResultsFolder read_results_folder(const std::filesystem::path& path, Empty empty = Empty::refuse);
 
+/// `environment.json` of a folder alone, which is short. @throws FileError as above.
+nlohmann::ordered_json read_environment(const std::filesystem::path& folder);
+
 /// Sets `CellResult::peer` where the environment lists the cell's backend under `peers`, as
 /// scripts/peers does with every library that it measured. A line alone does not tell.
 void mark_peers(ResultsFolder& folder);
 
 /// The results shape by shape, in the order of the axes; the lines are in the order of finishing.
 std::vector<const CellResult*> in_order(const ResultsFolder& folder);
+
+/// Those without a time, with those of one status and reason together, in the order of the first.
+std::vector<std::vector<const CellResult*>> without_time_by_reason(
+    const std::vector<const CellResult*>& results);
 
 }  // namespace headroom::record

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "core/text/shown.hpp"
@@ -16,47 +18,59 @@ namespace headroom::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::ordered_json;
 using record::ResultsFolder;
 
 // Those that make a sweep the same as another, and the processor.
-bool same_sweep(const ResultsFolder& a, const ResultsFolder& b) {
+bool same_sweep(const ordered_json& a, const ordered_json& b) {
   for (const char* place : {"/sweep/identity/axes", "/sweep/cache", "/processor/name"}) {
-    if (value_at(a.environment, place).is_null() ||
-        value_at(a.environment, place) != value_at(b.environment, place)) {
-      return false;
-    }
+    if (value_at(a, place).is_null() || value_at(a, place) != value_at(b, place)) return false;
   }
   return true;
 }
 
 // ISO 8601 in UTC, so the order of the texts is that of time.
-std::string time_of(const ResultsFolder& folder) { return text_at(folder.environment, "/time"); }
+std::string time_of(const ordered_json& environment) { return text_at(environment, "/time"); }
 
 // What stands beside a folder may be anything.
-std::optional<ResultsFolder> read_if_one(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path / "results.jsonl", error)) return std::nullopt;
+template <class Read>
+auto read_if_one(const fs::path& path, Read read) -> std::optional<decltype(read(path))> {
   try {
-    return record::read_results_folder(path);
+    return read(path);
   } catch (const FileError&) {
     return std::nullopt;
   }
 }
 
+// Only the environments of all that stand beside it are read, and the results of one.
 std::optional<ResultsFolder> last_before(const ResultsFolder& folder) {
-  std::optional<ResultsFolder> last;
+  const ordered_json& here = folder.environment;
+  std::string latest;
+  fs::path last;
   std::error_code error;
-  const fs::path here = fs::weakly_canonical(folder.path, error);
-  for (fs::directory_iterator each(here.parent_path(), error), end; !error && each != end;
+  const fs::path own = fs::weakly_canonical(folder.path, error);
+  for (fs::directory_iterator each(own.parent_path(), error), end; !error && each != end;
        each.increment(error)) {
-    if (each->path() == here) continue;
+    if (each->path() == own) continue;
     // Named as the user named this one.
-    std::optional<ResultsFolder> other =
-        read_if_one(folder.path.parent_path() / each->path().filename());
-    if (!other || !same_sweep(folder, *other) || time_of(*other) >= time_of(folder)) continue;
-    if (!last || time_of(*last) < time_of(*other)) last = std::move(other);
+    const fs::path path = folder.path.parent_path() / each->path().filename();
+    const auto there = read_if_one(path, record::read_environment);
+    if (!there || !same_sweep(here, *there) || time_of(*there) >= time_of(here)) continue;
+    if (time_of(*there) <= latest) continue;
+    latest = time_of(*there);
+    last = path;
   }
-  return last;
+  if (latest.empty()) return std::nullopt;
+  return read_if_one(last, [](const fs::path& path) { return record::read_results_folder(path); });
+}
+
+// Other cores may have been allowed then, and so other cells.
+bool share_a_cell(const ResultsFolder& a, const ResultsFolder& b) {
+  std::set<std::string> ids;
+  for (const record::CellResult& result : a.results) ids.insert(result.cell.id);
+  return std::any_of(b.results.begin(), b.results.end(), [&](const record::CellResult& result) {
+    return ids.contains(result.cell.id);
+  });
 }
 
 }  // namespace
@@ -67,13 +81,13 @@ std::string answers_of(const ResultsFolder& folder) {
 
 std::string changes_since_the_last(const ResultsFolder& folder) {
   const std::optional<ResultsFolder> last = last_before(folder);
-  if (!last) return "";
+  if (!last || !share_a_cell(*last, folder)) return "";
   const judge::FolderComparison changes = judge::compare_folders(*last, folder, {});
   const std::string before = shown_path(last->path);
   return fmt::format(
       "since {} ({}): {} of {} cells faster, {} slower, {} not distinguishable or the same; "
       "headroom compare {} {}\n",
-      time_of(*last), before, changes.count(judge::Verdict::faster), changes.compared(),
+      time_of(last->environment), before, changes.count(judge::Verdict::faster), changes.compared(),
       changes.count(judge::Verdict::slower),
       changes.compared() - changes.count(judge::Verdict::faster) -
           changes.count(judge::Verdict::slower),

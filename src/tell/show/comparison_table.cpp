@@ -10,9 +10,6 @@
 #include "program/numbers.hpp"
 
 namespace headroom::show {
-namespace {
-
-using nlohmann::ordered_json;
 
 std::string source_of(const record::ResultsFolder& folder) {
   return fmt::format("{} (revision {}, {})", shown_path(folder.path),
@@ -25,6 +22,10 @@ std::string time_or_status(const record::CellResult* result) {
   if (result->status != record::Status::ok) return std::string(to_string(result->status));
   return format_seconds(result->time.median);
 }
+
+namespace {
+
+using nlohmann::ordered_json;
 
 // The remark on a cell without a time on both sides.
 std::string remark(const judge::ComparedCell& cell) {

@@ -8,6 +8,12 @@
 
 namespace headroom::show {
 
+/// Where a side comes from: its folder, the revision of its program, and when it was measured.
+std::string source_of(const record::ResultsFolder& folder);
+
+/// The time of a side's cell, its status without one, or `-` without the cell.
+std::string time_or_status(const record::CellResult* result);
+
 /// For people: one row per cell, and a summary.
 std::string comparison_table(const judge::FolderComparison& comparison);
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "backends/backend.hpp"
@@ -16,6 +17,7 @@
 #include "judge/noise.hpp"
 #include "judge/ranking.hpp"
 #include "program/numbers.hpp"
+#include "record/results_folder.hpp"
 
 namespace headroom::show {
 namespace {
@@ -166,43 +168,24 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
                 : "");
 }
 
-struct Lines {
-  std::string each;      // a line for each cell
-  std::string together;  // one for all cells that have no time for the same reason
-};
-
-Lines lines_of(const std::vector<Row>& rows, const Columns& columns) {
-  Lines lines;
-  std::vector<std::vector<const record::CellResult*>> reasons;
-  for (const Row& row : rows) {
-    if (row.result->status == record::Status::ok) continue;
-    const auto same = std::find_if(reasons.begin(), reasons.end(), [&](const auto& cells) {
-      return cells.front()->status == row.result->status &&
-             cells.front()->reason == row.result->reason;
-    });
-    if (same == reasons.end()) {
-      reasons.push_back({row.result});
-    } else {
-      same->push_back(row.result);
-    }
-  }
-  const auto alone = [&](const record::CellResult* result) {
-    return std::none_of(reasons.begin(), reasons.end(), [&](const auto& cells) {
-      return cells.size() > 1 && std::find(cells.begin(), cells.end(), result) != cells.end();
-    });
-  };
-  for (const Row& row : rows) {
-    if (alone(row.result)) lines.each += line_of(row, columns);
-  }
-  for (const auto& cells : reasons) {
+// A line for each cell, but one for all that have no time for the same reason.
+std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const Columns& columns) {
+  std::set<const record::CellResult*> together;
+  std::string shared;
+  for (const Results& cells : record::without_time_by_reason(rivals)) {
     if (cells.size() == 1) continue;
+    together.insert(cells.begin(), cells.end());
     std::vector<std::string> names;
     for (const record::CellResult* cell : cells) names.push_back(name_of(*cell));
-    lines.together += fmt::format("  {} {}: {}: {}\n", counted(cells.size(), "cell"),
-                                  to_string(cells.front()->status), cells.front()->reason,
-                                  fmt::join(names, ", "));
+    shared += fmt::format("  {} {}: {}: {}\n", counted(cells.size(), "cell"),
+                          to_string(cells.front()->status), cells.front()->reason,
+                          fmt::join(names, ", "));
   }
-  return lines;
+  std::string text;
+  for (const Row& row : rows) {
+    if (!together.contains(row.result)) text += line_of(row, columns);
+  }
+  return text + shared;
 }
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
@@ -223,8 +206,7 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   text += fmt::format("{:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
                       "error / limit");
-  const Lines lines = lines_of(rows, columns);
-  return text + lines.each + lines.together;
+  return text + lines_of(rows, rivals, columns);
 }
 
 // One block per group. Interleaved cells finish in random order, but people expect the order of the

@@ -44,28 +44,8 @@ HEADROOM_INLINE void multiply_tiles() {
   }
 }
 
-struct AmxUnit {
+struct AmxUnit : TileSettings {
   static constexpr const char* kName = "amx";
-  /// Steps of the depth whose right operand stays in the L1 while all rows pass; 0: the whole
-  /// depth. With one product both operands from the L2 take as long as 1.5 times the products.
-  /// Eight steps: 16 KiB of an L1 of 48, beside as many of the left operand. Sums between them lie
-  /// in the L2, which with more products costs more than it saves (measured).
-  template <class S>
-  static constexpr std::int64_t held_steps() {
-    return S::kProducts == 1 ? 8 : 0;
-  }
-  template <Precision P>
-  static constexpr RowBorder border() {
-    return {few_rows_of_tiles(P), "Granite Rapids"};
-  }
-  template <Precision P>
-  static constexpr RowBorder border_of_two() {
-    return border<P>();
-  }
-  template <Precision P>
-  static constexpr std::int64_t longest_stage() {
-    return longest_stage_of_tiles<P>();
-  }
 
   /// The configuration belongs to the thread, and other libraries use it as well. Tiles in use cost
   /// power, and time at every switch of threads.

@@ -11,25 +11,8 @@ void emulate(float* c, const std::uint16_t* a, std::int64_t b_row, const std::ui
 void emulate_fp16(float* c, const std::uint16_t* a, std::int64_t b_row, const std::uint16_t* b);
 
 /// The unit of levels without tiles: for tests.
-struct EmulatedUnit {
+struct EmulatedUnit : TileSettings {
   static constexpr const char* kName = "emulated";
-  /// As of tiles.
-  template <class S>
-  static constexpr std::int64_t held_steps() {
-    return S::kProducts == 1 ? 8 : 0;
-  }
-  template <Precision P>
-  static constexpr RowBorder border() {
-    return {few_rows_of_tiles(P), "Granite Rapids"};
-  }
-  template <Precision P>
-  static constexpr RowBorder border_of_two() {
-    return border<P>();
-  }
-  template <Precision P>
-  static constexpr std::int64_t longest_stage() {
-    return longest_stage_of_tiles<P>();
-  }
   struct Session {};
 
   template <class S, class Beside>

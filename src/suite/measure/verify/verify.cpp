@@ -230,7 +230,7 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     return of_dtype(shape.has_projections() ? rivals : of_attention, dtype);
   };
   std::vector<VerifyCase> cases;
-  if (axes.sizes_given() || (axes.preset && axes.preset.text() != "quick")) {
+  if (!axes.only_quick()) {
     for (const plan::Group& group : plan.groups) {
       cases.push_back({{group.shape, rivals_for(group.shape, group.dtype()), group.weights}});
     }

@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "core/regular_file.hpp"
 #include "core/text/shown.hpp"
+#include "core/text/trimmed.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::cli {
 namespace {
 
 constexpr std::int64_t kMaxFile = std::int64_t{1} << 20;
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
 
 // An option and its value stay one word, so that the value may contain anything.
 std::string word_of(std::string_view line) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -46,11 +48,9 @@ std::string unknown_option(const CLI::App& app, const CLI::App& here, const Word
     const std::string name = name_in(word).substr(2);
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     // The whole list would fill the screen, and --help shows it in order.
-    const std::string nearest = suggest(name, known);
-    const std::size_t begin = nearest.find('\'');
-    if (!nearest.starts_with("did you mean")) return fmt::format("unknown option '--{}'", name);
-    const std::string meant = nearest.substr(begin + 1, nearest.find('\'', begin + 1) - begin - 1);
-    return fmt::format("unknown option '--{}'; did you mean '--{}'?", name, meant);
+    const std::optional<std::string> meant = nearest_name(name, known);
+    return fmt::format("unknown option '--{}'{}", name,
+                       meant ? fmt::format("; did you mean '--{}'?", *meant) : "");
   }
   return "";
 }

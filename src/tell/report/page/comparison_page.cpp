@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/shown.hpp"
 #include "headroom/version.hpp"
 #include "page/embedded.hpp"
 #include "page/template.hpp"
-#include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/page/assets.hpp"
 #include "report/words/prose.hpp"
 #include "report/words/wording.hpp"
+#include "show/comparison_table.hpp"
 
 HEADROOM_ASSET(compare_page, HEADROOM_ASSET_FOLDER "/compare.html")
 
@@ -24,10 +23,9 @@ using judge::ComparedCell;
 using judge::FolderComparison;
 using judge::Verdict;
 
-Prose time_of(const record::CellResult* result) {
-  if (result == nullptr) return {plain("-")};
-  if (result->status != record::Status::ok) return {plain(std::string(to_string(result->status)))};
-  return {plain(format_seconds(result->time.median))};
+bool matters(const ComparedCell& cell) {
+  return cell.difference && (cell.difference->verdict == Verdict::faster ||
+                             cell.difference->verdict == Verdict::slower);
 }
 
 Prose verdict_of(const ComparedCell& cell) {
@@ -37,9 +35,7 @@ Prose verdict_of(const ComparedCell& cell) {
                                          : "no time")};
   }
   const std::string words(to_string(cell.difference->verdict));
-  const bool matters =
-      cell.difference->verdict == Verdict::faster || cell.difference->verdict == Verdict::slower;
-  return {matters ? strong(words) : plain(words)};
+  return {matters(cell) ? strong(words) : plain(words)};
 }
 
 template <class Wanted>
@@ -59,8 +55,8 @@ Table table_of(const FolderComparison& comparison, Wanted wanted) {
       interval = {plain(range(cell.difference->ci95))};
     }
     table.rows.push_back({{code(cell.id())},
-                          time_of(cell.base),
-                          time_of(cell.next),
+                          {plain(show::time_or_status(cell.base))},
+                          {plain(show::time_or_status(cell.next))},
                           ratio,
                           interval,
                           verdict_of(cell)});
@@ -103,9 +99,8 @@ std::string picture(const FolderComparison& comparison, double margin) {
     const ComparedCell& cell = *cells[i];
     const judge::Difference& difference = *cell.difference;
     const double y = kTop + kRow * (static_cast<double>(i) + 0.5);
-    const char* kind = difference.verdict == Verdict::faster   ? "faster"
-                       : difference.verdict == Verdict::slower ? "slower"
-                                                               : "even";
+    const bool faster = difference.verdict == Verdict::faster;
+    const char* kind = !matters(cell) ? "even" : faster ? "faster" : "slower";
     svg += fmt::format(
         "<g class=\"{}\"><title>{}: {:.3f} ({})</title>"
         "<text class=\"name\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>"
@@ -113,12 +108,11 @@ std::string picture(const FolderComparison& comparison, double margin) {
         kind, page::escape_html(cell.id()), difference.ratio, range(difference.ci95), kLeft - 12,
         y + 4, page::escape_html(cell.id()), x(difference.ci95.low), x(difference.ci95.high), y, y);
     const double at = x(difference.ratio);
-    if (std::string_view(kind) == "even") {
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", at, y);
-    } else {
-      const double tip =
-          std::string_view(kind) == "faster" ? -6 : 6;  // it points where the time went
+    if (matters(cell)) {
+      const double tip = faster ? -6 : 6;  // it points where the time went
       svg += fmt::format("<path d=\"M{:.1f} {:.1f}l{:.1f} -5v10z\"/>", at + tip, y, -2 * tip);
+    } else {
+      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", at, y);
     }
     svg += "</g>\n";
   }
@@ -135,20 +129,11 @@ std::string headline_of(const FolderComparison& comparison) {
                      slower, slower == 1 ? "is" : "are");
 }
 
-std::string name_of(const record::ResultsFolder& folder) {
-  return fmt::format("{} ({}, revision {})", shown_path(folder.path),
-                     text_at(folder.environment, "/time"),
-                     text_at(folder.environment, "/build/git_revision"));
-}
-
 }  // namespace
 
-std::string comparison_page(const FolderComparison& comparison, const std::string& method) {
+std::string comparison_page(const FolderComparison& comparison) {
   const double margin = std::max(comparison.threshold, comparison.noise_floor);
-  const Table changed = table_of(comparison, [](const ComparedCell& cell) {
-    return cell.difference && (cell.difference->verdict == Verdict::faster ||
-                               cell.difference->verdict == Verdict::slower);
-  });
+  const Table changed = table_of(comparison, matters);
   std::string remarks;
   for (const std::string& warning : comparison.warnings)
     remarks += fmt::format("<li>{}</li>\n", page::escape_html(warning));
@@ -159,8 +144,8 @@ std::string comparison_page(const FolderComparison& comparison, const std::strin
       {{"version", HEADROOM_VERSION},
        {"title", page::escape_html(headline)},
        {"headline", page::escape_html(headline)},
-       {"subtitle",
-        page::escape_html(name_of(*comparison.base) + " → " + name_of(*comparison.next))},
+       {"subtitle", page::escape_html(show::source_of(*comparison.base) + " → " +
+                                      show::source_of(*comparison.next))},
        {"style", std::string(assets().style)},
        {"changed", changed.rows.empty() ? "" : html(changed, "What changed")},
        {"remarks", remarks},
@@ -168,7 +153,7 @@ std::string comparison_page(const FolderComparison& comparison, const std::strin
        {"picture", picture(comparison, margin)},
        {"cells",
         html(table_of(comparison, [](const ComparedCell&) { return true; }), "Every cell")},
-       {"method", page::escape_html(method)}});
+       {"method", page::escape_html(show::comparison_summary(comparison))}});
 }
 
 }  // namespace headroom::report

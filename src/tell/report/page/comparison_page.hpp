@@ -9,7 +9,6 @@ namespace headroom::report {
 
 /// One self-contained HTML file without scripts: what changed, every cell in a picture and in a
 /// table.
-/// @param method how it was judged, in text
-std::string comparison_page(const judge::FolderComparison& comparison, const std::string& method);
+std::string comparison_page(const judge::FolderComparison& comparison);
 
 }  // namespace headroom::report

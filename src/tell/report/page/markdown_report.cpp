@@ -3,9 +3,11 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/page/documents.hpp"
+#include "report/words/answers.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
 #include "report/words/rank_words.hpp"
+#include "report/words/shape_table.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -55,7 +57,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   std::string text = fmt::format("{}\n{}{} {}\n\n", kMark, peers ? peers_text(*peers) : "",
                                  peers ? "##" : "#", markdown(conclusion.headline));
   if (!conclusion.answers.rows.empty())
-    text += markdown(conclusion.answers) + "\n" + kAnswerNote + "\n\n";
+    text += markdown(conclusion.answers) + "\n" + markdown(answer_note()) + "\n\n";
   text += escape_markdown(fmt::format("{}, {}, {}.", text_at(folder.environment, "/processor/name"),
                                       counted(folder.results.size(), "cell"),
                                       text_at(folder.environment, "/time")));
@@ -68,7 +70,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   text += "\n## Why\n\n";
   for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += section("Every shape", conclusion.every_shape);
-  if (!conclusion.every_shape.rows.empty()) text += fmt::format("\n{}\n", kShapeNote);
+  if (!conclusion.every_shape.rows.empty()) text += "\n" + markdown(shape_note()) + "\n";
   if (const std::optional<RankWords> words = rank_words(folder)) {
     text += section(kPredictionHead, words->table) + "\n" + markdown(words->note) + "\n";
   }

@@ -10,9 +10,11 @@
 #include "report/page/assets.hpp"
 #include "report/page/documents.hpp"
 #include "report/page/page_data.hpp"
+#include "report/words/answers.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
 #include "report/words/rank_words.hpp"
+#include "report/words/shape_table.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -97,21 +99,6 @@ std::string subtitle(const record::ResultsFolder& folder) {
                      counted(folder.results.size(), "cell"), text_at(environment, "/time"));
 }
 
-// Of Markdown only `*word*` is used there.
-std::string note_html(std::string_view note) {
-  std::string text;
-  bool inside = false;
-  for (const char each : escape_html(note)) {
-    if (each != '*') {
-      text += each;
-      continue;
-    }
-    text += inside ? "</strong>" : "<strong>";
-    inside = !inside;
-  }
-  return text;
-}
-
 constexpr const char* kNoCharts =
     "<p class=\"missing\" role=\"note\">No charts: Apache ECharts was not installed when "
     "headroom was built. Every table is here. To get the charts, run <code>scripts/setup</code> "
@@ -134,8 +121,8 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"style", std::string(parts.style)},
       {"headline", html(conclusion.headline)},
       {"answer_note",
-       details("What these columns say", "<p class=\"note\">" + note_html(kAnswerNote) + "</p>\n")},
-      {"shape_note", note_html(kShapeNote)},
+       details("What these columns say", "<p class=\"note\">" + html(answer_note()) + "</p>\n")},
+      {"shape_note", html(shape_note())},
       {"answers", answers(conclusion.answers)},
       {"sentences", paragraphs(conclusion.sentences)},
       {"remarks", remarks_of(folder)},

@@ -12,7 +12,6 @@
 #include "report/page/page_data.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
-#include "show/comparison_table.hpp"
 #include "show/export.hpp"
 
 namespace headroom::report {
@@ -46,7 +45,7 @@ void refuse_to_overwrite(const fs::path& path) {
 
 void write_comparison(const judge::FolderComparison& comparison, const fs::path& path) {
   refuse_to_overwrite(path);
-  write_file(path, comparison_page(comparison, show::comparison_summary(comparison)));
+  write_file(path, comparison_page(comparison));
 }
 
 WrittenReport write_report(const record::ResultsFolder& folder, const fs::path& out) {

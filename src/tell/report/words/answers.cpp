@@ -128,6 +128,18 @@ Table answer_table(const Findings& findings) {
   return table;
 }
 
+Prose answer_note() {
+  return {
+      plain("How sure: "),
+      strong("clear"),
+      plain(", every other backend is slower by more than the noise; "),
+      strong("tie"),
+      plain(", little can be lost by any that are as fast; "),
+      strong("not known"),
+      plain(", another may be as fast or faster, so measure longer or on a quieter machine. Over "
+            "the next: the time of the next backend over that of this one.")};
+}
+
 std::string answer_lines(const Findings& findings) {
   constexpr std::size_t kLine = 100;
   constexpr const char* kHead = "what to link";

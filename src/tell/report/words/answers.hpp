@@ -12,6 +12,9 @@ namespace headroom::report {
 /// One row per shape with a time.
 Table answer_table(const Findings& findings);
 
+/// What its columns say.
+Prose answer_note();
+
 /// The same for a terminal, each line of at most 100 characters; empty without any time.
 std::string answer_lines(const Findings& findings);
 

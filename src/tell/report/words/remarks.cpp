@@ -88,18 +88,15 @@ std::vector<Prose> remarks(const record::ResultsFolder& folder) {
 // One row for all cells with one reason.
 Table table_without_times(const record::ResultsFolder& folder) {
   Table table{{{"status", false}, {"cells", false}, {"reason", false}}, {}};
-  std::map<std::pair<record::Status, std::string>, std::size_t> places;
-  for (const CellResult* result : record::in_order(folder)) {
-    if (result->status == record::Status::ok) continue;
-    const auto [place, fresh] =
-        places.try_emplace({result->status, result->reason}, table.rows.size());
-    if (fresh) {
-      table.rows.push_back(
-          {{strong(std::string(to_string(result->status)))}, {}, {plain(result->reason)}});
+  for (const auto& cells : record::without_time_by_reason(record::in_order(folder))) {
+    const CellResult& first = *cells.front();
+    Prose ids;
+    for (const CellResult* cell : cells) {
+      if (!ids.empty()) ids.push_back(plain(", "));
+      ids.push_back(code(cell->cell.id));
     }
-    Prose& cells = table.rows[place->second][1];
-    append(cells, cells.empty() ? Prose{code(result->cell.id)}
-                                : Prose{plain(", "), code(result->cell.id)});
+    table.rows.push_back(
+        {{strong(std::string(to_string(first.status)))}, ids, {plain(first.reason)}});
   }
   return table;
 }

@@ -114,4 +114,11 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
   return table;
 }
 
+Prose shape_note() {
+  return {plain("One row per shape, with its fastest cell. "), strong("Tied with"),
+          plain(": linking these loses little. "), strong("Not distinguishable"),
+          plain(" (n.d.): they may be as fast or slower. ± is half the 95 % confidence interval of "
+                "the time.")};
+}
+
 }  // namespace headroom::report

@@ -11,4 +11,7 @@ namespace headroom::report {
 /// One row per shape. @pre each has a cell with a time.
 Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes);
 
+/// What its columns say.
+Prose shape_note();
+
 }  // namespace headroom::report
