@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "built_levels.hpp"
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "core/text/names.hpp"
@@ -38,6 +39,28 @@ Isa require_available(Isa isa, std::string_view source) {
                   source, to_string(isa), fmt::join(names_of(here), ", ")));
 }
 
+bool runs(Isa isa) {
+#if defined(__x86_64__)
+  // The compiler's test includes the operating system's support for wide registers (xgetbv); the
+  // detector of xsimd 8.1 does not.
+  __builtin_cpu_init();
+  switch (isa) {
+    case Isa::sse42:
+      return __builtin_cpu_supports("sse4.2") != 0;
+    case Isa::avx2:
+      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    case Isa::avx512:
+      return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
+             __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+             __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("fma") != 0;
+    default:
+      return false;
+  }
+#else
+  return isa == Isa::neon;  // part of the base architecture
+#endif
+}
+
 }  // namespace
 
 std::string_view to_string(Isa isa) { return name_of(kIsaNames, isa); }
@@ -46,22 +69,10 @@ std::optional<Isa> parse_isa(std::string_view name) { return value_of(kIsaNames,
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;
-#if defined(__x86_64__)
-  // The compiler's test includes the operating system's support for wide registers (xgetbv); the
-  // detector of xsimd 8.1 does not.
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("sse4.2") != 0) isas.push_back(Isa::sse42);
-  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
-    isas.push_back(Isa::avx2);
-  }
-  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("fma") != 0) {
-    isas.push_back(Isa::avx512);
-  }
-#elif defined(__aarch64__)
-  isas.push_back(Isa::neon);  // part of the base architecture
-#endif
+#define HEADROOM_ADD_LEVEL(level) \
+  if (runs(Isa::level)) isas.push_back(Isa::level);
+  HEADROOM_EACH_LEVEL(HEADROOM_ADD_LEVEL)
+#undef HEADROOM_ADD_LEVEL
   return isas;
 }
 
@@ -78,8 +89,8 @@ Isa select_isa(std::optional<Isa> requested) {
   const std::vector<Isa> here = available_isas();
   if (here.empty()) {
     throw Unavailable(
-        "this processor has none of the instruction sets of this build; x86-64 needs "
-        "SSE4.2");
+        "this processor has none of the instruction sets of this build; x86-64 needs SSE4.2, and "
+        "code for the processor it is compiled on if HEADROOM_LEVELS was native");
   }
   return here.back();
 }

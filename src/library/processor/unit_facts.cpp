@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "built_levels.hpp"
+
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -78,6 +80,14 @@ std::string why_no_tiles(const TileFacts& facts) {
                      std::strerror(facts.permission));
 }
 
+bool is_built(Unit unit) {
+  bool built = false;
+#define HEADROOM_IS_UNIT(each) built = built || unit == Unit::each;
+  HEADROOM_EACH_UNIT(HEADROOM_IS_UNIT)
+#undef HEADROOM_IS_UNIT
+  return built;
+}
+
 }  // namespace
 
 const UnitFacts& unit_facts() {
@@ -87,6 +97,9 @@ const UnitFacts& unit_facts() {
 
 std::string why_no_unit(Unit unit, Isa isa, const UnitFacts& facts) {
   if (unit == Unit::none || unit == Unit::emulated) return "";
+  if (!is_built(unit)) {
+    return "this build is for a processor without it; compile with -DHEADROOM_LEVELS=all";
+  }
   std::string reason = unit == Unit::amx ? why_no_tiles(facts.tiles)
                        : facts.avx512_bf16
                            ? ""

@@ -2,37 +2,24 @@
 
 #include <stdexcept>
 
+#include "built_levels.hpp"
+
 namespace headroom::simd {
 
-#if defined(__x86_64__)
-namespace sse42 {
-extern const KernelTable kTable;
-}
-namespace avx2 {
-extern const KernelTable kTable;
-}
-namespace avx512 {
-extern const KernelTable kTable;
-}
-#elif defined(__aarch64__)
-namespace neon {
-extern const KernelTable kTable;
-}
-#endif
+#define HEADROOM_DECLARE_LEVEL(level) \
+  namespace level {                   \
+  extern const KernelTable kTable;    \
+  }
+HEADROOM_EACH_LEVEL(HEADROOM_DECLARE_LEVEL)
+#undef HEADROOM_DECLARE_LEVEL
 
 const KernelTable& kernel_table(Isa isa) {
   switch (isa) {
-#if defined(__x86_64__)
-    case Isa::sse42:
-      return sse42::kTable;
-    case Isa::avx2:
-      return avx2::kTable;
-    case Isa::avx512:
-      return avx512::kTable;
-#elif defined(__aarch64__)
-    case Isa::neon:
-      return neon::kTable;
-#endif
+#define HEADROOM_RETURN_LEVEL(level) \
+  case Isa::level:                   \
+    return level::kTable;
+    HEADROOM_EACH_LEVEL(HEADROOM_RETURN_LEVEL)
+#undef HEADROOM_RETURN_LEVEL
     default:
       throw std::logic_error("kernel_table: no kernels of this instruction set in this build");
   }

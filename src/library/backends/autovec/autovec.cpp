@@ -1,5 +1,6 @@
 // What the compiler achieves on its own: the textbook loops at -O3, once per instruction set.
 #include "backends/textbook/textbook_backend.hpp"
+#include "built_levels.hpp"
 #include "headroom/error.hpp"
 
 namespace {
@@ -7,13 +8,10 @@ namespace {
 const headroom::textbook::Kernels& kernels(headroom::Isa isa) {
   using headroom::Isa;
   namespace textbook = headroom::textbook;
-#if defined(__x86_64__)
-  if (isa == Isa::sse42) return textbook::sse42::kKernels;
-  if (isa == Isa::avx2) return textbook::avx2::kKernels;
-  if (isa == Isa::avx512) return textbook::avx512::kKernels;
-#elif defined(__aarch64__)
-  if (isa == Isa::neon) return textbook::neon::kKernels;
-#endif
+#define HEADROOM_RETURN_LEVEL(level) \
+  if (isa == Isa::level) return textbook::level::kKernels;
+  HEADROOM_EACH_LEVEL(HEADROOM_RETURN_LEVEL)
+#undef HEADROOM_RETURN_LEVEL
   throw headroom::Unavailable("backend 'autovec' is not compiled for instruction set '" +
                               std::string(headroom::to_string(isa)) +
                               "'; choose one that 'headroom info' lists");

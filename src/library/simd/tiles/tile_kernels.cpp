@@ -2,22 +2,18 @@
 
 #include <stdexcept>
 
+#include "built_levels.hpp"
 #include "core/element/fp16_tiles.hpp"
 #include "core/element/layer_numbers.hpp"
 
 namespace headroom::simd {
 
-#if defined(__x86_64__)
-#define HEADROOM_EMULATING_LEVELS(each) each(sse42) each(avx2) each(avx512)
-namespace amx {
-extern const TileKernels kTiles;
-}
-namespace avx512bf16 {
-extern const TileKernels kTiles;
-}
-#elif defined(__aarch64__)
-#define HEADROOM_EMULATING_LEVELS(each) each(neon)
-#endif
+#define HEADROOM_DECLARE_UNIT(unit) \
+  namespace unit {                  \
+  extern const TileKernels kTiles;  \
+  }
+HEADROOM_EACH_UNIT(HEADROOM_DECLARE_UNIT)
+#undef HEADROOM_DECLARE_UNIT
 
 using EmulatedProduct = void(float* c, const std::uint16_t* a, std::int64_t b_row,
                              const std::uint16_t* b);
@@ -28,7 +24,7 @@ using EmulatedProduct = void(float* c, const std::uint16_t* a, std::int64_t b_ro
   EmulatedProduct emulate;            \
   EmulatedProduct emulate_fp16;       \
   }
-HEADROOM_EMULATING_LEVELS(HEADROOM_DECLARE_LEVEL)
+HEADROOM_EACH_LEVEL(HEADROOM_DECLARE_LEVEL)
 #undef HEADROOM_DECLARE_LEVEL
 
 namespace {
@@ -41,17 +37,11 @@ struct Emulation {
 
 Emulation emulation(Isa isa) {
   switch (isa) {
-#if defined(__x86_64__)
-    case Isa::sse42:
-      return {&sse42::kTiles, sse42::emulate, sse42::emulate_fp16};
-    case Isa::avx2:
-      return {&avx2::kTiles, avx2::emulate, avx2::emulate_fp16};
-    case Isa::avx512:
-      return {&avx512::kTiles, avx512::emulate, avx512::emulate_fp16};
-#elif defined(__aarch64__)
-    case Isa::neon:
-      return {&neon::kTiles, neon::emulate, neon::emulate_fp16};
-#endif
+#define HEADROOM_RETURN_LEVEL(level) \
+  case Isa::level:                   \
+    return {&level::kTiles, level::emulate, level::emulate_fp16};
+    HEADROOM_EACH_LEVEL(HEADROOM_RETURN_LEVEL)
+#undef HEADROOM_RETURN_LEVEL
     default:
       throw std::logic_error("tile_kernels: no kernels of this instruction set in this build");
   }
@@ -63,12 +53,11 @@ const TileKernels* tiles_of(const Target& target) {
       return nullptr;
     case Unit::emulated:
       return emulation(target.isa).tiles;
-#if defined(__x86_64__)
-    case Unit::avx512_bf16:
-      return &avx512bf16::kTiles;
-    case Unit::amx:
-      return &amx::kTiles;
-#endif
+#define HEADROOM_RETURN_UNIT(unit) \
+  case Unit::unit:                 \
+    return &unit::kTiles;
+      HEADROOM_EACH_UNIT(HEADROOM_RETURN_UNIT)
+#undef HEADROOM_RETURN_UNIT
     default:
       throw std::logic_error("tile_kernels: no kernels of this unit in this build");
   }

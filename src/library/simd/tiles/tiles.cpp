@@ -4,7 +4,7 @@
 #include "simd/tiles/project_tiles.hpp"
 #if defined(HEADROOM_UNIT_AMX)
 #include "simd/tiles/amx_unit.hpp"
-#elif defined(HEADROOM_UNIT_DOT)
+#elif defined(HEADROOM_UNIT_AVX512_BF16)
 #include "simd/tiles/dot_unit.hpp"
 #else
 #include "simd/tiles/emulated_unit.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 #if defined(HEADROOM_UNIT_AMX)
 using Unit = AmxUnit;
-#elif defined(HEADROOM_UNIT_DOT)
+#elif defined(HEADROOM_UNIT_AVX512_BF16)
 using Unit = DotUnit;
 #else
 using Unit = EmulatedUnit;
@@ -63,7 +63,7 @@ constexpr TilePrecision precision() {
           Unit::template longest_stage<P>()};
 }
 
-#if !defined(HEADROOM_UNIT_DOT)
+#if !defined(HEADROOM_UNIT_AVX512_BF16)
 constexpr TilePrecision fp16_precision() {
   constexpr Precision kFp16 = Precision::fp16x3;
   return {cut_fp16_weights<kFp16>,
@@ -80,7 +80,7 @@ constexpr TilePrecision fp16_precision() {
 }  // namespace
 
 extern const TileKernels kTiles;
-#if defined(HEADROOM_UNIT_DOT)
+#if defined(HEADROOM_UNIT_AVX512_BF16)
 const TileKernels kTiles{Unit::kName, {}, {}, {}, {}, precision<Precision::bf16>()};
 #else
 const TileKernels kTiles{

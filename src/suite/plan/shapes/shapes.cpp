@@ -86,7 +86,8 @@ void for_each_widths(const Axes& axes, Take take) {
 std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
   if (seed.kv_heads == 0) return 0;
   const std::int64_t group = seed.heads / seed.kv_heads;
-  return heads % group == 0 ? heads / group : seed.kv_heads;
+  if (heads % group == 0) return heads / group;
+  return heads % seed.kv_heads == 0 ? seed.kv_heads : heads;
 }
 
 // The axes of the call; one that was not given has the seed's values. Read once for all widths, of
