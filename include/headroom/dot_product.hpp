@@ -97,8 +97,11 @@ struct ScoreRule {
   /// The last query of a sequence sees all of its keys, the one before it all but the last, and so
   /// on: queries are the last tokens of those that the keys are of.
   bool causal = false;
-  std::int64_t window = 0;  ///< the most keys that a causal query sees; 0: all
-  double scale = 0;         ///< of scores, above 0; 0 stands for `1 / sqrt(head_dim)`
+  /// The most keys that a query sees back, its own included; without `causal` as many ahead. 0:
+  /// all.
+  std::int64_t window = 0;
+  double scale = 0;    ///< of scores, above 0; 0 stands for `1 / sqrt(head_dim)`
+  double softcap = 0;  ///< scaled scores become `c tanh(s / c)`, before any mask; 0: they stay
 
   bool operator==(const ScoreRule&) const = default;
 };
@@ -134,6 +137,9 @@ struct DotProductCall {
   /// Beside `causal` and `window`. The output of a query that sees no key is 0. Values behind a
   /// hidden key are multiplied by 0, so they must be finite.
   MaskView mask = {};
+  /// One more logit for each query head, in the sum of its softmax and without a value. Empty:
+  /// none.
+  std::span<const float> sinks = {};
   /// Keys and values of earlier calls, made for this object. Those of the call are appended, and
   /// queries see all of both; k and v of no tokens are allowed. Sequence `b` of the views is
   /// sequence `b` there. Keys of a mask are then as many as the longest sequence has, or 1.
@@ -150,8 +156,8 @@ class HEADROOM_API DotProductAttention {
   /// @param options backend, threads, precision and so on. Formulation and heads of a larger layer
   ///        do not matter. With dtype bf16 a call takes views of `Bf16`, each for itself; floats
   ///        are rounded to it as they are read. Sums and scores are floats.
-  /// @throws InvalidArgument for a size below 1, heads that are no multiple of `kv_heads`, a window
-  ///         without `causal`, or a scale that is negative or not finite; as `choose_backend` for
+  /// @throws InvalidArgument for a size below 1, heads that are no multiple of `kv_heads`, or a
+  ///         window, a scale or a cap that is negative or not finite; as `choose_backend` for
   ///         the options; ResourceError if the system refuses the threads; std::bad_alloc if memory
   ///         runs out.
   explicit DotProductAttention(const DotProductSizes& most, const ScoreRule& rule = {},
@@ -167,9 +173,9 @@ class HEADROOM_API DotProductAttention {
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
   ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are
   ///         negative or reach beyond any memory, an output that overlaps itself or another view,
-  ///         lengths or a mask that do not fit, a sequence with queries and no key, or with fewer
-  ///         keys than queries where `causal` is set; a cache of another object, with fewer
-  ///         sequences or too little room. The cache is as before then.
+  ///         lengths, sinks or a mask that do not fit, a sequence with queries and no key, or with
+  ///         fewer keys than queries where `causal` or a window is set; a cache of another object,
+  ///         with fewer sequences or too little room. The cache is as before then.
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
            const AnyHeads& out, const DotProductCall& call = {});
 

@@ -5,29 +5,53 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "headroom/export.h"
 
 namespace headroom {
 
 /// Rotary position embedding of queries and keys (Su et al., "RoFormer", 2021): pair `i` of a head
-/// at position `p` is turned by the angle `p * scale * base^(-2 i / head_dim)`.
+/// at position `p` is turned by the angle `p * scale * base^(-2 i / width) / divisors[i]`.
 struct Rotary {
   /// Which two values of a head make a pair.
   enum class Pairs {
     none,        ///< queries and keys stay as they are
     neighbours,  ///< `2 i` and `2 i + 1`, as in RoFormer and GPT-J
-    halves,      ///< `i` and `i + head_dim / 2`, as in Llama's checkpoints for `transformers`
+    halves,      ///< `i` and `i + width / 2`, as in Llama's checkpoints for `transformers`
   };
   Pairs pairs = Pairs::none;
   double base = 10000;
-  double scale = 1;  ///< multiplies positions; below 1 stretches a context
+  double scale = 1;        ///< multiplies positions; below 1 stretches a context
+  std::int64_t width = 0;  ///< values of a head that are turned, its first ones; 0: all
+  /// One for each pair, above 0, or none: how models stretch their context by frequency (Llama 3,
+  /// YaRN, LongRoPE).
+  std::vector<double> divisors = {};
+  double amplitude = 1;  ///< of cosines and sines, above 0; YaRN's attention factor
 
   bool operator==(const Rotary&) const = default;
 };
 
-/// What is fixed when weights are packed: `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim))
-/// v` for each head, heads merged, then an optional output projection.
+/// Root-mean-square norm of queries and keys: `x / sqrt(mean(x^2) + epsilon)`, times weights
+/// (Henry et al., "Query-Key Normalization", 2020).
+struct QueryKeyNorm {
+  /// Whose mean it is.
+  enum class Over {
+    none,   ///< there is no norm
+    head,   ///< each head's own, with one set of `head_dim` weights for all
+    width,  ///< all heads' of a token, with a weight for each value
+  };
+  Over over = Over::none;
+  bool weighted = true;       ///< the weights are `WeightViews::query_norm` and `key_norm`
+  bool after_rotary = false;  ///< applied to turned queries and keys; of heads only
+  double epsilon = 1e-6;      ///< above 0
+
+  bool operator==(const QueryKeyNorm&) const = default;
+};
+
+/// What is fixed when weights are packed: `q, k, v = x W (+ b)`, norms and rotary positions of q
+/// and k, `softmax(q k^T * scale) v` for each head, heads merged, then an optional output
+/// projection.
 struct HEADROOM_API LayerConfig {
   std::int64_t d_in = 0;           ///< width of the input
   std::int64_t d_out = 0;          ///< total width of all heads; a multiple of `heads`
@@ -41,8 +65,17 @@ struct HEADROOM_API LayerConfig {
   /// key head `g`, with `n = heads / kv_heads` (Ainslie et al., "GQA", 2023). 0: as many as
   /// `heads`.
   std::int64_t kv_heads = 0;
-  std::int64_t window = 0;  ///< the most keys a causal row sees, its own included; 0: all
+  /// The most keys that a row sees back, its own included; without `causal` as many ahead. 0: all.
+  std::int64_t window = 0;
+  /// A causal row sees no key of another chunk of so many positions; 0: there are no chunks.
+  std::int64_t chunk = 0;
   Rotary rotary = {};
+  QueryKeyNorm norm = {};
+  double scale = 0;    ///< of scores; 0: `1 / sqrt(head_dim)`
+  double softcap = 0;  ///< scaled scores become `c tanh(s / c)`, before any mask; 0: they stay
+  /// Each head has one more logit in the sum of its softmax, `WeightViews::sinks`, without a value
+  /// (Xiao et al., "Attention Sinks", 2023).
+  bool sinks = false;
   /// Width of a second input that keys and values are made of (cross-attention); 0: made of x.
   std::int64_t d_memory = 0;
 
@@ -54,6 +87,8 @@ struct HEADROOM_API LayerConfig {
   std::int64_t kv_width() const { return key_heads() * head_dim(); }
   /// Width of the input that keys and values are made of.
   std::int64_t key_input() const { return d_memory > 0 ? d_memory : d_in; }
+  /// What scores are multiplied by.
+  double score_scale() const;
   /// Width of `y`: `d_proj`, or `d_out` without an output projection.
   std::int64_t output_width() const { return d_proj > 0 ? d_proj : d_out; }
 
@@ -61,8 +96,8 @@ struct HEADROOM_API LayerConfig {
 
   /// @throws InvalidArgument naming the field, if a width is below 1, `d_out` is not a multiple of
   ///         `heads` or `heads` not one of `kv_heads` (the message names the nearest that are),
-  ///         `dropout` is not in [0, 1), `rotary`, `window` or `d_memory` breaks a rule of its own,
-  ///         or a product of sizes does not fit in 63 bits.
+  ///         `dropout` is not in [0, 1), another field breaks a rule of its own, or a product of
+  ///         sizes does not fit in 63 bits.
   void validate() const;
 
   /// Such as `D768_H12`; what differs from a plain causal layer with an output projection of its

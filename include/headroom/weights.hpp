@@ -36,6 +36,9 @@ struct SplitWeights {
   std::vector<float> key_bias, value_bias;  ///< `kv_width()`, or empty
   Matrix output;                            ///< `d_out x d_proj`, or empty
   std::vector<float> output_bias;           ///< `d_proj`, or empty
+  /// Weights of norms: `head_dim` each, over the width `d_out` and `kv_width()`, or empty.
+  std::vector<float> query_norm, key_norm;
+  std::vector<float> sinks;  ///< a logit for each query head, or empty
 };
 
 /// The same where they lie, of any dtype, each for itself. What `nn.Linear` stores is read as it
@@ -52,6 +55,8 @@ struct HEADROOM_API WeightViews {
   ConstAnyMatrix key_bias, value_bias;  ///< `1 x kv_width()`, or nothing
   ConstAnyMatrix output;                ///< `d_out x d_proj`, or nothing
   ConstAnyMatrix output_bias;           ///< `1 x d_proj`, or nothing
+  ConstAnyMatrix query_norm, key_norm;  ///< one row as long as in `SplitWeights`, or nothing
+  ConstAnyMatrix sinks;                 ///< `1 x heads`, or nothing
 };
 
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
@@ -64,8 +69,9 @@ struct HeadWeights {
 /// H heads, each with its own matrices, and the shared output projection.
 struct PerHeadWeights {
   std::vector<HeadWeights> heads;
-  Matrix output;                   ///< `d_out x d_proj`, or empty
-  std::vector<float> output_bias;  ///< `d_proj`, or empty
+  Matrix output;                                   ///< `d_out x d_proj`, or empty
+  std::vector<float> output_bias;                  ///< `d_proj`, or empty
+  std::vector<float> query_norm, key_norm, sinks;  ///< as in `SplitWeights`
 };
 
 /// Column slices of the split matrices, one head after the other. Query heads that share a key head

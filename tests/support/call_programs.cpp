@@ -59,6 +59,37 @@ Case random_shape(Draws& draws) {
   return shape;
 }
 
+void stretch(Draws& draws, Rotary& rotary, std::int64_t head_dim) {
+  if (head_dim > 2 && draws.one_in(2)) rotary.width = 2 * draws.from_to(1, head_dim / 2);
+  if (draws.one_in(3)) rotary.amplitude = 1.25;
+  if (!draws.one_in(3)) return;
+  const std::int64_t pairs = (rotary.width > 0 ? rotary.width : head_dim) / 2;
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    rotary.divisors.push_back(static_cast<double>(draws.from_to(1, 8)));
+  }
+}
+
+// What models add, each now and then, so that all pairs of them meet.
+void add_features(Draws& draws, Case& shape) {
+  if (draws.one_in(3)) return;
+  if (draws.one_in(3)) shape.scale = draws.one_in(2) ? 1 : 0.07;
+  if (draws.one_in(3)) shape.softcap = draws.one_in(2) ? 1.5 : 30;
+  shape.sinks = draws.one_in(3);
+  if (shape.rotary.pairs != Rotary::Pairs::none) stretch(draws, shape.rotary, shape.head_dim());
+  if (draws.one_in(2)) {
+    shape.norm.over = draws.one_in(3) ? QueryKeyNorm::Over::width : QueryKeyNorm::Over::head;
+    shape.norm.weighted = !draws.one_in(4);
+    shape.norm.after_rotary = shape.norm.over == QueryKeyNorm::Over::head && draws.one_in(3);
+    shape.norm.epsilon = draws.one_in(2) ? 1e-6 : 0.1;
+  }
+  if (shape.causal && shape.window == 0 && draws.one_in(2)) {
+    shape.chunk = draws.from_to(1, shape.tokens + 5);
+  }
+  if (!shape.causal && shape.d_memory == 0 && draws.one_in(2)) {
+    shape.window = draws.from_to(1, shape.tokens + 5);
+  }
+}
+
 // How many tokens come next: often one, sometimes as many as there is room for.
 std::int64_t next_length(Draws& draws, std::int64_t most) {
   const std::int64_t kind = draws.from_to(1, 5);
@@ -89,6 +120,8 @@ CallProgram random_program(std::uint64_t seed) {
   CallProgram program;
   program.seed = seed;
   program.shape = random_shape(draws);
+  Draws features(seed * 104729 + 11);  // of their own, so that programs stay what they were
+  add_features(features, program.shape);
   const Case& shape = program.shape;
   // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
   program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);

@@ -37,10 +37,14 @@ void check_rule(const ScoreRule& rule) {
         "attention: scale is {}; allowed are finite values above 0, and 0 for 1 / sqrt(head_dim)",
         rule.scale));
   }
-  if (rule.window < 0 || (rule.window > 0 && !rule.causal)) {
+  if (!(rule.softcap >= 0) || std::isinf(rule.softcap)) {
     throw InvalidArgument(
-        fmt::format("attention: window is {}; allowed are 0 and, with causal, any number above it",
-                    rule.window));
+        fmt::format("attention: softcap is {}; allowed are finite values above 0, and 0 for none",
+                    rule.softcap));
+  }
+  if (rule.window < 0) {
+    throw InvalidArgument(
+        fmt::format("attention: window is {}; allowed are 0 and any number above it", rule.window));
   }
 }
 
@@ -122,6 +126,8 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
   // the last ones of the same sequence.
   shape_.causal = rule.causal;
   shape_.window = rule.window;
+  shape_.scale = rule.scale;
+  shape_.softcap = rule.softcap;
   attend_ = backend_->make_attention(shape_);
   all_.reserve(static_cast<std::size_t>(shape_.batch));
   sequences_.reserve(static_cast<std::size_t>(shape_.batch));
@@ -150,6 +156,7 @@ void DotProductAttention::Plan::run(const ConstAnyHeads& q, const ConstAnyHeads&
   std::int64_t keys = given.cache == nullptr ? k.tokens : 0;
   for (const Sequence& sequence : all_) keys = std::max(keys, sequence.keys());
   check_mask(given.mask, q, keys, out);
+  check_sinks(given.sinks);
   if (attend_->takes_bf16() || !any_bf16(q, k, v, out)) {
     attend(q, k, v, out, given);
   } else {
@@ -190,9 +197,9 @@ void DotProductAttention::Plan::attend(const ConstAnyHeads& q, const ConstAnyHea
   const std::int64_t count = together ? q.batch : 1;
   AttendCall call;
   call.store = given.cache != nullptr ? given.cache->state_->store.get() : nullptr;
-  call.scale = rule_.scale;
   call.any_order = true;
   call.mask = score_mask(given.mask);
+  if (!given.sinks.empty()) call.parameters.sinks = given.sinks.data();
   for (std::int64_t first = 0; first < q.batch; first += count) {
     sequences_.clear();
     for (std::int64_t i = 0; i < count; ++i) {
@@ -232,6 +239,12 @@ void DotProductAttention::Plan::check_fits(const ConstAnyHeads& q, const ConstAn
       shape_.memory_tokens, shape_.heads, shape_.key_heads(), shape_.head_dim()));
 }
 
+void DotProductAttention::Plan::check_sinks(std::span<const float> sinks) const {
+  if (sinks.empty() || static_cast<std::int64_t>(sinks.size()) == shape_.heads) return;
+  throw InvalidArgument(fmt::format("attention: {} sinks for {} query heads; give one for each",
+                                    sinks.size(), shape_.heads));
+}
+
 void DotProductAttention::Plan::check_cache(const KeyValueCache& cache,
                                             const ConstAnyHeads& q) const {
   if (cache.state_->owner != id) {
@@ -256,10 +269,10 @@ void DotProductAttention::Plan::check_sequence(const Sequence& sequence,
     throw InvalidArgument(
         fmt::format("attention: sequence {} has queries and no key", sequence.number));
   }
-  if (rule_.causal && sequence.rows > sequence.keys()) {
+  if ((rule_.causal || rule_.window > 0) && sequence.rows > sequence.keys()) {
     throw InvalidArgument(fmt::format(
-        "attention: sequence {} has {} queries and {} keys; with causal the last query sees the "
-        "last key, so there must be a key for each",
+        "attention: sequence {} has {} queries and {} keys; with causal or a window the last query "
+        "stands at the last key, so there must be a key for each",
         sequence.number, sequence.rows, sequence.keys()));
   }
 }

@@ -31,6 +31,7 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
               const AnyHeads& out, const DotProductCall& given);
   void check_dtype(const char* name, Dtype found) const;
   void check_fits(const ConstAnyHeads& q, const ConstAnyHeads& k) const;
+  void check_sinks(std::span<const float> sinks) const;
   void check_cache(const KeyValueCache& cache, const ConstAnyHeads& q) const;
   void check_sequence(const Sequence& sequence, const KeyValueCache* cache) const;
 

@@ -11,7 +11,9 @@
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
+#include "core/call/preparation.hpp"
 #include "core/element/convert.hpp"
+#include "core/element/read_matrix.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -62,6 +64,7 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
   costs.project_provenance = project_->costs().provenance;
   if (shape.d_memory > 0) prepare(products_.of_memory, shape.memory_rows(), project_memory_);
   destinations_.resize(std::max(products_.of_x.size(), products_.of_memory.size()));
+  keep_parameters(weights);
   attend_ = backend_->make_attention(shape);
   add_costs(attend_->costs());
   costs.attend_provenance = attend_->costs().provenance;
@@ -98,6 +101,40 @@ void Attention::Plan::make_output(const WeightViews& weights) {
   if (weights.output_bias.rows > 0) product.biases = {weights.output_bias};
   output_ = backend_->make_projection({shape.rows(), {std::move(product)}, false});
   add_costs(output_->costs());
+}
+
+void Attention::Plan::keep_parameters(const WeightViews& weights) {
+  const auto keep = [](const ConstAnyMatrix& from, std::vector<float>& to) -> const float* {
+    if (from.rows == 0) return nullptr;
+    to.resize(static_cast<std::size_t>(from.cols));
+    read_matrix(from, {to.data(), 1, from.cols, from.cols});
+    return to.data();
+  };
+  parameters_.query_norm = keep(weights.query_norm, query_norm_);
+  parameters_.key_norm = keep(weights.key_norm, key_norm_);
+  parameters_.sinks = keep(weights.sinks, sinks_);
+  if (shape.norm.over != QueryKeyNorm::Over::width) return;
+  query_factors_.resize(static_cast<std::size_t>(shape.rows()));
+  key_factors_.resize(
+      static_cast<std::size_t>(shape.d_memory > 0 ? shape.memory_rows() : shape.rows()));
+  parameters_.query_factors = query_factors_.data();
+  parameters_.key_factors = key_factors_.data();
+}
+
+// Before any head of a row is changed, and by one thread: it is a thousandth of the products.
+void Attention::Plan::find_row_factors(const HeadBlocks& heads) {
+  const auto find = [&](const BlockedView& view, std::vector<float>& factors) {
+    for (std::int64_t row = 0; row < view.rows; ++row) {
+      double squares = 0;
+      for (std::int64_t block = 0; block < view.blocks; ++block) {
+        squares += sum_of_squares(view.at(row, block), view.block_cols);
+      }
+      factors[static_cast<std::size_t>(row)] =
+          inverse_rms(squares, view.blocks * view.block_cols, shape.norm.epsilon);
+    }
+  };
+  find(heads.parts[0], query_factors_);
+  find(heads.parts[1], key_factors_);
 }
 
 void Attention::Plan::add_costs(const OperationCosts& part) {
@@ -268,13 +305,16 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
   };
   project(*project_, products_.of_x, call.padded_tokens > 0 ? without_padding(x, call) : x);
   if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
+  if (shape.norm.over == QueryKeyNorm::Over::width) find_row_factors(heads);
   return heads;
 }
 
 void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call) {
   if (sequences_.list().empty()) return;
-  attend_->run({heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list(),
-                call.cache != nullptr ? call.cache->state_->store.get() : nullptr});
+  AttendCall attended{heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list()};
+  if (call.cache != nullptr) attended.store = call.cache->state_->store.get();
+  attended.parameters = parameters_;
+  attend_->run(attended);
 }
 
 void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {

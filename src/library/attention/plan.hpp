@@ -47,6 +47,8 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
                std::unique_ptr<Projection>& projection);
   void make_buffers();
   void make_output(const WeightViews& weights);
+  void keep_parameters(const WeightViews& weights);
+  void find_row_factors(const HeadBlocks& heads);
   void add_costs(const OperationCosts& part);
   void read(const ConstAnyMatrix& x, const Call& call);
   void grow(const Call& call) const;
@@ -72,6 +74,9 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   std::unique_ptr<Projection> project_memory_;  ///< of a second input
   std::vector<AnyBlockedView> destinations_;    ///< room for one per product
   std::unique_ptr<HeadAttention> attend_;
+  std::vector<float> query_norm_, key_norm_, sinks_;
+  std::vector<float> query_factors_, key_factors_;  ///< of a norm over the width, one for each row
+  HeadParameters parameters_;
   std::unique_ptr<Projection> output_;
   Sequences sequences_;
 };

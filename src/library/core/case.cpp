@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -65,22 +66,34 @@ void check_given_heads(const Case& shape) {
   refuse(shape.qkv_bias, "qkv_bias");
   refuse(shape.dropout > 0, "dropout");
   refuse(shape.rotary.pairs != Rotary::Pairs::none, "rotary");
+  refuse(shape.norm.over != QueryKeyNorm::Over::none, "norm");
   refuse(shape.d_memory > 0, "d_memory");
   check_size("batch", shape.batch, 1);
   check_size("tokens", shape.tokens, 1);
 }
 
+// 1 + 2 + ... + n.
+double triangle(double n) { return n <= 0 ? 0 : n * (n + 1) / 2; }
+
 // Pairs of a row and a key that it sees, of one sequence.
 double seen_pairs(const Case& shape, double rows) {
   const auto past = static_cast<double>(shape.past);
   if (shape.d_memory > 0) return rows * (past + static_cast<double>(shape.memory_tokens));
-  if (!shape.causal) return rows * (past + rows);
-  const double all = rows * past + rows * (rows + 1) / 2;
+  if (shape.chunk > 0) {
+    const auto chunk = static_cast<double>(shape.chunk);
+    const auto before = [&](double end) {
+      const double whole = std::floor(end / chunk);
+      return whole * triangle(chunk) + triangle(end - whole * chunk);
+    };
+    return before(past + rows) - before(past);
+  }
+  double all = shape.causal ? rows * past + triangle(rows) : rows * (past + rows);
   if (shape.window == 0) return all;
+  const auto window = static_cast<double>(shape.window);
   // Rows from position `window` on would see more keys than fit: 1, 2, ... up to the last row's.
-  const double most = past + rows - static_cast<double>(shape.window);
-  const double first = std::max(0.0, past - static_cast<double>(shape.window));
-  return most <= 0 ? all : all - (most * (most + 1) - first * (first + 1)) / 2;
+  all -= triangle(past + rows - window) - triangle(past - window);
+  // Without a causal mask the first rows would see that many ahead as well.
+  return shape.causal ? all : all - triangle(rows - window);
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ enum class Stream : std::uint32_t {
   input,
   memory,
   past,
+  query_norm,
+  key_norm,
+  sinks,
 };
 
 // ln(u) for normal u > 0: u = m 2^e with m in [sqrt(1/2), sqrt(2)), ln(m) = 2 artanh((m-1)/(m+1)).
@@ -144,6 +147,23 @@ std::vector<float> gaussian_bias(std::int64_t size, std::uint64_t seed, Stream s
   return bias;
 }
 
+// Near 1, as in trained models.
+std::vector<float> gaussian_norm(std::int64_t size, std::uint64_t seed, Stream stream) {
+  std::vector<float> weights = gaussian_bias(size, seed, stream);
+  for (float& weight : weights) weight += 1;
+  return weights;
+}
+
+void add_norms(const LayerConfig& config, std::uint64_t seed, SplitWeights& weights) {
+  const QueryKeyNorm& norm = config.norm;
+  if (norm.over == QueryKeyNorm::Over::none || !norm.weighted) return;
+  const bool wide = norm.over == QueryKeyNorm::Over::width;
+  weights.query_norm =
+      gaussian_norm(wide ? config.d_out : config.head_dim(), seed, Stream::query_norm);
+  weights.key_norm =
+      gaussian_norm(wide ? config.kv_width() : config.head_dim(), seed, Stream::key_norm);
+}
+
 Matrix unit_gaussians(std::int64_t rows, std::int64_t cols, std::uint64_t seed, Stream stream) {
   check_size("rows", rows, 0);
   check_product("rows * width", {rows, cols});
@@ -239,6 +259,11 @@ SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
   if (config.d_proj > 0) {
     weights.output = gaussian_matrix(config.d_out, config.d_proj, seed, Stream::output);
     weights.output_bias = gaussian_bias(config.d_proj, seed, Stream::output_bias);
+  }
+  add_norms(config, seed, weights);
+  if (config.sinks) {
+    weights.sinks.resize(static_cast<std::size_t>(config.heads));
+    GaussianStream{seed, Stream::sinks, 1}.fill(weights.sinks);
   }
   return weights;
 }

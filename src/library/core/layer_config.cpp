@@ -1,6 +1,7 @@
 #include "headroom/layer_config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "core/size_checks.hpp"
+#include "core/text/fingerprint.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -57,27 +59,86 @@ void check_key_heads(std::int64_t heads, std::int64_t kv_heads) {
                   heads, one_or_both(below, above)));
 }
 
+void check_positive(std::string_view name, double value) {
+  if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
+  throw InvalidArgument(fmt::format("shape: {} is {}; allowed are numbers above 0", name, value));
+}
+
+void check_positive_or_none(std::string_view name, double value) {
+  if (value != 0) check_positive(name, value);
+}
+
 void check_rotary(const LayerConfig& config) {
   const Rotary& rotary = config.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
-  if (config.head_dim() % 2 != 0) {
+  check_size("rotary width", rotary.width, 0);
+  const std::int64_t width = rotary.width > 0 ? rotary.width : config.head_dim();
+  if (width % 2 != 0 || width > config.head_dim()) {
     throw InvalidArgument(
-        fmt::format("shape: rotary positions turn pairs of values, and head_dim is {}; allowed are "
-                    "even widths",
-                    config.head_dim()));
+        fmt::format("shape: rotary positions turn pairs of values, {} of a head of {}; allowed are "
+                    "even widths up to that",
+                    width, config.head_dim()));
   }
-  const auto positive = [](std::string_view name, double value) {
-    if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
+  check_positive("rotary base", rotary.base);
+  check_positive("rotary scale", rotary.scale);
+  check_positive("rotary amplitude", rotary.amplitude);
+  const auto pairs = static_cast<std::size_t>(width / 2);
+  if (!rotary.divisors.empty() && rotary.divisors.size() != pairs) {
     throw InvalidArgument(
-        fmt::format("shape: rotary {} is {}; allowed are numbers above 0", name, value));
-  };
-  positive("base", rotary.base);
-  positive("scale", rotary.scale);
+        fmt::format("shape: rotary has {} divisors; allowed are none, or {}, one for each pair",
+                    rotary.divisors.size(), pairs));
+  }
+  for (const double divisor : rotary.divisors) check_positive("a rotary divisor", divisor);
   if (config.d_memory > 0) {
     throw InvalidArgument(
         "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
         "have no position beside those of x; leave one out");
   }
+}
+
+void check_norm(const LayerConfig& config) {
+  const QueryKeyNorm& norm = config.norm;
+  if (norm.over == QueryKeyNorm::Over::none) return;
+  check_positive("norm epsilon", norm.epsilon);
+  if (norm.after_rotary && norm.over == QueryKeyNorm::Over::width) {
+    throw InvalidArgument(
+        "shape: a norm over the width is of queries and keys before they are turned; set "
+        "norm.after_rotary to false, or norm.over to head");
+  }
+}
+
+void check_chunk(const LayerConfig& config) {
+  check_size("chunk", config.chunk, 0);
+  if (config.chunk == 0 || (config.causal && config.window == 0)) return;
+  throw InvalidArgument(
+      fmt::format("shape: chunk is {}; chunks are for causal layers without a window, so set "
+                  "causal, and window "
+                  "to 0, or chunk to 0",
+                  config.chunk));
+}
+
+// Whose divisors differ must not have one name.
+std::string rotary_id(const Rotary& rotary) {
+  std::string id = rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
+  if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
+  if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
+  if (rotary.width > 0) id += fmt::format("w{}", rotary.width);
+  if (!rotary.divisors.empty()) {
+    Fingerprint print;
+    print.add(fmt::format("{}", fmt::join(rotary.divisors, " ")));
+    id += "s" + print.text().substr(0, 6);
+  }
+  if (rotary.amplitude != Rotary{}.amplitude) id += fmt::format("a{}", rotary.amplitude);
+  return id;
+}
+
+std::string norm_id(const QueryKeyNorm& norm) {
+  if (norm.over == QueryKeyNorm::Over::none) return "";
+  std::string id = norm.over == QueryKeyNorm::Over::head ? "_norm" : "_normw";
+  if (!norm.weighted) id += "1";
+  if (norm.after_rotary) id += "after";
+  if (norm.epsilon != QueryKeyNorm{}.epsilon) id += fmt::format("e{}", norm.epsilon);
+  return id;
 }
 
 }  // namespace
@@ -114,13 +175,17 @@ void check_widths(const LayerConfig& config) {
   check_size("kv_heads", config.kv_heads, 0);
   check_key_heads(config.heads, config.kv_heads);
   check_size("window", config.window, 0);
-  if (config.window > 0 && !config.causal) {
+  if (config.window > 0 && config.d_memory > 0) {
     throw InvalidArgument(fmt::format(
-        "shape: window is {} without a causal mask; it counts keys back from a row's own "
-        "one, so set causal, or window to 0",
+        "shape: window is {} with d_memory; the tokens of a second input have no position beside "
+        "those of x, so set window to 0",
         config.window));
   }
+  check_chunk(config);
   check_rotary(config);
+  check_norm(config);
+  check_positive_or_none("scale", config.scale);
+  check_positive_or_none("softcap", config.softcap);
   check_size("d_memory", config.d_memory, 0);
   if (config.d_memory > 0 && config.causal) {
     throw InvalidArgument(
@@ -151,14 +216,18 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
   if (config.dropout != 0) id += fmt::format("_drop{}", config.dropout);
   if (config.key_heads() != config.heads) id += fmt::format("_K{}", config.kv_heads);
   if (config.window > 0) id += fmt::format("_W{}", config.window);
-  const Rotary& rotary = config.rotary;
-  if (rotary.pairs != Rotary::Pairs::none) {
-    id += rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
-    if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
-    if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
-  }
+  if (config.chunk > 0) id += fmt::format("_chunk{}", config.chunk);
+  if (config.rotary.pairs != Rotary::Pairs::none) id += rotary_id(config.rotary);
+  id += norm_id(config.norm);
+  if (config.scale > 0) id += fmt::format("_scale{}", config.scale);
+  if (config.softcap > 0) id += fmt::format("_cap{}", config.softcap);
+  if (config.sinks) id += "_sinks";
   if (!memory.empty()) id += "_" + memory;
   return id;
+}
+
+double LayerConfig::score_scale() const {
+  return scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(head_dim()));
 }
 
 void LayerConfig::validate() const {

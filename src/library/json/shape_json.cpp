@@ -19,6 +19,32 @@ void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
   if (rotary.pairs == Pairs::none) return;
   json["rotary"] = {
       {"pairs", to_string(rotary.pairs)}, {"base", rotary.base}, {"scale", rotary.scale}};
+  if (rotary.width > 0) json["rotary"]["width"] = rotary.width;
+  if (!rotary.divisors.empty()) json["rotary"]["divisors"] = rotary.divisors;
+  if (rotary.amplitude != 1) json["rotary"]["amplitude"] = rotary.amplitude;
+}
+
+using Over = QueryKeyNorm::Over;
+
+constexpr Name<Over> kOver[] = {{Over::none, "none"}, {Over::head, "head"}, {Over::width, "width"}};
+
+void add_norm(const QueryKeyNorm& norm, nlohmann::ordered_json& json) {
+  if (norm.over == Over::none) return;
+  json["norm"] = {{"over", to_string(norm.over)},
+                  {"weighted", norm.weighted},
+                  {"after_rotary", norm.after_rotary},
+                  {"epsilon", norm.epsilon}};
+}
+
+QueryKeyNorm read_norm(const JsonFields& fields) {
+  QueryKeyNorm norm;
+  const std::optional<Over> over = parse_over(fields.text("over"));
+  if (!over || *over == Over::none) fields.fail("over", "head or width");
+  norm.over = *over;
+  norm.weighted = fields.flag("weighted");
+  norm.after_rotary = fields.flag("after_rotary");
+  norm.epsilon = fields.positive("epsilon");
+  return norm;
 }
 
 Rotary read_rotary(const JsonFields& fields) {
@@ -29,19 +55,26 @@ Rotary read_rotary(const JsonFields& fields) {
   rotary.pairs = *pairs;
   rotary.base = fields.positive("base");
   rotary.scale = fields.positive("scale");
+  if (fields.has("width")) rotary.width = fields.whole("width", 1);
+  if (fields.has("divisors")) rotary.divisors = fields.positives("divisors");
+  if (fields.has("amplitude")) rotary.amplitude = fields.positive("amplitude");
   return rotary;
 }
 
-constexpr ShapeField kFields[] = {{"window", &Case::window},
-                                  {"d_memory", &Case::d_memory},
-                                  {"past", &Case::past},
-                                  {"memory_tokens", &Case::memory_tokens}};
+constexpr ShapeField kFields[] = {
+    {"window", &Case::window}, {"chunk", &Case::chunk},
+    {"scale", &Case::scale},   {"softcap", &Case::softcap},
+    {"sinks", &Case::sinks},   {"d_memory", &Case::d_memory},
+    {"past", &Case::past},     {"memory_tokens", &Case::memory_tokens}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);
 }
 void read_member(const JsonFields& fields, const char* key, double& value) {
   value = fields.not_negative(key);
+}
+void read_member(const JsonFields& fields, const char* key, bool& value) {
+  value = fields.flag(key);
 }
 
 // What a line does not have keeps its default.
@@ -52,6 +85,7 @@ void read_fields(const JsonFields& fields, Case& shape) {
     std::visit([&](auto member) { read_member(fields, field.name, shape.*member); }, field.member);
   }
   if (fields.has("rotary")) shape.rotary = read_rotary(fields.object("rotary"));
+  if (fields.has("norm")) shape.norm = read_norm(fields.object("norm"));
   if (fields.has("lengths")) {
     shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
   }
@@ -64,6 +98,10 @@ std::string_view to_string(Pairs pairs) { return name_of(kPairs, pairs); }
 
 std::optional<Pairs> parse_pairs(std::string_view name) { return value_of(kPairs, name); }
 
+std::string_view to_string(Over over) { return name_of(kOver, over); }
+
+std::optional<Over> parse_over(std::string_view name) { return value_of(kOver, name); }
+
 std::span<const ShapeField> shape_fields() { return kFields; }
 
 nlohmann::ordered_json to_json(const Case& shape) {
@@ -74,6 +112,7 @@ nlohmann::ordered_json to_json(const Case& shape) {
       {"d_proj", shape.d_proj}, {"dropout", shape.dropout}};
   if (shape.key_heads() != shape.heads) json["kv_heads"] = shape.kv_heads;
   add_rotary(shape.rotary, json);
+  add_norm(shape.norm, json);
   for (const ShapeField& field : kFields) {
     std::visit(
         [&](auto member) {

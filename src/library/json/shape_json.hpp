@@ -20,10 +20,16 @@ HEADROOM_API std::string_view to_string(Rotary::Pairs pairs);
 /// Inverse of `to_string`; empty for an unknown name.
 HEADROOM_API std::optional<Rotary::Pairs> parse_pairs(std::string_view name);
 
-/// A number that most shapes do not have: absent where it is recorded as 0.
+/// `none`, `head` or `width`.
+HEADROOM_API std::string_view to_string(QueryKeyNorm::Over over);
+
+/// Inverse of `to_string`; empty for an unknown name.
+HEADROOM_API std::optional<QueryKeyNorm::Over> parse_over(std::string_view name);
+
+/// A number that most shapes do not have: absent where it is recorded as 0 or false.
 struct ShapeField {
   const char* name;
-  std::variant<std::int64_t Case::*, double Case::*> member;
+  std::variant<std::int64_t Case::*, double Case::*, bool Case::*> member;
 };
 /// All of them, as they are recorded and exported.
 HEADROOM_API std::span<const ShapeField> shape_fields();

@@ -67,7 +67,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
     slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
   };
   executor.run(slots, zero);
-  rotary_ = RotaryTable(shape.rotary, head_dim, tokens);
+  preparation_ = HeadPreparation(shape, tokens);
   const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
   scratch_per_slot_ =
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
@@ -97,7 +97,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
     store->heads.zero(pair * store->capacity, store->capacity);
   };
   executor.run(pairs, zero);
-  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  store->preparation = HeadPreparation(shape_, capacity);
   // Threads share the segments of a head only where heads are few and its rows are one tile.
   if (executor.slots() > 1 && capacity > kSegment) {
     store->states = AlignedBuffer(
@@ -135,6 +135,7 @@ double StreamingAttention::expected_seconds(std::span<const Sequence> sequences)
     double keys = static_cast<double>(sequence.keys());
     if (shape_.causal) keys -= (rows - 1) / 2;
     if (shape_.window > 0) keys = std::min(keys, static_cast<double>(shape_.window));
+    if (shape_.chunk > 0) keys = std::min(keys, static_cast<double>(shape_.chunk));
     const double flops = 4 * rows * keys * static_cast<double>(shape_.d_out);
     const double bytes = 8 * keys * static_cast<double>(shape_.kv_width());
     seconds += std::max(flops / (kFlopsPerLane * static_cast<double>(kernels_->lanes)),
@@ -156,20 +157,17 @@ PackedHeads::Head StreamingAttention::place(const Run& run, std::int64_t pair, i
   return shared_heads_.head(first_keys_[index] + head * round_up(sequence.new_keys, panel_));
 }
 
-// New keys are turned and packed; the queries of the group are turned on the way.
+// New keys are prepared and packed; the queries of the group are prepared on the way.
 void StreamingAttention::append(const Run& run, std::int64_t pair,
                                 const PackedHeads::Head& head) const {
   const std::int64_t key_heads = shape_.key_heads();
   const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
   const std::int64_t key_head = pair % key_heads;
   const AttendCall& call = run.call;
-  const RotaryTable& rotary = run.store != nullptr ? run.store->rotary : rotary_;
-  // Only layers have such positions, and their views are of floats.
-  if (!rotary.empty()) {
-    rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, key_head, sequence.past);
-    for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
-      rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, h, sequence.position);
-    }
+  const HeadPreparation& preparation = run.store != nullptr ? run.store->preparation : preparation_;
+  preparation.keys(call, sequence, key_head);
+  for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
+    preparation.queries(call, sequence, h);
   }
   const PackedHeads& heads = run.store != nullptr ? run.store->heads : slot_heads_;
   heads.append(head, sequence.past, sequence.new_keys, call.k, call.v, sequence.first_key,
@@ -202,14 +200,16 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.out_head_stride = call.out.block_stride;
   task.head_dim = shape_.head_dim();
   task.tiles = divide_up(task.rows, tile_height(task.rows));
-  task.causal = shape_.causal;
-  task.window = shape_.window;
+  task.rule = mask_rule(shape_);
   task.prefetches = prefetches_;
-  task.scale = static_cast<float>(std::numbers::log2e * score_scale(call, shape_.head_dim()));
-  if (call.mask.any()) {
-    task.mask = call.mask.from(sequence.number, first_head);
-    task.mask_scale = std::exchange(task.scale, 1.0F);
+  task.scale = static_cast<float>(std::numbers::log2e * shape_.score_scale());
+  if (call.mask.any()) task.mask = call.mask.from(sequence.number, first_head);
+  task.cap = static_cast<float>(std::numbers::log2e * shape_.softcap);
+  if (task.has_rule()) task.rule_scale = std::exchange(task.scale, 1.0F);
+  if (shape_.softcap > 0) {
+    task.rule_scale = static_cast<float>(shape_.score_scale() / shape_.softcap);
   }
+  if (call.parameters.sinks != nullptr) task.sinks = call.parameters.sinks + first_head;
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;
   task.scratch = scratch_.data() + slot * scratch_per_slot_;
@@ -234,7 +234,7 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 // Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
 // dtype must have it already.
 bool StreamingAttention::reads_in_place(const Run& run) const {
-  return room_.size() > 0 && rotary_.empty() && run.rows * group_ <= kernels_->tile_rows &&
+  return room_.size() > 0 && preparation_.empty() && run.rows * group_ <= kernels_->tile_rows &&
          run.call.k.dtype == dtype_ && run.call.v.dtype == dtype_;
 }
 
@@ -300,8 +300,8 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
   std::int64_t first = most;
   std::int64_t end = 0;
   for (const Sequence& s : run.call.sequences) {
-    const std::int64_t begin = shape_.window > 0 ? s.position + 1 - shape_.window : 0;
-    first = std::min(first, std::max<std::int64_t>(begin, 0) / kSegment);
+    const KeyRange of_first = visible_keys(mask_rule(shape_), s.position, s.keys());
+    first = std::min(first, of_first.begin / kSegment);
     end = std::max(end, divide_up(s.keys(), kSegment));
   }
   const auto task_for = [&](std::int64_t pair, int slot) {

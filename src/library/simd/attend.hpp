@@ -6,7 +6,7 @@
 
 #include "core/aligned_buffer.hpp"
 #include "core/call/attend_call.hpp"
-#include "core/call/rotary.hpp"
+#include "core/call/preparation.hpp"
 #include "core/case.hpp"
 #include "core/executor.hpp"
 #include "headroom/dropout.hpp"
@@ -20,9 +20,11 @@ namespace headroom::simd {
 struct PackedStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< keys of a head, whole panels
   PackedHeads heads;          ///< of all sequences, `key_heads` each
-  RotaryTable rotary;
+  HeadPreparation preparation;
   AlignedBuffer states;  ///< of the segments that threads share
-  std::int64_t bytes() const override { return heads.bytes() + rotary.bytes() + states.bytes(); }
+  std::int64_t bytes() const override {
+    return heads.bytes() + preparation.bytes() + states.bytes();
+  }
 };
 
 class StreamingAttention {
@@ -41,7 +43,7 @@ class StreamingAttention {
   void run(const Executor& executor, const AttendCall& call, PackedStore* store);
 
   std::int64_t workspace_bytes() const {
-    return slot_heads_.bytes() + shared_heads_.bytes() + rotary_.bytes() + scratch_.bytes() +
+    return slot_heads_.bytes() + shared_heads_.bytes() + preparation_.bytes() + scratch_.bytes() +
            room_.bytes();
   }
 
@@ -76,7 +78,7 @@ class StreamingAttention {
   PackedHeads slot_heads_;                ///< one head for each slot
   PackedHeads shared_heads_;              ///< all heads of a call, where several tasks read each
   std::vector<std::int64_t> first_keys_;  ///< in `shared_heads_`, of each sequence
-  RotaryTable rotary_;
+  HeadPreparation preparation_;
   AlignedBuffer scratch_;
   std::int64_t room_per_slot_ = 0;
   AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/call/key_range.hpp"
 #include "core/call/score_mask.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
@@ -114,12 +115,15 @@ struct AttendTask {
   std::int64_t head_dim = 0;
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
-  bool causal = true;
-  std::int64_t window = 0;                  ///< keys that a row sees at most; 0: no limit
-  float scale = 1;                          ///< `log2(e)` times that of scores
-  ScoreMask mask = {};                      ///< of the group's first head; if any, `scale` is 1
-  float mask_scale = 1;                     ///< and this is what `scale` is without
-  bool prefetches = false;                  ///< see ProjectVariant
+  MaskRule rule = {};
+  float scale = 1;      ///< `log2(e)` times that of scores
+  ScoreMask mask = {};  ///< of the group's first head
+  float cap = 0;        ///< `log2(e)` times that of scores; 0 for none
+  /// With a mask or a cap `scale` is 1. This is what it is without, or scores times this are what
+  /// the cap takes the tanh of.
+  float rule_scale = 1;
+  const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
+  bool prefetches = false;       ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
   float* scratch = nullptr;       ///< `attend_scratch_floats`
@@ -135,6 +139,9 @@ struct AttendTask {
   /// that segment among all of the sequence; `merge_segments` makes the rows of them.
   float* states = nullptr;
   std::int64_t segment = 0;
+
+  /// Whether scores are changed before they become weights.
+  [[gnu::always_inline]] bool has_rule() const { return mask.any() || cap > 0; }
 };
 
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.

@@ -73,6 +73,7 @@ const std::vector<Precision> kEveryPrecision{kAllPrecisions.begin(), kAllPrecisi
 const std::vector<Dtype> kEveryDtype{Dtype::f32, Dtype::bf16};
 const std::vector<Op> kEveryOp{Op::layer, Op::attention};
 const std::vector<std::string> kPairs{"none", "halves", "neighbours"};
+const std::vector<std::string> kOvers{"none", "head", "width"};
 const std::vector<std::string> kIsas{"sse4.2", "avx2", "avx512", "neon"};
 const std::vector<std::string> kOrders{"out-in", "in-out"};
 
@@ -131,6 +132,10 @@ std::vector<Rotary::Pairs> pairs_of(std::string_view option, const std::string& 
   return {one_of<Rotary::Pairs>(option, "pairs", text, parse_pairs, kPairs)};
 }
 
+std::vector<QueryKeyNorm::Over> over_of(std::string_view option, const std::string& text) {
+  return {one_of<QueryKeyNorm::Over>(option, "norm", text, parse_over, kOvers)};
+}
+
 std::vector<Isa> isa_of(std::string_view option, const std::string& text) {
   const std::vector<std::string>& units = unit_names();
   if (std::find(units.begin(), units.end(), lower_case(text)) != units.end()) {
@@ -156,6 +161,13 @@ std::vector<Stored> order_of(std::string_view option, const std::string& text) {
                               : std::nullopt;
   };
   return {one_of<Stored>(option, "order", text, parse, kOrders)};
+}
+
+std::vector<double> positives_of(std::string_view option, const std::string& text) {
+  const double value = parse_real(option, text);
+  if (value > 0) return {value};
+  throw InvalidArgument(
+      fmt::format("{}: '{}' is not allowed; give a number above 0", option, text));
 }
 
 std::vector<double> probability_of(std::string_view option, const std::string& text) {
@@ -250,6 +262,21 @@ Axes::Axes()
               .choices = kPairs,
               .of_layer = true},
              pairs_of),
+      qk_norm(
+          {.name = "qk-norm",
+           .help = "root-mean-square norm of queries and keys: none, head or width (default: the "
+                   "model's, or none)",
+           .choices = kOvers,
+           .of_layer = true},
+          over_of),
+      scale({.name = "scale",
+             .help = "what scores are multiplied by (default: the model's, or 1 / sqrt(head_dim))",
+             .value = "S"},
+            positives_of),
+      softcap({.name = "softcap",
+               .help = "cap of scores, c * tanh(score / c) (default: the model's, or none)",
+               .value = "C"},
+              positives_of),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
       ranks({.name = "ranks",
              .help = "processes that share the heads, started by mpirun -n (default 1)",
@@ -341,7 +368,10 @@ Axes::Axes()
                 .help = "add a bias to the query, key and value projections",
                 .of_layer = true}),
       no_out_proj(
-          {.name = "no-out-proj", .help = "leave the output projection out", .of_layer = true}) {}
+          {.name = "no-out-proj", .help = "leave the output projection out", .of_layer = true}),
+      sinks({.name = "sinks",
+             .help = "each head has one more logit in the sum of its softmax",
+             .of_layer = true}) {}
 
 std::string AxisWords::value_text() const {
   return value.empty() ? fmt::format("{}", fmt::join(choices, "|")) : value;

@@ -42,22 +42,24 @@ struct Axes {
   Axis<Dtype> dtype;
   Axis<Isa> isa;
   Axis<Unit> unit;
-  Axis<double> dropout;
+  Axis<QueryKeyNorm::Over> qk_norm;
+  Axis<double> scale, softcap, dropout;
   Axis<ShapeSeed> model, preset;
   Axis<std::string> weights, layer;
   Axis<std::pair<std::string, std::string>> tensor;
   Axis<Stored> stored;
-  AxisFlag causal, strict, no_causal, qkv_bias, no_out_proj;
+  AxisFlag causal, strict, no_causal, qkv_bias, no_out_proj, sinks;
 
   /// Calls `visit` with every axis of `axes`, in the order of `--help`.
   template <class Self, class Visit>
   static void each(Self& axes, Visit visit) {
     const auto all = [&](auto&... axis) { (visit(axis), ...); };
     all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
-        axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.threads, axes.ranks,
-        axes.backend, axes.formulation, axes.precision, axes.dtype, axes.isa, axes.unit,
-        axes.dropout, axes.model, axes.preset, axes.weights, axes.layer, axes.stored, axes.tensor,
-        axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+        axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.qk_norm, axes.scale,
+        axes.softcap, axes.sinks, axes.threads, axes.ranks, axes.backend, axes.formulation,
+        axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model, axes.preset,
+        axes.weights, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
+        axes.no_causal, axes.qkv_bias, axes.no_out_proj);
   }
 
   /// Whether any axis that sets a size was given.

@@ -90,6 +90,15 @@ Axes without_layer_axes(const Axes& axes, const LayerConfig& layer,
   if (axes.no_out_proj && layer.d_proj > 0) {
     notes.emplace_back("the output projection of --weights is left out, as asked");
   }
+  const auto refuse = [](const auto& axis) {
+    if (!axis) return;
+    throw InvalidArgument(fmt::format("--{}: the layer of --weights says it; leave the option out",
+                                      axis.words().name));
+  };
+  refuse(axes.qk_norm);
+  refuse(axes.scale);
+  refuse(axes.softcap);
+  refuse(axes.sinks);
   Axes rest = axes;
   for (auto* axis : {&rest.heads, &rest.kv_heads, &rest.head_dim, &rest.d_model, &rest.d_in}) {
     axis->reset();

@@ -32,8 +32,10 @@ class Sequences {
   std::vector<std::int64_t> starts_;  // and where the last one ends
 };
 
-/// The first key that any row of a sequence sees: a window may hide the oldest ones from all.
+/// The first key that any row of a sequence sees: a window or a chunk may hide the oldest ones from
+/// all.
 inline std::int64_t first_seen_key(const Case& shape) {
+  if (shape.chunk > 0) return shape.past - shape.past % shape.chunk;
   return shape.window > 0 ? std::max<std::int64_t>(0, shape.past + 1 - shape.window) : 0;
 }
 

@@ -29,7 +29,7 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   const float* token = layer_.tokens(sequence, key).data;
   const SplitWeights& w = layer_.weights;
   apply(layer_, token, w.key, w.key_bias, k, k_size);
-  layer_.rotation.turn(key, layer_.shape.key_heads(), k, k_size);
+  layer_.prepare(key, layer_.shape.key_heads(), w.key_norm, k, k_size);
   apply(layer_, token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
 }
 
@@ -59,6 +59,7 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
                                  : independent_dot(q, q_size, k, k_size, head_dim);
       scores[index(j)] = layer_.scale * score.value;
       logits[index(j)] = layer_.scale / 2 * score.size;
+      cap(layer_.shape, scores[index(j)], logits[index(j)]);
       if (trace != nullptr) trace->scores.back().push_back(score.value);
     }
     Doubles weights = weigh(layer_, place, head, scores, logits);

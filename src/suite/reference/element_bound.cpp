@@ -22,11 +22,14 @@ BoundFactors bound_factors(const Case& shape, std::int64_t visible) {
   constexpr double kRoundingsOfTurn = 3;
   const auto key_input = static_cast<double>(shape.key_input());
   const auto head_dim = static_cast<double>(shape.head_dim());
+  constexpr double kRoundingsOfNorm = 8;
   const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
+  const bool normed = shape.norm.over != QueryKeyNorm::Over::none;
   const double projections = static_cast<double>(shape.d_in) + key_input;
   BoundFactors factors;
   factors.value = 4 + std::sqrt(key_input + 8 * static_cast<double>(visible));
-  factors.logit = 4 + std::sqrt(projections + (turned ? 2 * kRoundingsOfTurn : 0) + head_dim);
+  const double prepared = (turned ? kRoundingsOfTurn : 0) + (normed ? kRoundingsOfNorm : 0);
+  factors.logit = 4 + std::sqrt(projections + 2 * prepared + head_dim);
   if (shape.d_proj > 0) factors.output = 4 + 2 * std::sqrt(static_cast<double>(shape.d_out));
   return factors;
 }
@@ -34,8 +37,9 @@ BoundFactors bound_factors(const Case& shape, std::int64_t visible) {
 void weigh_bound(const BoundFactors& factors, const Softmax& softmax,
                  const std::vector<float>& dropout, std::vector<double>& logits) {
   constexpr double kRoundingsOfDistance = 3;
-  double mean_error = 0;  // sum_k p_k t_k
-  double mean_grown = 0;  // sum_k p_k g_k
+  const double of_sink = -kRounding * kRoundingsOfDistance * softmax.sink_distance;
+  double mean_error = softmax.sink_weight * of_sink;         // sum_k p_k t_k
+  double mean_grown = softmax.sink_weight * grown(of_sink);  // sum_k p_k g_k
   for (std::size_t j = 0; j < logits.size(); ++j) {
     const double error =
         kRounding * (factors.logit * logits[j] - kRoundingsOfDistance * softmax.distances[j]);

@@ -22,6 +22,14 @@
 //    since |c q1| + |s q2| is at most Qa1'; k likewise. (The angle is computed in double, and off
 //    by some 2^-52 of itself.) So L_j is made of turned values and sizes, and
 //    c1 = 4 + sqrt(2 (d_in + 3) + head_dim).
+//    A norm, q' = w q / r with r^2 = mean(q^2) + epsilon over n values, passes an error dq on as
+//      dq' = w / r (dq - q sum(q dq) / (n r^2)),  so  Qa' = |w| / r (Qa + |q| sum(|q| Qa) / (n
+//      r^2)),
+//    which is twice |q'| and more; its own roundings, some four and those of the sum of squares
+//    halved by the root, count as 8 more in d_in + 3.
+//    A cap, s' = c tanh(s / c), has a slope of 1 - (s'/c)^2, and tanh rounds a few times:
+//      L_j' = L_j (1 - (s'/c)^2) + |s'|.
+//    A sink is one more p_k in the sums of 3 below, whose t_k is 3 u |s_k - max s|.
 //    Keys and values of a second input have its width in place of their d_in, here and in c0.
 //    Heads that are given have no error of a projection: d_in = 0 and Qa = |q|, Ka = |k|, Va = |v|.
 // 3. Weight j becomes p_j exp(d_j) / S with |d_k| <= t_k and S = sum_k p_k exp(d_k), thus

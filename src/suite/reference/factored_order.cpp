@@ -34,7 +34,7 @@ Direction direction_of(const Layer& layer, std::int64_t head, const Sized& query
   }
   const std::vector<float>& bias = layer.weights.key_bias;
   if (bias.empty()) return direction;
-  // The same for every j, so softmax cancels it, unless it is NaN or Inf.
+  // The same for every j, so softmax cancels it, unless there is a cap or a sink, or NaN or Inf.
   direction.offset = dot<kSigned>(q, bias.data() + column, head_dim);
   direction.offset_size = dot<kMagnitudes>(q_size, bias.data() + column, head_dim);
   return direction;
@@ -66,6 +66,7 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
       const double logit = dot<kMagnitudes>(direction.sizes.data(), token, width);
       scores[index(first + j)] = layer.scale * (score + direction.offset);
       logits[index(first + j)] = layer.scale * (logit + direction.offset_size);
+      cap(layer.shape, scores[index(first + j)], logits[index(first + j)]);
     }
   });
   weigh(layer, place, head, scores, logits);

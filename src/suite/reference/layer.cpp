@@ -1,9 +1,11 @@
 #include "reference/layer.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "headroom/dropout.hpp"
 #include "reference/element_bound.hpp"
+#include "reference/norm.hpp"
 
 namespace headroom::reference {
 
@@ -13,10 +15,14 @@ Place Layer::place(std::int64_t row) const {
   // What came before a second input's tokens does not move the rows of x.
   if (shape.d_memory > 0) return {sequence, in_call, 0, keys(sequence)};
   const std::int64_t position = shape.past + in_call;
-  if (!shape.causal) return {sequence, position, 0, keys(sequence)};
-  const std::int64_t first_key =
-      shape.window > 0 ? std::max<std::int64_t>(0, position + 1 - shape.window) : 0;
-  return {sequence, position, first_key, position + 1 - first_key};
+  std::int64_t first_key = 0;
+  std::int64_t end = shape.causal ? position + 1 : keys(sequence);
+  if (shape.window > 0) {
+    first_key = std::max<std::int64_t>(0, position - (shape.window - 1));
+    if (end - position > shape.window) end = position + shape.window;
+  }
+  if (shape.chunk > 0) first_key = std::max(first_key, position - position % shape.chunk);
+  return {sequence, position, first_key, end - first_key};
 }
 
 std::int64_t Layer::keys(std::int64_t sequence) const {
@@ -39,13 +45,31 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
   }
   apply(layer, layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias,
         query.values.data(), query.sizes.data());
-  layer.rotation.turn(position, layer.shape.heads, query.values.data(), query.sizes.data());
+  layer.prepare(position, layer.shape.heads, layer.weights.query_norm, query.values.data(),
+                query.sizes.data());
   return query;
+}
+
+void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
+                    double* values, double* sizes) const {
+  if (!shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+  rotation.turn(position, heads, values, sizes);
+  if (shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+}
+
+void cap(const Case& shape, double& score, double& logit) {
+  if (shape.softcap == 0) return;
+  const double tanh = std::tanh(score / shape.softcap);
+  score = shape.softcap * tanh;
+  logit = logit * (1 - tanh * tanh) + std::abs(score);
 }
 
 Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
               Doubles& logits) {
-  Softmax result = softmax(scores);
+  const std::vector<float>& sinks = layer.weights.sinks;
+  Softmax result =
+      softmax(scores, layer.shape.sinks ? std::optional(static_cast<double>(sinks[index(head)]))
+                                        : std::nullopt);
   scores = result.weights;
   std::vector<float> factors;
   if (layer.shape.dropout > 0) {

@@ -41,13 +41,17 @@ struct Layer {
   Precision operands = Precision::f32;
   Sequences sequences{shape};
   Rotation rotation{shape};
-  double scale = 1 / std::sqrt(static_cast<double>(shape.head_dim()));
+  double scale = shape.score_scale();
 
   Place place(std::int64_t row) const;
   /// Keys of a sequence: those of tokens that came before, then the call's own.
   std::int64_t keys(std::int64_t sequence) const;
   /// What key `j` of a sequence is made of, with the keys after it that lie in the same matrix.
   ConstMatrixView tokens(std::int64_t sequence, std::int64_t j) const;
+  /// Norms and turns the heads of a token, queries or keys.
+  /// @param weights of the norm
+  void prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
+               double* values, double* sizes) const;
   /// First column of the key and value that a query head reads.
   std::int64_t key_column(std::int64_t head) const {
     return head / (shape.heads / shape.key_heads()) * shape.head_dim();
@@ -104,8 +108,11 @@ inline void take(ConstMatrixView matrix, std::int64_t row, double* values, doubl
   }
 }
 
-/// A row's query, turned to its position.
+/// A row's query, as it is scored.
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position);
+
+/// Caps a scaled score, and its `L_j` with it; see 2 of element_bound.hpp.
+void cap(const Case& shape, double& score, double& logit);
 
 /// Turns the scaled scores of a head's row into attention weights, dropout included, and the
 /// logits `L_j` of element_bound.hpp into the weights of the bound.

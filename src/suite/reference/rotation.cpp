@@ -26,11 +26,17 @@ void turn_sizes(double cosine, double sine, double& a, double& b) {
 Rotation::Rotation(const Case& shape)
     : head_dim_(shape.head_dim()),
       step_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 2 : 1),
-      distance_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 1 : head_dim_ / 2) {
-  if (shape.rotary.pairs == Rotary::Pairs::none) return;
-  for (std::int64_t i = 0; i < head_dim_ / 2; ++i) {
-    const double exponent = -2 * static_cast<double>(i) / static_cast<double>(head_dim_);
-    frequencies_.push_back(shape.rotary.scale * std::pow(shape.rotary.base, exponent));
+      distance_(1),
+      amplitude_(shape.rotary.amplitude) {
+  const Rotary& rotary = shape.rotary;
+  if (rotary.pairs == Rotary::Pairs::none) return;
+  const std::int64_t width = rotary.width == 0 ? head_dim_ : rotary.width;
+  if (rotary.pairs == Rotary::Pairs::halves) distance_ = width / 2;
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    const double exponent = -2 * static_cast<double>(i) / static_cast<double>(width);
+    const double divisor =
+        rotary.divisors.empty() ? 1 : rotary.divisors[static_cast<std::size_t>(i)];
+    frequencies_.push_back(rotary.scale * std::pow(rotary.base, exponent) / divisor);
   }
 }
 
@@ -38,8 +44,8 @@ void Rotation::turn(std::int64_t position, std::int64_t heads, double* values,
                     double* sizes) const {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double angle = static_cast<double>(position) * frequencies_[i];
-    const double cosine = std::cos(angle);
-    const double sine = std::sin(angle);
+    const double cosine = amplitude_ * std::cos(angle);
+    const double sine = amplitude_ * std::sin(angle);
     for (std::int64_t head = 0; head < heads; ++head) {
       const std::int64_t a = head * head_dim_ + static_cast<std::int64_t>(i) * step_;
       const std::int64_t b = a + distance_;

@@ -39,6 +39,9 @@ std::string flag(bool value) { return value ? "true" : "false"; }
 std::string text(double value) { return fmt::format("{}", value); }
 std::string text(std::int64_t value) { return fmt::format("{}", value); }
 
+std::string shown(bool value) { return flag(value); }
+std::string shown(auto value) { return text(value); }
+
 template <class Value>
 std::string if_timed(const record::CellResult& result, Value value) {
   return result.status == record::Status::ok ? text(value) : "";
@@ -135,7 +138,7 @@ std::string export_csv(const record::ResultsFolder& folder) {
       line += quoted(inert(shown_text(column.field(*result))));
     }
     for (const ShapeField& field : shape_fields()) {
-      std::visit([&](auto member) { line += "," + text(result->shape.*member); }, field.member);
+      std::visit([&](auto member) { line += "," + shown(result->shape.*member); }, field.member);
     }
     table += line;
   }

@@ -42,12 +42,16 @@ void careful_scores(const float* query, const float* keys, std::int64_t count,
   }
 }
 
-void careful_softmax(float* scores, std::int64_t count) {
-  float largest = -INFINITY;
+void cap_scores(float cap, std::int64_t count, float* scores) {
+  for (std::int64_t j = 0; j < count; ++j) scores[j] = cap * std::tanh(scores[j] / cap);
+}
+
+void careful_softmax(float* scores, std::int64_t count, const float* sink) {
+  float largest = sink != nullptr ? *sink : -INFINITY;
   for (std::int64_t j = 0; j < count; ++j) {
     if (scores[j] > largest) largest = scores[j];
   }
-  float sum = 0.0f;
+  float sum = sink != nullptr ? std::exp(*sink - largest) : 0.0f;
   for (std::int64_t j = 0; j < count; ++j) {
     scores[j] = std::exp(scores[j] - largest);
     sum += scores[j];

@@ -23,8 +23,12 @@ bool all_finite(const Bf16* values, std::int64_t count);
 void careful_scores(const float* query, const float* keys, std::int64_t count,
                     std::int64_t head_dim, float scale, float* scores);
 
+/// `cap * tanh(score / cap)`, in their place.
+void cap_scores(float cap, std::int64_t count, float* scores);
+
 /// Attention weights of them, in their place.
-void careful_softmax(float* scores, std::int64_t count);
+/// @param sink one more logit of the sum; may be null
+void careful_softmax(float* scores, std::int64_t count, const float* sink);
 
 /// `out = weights V` for one row, over dense values.
 void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,

@@ -66,7 +66,7 @@ OnednnAttention::OnednnAttention(int threads, Operand operand, const Case& shape
   block_rows_ = choose_block_rows(rows, keys, slots);
   heads_ = DenseHeads(shape.batch * shape.key_heads(), all_keys * shape.key_heads(),
                       shape.head_dim(), operand);
-  rotary_ = RotaryTable(shape.rotary, shape.head_dim(), keys);
+  preparation_ = HeadPreparation(shape, keys);
   const std::int64_t most_members =
       rows > block_rows_ ? 1
                          : choose_members(shape.batch * shape.key_heads(), shape.tokens,
@@ -78,7 +78,7 @@ OnednnAttention::OnednnAttention(int threads, Operand operand, const Case& shape
   const std::vector<Sequence> sequences = largest_call(shape);
   AttendCall call;
   call.sequences = sequences;
-  if (shape.rows() > 0 && keys > 0) plan(call, {heads_, space_, rotary_, nullptr});
+  if (shape.rows() > 0 && keys > 0) plan(call, {heads_, space_, preparation_, nullptr});
 }
 
 std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequences,
@@ -87,7 +87,7 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
   store->capacity = round_up(capacity, kKeyStep);
   const std::int64_t heads = sequences * shape_.key_heads();
   store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim(), operand_);
-  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  store->preparation = HeadPreparation(shape_, capacity);
   store->block_rows = choose_block_rows(shape_.tokens * group_, store->capacity, threads_);
   store->space = BlockWorkspace(threads_, store->block_rows, store->block_rows * store->capacity,
                                 store->capacity, shape_.head_dim(), shape_.dropout > 0, operand_);
@@ -95,8 +95,7 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
 }
 
 KeyRange OnednnAttention::seen_keys(const Sequence& sequence, std::int64_t row) const {
-  return visible_keys(shape_.causal, shape_.window, sequence.position + row / group_,
-                      sequence.keys());
+  return visible_keys(mask_rule(shape_), sequence.position + row / group_, sequence.keys());
 }
 
 std::int64_t OnednnAttention::padded_keys(std::int64_t keys, const Space& space) const {
@@ -188,9 +187,10 @@ void OnednnAttention::run(const AttendCall& call) {
 
 void OnednnAttention::attend(const AttendCall& call) {
   auto* store = static_cast<OnednnStore*>(call.store);
-  const Space space = store == nullptr ? Space{heads_, space_, rotary_, nullptr}
-                                       : Space{store->heads, store->space, store->rotary, store};
-  scale_ = static_cast<float>(score_scale(call, shape_.head_dim()));
+  const Space space = store == nullptr
+                          ? Space{heads_, space_, preparation_, nullptr}
+                          : Space{store->heads, store->space, store->preparation, store};
+  scale_ = static_cast<float>(shape_.score_scale());
   with_bad_alloc([&] { plan(call, space); });
   double flops = 0;
   for (const Block& block : blocks_) {
@@ -215,10 +215,9 @@ void OnednnAttention::attend(const AttendCall& call) {
 void OnednnAttention::append(const AttendCall& call, const Space& space, std::int64_t pair) const {
   const Member member = member_of(call, space, {}, pair);
   const Sequence& sequence = *member.sequence;
-  space.rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, member.key_head,
-                    sequence.past);
+  space.preparation.keys(call, sequence, member.key_head);
   for (std::int64_t h = member.key_head * group_; h < (member.key_head + 1) * group_; ++h) {
-    space.rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, h, sequence.position);
+    space.preparation.queries(call, sequence, h);
   }
   space.heads.append(member.head, member.first_row, sequence, member.key_head, call,
                      padded_keys(sequence.keys(), space));
@@ -250,7 +249,13 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   for_each_member([&](const Member& member, std::int64_t m) {
     mask(call, member, slot.scores.data() + m * score_floats, slot.careful.data() + m * block.rows);
   });
-  primitives.softmax(binding, device_.stream);
+  if (call.parameters.sinks != nullptr) {
+    for_each_member([&](const Member& member, std::int64_t m) {
+      weigh_beside_sinks(call, member, slot.scores.data() + m * score_floats);
+    });
+  } else {
+    primitives.softmax(binding, device_.stream);
+  }
   if (shape_.dropout > 0) {
     for_each_member([&](const Member& member, std::int64_t m) {
       drop(member, slot.factors.data(), slot.scores.data() + m * score_floats);
@@ -290,9 +295,10 @@ void OnednnAttention::take_queries(const AttendCall& call, const Space& space, c
   }
 }
 
-// Of one row. @return whether some key is left
-bool OnednnAttention::add_call_mask(const AttendCall& call, const Member& member, std::int64_t row,
-                                    std::int64_t key, std::int64_t count, float* scores) const {
+// Of one row: its cap, and the call's mask. @return whether some key is left
+bool OnednnAttention::apply_rule(const AttendCall& call, const Member& member, std::int64_t row,
+                                 std::int64_t key, std::int64_t count, float* scores) const {
+  if (shape_.softcap > 0) cap_scores(static_cast<float>(shape_.softcap), count, scores);
   if (!call.mask.any()) return true;
   const std::int64_t head = member.key_head * group_ + row % group_;
   return add_mask(call.mask.from(member.sequence->number, head), 0, row / group_, key, count,
@@ -310,13 +316,27 @@ void OnednnAttention::mask(const AttendCall& call, const Member& member, float* 
     const std::int64_t end = std::min(seen.end - member.first_key, member.keys);
     std::fill(row + end, row + member.keys, kMasked);
     const std::int64_t begin = std::max<std::int64_t>(seen.begin - member.first_key, 0);
-    if (add_call_mask(call, member, member.row + i, member.first_key + begin, end - begin,
-                      row + begin)) {
+    if (apply_rule(call, member, member.row + i, member.first_key + begin, end - begin,
+                   row + begin)) {
       continue;
     }
     std::fill_n(row, member.keys, 0.0F);
     careful[i] = 1;
   }
+}
+
+// The library's softmax knows no sinks.
+void OnednnAttention::weigh_beside_sinks(const AttendCall& call, const Member& member,
+                                         float* scores) const {
+  for (std::int64_t i = 0; i < member.rows; ++i) {
+    careful_softmax(scores + i * member.keys, member.keys, sink_of(call, member, member.row + i));
+  }
+}
+
+const float* OnednnAttention::sink_of(const AttendCall& call, const Member& member,
+                                      std::int64_t row) const {
+  if (call.parameters.sinks == nullptr) return nullptr;
+  return call.parameters.sinks + member.key_head * group_ + row % group_;
 }
 
 void OnednnAttention::drop(const Member& member, float* factors, float* weights) const {
@@ -359,11 +379,11 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
   float* weights = slot.scores.data();
   careful_scores(call.q.floats().at(sequence.first_row + row / group_, head),
                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
-  if (!add_call_mask(call, member, row, seen.begin, count, weights)) {
+  if (!apply_rule(call, member, row, seen.begin, count, weights)) {
     std::fill_n(context, head_dim, 0.0F);
     return;
   }
-  careful_softmax(weights, count);
+  careful_softmax(weights, count, sink_of(call, member, row));
   if (shape_.dropout > 0) {
     DropoutPattern{shape_.dropout, shape_.dropout_seed}.factors(
         dropout_row(sequence.pattern_head + head, sequence.position + row / group_), seen.begin,
@@ -374,7 +394,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
 }
 
 OperationCosts OnednnAttention::costs() const {
-  return {0, heads_.bytes() + space_.bytes() + rotary_.bytes(), provenance_};
+  return {0, heads_.bytes() + space_.bytes() + preparation_.bytes(), provenance_};
 }
 
 }  // namespace headroom::onednn

@@ -8,7 +8,7 @@
 #include "backends/onednn/block_workspace.hpp"
 #include "backends/onednn/dense_heads.hpp"
 #include "core/call/key_range.hpp"
-#include "core/call/rotary.hpp"
+#include "core/call/preparation.hpp"
 #include "headroom/dropout.hpp"
 
 namespace headroom::onednn {
@@ -18,9 +18,11 @@ struct OnednnStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< rows of a head
   DenseHeads heads;
   BlockWorkspace space;
-  RotaryTable rotary;
+  HeadPreparation preparation;
   std::int64_t block_rows = 0;
-  std::int64_t bytes() const override { return heads.bytes() + space.bytes() + rotary.bytes(); }
+  std::int64_t bytes() const override {
+    return heads.bytes() + space.bytes() + preparation.bytes();
+  }
 };
 
 class OnednnAttention final : public HeadAttention {
@@ -53,7 +55,7 @@ class OnednnAttention final : public HeadAttention {
   struct Space {
     DenseHeads& heads;
     BlockWorkspace& blocks;
-    const RotaryTable& rotary;
+    const HeadPreparation& preparation;
     OnednnStore* store;
   };
 
@@ -73,8 +75,10 @@ class OnednnAttention final : public HeadAttention {
                     unsigned char* careful) const;
   void mask(const AttendCall& call, const Member& member, float* scores,
             unsigned char* careful) const;
-  bool add_call_mask(const AttendCall& call, const Member& member, std::int64_t row,
-                     std::int64_t key, std::int64_t count, float* scores) const;
+  bool apply_rule(const AttendCall& call, const Member& member, std::int64_t row, std::int64_t key,
+                  std::int64_t count, float* scores) const;
+  void weigh_beside_sinks(const AttendCall& call, const Member& member, float* scores) const;
+  const float* sink_of(const AttendCall& call, const Member& member, std::int64_t row) const;
   void drop(const Member& member, float* factors, float* weights) const;
   void finish(const AttendCall& call, const Space& space, const Member& member, float* context,
               const unsigned char* careful, BlockSlot& slot) const;
@@ -91,7 +95,7 @@ class OnednnAttention final : public HeadAttention {
   float scale_ = 1;             // of the scores of the present call
   DenseHeads heads_;
   BlockWorkspace space_;
-  RotaryTable rotary_;
+  HeadPreparation preparation_;
   std::vector<Block> blocks_;              ///< of the present call
   std::vector<std::int64_t> first_tasks_;  ///< of each block
   std::vector<std::int64_t> first_rows_;   ///< in `heads_`, of each sequence

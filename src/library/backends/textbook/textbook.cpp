@@ -34,12 +34,13 @@ void project(const ProjectArgs& a) {
   }
 }
 
-void softmax(float* row, std::int64_t count) {
+void softmax(float* row, std::int64_t count, const float* sink) {
   float largest = row[0];
   for (std::int64_t j = 1; j < count; ++j) {
     if (row[j] > largest) largest = row[j];
   }
-  float sum = 0.0f;
+  if (sink != nullptr && *sink > largest) largest = *sink;
+  float sum = sink != nullptr ? ::expf(*sink - largest) : 0.0f;
   for (std::int64_t j = 0; j < count; ++j) {
     row[j] = ::expf(row[j] - largest);
     sum += row[j];
@@ -58,12 +59,17 @@ void attention_weights(const HeadArgs& a) {
       for (std::int64_t d = 0; d < a.head_dim; ++d) score += q[d] * k[d];
       row[j] = score / a.divisor;
     }
+    if (a.softcap > 0) {
+      for (std::int64_t j = seen.begin; j < seen.end; ++j) {
+        row[j] = a.softcap * ::tanhf(row[j] / a.softcap);
+      }
+    }
     const std::int64_t count = seen.end - seen.begin;
     if (a.mask.any() && !add_mask(a.mask, 0, i, seen.begin, count, row + seen.begin)) {
       for (std::int64_t j = seen.begin; j < seen.end; ++j) row[j] = 0.0f;
       continue;
     }
-    softmax(row + seen.begin, count);
+    softmax(row + seen.begin, count, a.sink);
   }
 }
 

@@ -43,22 +43,23 @@ struct HeadArgs {
   std::int64_t position;  ///< of the first row
   std::int64_t keys;
   std::int64_t head_dim;
-  bool causal;
-  std::int64_t window;  ///< keys that a row sees at most; 0: no limit
-  float divisor;        ///< of scores
-  ScoreMask mask;       ///< of this head
-  float* weights;       ///< `rows x keys`, the head's scores and then attention weights
+  MaskRule rule;
+  float divisor;      ///< of scores
+  float softcap;      ///< 0 for none
+  const float* sink;  ///< null for none
+  ScoreMask mask;     ///< of this head
+  float* weights;     ///< `rows x keys`, the head's scores and then attention weights
 };
 
 [[gnu::always_inline]] constexpr KeyRange seen_keys(const HeadArgs& a, std::int64_t row) {
-  return visible_keys(a.causal, a.window, a.position + row, a.keys);
+  return visible_keys(a.rule, a.position + row, a.keys);
 }
 
 /// One compilation of the loops.
 struct Kernels {
   void (*project)(const ProjectArgs& args);
-  /// Fills `weights` with `softmax(q k^T / divisor + mask)`; entries that `causal` and `window`
-  /// hide are left alone.
+  /// Fills `weights` with `softmax(cap(q k^T / divisor) + mask)`; entries that `rule` hides are
+  /// left alone.
   void (*attention_weights)(const HeadArgs& args);
   /// `out = weights v`, masked entries skipped.
   void (*weighted_values)(const HeadArgs& args);

@@ -44,7 +44,7 @@ TextbookAttention::TextbookAttention(const textbook::Kernels& kernels, std::stri
   const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
   weights_ = AlignedBuffer(shape.tokens * keys);
   if (shape.dropout > 0) factors_ = AlignedBuffer(keys);
-  rotary_ = RotaryTable(shape.rotary, shape.head_dim(), shape.tokens);
+  preparation_ = HeadPreparation(shape, shape.tokens);
 }
 
 std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequences,
@@ -56,7 +56,7 @@ std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequen
   store->values = AlignedBuffer(floats);
   store->weights = AlignedBuffer(shape_.tokens * capacity);
   if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
-  store->rotary = RotaryTable(shape_.rotary, shape_.head_dim(), capacity);
+  store->preparation = HeadPreparation(shape_, capacity);
   return store;
 }
 
@@ -99,25 +99,26 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
 void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& sequence,
                                      std::int64_t key_head) {
   auto* store = static_cast<TextbookStore*>(call.store);
-  const RotaryTable& rotary = store != nullptr ? store->rotary : rotary_;
-  rotary.turn(call.k.floats(), sequence.first_key, sequence.new_keys, key_head, sequence.past);
+  const HeadPreparation& preparation = store != nullptr ? store->preparation : preparation_;
+  preparation.keys(call, sequence, key_head);
   textbook::HeadArgs args = stored(call, sequence, key_head);
   args.q_stride = call.q.row_stride;
   args.out_stride = call.out.row_stride;
   args.rows = sequence.rows;
   args.position = sequence.position;
   args.keys = sequence.keys();
-  args.causal = shape_.causal;
-  args.window = shape_.window;
-  args.divisor = static_cast<float>(1 / score_scale(call, args.head_dim));
+  args.rule = mask_rule(shape_);
+  args.divisor = static_cast<float>(1 / shape_.score_scale());
+  args.softcap = static_cast<float>(shape_.softcap);
   args.weights = (store != nullptr ? store->weights : weights_).data();
   float* factors = (store != nullptr ? store->factors : factors_).data();
   const std::int64_t group = shape_.heads / shape_.key_heads();
   for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-    rotary.turn(call.q.floats(), sequence.first_row, sequence.rows, head, sequence.position);
+    preparation.queries(call, sequence, head);
     args.q = call.q.floats().at(sequence.first_row, head);
     args.out = call.out.floats().at(sequence.first_out, head);
     args.mask = call.mask.from(sequence.number, head);
+    if (call.parameters.sinks != nullptr) args.sink = call.parameters.sinks + head;
     kernels_.attention_weights(args);
     if (shape_.dropout > 0) drop(args, sequence.pattern_head + head, factors);
     kernels_.weighted_values(args);
@@ -137,7 +138,7 @@ void TextbookAttention::drop(const textbook::HeadArgs& args, std::int64_t head,
 }
 
 OperationCosts TextbookAttention::costs() const {
-  return {0, weights_.bytes() + factors_.bytes() + rotary_.bytes(), provenance_};
+  return {0, weights_.bytes() + factors_.bytes() + preparation_.bytes(), provenance_};
 }
 
 std::optional<std::string> declines(const Case& shape) {

@@ -12,7 +12,7 @@
 #include "backends/one_by_one.hpp"
 #include "backends/textbook/textbook.hpp"
 #include "core/aligned_buffer.hpp"
-#include "core/call/rotary.hpp"
+#include "core/call/preparation.hpp"
 #include "headroom/dropout.hpp"
 
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
@@ -39,9 +39,9 @@ struct TextbookStore final : public KeyValueStore {
   AlignedBuffer keys, values;  ///< `sequences x key_heads x capacity x head_dim`
   AlignedBuffer weights;
   AlignedBuffer factors;
-  RotaryTable rotary;
+  HeadPreparation preparation;
   std::int64_t bytes() const override {
-    return keys.bytes() + values.bytes() + weights.bytes() + factors.bytes() + rotary.bytes();
+    return keys.bytes() + values.bytes() + weights.bytes() + factors.bytes() + preparation.bytes();
   }
 };
 
@@ -64,7 +64,7 @@ class TextbookAttention final : public HeadAttention {
   Case shape_;
   AlignedBuffer weights_;
   AlignedBuffer factors_;
-  RotaryTable rotary_;
+  HeadPreparation preparation_;
 };
 
 class TextbookBackend final : public Backend {

@@ -1,11 +1,11 @@
 // What one call of `attend` is about: views, sequences, and what earlier calls left.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/call/key_range.hpp"
 #include "core/call/score_mask.hpp"
 #include "core/case.hpp"
 #include "core/head_view.hpp"
@@ -46,7 +46,16 @@ class KeyValueStore {
   virtual std::int64_t bytes() const = 0;
 };
 
-/// The views of all sequences. Of a layer with rotary positions, `q` and `k` are turned in place.
+/// What heads have beside their rows; null where the layer has none.
+struct HeadParameters {
+  /// Weights of norms: `head_dim` for all heads, or one for each value of a row.
+  const float *query_norm = nullptr, *key_norm = nullptr;
+  /// Of norms over the width: `1 / sqrt(mean(x^2) + epsilon)` of each row of q and of k.
+  const float *query_factors = nullptr, *key_factors = nullptr;
+  const float* sinks = nullptr;  ///< one for each query head
+};
+
+/// The views of all sequences. Norms and rotary positions are applied to `q` and `k` in place.
 /// All are of floats, but for a `HeadAttention` that takes others.
 struct AttendCall {
   AnyBlockedView q;     ///< one block per head
@@ -55,13 +64,13 @@ struct AttendCall {
   std::span<const Sequence> sequences;
   KeyValueStore* store = nullptr;  ///< new keys are appended here; null: there are no others
   bool any_order = false;          ///< sums may have another order than those of other calls
-  double scale = 0;                ///< of scores, above 0; 0: `1 / sqrt(head_dim)`
-  ScoreMask mask = {};             ///< its sequences by their number; a row that sees no key is 0
+  HeadParameters parameters = {};
+  ScoreMask mask = {};  ///< its sequences by their number; a row that sees no key is 0
 };
 
-/// What scores are multiplied by.
-inline double score_scale(const AttendCall& call, std::int64_t head_dim) {
-  return call.scale > 0 ? call.scale : 1 / std::sqrt(static_cast<double>(head_dim));
+/// Of a layer, which hides keys by their positions.
+inline MaskRule mask_rule(const LayerConfig& config) {
+  return {config.causal, config.window, config.chunk};
 }
 
 }  // namespace headroom

@@ -30,12 +30,18 @@ inline std::string_view to_string(Demand demand) {
 
 /// The most keys that a row sees.
 inline std::int64_t seen_keys(const Case& shape) {
-  return shape.window > 0 ? std::min(shape.window, shape.context()) : shape.context();
+  std::int64_t most = shape.context();
+  if (shape.window > 0 && shape.causal) {
+    most = std::min(shape.window, most);
+  } else if (shape.window > 0 && shape.window <= most / 2) {
+    most = 2 * shape.window - 1;
+  }
+  return shape.chunk > 0 ? std::min(shape.chunk, most) : most;
 }
 
-/// Tokens of a sequence's cache that a call sees: with a window not those that all its rows have
-/// left behind.
+/// Tokens of a sequence's cache that a call sees: not those that all its rows have left behind.
 inline std::int64_t seen_past(const Case& shape) {
+  if (shape.chunk > 0) return shape.past % shape.chunk;
   return shape.window > 0 ? std::min(shape.window - 1, shape.past) : shape.past;
 }
 

@@ -17,6 +17,11 @@ std::int64_t begin_of(std::int64_t count, std::int64_t index, std::int64_t parts
 
 HeadShare share_of(const LayerConfig& config, int ranks, int rank) {
   config.validate();
+  if (ranks > 1 && config.norm.over == QueryKeyNorm::Over::width) {
+    throw Unsupported(
+        "ranks: a norm over the width needs all heads of a token, and each rank has some; use one "
+        "rank");
+  }
   if (ranks < 1 || rank < 0 || rank >= ranks) {
     throw InvalidArgument(fmt::format(
         "ranks: there is no rank {} of {}; allowed are 1 rank and above, counted from 0", rank,
@@ -60,6 +65,9 @@ SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weight
   own.query_bias = part(weights.query_bias, first, width);
   own.key_bias = part(weights.key_bias, first_key, key_width);
   own.value_bias = part(weights.value_bias, first_key, key_width);
+  own.query_norm = weights.query_norm;
+  own.key_norm = weights.key_norm;
+  own.sinks = part(weights.sinks, share.first_head, share.heads);
   if (config.d_proj == 0) return own;
   own.output = rows(weights.output, first, width);
   own.output_bias = weights.output_bias;

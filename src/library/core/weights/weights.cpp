@@ -118,6 +118,26 @@ void check_output(const LayerConfig& config, const ConstAnyMatrix& output,
   check_bias(config, "output_bias", bias, config.d_proj, used ? "d_proj" : unused);
 }
 
+void check_norm_weights(const LayerConfig& config, const ConstAnyMatrix& query,
+                        const ConstAnyMatrix& key) {
+  const QueryKeyNorm& norm = config.norm;
+  const bool used = norm.over != QueryKeyNorm::Over::none && norm.weighted;
+  const bool wide = norm.over == QueryKeyNorm::Over::width;
+  const std::string_view meaning = !used  ? "there is no weighted norm, so leave it empty"
+                                   : wide ? "over the width"
+                                          : "head_dim";
+  const auto size = [&](std::int64_t width) {
+    return !used ? 0 : wide ? width : config.head_dim();
+  };
+  check_bias(config, "query_norm", query, size(config.d_out), meaning);
+  check_bias(config, "key_norm", key, size(config.kv_width()), meaning);
+}
+
+void check_sinks(const LayerConfig& config, const ConstAnyMatrix& sinks) {
+  check_bias(config, "sinks", sinks, config.sinks ? config.heads : 0,
+             config.sinks ? "heads" : "there are no sinks, so leave it empty");
+}
+
 void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   require_layer(config);
   if (weights.heads.size() != index(config.heads)) {
@@ -138,6 +158,18 @@ void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
     check("value", head.value, head.value_bias, key);
   }
   check_output(config, whole("output", weights.output), one_row(weights.output_bias));
+  check_norm_weights(config, one_row(weights.query_norm), one_row(weights.key_norm));
+  check_sinks(config, one_row(weights.sinks));
+}
+
+// What both arrangements have alike.
+template <class From, class To>
+void copy_shared(const From& from, To& to) {
+  to.output = from.output;
+  to.output_bias = from.output_bias;
+  to.query_norm = from.query_norm;
+  to.key_norm = from.key_norm;
+  to.sinks = from.sinks;
 }
 
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
@@ -166,7 +198,10 @@ WeightViews::WeightViews(const SplitWeights& weights)
       key_bias(one_row(weights.key_bias)),
       value_bias(one_row(weights.value_bias)),
       output(whole("output", weights.output)),
-      output_bias(one_row(weights.output_bias)) {}
+      output_bias(one_row(weights.output_bias)),
+      query_norm(one_row(weights.query_norm)),
+      key_norm(one_row(weights.key_norm)),
+      sinks(one_row(weights.sinks)) {}
 
 SplitWeights to_split(const WeightViews& weights) {
   const auto matrix = [](const ConstAnyMatrix& from) {
@@ -184,6 +219,9 @@ SplitWeights to_split(const WeightViews& weights) {
   copy.value_bias = bias(weights.value_bias);
   copy.output = matrix(weights.output);
   copy.output_bias = bias(weights.output_bias);
+  copy.query_norm = bias(weights.query_norm);
+  copy.key_norm = bias(weights.key_norm);
+  copy.sinks = bias(weights.sinks);
   return copy;
 }
 
@@ -198,6 +236,8 @@ void check_weights(const LayerConfig& config, const WeightViews& weights) {
   check_projection(config, "key", weights.key, weights.key_bias, key);
   check_projection(config, "value", weights.value, weights.value_bias, key);
   check_output(config, weights.output, weights.output_bias);
+  check_norm_weights(config, weights.query_norm, weights.key_norm);
+  check_sinks(config, weights.sinks);
 }
 
 PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights) {
@@ -217,8 +257,7 @@ PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weight
     head.value_bias = part(weights.value_bias, first_key, width);
     result.heads.push_back(std::move(head));
   }
-  result.output = weights.output;
-  result.output_bias = weights.output_bias;
+  copy_shared(weights, result);
   return result;
 }
 
@@ -239,8 +278,7 @@ SplitWeights to_split(const LayerConfig& config, const PerHeadWeights& weights) 
     append(result.key_bias, head.key_bias);
     append(result.value_bias, head.value_bias);
   }
-  result.output = weights.output;
-  result.output_bias = weights.output_bias;
+  copy_shared(weights, result);
   return result;
 }
 

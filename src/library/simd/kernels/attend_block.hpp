@@ -67,13 +67,13 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
 
 /// Of all rows of the tile; their maxima change too.
 template <int MR>
-[[gnu::noinline]] void mask_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+[[gnu::noinline]] void rule_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                   float* scores, float* room, float* block_max) {
   const std::int64_t begin = block.first / kLanes * kLanes;
   const std::int64_t end = (block.count + kLanes - 1) / kLanes * kLanes;
   for (int r = 0; r < MR; ++r) {
-    block_max[r] = add_mask(task, tile.row + r, block, begin, end, room,
-                            [&](std::int64_t k) { return scores + score_at<MR>(k, r); });
+    block_max[r] = apply_rule(task, tile.row + r, block, begin, end, room,
+                              [&](std::int64_t k) { return scores + score_at<MR>(k, r); });
   }
 }
 
@@ -87,7 +87,7 @@ template <class B, int MR>
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
-  if (task.mask.any()) mask_block<MR>(task, tile, block, scores, factors, block_max);
+  if (task.has_rule()) rule_block<MR>(task, tile, block, scores, factors, block_max);
   raise_maximum(task.scale, MR, tile.state, block_max, cols);
   weigh_block<MR>(task, tile, block, scores, factors);
   add_values<MR, B>(task, tile, block, scores, cols);

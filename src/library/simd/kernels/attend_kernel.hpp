@@ -6,6 +6,8 @@
 // walks all segments or several threads one each.
 #pragma once
 
+#include <numbers>
+
 #include "simd/kernels/attend_block.hpp"
 #include "simd/kernels/attend_rows.hpp"
 #include "simd/scratch.hpp"
@@ -69,6 +71,15 @@ HEADROOM_INLINE void merge_segment(const AttendTask& task, const Tile& tile, con
   }
 }
 
+/// What a row's output is multiplied by, where its sum has the logit of a sink as well. Of the two
+/// exponentials the smaller one is taken, so that none overflows.
+HEADROOM_INLINE float beside_sink(const AttendTask& task, std::int64_t head, float max, float sum) {
+  const float distance = task.sinks[head] * std::numbers::log2e_v<float> - max * task.scale;
+  if (distance <= 0) return 1.0F / (sum + exp2_scalar(distance));
+  const float less = exp2_scalar(-distance);
+  return less / (sum * less + 1.0F);
+}
+
 /// Divides output rows by their sums and writes them to the destination.
 HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
   const std::int64_t cols = padded_cols(task);
@@ -77,7 +88,9 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const
     const RowPlace at = place_of(task, tile.row + r);
     const float sum = sum_lanes(load(state.sum + r * kLanes));
     const bool hidden = task.mask.any() && state.max[r] == kMinusInfinity;
-    const Vec factor(hidden ? 0.0F : 1.0F / sum);
+    const Vec factor(hidden                  ? 0.0F
+                     : task.sinks != nullptr ? beside_sink(task, at.head, state.max[r], sum)
+                                             : 1.0F / sum);
     const float* from = state.out + r * cols;
     const std::int64_t place = at.token * task.out_stride + at.head * task.out_head_stride;
     if (task.out_dtype == Dtype::f32) {

@@ -69,8 +69,7 @@ HEADROOM_INLINE RowPlace place_of(const AttendTask& task, std::int64_t row) {
 }
 
 HEADROOM_INLINE KeyRange seen_keys(const AttendTask& task, std::int64_t row) {
-  return visible_keys(task.causal, task.window, task.position + place_of(task, row).token,
-                      task.key_count);
+  return visible_keys(task.rule, task.position + place_of(task, row).token, task.key_count);
 }
 
 /// A block of keys as a tile sees it; all but `begin` count from `begin`.

@@ -46,13 +46,13 @@ HEADROOM_INLINE void mask_tile(const AttendTask& task, const Tile& rows, const K
 }
 
 /// @param room for a block of keys
-[[gnu::noinline]] inline void add_mask_to_tile(const AttendTask& task, const Tile& rows,
-                                               const KeyBlock& block, float* scores, float* room) {
+[[gnu::noinline]] inline void apply_rule_to_tile(const AttendTask& task, const Tile& rows,
+                                                 const KeyBlock& block, float* scores, float* room) {
   const KeySteps keys = steps_of(block);
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     float* row = score_row(scores, r);
-    add_mask(task, rows.row + r, block, keys.begin, keys.end, room,
-             [&](std::int64_t k) { return row + score_of(k); });
+    apply_rule(task, rows.row + r, block, keys.begin, keys.end, room,
+               [&](std::int64_t k) { return row + score_of(k); });
   }
 }
 
@@ -192,7 +192,7 @@ class TileBlock {
   HEADROOM_INLINE void find_maxima(std::int64_t r) {
     if (r == 0) {
       mask_tile(*task_, tile.rows, block, scores_);
-      if (task_->mask.any()) add_mask_to_tile(*task_, tile.rows, block, scores_, factors_);
+      if (task_->has_rule()) apply_rule_to_tile(*task_, tile.rows, block, scores_, factors_);
     }
     Vec most[kGroup];
 #pragma GCC unroll 4

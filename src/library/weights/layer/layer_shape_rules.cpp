@@ -146,15 +146,19 @@ std::optional<Rotary> asked_rotary(const WeightsOptions& options,
   if (*options.rotary != Rotary{options.rotary->pairs} || options.rotary->pairs == Pairs::none) {
     return options.rotary;
   }
-  return Rotary{options.rotary->pairs, config->rotary_base, config->rotary_scale};
+  Rotary rotary = config->rotary;
+  rotary.pairs = options.rotary->pairs;
+  return rotary;
 }
 
 Rotary rotary_of(const WeightsOptions& options, const std::optional<ModelConfig>& config,
                  const FoundLayer* layer, std::vector<std::string>& notes) {
-  const Pairs custom = layer != nullptr ? layer->layout->pairs : Pairs::none;
+  Pairs custom = layer != nullptr ? layer->layout->pairs : Pairs::none;
+  if (config && config->rotary.pairs != Pairs::none) custom = config->rotary.pairs;
   std::optional<Rotary> known;
   if (config && config->turns && custom != Pairs::none) {
-    known = Rotary{custom, config->rotary_base, config->rotary_scale};
+    known = config->rotary;
+    known->pairs = custom;
   }
   if (!options.rotary && !config && custom != Pairs::none) {
     notes.emplace_back(
@@ -175,9 +179,9 @@ Rotary rotary_of(const WeightsOptions& options, const std::optional<ModelConfig>
 }
 
 std::int64_t window_of(const WeightsOptions& options, const std::optional<ModelConfig>& config,
-                       bool causal, std::vector<std::string>& notes) {
+                       std::vector<std::string>& notes) {
   const auto words = [](std::int64_t window) { return fmt::format("a window of {}", window); };
-  std::optional<std::int64_t> known = config && causal ? config->window : std::nullopt;
+  const auto known = config ? config->window : std::nullopt;
   return preferred(options.window, known, words, config, notes);
 }
 
@@ -196,8 +200,13 @@ LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
   made.kv_heads = heads.kv_heads == heads.heads ? 0 : heads.kv_heads;
   made.d_proj = widths.d_proj;
   made.causal = causal_of(options, config, layer, notes);
-  made.window = window_of(options, config, made.causal, notes);
+  made.window = window_of(options, config, notes);
   made.rotary = rotary_of(options, config, layer, notes);
+  if (config) {
+    made.scale = config->scale;
+    made.softcap = config->softcap;
+    made.chunk = made.causal && made.window == 0 ? config->chunk : 0;
+  }
   made.validate();
   return made;
 }

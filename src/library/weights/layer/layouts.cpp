@@ -19,6 +19,8 @@ constexpr Layout kLayouts[] = {
     {"llama", "q_proj, k_proj, v_proj and o_proj of Llama, Mistral, Qwen and many others",
      "q_proj.weight", "k_proj.weight", "v_proj.weight", "", "o_proj.weight", Stored::out_in,
      Biases::optional, Mask::causal, Pairs::halves},
+    {"modernbert", "Wqkv and Wo of ModernBERT", "", "", "", "Wqkv.weight", "Wo.weight",
+     Stored::out_in, Biases::optional, Mask::none, Pairs::halves},
     {"bart", "q_proj, k_proj, v_proj and out_proj of BART, OPT, CLIP and Whisper", "q_proj.weight",
      "k_proj.weight", "v_proj.weight", "", "out_proj.weight", Stored::out_in, Biases::optional,
      Mask::of_decoders},
@@ -39,13 +41,13 @@ constexpr Layout kLayouts[] = {
      Pairs::neighbours},
 };
 
-constexpr std::string_view kForeign[] = {"q_norm.weight",
-                                         "k_norm.weight",
+constexpr std::string_view kForeign[] = {kQueryNorm,
+                                         kKeyNorm,
                                          "q_layernorm.weight",
                                          "k_layernorm.weight",
                                          "query_norm.weight",
                                          "key_norm.weight",
-                                         "sinks",
+                                         kSinks,
                                          "bias_k",
                                          "bias_v",
                                          "relative_attention_bias.weight",
@@ -124,11 +126,13 @@ std::vector<FoundLayer> find_layers(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> foreign_tensors(const FoundLayer& layer,
-                                         const std::vector<std::string>& names) {
+                                         const std::vector<std::string>& names,
+                                         const LayerNames& known) {
   std::vector<std::string> found;
   for (const std::string_view word : kForeign) {
     const std::string name = layer.prefix + std::string(word);
-    if (has(names, name)) found.push_back(name);
+    const bool used = name == known.query_norm || name == known.key_norm || name == known.sinks;
+    if (has(names, name) && !used) found.push_back(name);
   }
   return found;
 }

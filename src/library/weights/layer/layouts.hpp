@@ -36,6 +36,7 @@ struct Layout {
 struct LayerNames {
   std::string query, key, value, qkv, output;
   std::string query_bias, key_bias, value_bias, qkv_bias, output_bias;
+  std::string query_norm, key_norm, sinks;
 };
 
 /// A layer that was found by the names of its tensors.
@@ -53,10 +54,16 @@ struct HEADROOM_API FoundLayer {
 /// @param names sorted
 HEADROOM_API std::vector<FoundLayer> find_layers(const std::vector<std::string>& names);
 
+/// What layers of every layout call the weights of their norms, and their sinks.
+inline constexpr std::string_view kQueryNorm = "q_norm.weight", kKeyNorm = "k_norm.weight",
+                                  kSinks = "sinks";
+
 /// Tensors beside those of the layout that change what the layer computes, such as norms of
 /// queries.
+/// @param known those that the layer has anyway
 std::vector<std::string> foreign_tensors(const FoundLayer& layer,
-                                         const std::vector<std::string>& names);
+                                         const std::vector<std::string>& names,
+                                         const LayerNames& known);
 
 /// `weight` at the end replaced by `bias`.
 std::string bias_of(std::string_view weight);

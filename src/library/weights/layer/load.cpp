@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/element/read_matrix.hpp"
 #include "core/text/fingerprint.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
@@ -150,12 +151,23 @@ void read_matrix(const StoredMatrix& matrix, Reading& reading, Kept* kept) {
   }
 }
 
+// A copy as floats, with one added to each.
+ConstAnyMatrix plus_one(const ConstAnyMatrix& from, Room& room) {
+  auto* to =
+      reinterpret_cast<float*>(room.take(from.cols * static_cast<std::int64_t>(sizeof(float))));
+  const MatrixView view{to, 1, from.cols, from.cols};
+  headroom::read_matrix(from, view);
+  for (std::int64_t i = 0; i < from.cols; ++i) to[i] += 1;
+  return {to, Dtype::f32, 1, from.cols, from.cols};
+}
+
 void read_bias(const StoredBias& bias, Reading& reading, Kept* kept) {
   const std::int64_t count = bias.tensor.tensor.dims[0];
   char* into = kept != nullptr ? kept->room.take(kept_bytes(bias.tensor)) : nullptr;
   reading.read(bias.tensor, count, 1, into);
   if (kept == nullptr) return;
-  const ConstAnyMatrix all{into, kept_dtype(*bias.tensor.tensor.type), 1, count, count};
+  ConstAnyMatrix all{into, kept_dtype(*bias.tensor.tensor.type), 1, count, count};
+  if (bias.plus_one) all = plus_one(all, kept->room);
   for (const BiasPart& part : bias.parts) {
     kept->weights.*part.into = all.columns(part.first, part.count);
   }

@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <initializer_list>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
 #include "core/regular_file.hpp"
 #include "core/text/shown.hpp"
+#include "weights/layer/families.hpp"
+#include "weights/layer/rope_scaling.hpp"
 
 namespace headroom::weights {
 namespace {
@@ -20,44 +21,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMaxBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMostHeads = std::int64_t{1} << 31;
-
-struct Family {
-  std::string_view name;
-  bool causal;
-  bool turns = false;
-  std::string_view foreign = {};  ///< what it does that no field says
-};
-constexpr Family kFamilies[] = {
-    {"gpt2", true},
-    {"opt", true},
-    {"llama", true, true},
-    {"mistral", true, true},
-    {"mixtral", true, true},
-    {"qwen2", true, true},
-    {"qwen2_moe", true, true},
-    {"qwen3", true, true},
-    {"qwen3_moe", true, true},
-    {"gemma", true, true},
-    {"gemma2", true, true},
-    {"gemma3_text", true, true},
-    {"phi3", true, true},
-    {"olmo", true, true},
-    {"olmo2", true, true},
-    {"granite", true, true},
-    {"starcoder2", true, true},
-    {"smollm3", true, true},
-    {"bert", false},
-    {"roberta", false},
-    {"xlm-roberta", false},
-    {"camembert", false},
-    {"electra", false},
-    {"distilbert", false},
-    {"vit", false},
-    {"deit", false},
-    {"dinov2", false},
-    {"gpt_neo", true, false, "scores are not divided by the root of the head's width"},
-    {"mpnet", false, false, "scores get a bias that depends on the distance"},
-};
+constexpr std::int64_t kUsualPattern = 6;  // of Gemma 3
 
 // A field that has to have a certain value, or none at all.
 struct Harmless {
@@ -72,12 +36,9 @@ bool never(const json&) { return false; }
 
 const std::initializer_list<Harmless>& harmless_values() {
   static const std::initializer_list<Harmless> fields{
-      {"attn_logit_softcapping", never},
-      {"attention_multiplier", never},
       {"clip_qkv", never},
       {"rotary_dim", never},
       {"alibi", is_false},
-      {"partial_rotary_factor", is_one},
       {"rotary_pct", is_one},
       {"scale_attn_weights", is_true},
       {"scale_attn_by_inverse_layer_idx", is_false},
@@ -95,12 +56,15 @@ class Reader {
   }
 
   ModelConfig read() {
-    config_.heads = whole({"num_attention_heads", "n_head", "n_heads", "num_heads"});
+    config_.heads =
+        whole({"num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"});
     config_.kv_heads = whole({"num_key_value_heads"});
     config_.head_dim = whole({"head_dim"});
     read_family();
     read_window();
+    read_norm();
     read_rotary();
+    read_scores();
     for (const Harmless& field : harmless_values()) {
       const json* value = find(field.field);
       if (value != nullptr && !field.is_harmless(*value)) add_foreign(field.field, *value);
@@ -152,62 +116,230 @@ class Reader {
     if (type == nullptr) return;
     if (!type->is_string()) fail("model_type", "text");
     config_.family = type->get<std::string>();
-    const auto* family =
-        std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                     [&](const Family& known) { return known.name == config_.family; });
-    if (family == std::end(kFamilies)) return;
-    config_.causal = family->causal;
-    config_.turns = family->turns;
-    if (!family->foreign.empty()) config_.foreign.emplace_back(family->foreign);
-    const json* decoder = find("is_decoder");
-    if (!family->causal && decoder != nullptr && *decoder == true) config_.causal = true;
+    if (const Family* known = find_family(config_.family)) {
+      family_ = *known;
+      config_.causal = family_.causal;
+      config_.turns = family_.turns;
+      config_.sinks = family_.sinks;
+      if (!family_.foreign.empty()) config_.foreign.emplace_back(family_.foreign);
+      const json* decoder = find("is_decoder");
+      if (!family_.causal && decoder != nullptr && *decoder == true) config_.causal = true;
+    }
+  }
+
+  // What `layer_types` says of this layer; empty where it says nothing.
+  std::string_view layer_type() const {
+    const json* types = find("layer_types");
+    if (types == nullptr || !types->is_array() || !layer_) return {};
+    const auto place = static_cast<std::size_t>(*layer_);
+    if (place >= types->size() || !types->at(place).is_string()) return {};
+    return types->at(place).get_ref<const std::string&>();
   }
 
   // Whether this layer is one of those with a window, where the layers differ.
   bool has_window() const {
     const json* use = find("use_sliding_window");
     if (use != nullptr && *use == false) return false;
-    const json* types = find("layer_types");
-    if (types == nullptr || !types->is_array() || !layer_) return true;
-    const auto place = static_cast<std::size_t>(*layer_);
-    return place >= types->size() || types->at(place) == "sliding_attention";
+    if (const std::string_view type = layer_type(); !type.empty()) {
+      return type == "sliding_attention";
+    }
+    const std::int64_t layer = layer_.value_or(0);
+    switch (family_.windows) {
+      case FamilyWindows::all:
+        return true;
+      case FamilyWindows::even:
+        return layer % 2 == 0;
+      case FamilyWindows::by_pattern:
+        return (layer + 1) % whole({"sliding_window_pattern", "_sliding_window_pattern"})
+                                 .value_or(kUsualPattern) !=
+               0;
+      case FamilyWindows::by_global:
+        return layer % whole({"global_attn_every_n_layers"}).value_or(1) != 0;
+    }
+    return true;
   }
 
   void read_window() {
-    if (has_window()) config_.window = whole({"sliding_window"});
+    slides_ = has_window();
+    if (slides_) config_.window = whole({"sliding_window"});
+    // So many keys on both sides together, and the row's own.
+    const auto both = whole({"local_attention"});
+    if (slides_ && both) config_.window = *both / 2 + 1;
+    if (layer_type() == "chunked_attention") {
+      config_.chunk = whole({"attention_chunk_size"}).value_or(0);
+    }
+  }
+
+  void read_norm() {
+    const json* asked = find("use_qk_norm");
+    const bool used = asked != nullptr && *asked == true;
+    QueryKeyNorm& norm = config_.norm;
+    using Over = QueryKeyNorm::Over;
+    switch (family_.norm) {
+      case FamilyNorm::none:
+        return;
+      case FamilyNorm::heads:
+      case FamilyNorm::heads_plus_one:
+        norm.over = Over::head;
+        break;
+      case FamilyNorm::heads_if_asked:
+        norm.over = used ? Over::head : Over::none;
+        break;
+      case FamilyNorm::width:
+        norm.over = Over::width;
+        break;
+      case FamilyNorm::after_rotary:
+        norm.over = used ? Over::head : Over::none;
+        norm.weighted = false;
+        norm.after_rotary = true;
+        break;
+    }
+    config_.norm_plus_one = family_.norm == FamilyNorm::heads_plus_one;
+    const json* epsilon = find("rms_norm_eps");
+    if (epsilon != nullptr) norm.epsilon = positive(*epsilon, "rms_norm_eps");
+  }
+
+  void read_scores() {
+    const json* scalar = find("query_pre_attn_scalar");
+    if (scalar != nullptr)
+      config_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
+    const json* multiplier = find("attention_multiplier");
+    if (multiplier != nullptr) config_.scale = positive(*multiplier, "attention_multiplier");
+    const json* cap = find("attn_logit_softcapping");
+    if (cap != nullptr) config_.softcap = positive(*cap, "attn_logit_softcapping");
+  }
+
+  // Whether this layer is one of those without positions, where the layers differ.
+  bool has_no_rotary() const {
+    const json* layers = find("no_rope_layers");  // 1 where a layer has rotary positions
+    if (layers == nullptr || !layers->is_array() || !layer_) return false;
+    const auto place = static_cast<std::size_t>(*layer_);
+    return place < layers->size() && layers->at(place) == 0;
+  }
+
+  // Newer files have one object for what older ones have in two fields, or one for each kind of
+  // layer.
+  const json* rope_parameters() const {
+    const json* parameters = find("rope_parameters");
+    if (parameters == nullptr) return nullptr;
+    if (!parameters->is_object()) fail("rope_parameters", "an object");
+    const json* of_kind = find_in(*parameters, slides_ ? "sliding_attention" : "full_attention");
+    return of_kind != nullptr ? of_kind : parameters;
+  }
+
+  // Of older files whose kinds of layers have each its own.
+  const json* base_of_kind() const {
+    if (!slides_) return find("global_rope_theta");
+    const json* base = find("rope_local_base_freq");
+    return base != nullptr ? base : find("local_rope_theta");
   }
 
   void read_rotary() {
-    // Newer files have one object for what older ones have in two fields.
-    const json* parameters = find("rope_parameters");
+    if (has_no_rotary()) {
+      config_.turns = false;
+      read_temperature();
+      return;
+    }
+    const json* parameters = rope_parameters();
     if (parameters != nullptr && !parameters->is_object()) fail("rope_parameters", "an object");
-    const json* base = find("rope_theta");
-    if (base == nullptr && parameters != nullptr) base = find_in(*parameters, "rope_theta");
+    const json* base = parameters != nullptr ? find_in(*parameters, "rope_theta") : nullptr;
+    const json* of_kind = base == nullptr ? base_of_kind() : nullptr;
+    if (base == nullptr) base = of_kind != nullptr ? of_kind : find("rope_theta");
     if (base != nullptr) {
-      config_.rotary_base = positive(*base, "rope_theta");
+      config_.rotary.base = positive(*base, "rope_theta");
       config_.turns = true;
     }
-    const json* scaling = find("rope_scaling");
-    if (scaling == nullptr) scaling = parameters;
-    if (scaling != nullptr) read_scaling(*scaling);
+    if (family_.pairs) config_.rotary.pairs = *family_.pairs;
+    const std::int64_t width = read_part(parameters);
+    const json* scaling = parameters != nullptr ? parameters : find("rope_scaling");
+    // A local base has no scaling beside it.
+    if (scaling != nullptr && !(of_kind != nullptr && slides_)) read_scaling(*scaling, width);
   }
 
-  void read_scaling(const json& scaling) {
+  // Llama 4: queries of layers without positions grow with the logarithm of theirs.
+  void read_temperature() {
+    const json* tuned = find("attn_temperature_tuning");
+    if (tuned == nullptr || *tuned == false || *tuned == 0) return;
+    add_foreign("attn_temperature_tuning", *tuned);
+  }
+
+  // @return values of a head that turn; 0 if the width of a head is not known
+  std::int64_t read_part(const json* parameters) {
+    const json* part =
+        parameters != nullptr ? find_in(*parameters, "partial_rotary_factor") : nullptr;
+    if (part == nullptr) part = find("partial_rotary_factor");
+    const double share =
+        part != nullptr ? positive(*part, "partial_rotary_factor") : family_.partial;
+    if (share > 1) fail("partial_rotary_factor", "a number up to 1");
+    std::optional<std::int64_t> head_dim = config_.head_dim;
+    const auto width = whole({"hidden_size", "n_embd", "d_model"});
+    if (!head_dim && width && config_.heads) head_dim = *width / *config_.heads;
+    if (!head_dim) {
+      if (share < 1) fail("head_dim", "there, which partial_rotary_factor is a part of");
+      return 0;
+    }
+    const auto turned = static_cast<std::int64_t>(share * static_cast<double>(*head_dim));
+    if (turned < *head_dim) config_.rotary.width = turned;
+    return turned;
+  }
+
+  void read_scaling(const json& scaling, std::int64_t width) {
     if (!scaling.is_object()) fail("rope_scaling", "an object");
     const json* type = find_in(scaling, "rope_type");
     if (type == nullptr) type = find_in(scaling, "type");
-    if (type == nullptr || *type == "default") return;
-    if (*type != "linear") {
+    if (type == nullptr) return;
+    if (!type->is_string()) fail("rope_scaling.type", "text");
+    std::string name = type->get<std::string>();
+    // What files of Phi-3 call its scaling.
+    if (config_.family == "phi3" && (name == "su" || name == "yarn")) name = "longrope";
+    if (name == "default") return;
+    if (width == 0 && name != "linear") fail("head_dim", "there, which rope_scaling needs");
+    if (!scale_rotary(name, scaling_fields(scaling), contexts(scaling), width, config_.rotary)) {
       add_foreign("rope_scaling", *type);
-      return;
     }
-    const json* factor = find_in(scaling, "factor");
-    if (factor == nullptr) fail("rope_scaling", "an object with a factor");
-    config_.rotary_scale = 1 / positive(*factor, "rope_scaling.factor");
+  }
+
+  ScalingFields scaling_fields(const json& scaling) const {
+    const auto number = [this, &scaling](std::string_view name) -> std::optional<double> {
+      const json* value = find_in(scaling, name);
+      if (value == nullptr) return std::nullopt;
+      return positive(*value, fmt::format("rope_scaling.{}", name));
+    };
+    return {number,
+            [this, &scaling](std::string_view name) {
+              std::vector<double> numbers;
+              const json* list = find_in(scaling, name);
+              if (list == nullptr) return numbers;
+              const std::string full = fmt::format("rope_scaling.{}", name);
+              if (!list->is_array()) fail(full, "a list");
+              for (const json& value : *list) numbers.push_back(positive(value, full));
+              return numbers;
+            },
+            [&scaling](std::string_view name) {
+              const json* value = find_in(scaling, name);
+              return value != nullptr && *value == false;
+            },
+            [this](std::string_view name, std::string_view what) {
+              fail(fmt::format("rope_scaling.{}", name), what);
+            }};
+  }
+
+  Contexts contexts(const json& scaling) const {
+    const auto context = [this](const json* value, std::string_view name) -> std::optional<double> {
+      if (value == nullptr) return std::nullopt;
+      return positive(*value, name);
+    };
+    constexpr std::string_view kOriginal = "original_max_position_embeddings";
+    const json* original = find_in(scaling, kOriginal);
+    if (original == nullptr) original = find(kOriginal);
+    return {context(find("max_position_embeddings"), "max_position_embeddings"),
+            context(original, kOriginal)};
   }
 
   const json& fields_;
   std::optional<std::int64_t> layer_;
+  Family family_;
+  bool slides_ = false;  // the layer has a window
   ModelConfig config_;
 };
 

@@ -17,10 +17,14 @@ struct ModelConfig {
   std::string family;  ///< `model_type`; may be empty
   std::optional<std::int64_t> heads, kv_heads, head_dim, window;
   std::optional<bool> causal;  ///< for a family that is known
-  bool turns = false;          ///< the family has rotary positions
-  double rotary_base = 10000;
-  double rotary_scale = 1;
-  /// What the model does in its attention that a plain layer does not, each as `field is value`.
+  bool turns = false;          ///< the layer has rotary positions
+  Rotary rotary;               ///< its pairs only where they are not those of the layout
+  double scale = 0, softcap = 0;
+  std::int64_t chunk = 0;
+  QueryKeyNorm norm;
+  bool norm_plus_one = false;  ///< files hold what is added to weights of one
+  bool sinks = false;
+  /// What the model does in its attention that headroom does not, each as `field is value`.
   std::vector<std::string> foreign;
 };
 

@@ -38,12 +38,19 @@ std::int64_t number_of(const std::string& text) {
 Naming named(const WeightsOptions& options) {
   Naming naming;
   LayerNames& names = naming.names;
-  const std::map<std::string, std::string*> roles{
-      {"query", &names.query},       {"key", &names.key},
-      {"value", &names.value},       {"qkv", &names.qkv},
-      {"output", &names.output},     {"query_bias", &names.query_bias},
-      {"key_bias", &names.key_bias}, {"value_bias", &names.value_bias},
-      {"qkv_bias", &names.qkv_bias}, {"output_bias", &names.output_bias}};
+  const std::map<std::string, std::string*> roles{{"query", &names.query},
+                                                  {"key", &names.key},
+                                                  {"value", &names.value},
+                                                  {"qkv", &names.qkv},
+                                                  {"output", &names.output},
+                                                  {"query_bias", &names.query_bias},
+                                                  {"key_bias", &names.key_bias},
+                                                  {"value_bias", &names.value_bias},
+                                                  {"qkv_bias", &names.qkv_bias},
+                                                  {"output_bias", &names.output_bias},
+                                                  {"query_norm", &names.query_norm},
+                                                  {"key_norm", &names.key_norm},
+                                                  {"sinks", &names.sinks}};
   for (const auto& [role, name] : options.tensors) {
     const auto place = roles.find(role);
     if (place == roles.end()) {
@@ -120,13 +127,6 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
   naming.found = choose_layer(layers, options.layer);
   const FoundLayer& layer = *naming.found;
   if (!layer.missing.empty()) fail_missing(set, layer.missing.front());
-  const std::vector<std::string> foreign = foreign_tensors(layer, set.names());
-  if (!foreign.empty()) {
-    throw Unsupported(
-        fmt::format("{}: the layer has {}, which headroom does not compute; to run it "
-                    "without, name its tensors with --tensor",
-                    shown_path(set.path()), some_of(foreign)));
-  }
   const Layout& layout = *layer.layout;
   const auto full = [&](std::string_view word) {
     return word.empty() ? std::string() : layer.prefix + std::string(word);
@@ -140,6 +140,9 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
                   {},
                   {},
                   {},
+                  {},
+                  {},
+                  {},
                   {}};
   add_biases(set, layout, naming.names);
   naming.stored = options.stored.value_or(layout.stored);
@@ -147,6 +150,24 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
 }
 
 }  // namespace
+
+void name_parameters(const TensorSet& set, const std::optional<ModelConfig>& config,
+                     Naming& naming) {
+  if (!naming.found) return;
+  const FoundLayer& layer = *naming.found;
+  if (config && config->norm.over != QueryKeyNorm::Over::none && config->norm.weighted) {
+    naming.names.query_norm = layer.prefix + std::string(kQueryNorm);
+    naming.names.key_norm = layer.prefix + std::string(kKeyNorm);
+  }
+  if (config && config->sinks) naming.names.sinks = layer.prefix + std::string(kSinks);
+  const std::vector<std::string> foreign = foreign_tensors(layer, set.names(), naming.names);
+  if (foreign.empty()) return;
+  throw Unsupported(
+      fmt::format("{}: the layer has {}, which headroom does not compute{}; to run it without, "
+                  "name its tensors with --tensor",
+                  shown_path(set.path()), some_of(foreign),
+                  config ? "" : " without a config.json that says how"));
+}
 
 void fail_missing(const TensorSet& set, const std::string& name) {
   const std::string start = name.substr(0, name.rfind('.') + 1);

@@ -65,7 +65,7 @@ class Assembly {
     return widths;
   }
 
-  void finish(StoredLayer& layer) {
+  void finish(StoredLayer& layer, const std::optional<ModelConfig>& model) {
     LayerConfig& config = layer.config;
     const MatrixPart query{&WeightViews::query, 0, config.d_out};
     const MatrixPart key{&WeightViews::key, fused() ? config.d_out : 0, config.kv_width()};
@@ -82,6 +82,9 @@ class Assembly {
     layer.matrices = std::move(inputs_);
     if (output_) layer.matrices.push_back(std::move(*output_));
     add_biases(layer);
+    add_norms(layer, model);
+    config.sinks = !names_.sinks.empty();
+    add_bias(layer, names_.sinks, {{&WeightViews::sinks, 0, config.heads}});
   }
 
  private:
@@ -133,6 +136,30 @@ class Assembly {
     add_bias(layer, names_.output_bias, {{&WeightViews::output_bias, 0, config.d_proj}});
   }
 
+  // Over the width, or for each head: as many weights as there are.
+  void add_norms(StoredLayer& layer, const std::optional<ModelConfig>& model) {
+    LayerConfig& config = layer.config;
+    if (model) config.norm = model->norm;
+    if (names_.query_norm.empty() != names_.key_norm.empty()) {
+      throw InvalidArgument("--tensor: name query_norm and key_norm, or neither");
+    }
+    if (names_.query_norm.empty()) {
+      if (config.norm.weighted) config.norm = {};
+      return;
+    }
+    const bool over_heads =
+        find_values(set_, names_.query_norm, 1).tensor.dims[0] == config.head_dim() &&
+        config.norm.over != QueryKeyNorm::Over::width;
+    config.norm.over = over_heads ? QueryKeyNorm::Over::head : QueryKeyNorm::Over::width;
+    const std::int64_t width = config.head_dim();
+    add_bias(layer, names_.query_norm,
+             {{&WeightViews::query_norm, 0, over_heads ? width : config.d_out}});
+    layer.biases.back().plus_one = model && model->norm_plus_one;
+    add_bias(layer, names_.key_norm,
+             {{&WeightViews::key_norm, 0, over_heads ? width : config.kv_width()}});
+    layer.biases.back().plus_one = model && model->norm_plus_one;
+  }
+
   TensorSet& set_;
   const LayerNames& names_;
   std::vector<StoredMatrix> inputs_;  // query, key and value, or all of them in one
@@ -155,7 +182,7 @@ void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
 }  // namespace
 
 StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
-  const Naming naming = name_tensors(set, options);
+  Naming naming = name_tensors(set, options);
   const FoundLayer* found = naming.found ? &*naming.found : nullptr;
   const auto number = found != nullptr ? found->number : std::nullopt;
   const std::optional<ModelConfig> config = read_config(set.folder(), number);
@@ -163,9 +190,10 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
   layer.layer = found != nullptr ? found->name() : "";
   note_or_refuse(config, found != nullptr, layer.notes);
+  name_parameters(set, config, naming);
   Assembly assembly(set, naming);
   layer.config = config_of_layer(assembly.widths(), options, config, found, layer.notes);
-  assembly.finish(layer);
+  assembly.finish(layer, config);
   return layer;
 }
 

@@ -37,6 +37,7 @@ struct BiasPart {
 struct StoredBias {
   StoredTensor tensor;
   std::vector<BiasPart> parts;
+  bool plus_one = false;  ///< the values are added to ones
 };
 
 /// The layout of tensors that the user has named.

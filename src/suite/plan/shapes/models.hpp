@@ -22,6 +22,9 @@ struct ShapeSeed {
   Rotary rotary = {};
   std::vector<std::int64_t> pasts{0};
   std::vector<std::int64_t> batches{1};
+  double scale = 0, softcap = 0;
+  QueryKeyNorm norm = {};
+  bool sinks = false, qkv_bias = false;
 };
 
 /// @throws InvalidArgument for an unknown name; the message suggests the nearest one.

@@ -35,6 +35,21 @@ Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
   return rotary.pairs == Rotary::Pairs::none ? Rotary{} : rotary;
 }
 
+QueryKeyNorm norm_of(const Axes& axes, const ShapeSeed& seed) {
+  QueryKeyNorm norm = seed.norm;
+  if (axes.qk_norm) norm.over = *axes.qk_norm.first();
+  return norm.over == QueryKeyNorm::Over::none ? QueryKeyNorm{} : norm;
+}
+
+// What becomes of scores, and of what they are made of.
+void set_rules(const Axes& axes, const ShapeSeed& seed, Case& shape) {
+  shape.rotary = rotary_of(axes, seed);
+  shape.norm = norm_of(axes, seed);
+  shape.scale = axes.scale.first().value_or(seed.scale);
+  shape.softcap = axes.softcap.first().value_or(seed.softcap);
+  shape.sinks = axes.sinks || seed.sinks;
+}
+
 // One value of every axis that sets a width; 0 stands for "not given".
 struct Widths {
   std::int64_t heads = 0;
@@ -63,7 +78,8 @@ Case make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   // The projection maps back to the width of the input, so that the result can be added to it.
   shape.d_proj = axes.no_out_proj ? 0 : shape.d_in;
   shape.causal = !axes.no_causal;
-  shape.qkv_bias = axes.qkv_bias;
+  shape.qkv_bias = axes.qkv_bias || seed.qkv_bias;
+  set_rules(axes, seed, shape);
   return shape;
 }
 
@@ -116,6 +132,8 @@ Case attention_alone(Case shape) {
   shape.d_in = shape.d_proj = 0;
   shape.qkv_bias = false;
   shape.rotary = {};
+  shape.norm = {};
+  shape.sinks = false;
   shape.dropout_seed = 0;
   return shape;
 }
@@ -179,11 +197,9 @@ std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, st
   const double dropout = axes.dropout.first().value_or(0);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
-    const Rotary rotary = rotary_of(axes, start);
     const Calls calls = calls_of(axes, start, !axes.no_causal);
     for_each_widths(axes, [&](const Widths& given) {
       Case shape = make_shape(start, given, axes);
-      shape.rotary = rotary;
       shape.dropout = dropout;
       shape.dropout_seed = seed;
       for (const Op op : axes.op.values_or({Op::layer})) {

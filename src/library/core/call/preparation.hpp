@@ -1,0 +1,60 @@
+// What happens to queries and keys between their projection and their scores: norms, and the turn
+// by rotary positions.
+#pragma once
+
+#include <cstdint>
+
+#include "core/aligned_buffer.hpp"
+#include "core/call/attend_call.hpp"
+#include "core/case.hpp"
+#include "core/head_view.hpp"
+#include "headroom/export.h"
+
+namespace headroom {
+
+/// Prepares heads in place, row by row while a row is in the L1. The same loops serve every
+/// backend: they are a hundredth of a layer's work. Cosines and sines of every position up to a
+/// capacity are computed in double and rounded once.
+class HEADROOM_API HeadPreparation {
+ public:
+  HeadPreparation() = default;
+  HeadPreparation(const LayerConfig& config, std::int64_t positions);
+
+  /// Whether there is nothing to do.
+  bool empty() const { return !turns() && norm_.over == QueryKeyNorm::Over::none; }
+  /// The new keys of a key head.
+  void keys(const AttendCall& call, const Sequence& sequence, std::int64_t key_head) const;
+  /// The queries of a head.
+  void queries(const AttendCall& call, const Sequence& sequence, std::int64_t head) const;
+  std::int64_t bytes() const { return angles_.bytes(); }
+
+ private:
+  /// Some rows of one block.
+  struct Rows {
+    float* first;
+    std::int64_t stride;
+    std::int64_t count;
+    std::int64_t position;
+    const float* weights;  ///< of the norm, or null
+    const float* factors;  ///< of its rows, or null
+  };
+
+  bool turns() const { return pairs_ != Rotary::Pairs::none; }
+  void prepare(const Rows& rows) const;
+  void normalise(float* row, const float* weights, const float* factor) const;
+  void turn(float* row, std::int64_t position) const;
+
+  Rotary::Pairs pairs_ = Rotary::Pairs::none;
+  QueryKeyNorm norm_;
+  std::int64_t head_dim_ = 0;
+  std::int64_t half_ = 0;  ///< pairs of a head
+  AlignedBuffer angles_;   ///< of each position: `half_` cosines, then `half_` sines
+};
+
+/// The order of the sum is a function of `count` alone.
+HEADROOM_API double sum_of_squares(const float* x, std::int64_t count);
+
+/// `1 / sqrt(squares / count + epsilon)`.
+HEADROOM_API float inverse_rms(double squares, std::int64_t count, double epsilon);
+
+}  // namespace headroom

@@ -1,0 +1,84 @@
+#include "weights/layer/families.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace headroom::weights {
+namespace {
+
+using Norm = FamilyNorm;
+using Windows = FamilyWindows;
+
+// From modeling_*.py of transformers 5.24; tests/data/models has a layer of each kind.
+constexpr Family kFamilies[] = {
+    {.name = "gpt2", .causal = true},
+    {.name = "opt", .causal = true},
+    {.name = "llama", .causal = true, .turns = true},
+    {.name = "mistral", .causal = true, .turns = true},
+    {.name = "ministral", .causal = true, .turns = true},
+    {.name = "mixtral", .causal = true, .turns = true},
+    {.name = "qwen2", .causal = true, .turns = true},
+    {.name = "qwen2_moe", .causal = true, .turns = true},
+    {.name = "qwen3", .causal = true, .turns = true, .norm = Norm::heads},
+    {.name = "qwen3_moe", .causal = true, .turns = true, .norm = Norm::heads},
+    {.name = "qwen3_next",
+     .causal = true,
+     .turns = true,
+     .norm = Norm::heads_plus_one,
+     .partial = 0.25,
+     .foreign = "the context is multiplied by a gate"},
+    {.name = "gemma", .causal = true, .turns = true},
+    {.name = "gemma2", .causal = true, .turns = true, .windows = Windows::even},
+    {.name = "gemma3_text",
+     .causal = true,
+     .turns = true,
+     .norm = Norm::heads_plus_one,
+     .windows = Windows::by_pattern},
+    {.name = "gpt_oss", .causal = true, .turns = true, .windows = Windows::even, .sinks = true},
+    {.name = "llama4_text",
+     .causal = true,
+     .turns = true,
+     .norm = Norm::after_rotary,
+     .pairs = Rotary::Pairs::neighbours},
+    {.name = "phi3", .causal = true, .turns = true},
+    {.name = "olmo", .causal = true, .turns = true},
+    {.name = "olmo2", .causal = true, .turns = true, .norm = Norm::width},
+    {.name = "olmo3", .causal = true, .turns = true, .norm = Norm::width},
+    {.name = "glm4_moe",
+     .causal = true,
+     .turns = true,
+     .norm = Norm::heads_if_asked,
+     .partial = 0.5},
+    {.name = "glm",
+     .causal = true,
+     .turns = true,
+     .pairs = Rotary::Pairs::neighbours,
+     .partial = 0.5},
+    {.name = "granite", .causal = true, .turns = true},
+    {.name = "starcoder2", .causal = true, .turns = true},
+    {.name = "smollm3", .causal = true, .turns = true},
+    {.name = "modernbert", .turns = true, .windows = Windows::by_global},
+    {.name = "bert"},
+    {.name = "roberta"},
+    {.name = "xlm-roberta"},
+    {.name = "camembert"},
+    {.name = "electra"},
+    {.name = "distilbert"},
+    {.name = "vit"},
+    {.name = "deit"},
+    {.name = "dinov2"},
+    {.name = "gpt_neo",
+     .causal = true,
+     .foreign = "scores are not divided by the root of the head's width"},
+    {.name = "mpnet", .foreign = "scores get a bias that depends on the distance"},
+};
+
+}  // namespace
+
+const Family* find_family(std::string_view name) {
+  const Family* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                     [&](const Family& known) { return known.name == name; });
+  return found == std::end(kFamilies) ? nullptr : found;
+}
+
+}  // namespace headroom::weights
