@@ -36,6 +36,8 @@ struct WeightsOptions {
   std::optional<std::int64_t> window = std::nullopt;
   /// With base and scale at their defaults, those of `config.json` are taken where it has them.
   std::optional<Rotary> rotary = std::nullopt;
+  /// The model's configuration; empty: `config.json` beside the weights, if there is one.
+  std::filesystem::path config = {};
   /// Names of tensors in place of recognised ones, by what they are: `query`, `key` and `value`, or
   /// `qkv` for the three of them one after the other; `output`; and each with `_bias`. What is not
   /// named is not there: without `output` the layer has no output projection.

@@ -117,19 +117,16 @@ void check_chunk(const LayerConfig& config) {
                   config.chunk));
 }
 
-// Whose divisors differ must not have one name.
 std::string rotary_id(const Rotary& rotary) {
   std::string id = rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
   if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
   if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
   if (rotary.width > 0) id += fmt::format("w{}", rotary.width);
-  if (!rotary.divisors.empty()) {
-    Fingerprint print;
-    print.add(fmt::format("{}", fmt::join(rotary.divisors, " ")));
-    id += "s" + print.text().substr(0, 6);
-  }
-  if (rotary.amplitude != Rotary{}.amplitude) id += fmt::format("a{}", rotary.amplitude);
-  return id;
+  if (rotary.divisors.empty() && rotary.amplitude == Rotary{}.amplitude) return id;
+  // Too many numbers for a name, and whose numbers differ must not have one name.
+  Fingerprint print;
+  print.add(fmt::format("{} {}", fmt::join(rotary.divisors, " "), rotary.amplitude));
+  return id + "s" + print.text().substr(0, 6);
 }
 
 std::string norm_id(const QueryKeyNorm& norm) {

@@ -342,9 +342,16 @@ Axes::Axes()
                .says_weights = true,
                .of_layer = true},
               as_typed),
+      config({.name = "config",
+              .help = "a model's config.json: its layer with random weights, or with those of "
+                      "--weights (default for these: the config.json beside them)",
+              .value = "FILE",
+              .sets_size = true,
+              .of_layer = true},
+             as_typed),
       layer({.name = "layer",
-             .help = "number of the layer among those of --weights, or what the names of its "
-                     "tensors share (default: the lowest number)",
+             .help = "number of the layer among those of --weights or --config, or what the names "
+                     "of its tensors share (default: the lowest number)",
              .value = "NAME",
              .says_weights = true},
             as_typed),

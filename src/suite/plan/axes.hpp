@@ -45,7 +45,7 @@ struct Axes {
   Axis<QueryKeyNorm::Over> qk_norm;
   Axis<double> scale, softcap, dropout;
   Axis<ShapeSeed> model, preset;
-  Axis<std::string> weights, layer;
+  Axis<std::string> weights, config, layer;
   Axis<std::pair<std::string, std::string>> tensor;
   Axis<Stored> stored;
   AxisFlag causal, strict, no_causal, qkv_bias, no_out_proj, sinks;
@@ -58,7 +58,7 @@ struct Axes {
         axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.qk_norm, axes.scale,
         axes.softcap, axes.sinks, axes.threads, axes.ranks, axes.backend, axes.formulation,
         axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model, axes.preset,
-        axes.weights, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
+        axes.weights, axes.config, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
         axes.no_causal, axes.qkv_bias, axes.no_out_proj);
   }
 

@@ -34,6 +34,7 @@ struct Family {
   FamilyNorm norm = FamilyNorm::none;
   FamilyWindows windows = FamilyWindows::all;
   bool sinks = false;
+  bool qkv_bias = false;                              ///< where no field `attention_bias` says so
   std::optional<Rotary::Pairs> pairs = std::nullopt;  ///< other than the layout's
   double partial = 1;                                 ///< part of a head that turns, by default
   std::string_view foreign = {};                      ///< what it does that headroom does not

@@ -60,7 +60,9 @@ class Reader {
         whole({"num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"});
     config_.kv_heads = whole({"num_key_value_heads"});
     config_.head_dim = whole({"head_dim"});
+    config_.width = whole({"hidden_size", "n_embd", "d_model"});
     read_family();
+    if (const json* bias = find("attention_bias")) config_.qkv_bias = *bias == true;
     read_window();
     read_norm();
     read_rotary();
@@ -121,6 +123,7 @@ class Reader {
       config_.causal = family_.causal;
       config_.turns = family_.turns;
       config_.sinks = family_.sinks;
+      config_.qkv_bias = family_.qkv_bias;
       if (!family_.foreign.empty()) config_.foreign.emplace_back(family_.foreign);
       const json* decoder = find("is_decoder");
       if (!family_.causal && decoder != nullptr && *decoder == true) config_.causal = true;
@@ -272,8 +275,7 @@ class Reader {
         part != nullptr ? positive(*part, "partial_rotary_factor") : family_.partial;
     if (share > 1) fail("partial_rotary_factor", "a number up to 1");
     std::optional<std::int64_t> head_dim = config_.head_dim;
-    const auto width = whole({"hidden_size", "n_embd", "d_model"});
-    if (!head_dim && width && config_.heads) head_dim = *width / *config_.heads;
+    if (!head_dim && config_.width && config_.heads) head_dim = *config_.width / *config_.heads;
     if (!head_dim) {
       if (share < 1) fail("head_dim", "there, which partial_rotary_factor is a part of");
       return 0;
@@ -345,17 +347,21 @@ class Reader {
 
 }  // namespace
 
-std::optional<ModelConfig> read_config(const std::filesystem::path& folder,
-                                       std::optional<std::int64_t> layer) {
-  const std::filesystem::path path = folder / "config.json";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+ModelConfig read_config_file(const std::filesystem::path& path, std::optional<std::int64_t> layer) {
   const json fields = json::parse(read_regular_file(path, kMaxBytes), nullptr, false);
   if (!fields.is_object()) {
     throw FileError(fmt::format("{}: it is no JSON object; correct the file or move it away",
                                 shown_path(path)));
   }
   return Reader(path, fields, layer).read();
+}
+
+std::optional<ModelConfig> read_config(const std::filesystem::path& folder,
+                                       std::optional<std::int64_t> layer) {
+  const std::filesystem::path path = folder / "config.json";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  return read_config_file(path, layer);
 }
 
 }  // namespace headroom::weights

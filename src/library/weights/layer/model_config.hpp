@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headroom/export.h"
 #include "headroom/layer_config.hpp"
 
 namespace headroom::weights {
@@ -15,7 +16,8 @@ namespace headroom::weights {
 struct ModelConfig {
   std::filesystem::path path;
   std::string family;  ///< `model_type`; may be empty
-  std::optional<std::int64_t> heads, kv_heads, head_dim, window;
+  std::optional<std::int64_t> width, heads, kv_heads, head_dim, window;
+  bool qkv_bias = false;
   std::optional<bool> causal;  ///< for a family that is known
   bool turns = false;          ///< the layer has rotary positions
   Rotary rotary;               ///< its pairs only where they are not those of the layout
@@ -29,8 +31,11 @@ struct ModelConfig {
 };
 
 /// @param layer its number, for models whose layers differ
-/// @return nothing if the folder has no such file
 /// @throws FileError if it is no JSON object, or one of the fields is no such number.
+HEADROOM_API ModelConfig read_config_file(const std::filesystem::path& path,
+                                          std::optional<std::int64_t> layer);
+
+/// That of a folder. @return nothing if the folder has no such file
 std::optional<ModelConfig> read_config(const std::filesystem::path& folder,
                                        std::optional<std::int64_t> layer);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/export.h"
 #include "headroom/layer_config.hpp"
 
 namespace headroom::weights {
@@ -37,7 +38,7 @@ struct Contexts {
 /// @return whether the type is known
 /// Sources: the papers of YaRN (Peng et al., 2023) and LongRoPE (Ding et al., 2024), and
 /// `modeling_rope_utils.py` of transformers, which defines what the fields mean.
-bool scale_rotary(std::string_view type, const ScalingFields& fields, const Contexts& contexts,
-                  std::int64_t width, Rotary& rotary);
+HEADROOM_API bool scale_rotary(std::string_view type, const ScalingFields& fields,
+                               const Contexts& contexts, std::int64_t width, Rotary& rotary);
 
 }  // namespace headroom::weights

@@ -185,7 +185,9 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   Naming naming = name_tensors(set, options);
   const FoundLayer* found = naming.found ? &*naming.found : nullptr;
   const auto number = found != nullptr ? found->number : std::nullopt;
-  const std::optional<ModelConfig> config = read_config(set.folder(), number);
+  const std::optional<ModelConfig> config = options.config.empty()
+                                                ? read_config(set.folder(), number)
+                                                : read_config_file(options.config, number);
   StoredLayer layer;
   layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
   layer.layer = found != nullptr ? found->name() : "";

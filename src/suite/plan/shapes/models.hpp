@@ -17,15 +17,14 @@ struct ShapeSeed {
   std::int64_t head_dim = 0;
   bool keeps_width = true;  ///< `--heads` keeps the total width; otherwise it keeps `head_dim`
   std::vector<std::int64_t> tokens;
-  std::int64_t kv_heads = 0;  ///< as in `Case`, as are the next two
-  std::int64_t window = 0;
-  Rotary rotary = {};
+  std::int64_t kv_heads = 0;  ///< as in `LayerConfig`
   std::vector<std::int64_t> pasts{0};
   std::vector<std::int64_t> batches{1};
-  double scale = 0, softcap = 0;
-  QueryKeyNorm norm = {};
-  bool sinks = false, qkv_bias = false;
+  LayerConfig rules = {};  ///< all but its sizes
 };
+
+/// Tokens where no axis says how many.
+inline constexpr std::int64_t kDefaultTokens = 128;
 
 /// @throws InvalidArgument for an unknown name; the message suggests the nearest one.
 ShapeSeed model_shape(std::string_view name);

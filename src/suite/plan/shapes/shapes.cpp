@@ -5,6 +5,7 @@
 
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
+#include "plan/shapes/config_shape.hpp"
 #include "plan/shapes/models.hpp"
 #include "plan/shapes/shape_set.hpp"
 #include "plan/user_weights.hpp"
@@ -12,23 +13,26 @@
 namespace headroom::plan {
 namespace {
 
-const std::vector<std::int64_t> kDefaultTokens{128};
 constexpr std::int64_t kDefaultHeadDim = 64;
 
 std::vector<ShapeSeed> seeds_of(const Axes& axes) {
+  if (axes.config && (axes.model || axes.preset)) {
+    throw InvalidArgument("--config: it says which layer is meant; leave out --model and --preset");
+  }
   if (axes.model) {
     std::vector<ShapeSeed> seeds = axes.model.values();
     if (!axes.preset) return seeds;
     for (ShapeSeed& seed : seeds) seed.tokens = axes.preset.values().front().tokens;
     return seeds;
   }
+  if (axes.config) return {config_shape(axes.config.text(), axes.layer.text())};
   if (axes.preset) return axes.preset.values();
   if (!axes.sizes_given()) return preset_shapes("quick");
-  return {{768, 12, kDefaultHeadDim, false, kDefaultTokens}};
+  return {{768, 12, kDefaultHeadDim, false, {kDefaultTokens}}};
 }
 
 Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
-  Rotary rotary = seed.rotary;
+  Rotary rotary = seed.rules.rotary;
   if (!axes.rotary) return rotary;
   rotary.pairs = *axes.rotary.first();
   // Without pairs nothing turns, whatever the base.
@@ -36,7 +40,7 @@ Rotary rotary_of(const Axes& axes, const ShapeSeed& seed) {
 }
 
 QueryKeyNorm norm_of(const Axes& axes, const ShapeSeed& seed) {
-  QueryKeyNorm norm = seed.norm;
+  QueryKeyNorm norm = seed.rules.norm;
   if (axes.qk_norm) norm.over = *axes.qk_norm.first();
   return norm.over == QueryKeyNorm::Over::none ? QueryKeyNorm{} : norm;
 }
@@ -44,10 +48,15 @@ QueryKeyNorm norm_of(const Axes& axes, const ShapeSeed& seed) {
 // What becomes of scores, and of what they are made of.
 void set_rules(const Axes& axes, const ShapeSeed& seed, Case& shape) {
   shape.rotary = rotary_of(axes, seed);
+  if (shape.head_dim() != seed.head_dim) {  // another width has other pairs
+    shape.rotary = {shape.rotary.pairs, shape.rotary.base, shape.rotary.scale};
+  }
   shape.norm = norm_of(axes, seed);
-  shape.scale = axes.scale.first().value_or(seed.scale);
-  shape.softcap = axes.softcap.first().value_or(seed.softcap);
-  shape.sinks = axes.sinks || seed.sinks;
+  shape.scale = axes.scale.first().value_or(seed.rules.scale);
+  shape.softcap = axes.softcap.first().value_or(seed.rules.softcap);
+  shape.sinks = axes.sinks || seed.rules.sinks;
+  const bool alone = shape.causal && !axes.window;
+  shape.chunk = alone ? seed.rules.chunk : 0;
 }
 
 // One value of every axis that sets a width; 0 stands for "not given".
@@ -77,8 +86,8 @@ Case make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   shape.d_in = given.d_in > 0 ? given.d_in : (as_model ? seed.d_model : shape.d_out);
   // The projection maps back to the width of the input, so that the result can be added to it.
   shape.d_proj = axes.no_out_proj ? 0 : shape.d_in;
-  shape.causal = !axes.no_causal;
-  shape.qkv_bias = axes.qkv_bias || seed.qkv_bias;
+  shape.causal = seed.rules.causal && !axes.no_causal;
+  shape.qkv_bias = axes.qkv_bias || seed.rules.qkv_bias;
   set_rules(axes, seed, shape);
   return shape;
 }
@@ -115,7 +124,7 @@ struct Calls {
 Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
   Calls calls{{},
               axes.kv_heads.values(),
-              axes.window.values_or({causal ? seed.window : 0}),
+              axes.window.values_or({causal == seed.rules.causal ? seed.rules.window : 0}),
               axes.past.values_or(seed.pasts),
               axes.batch.values_or(seed.batches),
               axes.tokens.values_or(seed.tokens)};
@@ -134,6 +143,7 @@ Case attention_alone(Case shape) {
   shape.rotary = {};
   shape.norm = {};
   shape.sinks = false;
+  shape.chunk = 0;
   shape.dropout_seed = 0;
   return shape;
 }
@@ -176,9 +186,9 @@ void require_lengths_alone(const Axes& axes) {
 std::vector<Case> expand_calls(const Axes& axes, const LayerConfig& layer, std::uint64_t seed,
                                std::size_t most, std::vector<std::string>& notes) {
   const Axes call = without_layer_axes(axes, layer, notes);
-  ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, kDefaultTokens};
+  ShapeSeed start{layer.d_in, layer.heads, layer.head_dim(), true, {kDefaultTokens}};
   start.kv_heads = layer.kv_heads;
-  start.window = layer.window;
+  start.rules = layer;
   Case shape{layer, {}, {}};
   if (axes.no_out_proj) shape.d_proj = 0;
   shape.dropout = axes.dropout.first().value_or(0);
@@ -197,7 +207,7 @@ std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, st
   const double dropout = axes.dropout.first().value_or(0);
   ShapeSet set(most);
   for (const ShapeSeed& start : seeds_of(axes)) {
-    const Calls calls = calls_of(axes, start, !axes.no_causal);
+    const Calls calls = calls_of(axes, start, start.rules.causal && !axes.no_causal);
     for_each_widths(axes, [&](const Widths& given) {
       Case shape = make_shape(start, given, axes);
       shape.dropout = dropout;
