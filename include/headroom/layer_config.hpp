@@ -49,6 +49,29 @@ struct QueryKeyNorm {
   bool operator==(const QueryKeyNorm&) const = default;
 };
 
+/// What is added to scaled scores by the distance of key and query, before the mask.
+struct PositionBias {
+  enum class Kind {
+    none,
+    slopes,   ///< of each head, times the distance `key - query` (Press et al., "ALiBi", 2021)
+    buckets,  ///< a value for each head and bucket of distances (Raffel et al., "T5", 2019)
+  };
+  Kind kind = Kind::none;
+  std::int64_t buckets = 0;   ///< how many; without `causal` half of them for keys ahead
+  std::int64_t farthest = 0;  ///< distances from here on share the last bucket
+
+  bool operator==(const PositionBias&) const = default;
+};
+
+/// Queries grow with the logarithm of their position: times `1 + scale ln(1 + floor((p + 1) /
+/// step))`, as in Llama 4. A step of 0 leaves them.
+struct Temperature {
+  double step = 0;
+  double scale = 0;
+
+  bool operator==(const Temperature&) const = default;
+};
+
 /// What is fixed when weights are packed: `q, k, v = x W (+ b)`, norms and rotary positions of q
 /// and k, `softmax(q k^T * scale) v` for each head, heads merged, then an optional output
 /// projection.
@@ -76,6 +99,11 @@ struct HEADROOM_API LayerConfig {
   /// Each head has one more logit in the sum of its softmax, `WeightViews::sinks`, without a value
   /// (Xiao et al., "Attention Sinks", 2023).
   bool sinks = false;
+  PositionBias position_bias = {};  ///< its values are `WeightViews::position_bias`
+  Temperature temperature = {};
+  /// What heads give is multiplied by `sigmoid(x W_g)`, with `WeightViews::gate`, before the output
+  /// projection.
+  bool gate = false;
   /// Width of a second input that keys and values are made of (cross-attention); 0: made of x.
   std::int64_t d_memory = 0;
 

@@ -39,6 +39,8 @@ struct SplitWeights {
   /// Weights of norms: `head_dim` each, over the width `d_out` and `kv_width()`, or empty.
   std::vector<float> query_norm, key_norm;
   std::vector<float> sinks;  ///< a logit for each query head, or empty
+  Matrix gate;               ///< `d_in x d_out`, or empty
+  Matrix position_bias;      ///< slopes `1 x heads`, values `buckets x heads`, or empty
 };
 
 /// The same where they lie, of any dtype, each for itself. What `nn.Linear` stores is read as it
@@ -57,6 +59,8 @@ struct HEADROOM_API WeightViews {
   ConstAnyMatrix output_bias;           ///< `1 x d_proj`, or nothing
   ConstAnyMatrix query_norm, key_norm;  ///< one row as long as in `SplitWeights`, or nothing
   ConstAnyMatrix sinks;                 ///< `1 x heads`, or nothing
+  ConstAnyMatrix gate;                  ///< `d_in x d_out`, or nothing
+  ConstAnyMatrix position_bias;  ///< slopes `1 x heads`, values `buckets x heads`, or nothing
 };
 
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
@@ -72,6 +76,7 @@ struct PerHeadWeights {
   Matrix output;                                   ///< `d_out x d_proj`, or empty
   std::vector<float> output_bias;                  ///< `d_proj`, or empty
   std::vector<float> query_norm, key_norm, sinks;  ///< as in `SplitWeights`
+  Matrix gate, position_bias;                      ///< likewise
 };
 
 /// Column slices of the split matrices, one head after the other. Query heads that share a key head

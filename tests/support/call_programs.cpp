@@ -82,6 +82,16 @@ void add_features(Draws& draws, Case& shape) {
     shape.norm.after_rotary = shape.norm.over == QueryKeyNorm::Over::head && draws.one_in(3);
     shape.norm.epsilon = draws.one_in(2) ? 1e-6 : 0.1;
   }
+  shape.gate = shape.d_proj > 0 && draws.one_in(4);
+  if (draws.one_in(4)) shape.temperature = {7, 0.4};
+  if (shape.d_memory == 0 && draws.one_in(3)) {
+    shape.position_bias.kind =
+        draws.one_in(2) ? PositionBias::Kind::slopes : PositionBias::Kind::buckets;
+    if (shape.position_bias.kind == PositionBias::Kind::buckets) {
+      shape.position_bias.buckets = 2 * draws.from_to(2, 9);
+      shape.position_bias.farthest = draws.from_to(20, 60);
+    }
+  }
   if (shape.causal && shape.window == 0 && draws.one_in(2)) {
     shape.chunk = draws.from_to(1, shape.tokens + 5);
   }

@@ -11,6 +11,7 @@
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
+#include "core/call/gate.hpp"
 #include "core/call/preparation.hpp"
 #include "core/element/convert.hpp"
 #include "core/element/read_matrix.hpp"
@@ -113,12 +114,25 @@ void Attention::Plan::keep_parameters(const WeightViews& weights) {
   parameters_.query_norm = keep(weights.query_norm, query_norm_);
   parameters_.key_norm = keep(weights.key_norm, key_norm_);
   parameters_.sinks = keep(weights.sinks, sinks_);
+  distances_ = DistanceTable(shape, weights.position_bias);
+  distances_.reach(shape.tokens);
+  costs.workspace_bytes += distances_.bytes();
+  if (shape.gate) make_gate(weights);
   if (shape.norm.over != QueryKeyNorm::Over::width) return;
   query_factors_.resize(static_cast<std::size_t>(shape.rows()));
   key_factors_.resize(
       static_cast<std::size_t>(shape.d_memory > 0 ? shape.memory_rows() : shape.rows()));
   parameters_.query_factors = query_factors_.data();
   parameters_.key_factors = key_factors_.data();
+}
+
+void Attention::Plan::make_gate(const WeightViews& weights) {
+  ProductSpec product{{weights.gate}, {}, shape.d_out};
+  gate_ =
+      backend_->make_projection({shape.rows(), {std::move(product)}, options.dtype == Dtype::bf16});
+  gate_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+  add_costs(gate_->costs());
+  costs.workspace_bytes += gate_data_.bytes();
 }
 
 // Before any head of a row is changed, and by one thread: it is a thousandth of the products.
@@ -143,6 +157,7 @@ void Attention::Plan::add_costs(const OperationCosts& part) {
 }
 
 std::unique_ptr<KeyValueStore> Attention::Plan::make_store(const CacheSize& size) {
+  distances_.reach(size.capacity);
   return headroom::make_store(*attend_, shape, size);
 }
 
@@ -303,7 +318,11 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
     for (std::size_t i = 0; i < products.size(); ++i) destinations_[i] = heads.slice(products[i]);
     projection.run(from, std::span(destinations_).first(products.size()));
   };
-  project(*project_, products_.of_x, call.padded_tokens > 0 ? without_padding(x, call) : x);
+  const ConstAnyMatrix dense = call.padded_tokens > 0 ? without_padding(x, call) : x;
+  project(*project_, products_.of_x, dense);
+  if (gate_ && dense.rows > 0) {
+    gate_->run(dense, BlockedView{gate_data_.data(), dense.rows, shape.d_out, 1, shape.d_out, 0});
+  }
   if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
   if (shape.norm.over == QueryKeyNorm::Over::width) find_row_factors(heads);
   return heads;
@@ -314,6 +333,8 @@ void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out,
   AttendCall attended{heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list()};
   if (call.cache != nullptr) attended.store = call.cache->state_->store.get();
   attended.parameters = parameters_;
+  attended.mask = distances_.mask();
+  attended.mask_by_position = !distances_.empty();
   attend_->run(attended);
 }
 
@@ -338,6 +359,7 @@ void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Cal
     }
   }
   attend(heads, out, call);
+  if (gate_) apply_gate(gate_data_.data(), rows * shape.d_out, context_data_.data());
   if (staged) round_output(out, y, call);
   const Clock::time_point attended = Clock::now();
 

@@ -11,6 +11,7 @@
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
 #include "core/aligned_buffer.hpp"
+#include "core/call/position_bias.hpp"
 #include "core/case.hpp"
 #include "headroom/attention.hpp"
 
@@ -48,6 +49,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void make_buffers();
   void make_output(const WeightViews& weights);
   void keep_parameters(const WeightViews& weights);
+  void make_gate(const WeightViews& weights);
   void find_row_factors(const HeadBlocks& heads);
   void add_costs(const OperationCosts& part);
   void read(const ConstAnyMatrix& x, const Call& call);
@@ -77,6 +79,9 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   std::vector<float> query_norm_, key_norm_, sinks_;
   std::vector<float> query_factors_, key_factors_;  ///< of a norm over the width, one for each row
   HeadParameters parameters_;
+  DistanceTable distances_;
+  std::unique_ptr<Projection> gate_;
+  AlignedBuffer gate_data_;
   std::unique_ptr<Projection> output_;
   Sequences sequences_;
 };

@@ -67,6 +67,8 @@ void check_given_heads(const Case& shape) {
   refuse(shape.dropout > 0, "dropout");
   refuse(shape.rotary.pairs != Rotary::Pairs::none, "rotary");
   refuse(shape.norm.over != QueryKeyNorm::Over::none, "norm");
+  refuse(shape.position_bias.kind != PositionBias::Kind::none, "position_bias");
+  refuse(shape.temperature.step > 0, "temperature");
   refuse(shape.d_memory > 0, "d_memory");
   check_size("batch", shape.batch, 1);
   check_size("tokens", shape.tokens, 1);
@@ -132,6 +134,7 @@ FlopCount Case::flops() const {
   } else {
     count.qkv = 2 * all_rows * static_cast<double>(d_in) * (width + keys);
   }
+  if (gate) count.qkv += 2 * all_rows * static_cast<double>(d_in) * width;
   double pairs = 0;
   if (lengths.empty()) {
     pairs = static_cast<double>(batch) * seen_pairs(*this, static_cast<double>(tokens));
@@ -146,6 +149,7 @@ ByteCount Case::bytes(Dtype dtype) const {
   const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
   std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
   if (qkv_bias) weights += d_out + 2 * kv_width();
+  if (gate) weights += d_in * d_out;
   const std::int64_t row = has_projections() ? d_in : d_out + 2 * kv_width();
   return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
           each * weights, each * batch * past * 2 * kv_width()};

@@ -37,6 +37,8 @@ enum class Stream : std::uint32_t {
   query_norm,
   key_norm,
   sinks,
+  gate,
+  position_bias,
 };
 
 // ln(u) for normal u > 0: u = m 2^e with m in [sqrt(1/2), sqrt(2)), ln(m) = 2 artanh((m-1)/(m+1)).
@@ -164,6 +166,23 @@ void add_norms(const LayerConfig& config, std::uint64_t seed, SplitWeights& weig
       gaussian_norm(wide ? config.kv_width() : config.head_dim(), seed, Stream::key_norm);
 }
 
+// Slopes as ALiBi has them for a power of two; else Gaussian values.
+Matrix position_biases(const LayerConfig& config, std::uint64_t seed) {
+  const PositionBias& bias = config.position_bias;
+  if (bias.kind == PositionBias::Kind::none) return {};
+  if (bias.kind == PositionBias::Kind::buckets) {
+    Matrix values(bias.buckets, config.heads);
+    GaussianStream{seed, Stream::position_bias, 1}.fill(values.values);
+    return values;
+  }
+  Matrix slopes(1, config.heads);
+  for (std::int64_t h = 0; h < config.heads; ++h) {
+    const double exponent = -8 * static_cast<double>(h + 1) / static_cast<double>(config.heads);
+    slopes.values[static_cast<std::size_t>(h)] = static_cast<float>(std::exp2(exponent));
+  }
+  return slopes;
+}
+
 Matrix unit_gaussians(std::int64_t rows, std::int64_t cols, std::uint64_t seed, Stream stream) {
   check_size("rows", rows, 0);
   check_product("rows * width", {rows, cols});
@@ -265,6 +284,8 @@ SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
     weights.sinks.resize(static_cast<std::size_t>(config.heads));
     GaussianStream{seed, Stream::sinks, 1}.fill(weights.sinks);
   }
+  if (config.gate) weights.gate = gaussian_matrix(config.d_in, config.d_out, seed, Stream::gate);
+  weights.position_bias = position_biases(config, seed);
   return weights;
 }
 

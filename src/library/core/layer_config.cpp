@@ -117,6 +117,33 @@ void check_chunk(const LayerConfig& config) {
                   config.chunk));
 }
 
+void check_position_bias(const LayerConfig& config) {
+  const PositionBias& bias = config.position_bias;
+  if (bias.kind == PositionBias::Kind::none) return;
+  if (config.d_memory > 0) {
+    throw InvalidArgument(
+        "shape: a bias by position and d_memory exclude each other: the tokens of a second input "
+        "have no distance to those of x; leave one out");
+  }
+  if (bias.kind == PositionBias::Kind::slopes) return;
+  check_size("position_bias buckets", bias.buckets, 4);
+  if (bias.farthest > bias.buckets) return;
+  throw InvalidArgument(
+      fmt::format("shape: position_bias farthest is {}; allowed are numbers above its {} buckets",
+                  bias.farthest, bias.buckets));
+}
+
+void check_temperature(const LayerConfig& config) {
+  check_positive_or_none("temperature step", config.temperature.step);
+  if (config.temperature.step > 0) check_positive("temperature scale", config.temperature.scale);
+}
+
+void check_gate(const LayerConfig& config) {
+  if (!config.gate || config.d_proj > 0) return;
+  throw InvalidArgument(
+      "shape: gate is of a layer with an output projection; set d_proj, or gate to false");
+}
+
 std::string rotary_id(const Rotary& rotary) {
   std::string id = rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
   if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
@@ -183,6 +210,9 @@ void check_widths(const LayerConfig& config) {
   check_norm(config);
   check_positive_or_none("scale", config.scale);
   check_positive_or_none("softcap", config.softcap);
+  check_position_bias(config);
+  check_temperature(config);
+  check_gate(config);
   check_size("d_memory", config.d_memory, 0);
   if (config.d_memory > 0 && config.causal) {
     throw InvalidArgument(
@@ -219,6 +249,14 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
   if (config.scale > 0) id += fmt::format("_scale{}", config.scale);
   if (config.softcap > 0) id += fmt::format("_cap{}", config.softcap);
   if (config.sinks) id += "_sinks";
+  if (config.position_bias.kind == PositionBias::Kind::slopes) id += "_alibi";
+  if (config.position_bias.kind == PositionBias::Kind::buckets) {
+    id += fmt::format("_buckets{}-{}", config.position_bias.buckets, config.position_bias.farthest);
+  }
+  if (config.temperature.step > 0) {
+    id += fmt::format("_temp{}x{}", config.temperature.step, config.temperature.scale);
+  }
+  if (config.gate) id += "_gate";
   if (!memory.empty()) id += "_" + memory;
   return id;
 }

@@ -203,7 +203,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.rule = mask_rule(shape_);
   task.prefetches = prefetches_;
   task.scale = static_cast<float>(std::numbers::log2e * shape_.score_scale());
-  if (call.mask.any()) task.mask = call.mask.from(sequence.number, first_head);
+  if (call.mask.any()) task.mask = call.mask_of(sequence, first_head);
   task.cap = static_cast<float>(std::numbers::log2e * shape_.softcap);
   if (task.has_rule()) task.rule_scale = std::exchange(task.scale, 1.0F);
   if (shape_.softcap > 0) {

@@ -29,6 +29,7 @@
 //    halved by the root, count as 8 more in d_in + 3.
 //    A cap, s' = c tanh(s / c), has a slope of 1 - (s'/c)^2, and tanh rounds a few times:
 //      L_j' = L_j (1 - (s'/c)^2) + |s'|.
+//    A bias by position b is rounded once, as is the sum with it: |b| more in L_j.
 //    A sink is one more p_k in the sums of 3 below, whose t_k is 3 u |s_k - max s|.
 //    Keys and values of a second input have its width in place of their d_in, here and in c0.
 //    Heads that are given have no error of a projection: d_in = 0 and Qa = |q|, Ka = |k|, Va = |v|.

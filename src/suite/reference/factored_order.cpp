@@ -66,7 +66,8 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
       const double logit = dot<kMagnitudes>(direction.sizes.data(), token, width);
       scores[index(first + j)] = layer.scale * (score + direction.offset);
       logits[index(first + j)] = layer.scale * (logit + direction.offset_size);
-      cap(layer.shape, scores[index(first + j)], logits[index(first + j)]);
+      apply_rule(layer, head, place.first_key + first + j - place.position,
+                 scores[index(first + j)], logits[index(first + j)]);
     }
   });
   weigh(layer, place, head, scores, logits);
@@ -104,6 +105,7 @@ MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads) {
   const Sized query = project_query(layer, row, place.position);
   parallel_for(threads, layer.shape.heads,
                [&](std::int64_t head) { attend_head(layer, place, head, query, merged); });
+  apply_gate(layer, row, merged);
   return merged;
 }
 

@@ -37,6 +37,21 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
   return inputs.memory.slice(sequence * shape.memory_tokens + in_call, count);
 }
 
+void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
+                    double* values, double* sizes) const {
+  if (!shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+  rotation.turn(position, heads, values, sizes);
+  if (shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+}
+
+void warm(const Case& shape, std::int64_t position, Sized& query) {
+  if (shape.temperature.step == 0) return;
+  const double steps = std::floor(static_cast<double>(position + 1) / shape.temperature.step);
+  const double factor = 1 + shape.temperature.scale * std::log(1 + steps);
+  for (double& value : query.values) value *= factor;
+  for (double& size : query.sizes) size *= factor;
+}
+
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {
   Sized query(layer.shape.d_out);
   if (!layer.shape.has_projections()) {
@@ -47,21 +62,71 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
         query.values.data(), query.sizes.data());
   layer.prepare(position, layer.shape.heads, layer.weights.query_norm, query.values.data(),
                 query.sizes.data());
+  warm(layer.shape, position, query);
   return query;
 }
 
-void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
-                    double* values, double* sizes) const {
-  if (!shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
-  rotation.turn(position, heads, values, sizes);
-  if (shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+namespace {
+
+// T5's: half of the buckets, or of those of a side, hold one distance each; the others grow with
+// its logarithm up to the farthest.
+std::int64_t bucket_of(const Case& shape, std::int64_t distance) {
+  const std::int64_t side =
+      shape.causal ? shape.position_bias.buckets : shape.position_bias.buckets / 2;
+  const std::int64_t offset = !shape.causal && distance > 0 ? side : 0;
+  const double away = static_cast<double>(shape.causal && distance > 0 ? 0 : std::abs(distance));
+  const double exact = std::floor(static_cast<double>(side) / 2);
+  if (away < exact) return offset + static_cast<std::int64_t>(away);
+  const double steps = (static_cast<double>(side) - exact) * std::log(away / exact) /
+                       std::log(static_cast<double>(shape.position_bias.farthest) / exact);
+  return offset +
+         std::min(static_cast<std::int64_t>(exact) + static_cast<std::int64_t>(steps), side - 1);
 }
 
-void cap(const Case& shape, double& score, double& logit) {
-  if (shape.softcap == 0) return;
-  const double tanh = std::tanh(score / shape.softcap);
-  score = shape.softcap * tanh;
-  logit = logit * (1 - tanh * tanh) + std::abs(score);
+}  // namespace
+
+double Layer::position_bias(std::int64_t head, std::int64_t distance) const {
+  const Matrix& values = weights.position_bias;
+  switch (shape.position_bias.kind) {
+    case PositionBias::Kind::none:
+      return 0;
+    case PositionBias::Kind::slopes:
+      return static_cast<double>(values.values[index(head)]) * static_cast<double>(distance);
+    case PositionBias::Kind::buckets:
+      return static_cast<double>(values.view().row(bucket_of(shape, distance))[head]);
+  }
+  return 0;
+}
+
+void apply_rule(const Layer& layer, std::int64_t head, std::int64_t distance, double& score,
+                double& logit) {
+  const Case& shape = layer.shape;
+  if (shape.softcap > 0) {
+    const double tanh = std::tanh(score / shape.softcap);
+    score = shape.softcap * tanh;
+    logit = logit * (1 - tanh * tanh) + std::abs(score);
+  }
+  if (shape.position_bias.kind == PositionBias::Kind::none) return;
+  const double bias = layer.position_bias(head, distance);
+  score += bias;
+  logit += std::abs(bias);
+}
+
+void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged) {
+  if (!layer.shape.gate) return;
+  Sized gates(layer.shape.d_out);
+  apply(layer, layer.inputs.x.row(row), layer.weights.gate, {}, gates.values.data(),
+        gates.sizes.data());
+  const bool coarse = layer.operands != Precision::f32;
+  const double roundings = coarse ? 5 * operand_rounding(layer.operands) / kFloatEpsilon
+                                  : 4 + std::sqrt(static_cast<double>(layer.shape.d_in));
+  const double passed = 1 + bound_factors(layer.shape, 0).output;
+  for (std::size_t c = 0; c < merged.context.size(); ++c) {
+    const double sigmoid = 1 / (1 + std::exp(-gates.values[c]));
+    const double moved = sigmoid * (1 - sigmoid) * roundings * gates.sizes[c] + 4 * sigmoid;
+    merged.bound[c] = merged.bound[c] * sigmoid + passed * std::abs(merged.context[c]) * moved;
+    merged.context[c] *= sigmoid;
+  }
 }
 
 Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,

@@ -52,6 +52,8 @@ struct Layer {
   /// @param weights of the norm
   void prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
                double* values, double* sizes) const;
+  /// What is added to a score.
+  double position_bias(std::int64_t head, std::int64_t distance) const;
   /// First column of the key and value that a query head reads.
   std::int64_t key_column(std::int64_t head) const {
     return head / (shape.heads / shape.key_heads()) * shape.head_dim();
@@ -108,11 +110,20 @@ inline void take(ConstMatrixView matrix, std::int64_t row, double* values, doubl
   }
 }
 
+/// Applies the temperature of a position.
+void warm(const Case& shape, std::int64_t position, Sized& query);
+
 /// A row's query, as it is scored.
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position);
 
-/// Caps a scaled score, and its `L_j` with it; see 2 of element_bound.hpp.
-void cap(const Case& shape, double& score, double& logit);
+/// Caps a scaled score and adds its bias by position, and its `L_j` with it; see 2 of
+/// element_bound.hpp.
+/// @param distance from the row to the key
+void apply_rule(const Layer& layer, std::int64_t head, std::int64_t distance, double& score,
+                double& logit);
+
+/// Multiplies what the heads of a row give by its gates.
+void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged);
 
 /// Turns the scaled scores of a head's row into attention weights, dropout included, and the
 /// logits `L_j` of element_bound.hpp into the weights of the bound.

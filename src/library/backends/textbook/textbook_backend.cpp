@@ -117,7 +117,7 @@ void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& seq
     preparation.queries(call, sequence, head);
     args.q = call.q.floats().at(sequence.first_row, head);
     args.out = call.out.floats().at(sequence.first_out, head);
-    args.mask = call.mask.from(sequence.number, head);
+    args.mask = call.mask_of(sequence, head);
     if (call.parameters.sinks != nullptr) args.sink = call.parameters.sinks + head;
     kernels_.attention_weights(args);
     if (shape_.dropout > 0) drop(args, sequence.pattern_head + head, factors);

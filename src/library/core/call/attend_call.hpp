@@ -66,6 +66,16 @@ struct AttendCall {
   bool any_order = false;          ///< sums may have another order than those of other calls
   HeadParameters parameters = {};
   ScoreMask mask = {};  ///< its sequences by their number; a row that sees no key is 0
+  /// Whether the mask is one of distances: a row's values begin at its position, from which those
+  /// of later rows are one back each.
+  bool mask_by_position = false;
+
+  /// That of a sequence, whose first head is this one.
+  ScoreMask mask_of(const Sequence& sequence, std::int64_t head) const {
+    ScoreMask own = mask.from(sequence.number, head);
+    if (mask_by_position) own.added -= sequence.position;
+    return own;
+  }
 };
 
 /// Of a layer, which hides keys by their positions.

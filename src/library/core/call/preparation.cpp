@@ -24,7 +24,10 @@ float inverse_rms(double squares, std::int64_t count, double epsilon) {
 }
 
 HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positions)
-    : pairs_(config.rotary.pairs), norm_(config.norm), head_dim_(config.head_dim()) {
+    : pairs_(config.rotary.pairs),
+      norm_(config.norm),
+      temperature_(config.temperature),
+      head_dim_(config.head_dim()) {
   if (!turns()) return;
   const Rotary& rotary = config.rotary;
   const std::int64_t width = rotary.width > 0 ? rotary.width : head_dim_;
@@ -68,6 +71,12 @@ void HeadPreparation::normalise(float* row, const float* weights, const float* f
   }
 }
 
+void HeadPreparation::warm(float* row, std::int64_t position) const {
+  const double steps = std::floor(static_cast<double>(position + 1) / temperature_.step);
+  const auto factor = static_cast<float>(1 + temperature_.scale * std::log1p(steps));
+  for (std::int64_t i = 0; i < head_dim_; ++i) row[i] *= factor;
+}
+
 void HeadPreparation::prepare(const Rows& rows) const {
   const bool norms = norm_.over != QueryKeyNorm::Over::none;
   for (std::int64_t i = 0; i < rows.count; ++i) {
@@ -76,6 +85,7 @@ void HeadPreparation::prepare(const Rows& rows) const {
     if (norms && !norm_.after_rotary) normalise(row, rows.weights, factor);
     if (turns()) turn(row, rows.position + i);
     if (norms && norm_.after_rotary) normalise(row, rows.weights, factor);
+    if (rows.queries && temperature_.step > 0) warm(row, rows.position + i);
   }
 }
 
@@ -100,7 +110,7 @@ void HeadPreparation::keys(const AttendCall& call, const Sequence& sequence,
   const BlockedView k = call.k.floats();
   prepare({k.at(sequence.first_key, key_head), k.row_stride, sequence.new_keys, sequence.past,
            weights_of(call.parameters.key_norm, norm_, key_head, head_dim_),
-           from_row(call.parameters.key_factors, sequence.first_key)});
+           from_row(call.parameters.key_factors, sequence.first_key), false});
 }
 
 void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
@@ -109,7 +119,7 @@ void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
   const BlockedView q = call.q.floats();
   prepare({q.at(sequence.first_row, head), q.row_stride, sequence.rows, sequence.position,
            weights_of(call.parameters.query_norm, norm_, head, head_dim_),
-           from_row(call.parameters.query_factors, sequence.first_row)});
+           from_row(call.parameters.query_factors, sequence.first_row), true});
 }
 
 }  // namespace headroom

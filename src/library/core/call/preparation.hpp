@@ -21,7 +21,9 @@ class HEADROOM_API HeadPreparation {
   HeadPreparation(const LayerConfig& config, std::int64_t positions);
 
   /// Whether there is nothing to do.
-  bool empty() const { return !turns() && norm_.over == QueryKeyNorm::Over::none; }
+  bool empty() const {
+    return !turns() && norm_.over == QueryKeyNorm::Over::none && temperature_.step == 0;
+  }
   /// The new keys of a key head.
   void keys(const AttendCall& call, const Sequence& sequence, std::int64_t key_head) const;
   /// The queries of a head.
@@ -37,15 +39,18 @@ class HEADROOM_API HeadPreparation {
     std::int64_t position;
     const float* weights;  ///< of the norm, or null
     const float* factors;  ///< of its rows, or null
+    bool queries;
   };
 
   bool turns() const { return pairs_ != Rotary::Pairs::none; }
   void prepare(const Rows& rows) const;
   void normalise(float* row, const float* weights, const float* factor) const;
   void turn(float* row, std::int64_t position) const;
+  void warm(float* row, std::int64_t position) const;
 
   Rotary::Pairs pairs_ = Rotary::Pairs::none;
   QueryKeyNorm norm_;
+  Temperature temperature_;
   std::int64_t head_dim_ = 0;
   std::int64_t half_ = 0;  ///< pairs of a head
   AlignedBuffer angles_;   ///< of each position: `half_` cosines, then `half_` sines

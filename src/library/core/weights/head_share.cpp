@@ -68,6 +68,10 @@ SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weight
   own.query_norm = weights.query_norm;
   own.key_norm = weights.key_norm;
   own.sinks = part(weights.sinks, share.first_head, share.heads);
+  if (config.gate) own.gate = columns(weights.gate, first, width);
+  if (config.position_bias.kind != PositionBias::Kind::none) {
+    own.position_bias = columns(weights.position_bias, share.first_head, share.heads);
+  }
   if (config.d_proj == 0) return own;
   own.output = rows(weights.output, first, width);
   own.output_bias = weights.output_bias;

@@ -138,6 +138,24 @@ void check_sinks(const LayerConfig& config, const ConstAnyMatrix& sinks) {
              config.sinks ? "heads" : "there are no sinks, so leave it empty");
 }
 
+void check_gate(const LayerConfig& config, const ConstAnyMatrix& gate) {
+  check_matrix(config, "gate", gate, config.gate ? Size{config.d_in, config.d_out} : Size{0, 0},
+               config.gate ? "d_in x d_out" : "there is no gate, so leave it empty");
+}
+
+void check_position_bias(const LayerConfig& config, const ConstAnyMatrix& values) {
+  switch (config.position_bias.kind) {
+    case PositionBias::Kind::none:
+      return check_matrix(config, "position_bias", values, {0, 0},
+                          "there is no such bias, so leave it empty");
+    case PositionBias::Kind::slopes:
+      return check_matrix(config, "position_bias", values, {1, config.heads}, "1 x heads");
+    case PositionBias::Kind::buckets:
+      return check_matrix(config, "position_bias", values,
+                          {config.position_bias.buckets, config.heads}, "buckets x heads");
+  }
+}
+
 void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   require_layer(config);
   if (weights.heads.size() != index(config.heads)) {
@@ -160,6 +178,8 @@ void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   check_output(config, whole("output", weights.output), one_row(weights.output_bias));
   check_norm_weights(config, one_row(weights.query_norm), one_row(weights.key_norm));
   check_sinks(config, one_row(weights.sinks));
+  check_gate(config, whole("gate", weights.gate));
+  check_position_bias(config, whole("position_bias", weights.position_bias));
 }
 
 // What both arrangements have alike.
@@ -170,6 +190,8 @@ void copy_shared(const From& from, To& to) {
   to.query_norm = from.query_norm;
   to.key_norm = from.key_norm;
   to.sinks = from.sinks;
+  to.gate = from.gate;
+  to.position_bias = from.position_bias;
 }
 
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
@@ -201,7 +223,9 @@ WeightViews::WeightViews(const SplitWeights& weights)
       output_bias(one_row(weights.output_bias)),
       query_norm(one_row(weights.query_norm)),
       key_norm(one_row(weights.key_norm)),
-      sinks(one_row(weights.sinks)) {}
+      sinks(one_row(weights.sinks)),
+      gate(whole("gate", weights.gate)),
+      position_bias(whole("position_bias", weights.position_bias)) {}
 
 SplitWeights to_split(const WeightViews& weights) {
   const auto matrix = [](const ConstAnyMatrix& from) {
@@ -222,6 +246,8 @@ SplitWeights to_split(const WeightViews& weights) {
   copy.query_norm = bias(weights.query_norm);
   copy.key_norm = bias(weights.key_norm);
   copy.sinks = bias(weights.sinks);
+  copy.gate = matrix(weights.gate);
+  copy.position_bias = matrix(weights.position_bias);
   return copy;
 }
 
@@ -238,6 +264,8 @@ void check_weights(const LayerConfig& config, const WeightViews& weights) {
   check_output(config, weights.output, weights.output_bias);
   check_norm_weights(config, weights.query_norm, weights.key_norm);
   check_sinks(config, weights.sinks);
+  check_gate(config, weights.gate);
+  check_position_bias(config, weights.position_bias);
 }
 
 PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights) {
