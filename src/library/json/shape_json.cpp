@@ -61,11 +61,45 @@ Rotary read_rotary(const JsonFields& fields) {
   return rotary;
 }
 
-constexpr ShapeField kFields[] = {
-    {"window", &Case::window}, {"chunk", &Case::chunk},
-    {"scale", &Case::scale},   {"softcap", &Case::softcap},
-    {"sinks", &Case::sinks},   {"d_memory", &Case::d_memory},
-    {"past", &Case::past},     {"memory_tokens", &Case::memory_tokens}};
+using Kind = PositionBias::Kind;
+
+constexpr Name<Kind> kKinds[] = {
+    {Kind::none, "none"}, {Kind::slopes, "slopes"}, {Kind::buckets, "buckets"}};
+
+void add_positions(const Case& shape, nlohmann::ordered_json& json) {
+  if (shape.position_bias.kind != Kind::none) {
+    json["position_bias"] = {{"kind", name_of(kKinds, shape.position_bias.kind)},
+                             {"buckets", shape.position_bias.buckets},
+                             {"farthest", shape.position_bias.farthest}};
+  }
+  if (shape.temperature.step > 0) {
+    json["temperature"] = {{"step", shape.temperature.step}, {"scale", shape.temperature.scale}};
+  }
+}
+
+PositionBias read_position_bias(const JsonFields& fields) {
+  PositionBias bias;
+  const std::optional<Kind> kind = value_of(kKinds, fields.text("kind"));
+  if (!kind || *kind == Kind::none) fields.fail("kind", "slopes or buckets");
+  bias.kind = *kind;
+  bias.buckets = fields.whole("buckets", 0);
+  bias.farthest = fields.whole("farthest", 0);
+  return bias;
+}
+
+Temperature read_temperature(const JsonFields& fields) {
+  return {fields.positive("step"), fields.positive("scale")};
+}
+
+constexpr ShapeField kFields[] = {{"window", &Case::window},
+                                  {"chunk", &Case::chunk},
+                                  {"scale", &Case::scale},
+                                  {"softcap", &Case::softcap},
+                                  {"sinks", &Case::sinks},
+                                  {"gate", &Case::gate},
+                                  {"d_memory", &Case::d_memory},
+                                  {"past", &Case::past},
+                                  {"memory_tokens", &Case::memory_tokens}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);
@@ -86,6 +120,10 @@ void read_fields(const JsonFields& fields, Case& shape) {
   }
   if (fields.has("rotary")) shape.rotary = read_rotary(fields.object("rotary"));
   if (fields.has("norm")) shape.norm = read_norm(fields.object("norm"));
+  if (fields.has("position_bias")) {
+    shape.position_bias = read_position_bias(fields.object("position_bias"));
+  }
+  if (fields.has("temperature")) shape.temperature = read_temperature(fields.object("temperature"));
   if (fields.has("lengths")) {
     shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
   }
@@ -113,6 +151,7 @@ nlohmann::ordered_json to_json(const Case& shape) {
   if (shape.key_heads() != shape.heads) json["kv_heads"] = shape.kv_heads;
   add_rotary(shape.rotary, json);
   add_norm(shape.norm, json);
+  add_positions(shape, json);
   for (const ShapeField& field : kFields) {
     std::visit(
         [&](auto member) {

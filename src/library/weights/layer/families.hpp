@@ -30,11 +30,16 @@ enum class FamilyWindows {
 struct Family {
   std::string_view name;  ///< `model_type`
   bool causal = false;
-  bool turns = false;  ///< rotary positions
+  bool masks_by_name = false;  ///< layers of decoders are causal, as their names say
+  bool turns = false;          ///< rotary positions
   FamilyNorm norm = FamilyNorm::none;
   FamilyWindows windows = FamilyWindows::all;
   bool sinks = false;
-  bool qkv_bias = false;                              ///< where no field `attention_bias` says so
+  bool gate = false;
+  bool slopes = false;    ///< ALiBi
+  bool buckets = false;   ///< T5's biases
+  double scale = 0;       ///< of scores, where no field says it; 0: the usual one
+  bool qkv_bias = false;  ///< where no field `attention_bias` says so
   std::optional<Rotary::Pairs> pairs = std::nullopt;  ///< other than the layout's
   double partial = 1;                                 ///< part of a head that turns, by default
   std::string_view foreign = {};                      ///< what it does that headroom does not

@@ -19,6 +19,13 @@ constexpr Layout kLayouts[] = {
     {"llama", "q_proj, k_proj, v_proj and o_proj of Llama, Mistral, Qwen and many others",
      "q_proj.weight", "k_proj.weight", "v_proj.weight", "", "o_proj.weight", Stored::out_in,
      Biases::optional, Mask::causal, Pairs::halves},
+    {"falcon", "query_key_value and dense of Falcon, BLOOM and GPT-NeoX", "", "", "",
+     "query_key_value.weight", "dense.weight", Stored::out_in, Biases::optional, Mask::causal,
+     Pairs::halves},
+    {"mpt", "Wqkv and out_proj of MPT", "", "", "", "Wqkv.weight", "out_proj.weight",
+     Stored::out_in, Biases::optional, Mask::causal},
+    {"t5", "q, k, v and o of T5", "q.weight", "k.weight", "v.weight", "", "o.weight",
+     Stored::out_in, Biases::optional, Mask::of_decoders},
     {"modernbert", "Wqkv and Wo of ModernBERT", "", "", "", "Wqkv.weight", "Wo.weight",
      Stored::out_in, Biases::optional, Mask::none, Pairs::halves},
     {"bart", "q_proj, k_proj, v_proj and out_proj of BART, OPT, CLIP and Whisper", "q_proj.weight",
@@ -50,7 +57,7 @@ constexpr std::string_view kForeign[] = {kQueryNorm,
                                          kSinks,
                                          "bias_k",
                                          "bias_v",
-                                         "relative_attention_bias.weight",
+                                         kBuckets,
                                          "self.distance_embedding.weight",
                                          "self.query_global.weight"};
 
@@ -131,7 +138,8 @@ std::vector<std::string> foreign_tensors(const FoundLayer& layer,
   std::vector<std::string> found;
   for (const std::string_view word : kForeign) {
     const std::string name = layer.prefix + std::string(word);
-    const bool used = name == known.query_norm || name == known.key_norm || name == known.sinks;
+    const bool used = name == known.query_norm || name == known.key_norm || name == known.sinks ||
+                      name == known.position_bias;
     if (has(names, name) && !used) found.push_back(name);
   }
   return found;

@@ -36,7 +36,7 @@ struct Layout {
 struct LayerNames {
   std::string query, key, value, qkv, output;
   std::string query_bias, key_bias, value_bias, qkv_bias, output_bias;
-  std::string query_norm, key_norm, sinks;
+  std::string query_norm, key_norm, sinks, position_bias;
 };
 
 /// A layer that was found by the names of its tensors.
@@ -56,7 +56,7 @@ HEADROOM_API std::vector<FoundLayer> find_layers(const std::vector<std::string>&
 
 /// What layers of every layout call the weights of their norms, and their sinks.
 inline constexpr std::string_view kQueryNorm = "q_norm.weight", kKeyNorm = "k_norm.weight",
-                                  kSinks = "sinks";
+                                  kSinks = "sinks", kBuckets = "relative_attention_bias.weight";
 
 /// Tensors beside those of the layout that change what the layer computes, such as norms of
 /// queries.

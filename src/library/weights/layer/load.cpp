@@ -137,6 +137,27 @@ std::int64_t kept_bytes(const StoredTensor& stored) {
   return stored.tensor.bytes / size_of(*stored.tensor.type) * kept_size(*stored.tensor.type);
 }
 
+// Copies the outputs of all groups together, where they do not lie so in the file.
+ConstAnyMatrix gathered(const ConstAnyMatrix& whole, const MatrixPart& part, Room& room) {
+  const std::int64_t outputs = part.groups * part.count;
+  const std::int64_t size = size_of(whole.dtype);
+  char* to = room.take(outputs * whole.rows * size);
+  const ConstAnyMatrix all{to, whole.dtype, outputs, whole.rows, whole.rows};
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    const std::int64_t col = i / part.count * part.stride + part.first + i % part.count;
+    const ConstAnyMatrix from = whole.columns(col, 1);
+    for (std::int64_t k = 0; k < whole.rows; ++k, to += size) {
+      std::memcpy(to, from.row(k), static_cast<std::size_t>(size));
+    }
+  }
+  return all.transposed();
+}
+
+ConstAnyMatrix part_of(const ConstAnyMatrix& whole, const MatrixPart& part, Room& room) {
+  if (part.groups > 1) return gathered(whole, part, room);
+  return whole.columns(part.first, part.count);
+}
+
 // @param kept null: nothing is
 void read_matrix(const StoredMatrix& matrix, Reading& reading, Kept* kept) {
   const FileRows file = file_rows(matrix);
@@ -147,7 +168,7 @@ void read_matrix(const StoredMatrix& matrix, Reading& reading, Kept* kept) {
   ConstAnyMatrix whole{into, dtype, file.rows, file.cols, file.cols};
   if (file.are_outputs) whole = whole.transposed();
   for (const MatrixPart& part : matrix.parts) {
-    kept->weights.*part.into = whole.columns(part.first, part.count);
+    kept->weights.*part.into = part_of(whole, part, kept->room);
   }
 }
 
@@ -169,8 +190,20 @@ void read_bias(const StoredBias& bias, Reading& reading, Kept* kept) {
   ConstAnyMatrix all{into, kept_dtype(*bias.tensor.tensor.type), 1, count, count};
   if (bias.plus_one) all = plus_one(all, kept->room);
   for (const BiasPart& part : bias.parts) {
-    kept->weights.*part.into = all.columns(part.first, part.count);
+    kept->weights.*part.into = part_of(all, part, kept->room);
   }
+}
+
+// What no file holds.
+void add_slopes(const StoredLayer& layer, const Kept& kept) {
+  if (layer.slopes.empty()) return;
+  const auto count = static_cast<std::int64_t>(layer.slopes.size());
+  char* room = kept.room.take(count * static_cast<std::int64_t>(sizeof(float)));
+  auto* slopes = reinterpret_cast<float*>(room);
+  for (std::int64_t i = 0; i < count; ++i) {
+    slopes[i] = static_cast<float>(layer.slopes[static_cast<std::size_t>(i)]);
+  }
+  kept.weights.position_bias = {slopes, Dtype::f32, 1, count, count};
 }
 
 Survey read_layer(const StoredLayer& layer, bool strict, Kept* kept) {
@@ -202,7 +235,10 @@ Survey survey(const StoredLayer& layer, bool strict) { return read_layer(layer, 
 
 std::int64_t bytes_to_load(const StoredLayer& layer) {
   std::int64_t bytes = 12 * kChunk;  // values as they are stored, 8 bytes at most, and as floats
-  for (const StoredMatrix& matrix : layer.matrices) bytes += kept_bytes(matrix.tensor);
+  for (const StoredMatrix& matrix : layer.matrices) {
+    const bool gathers = !matrix.parts.empty() && matrix.parts.front().groups > 1;
+    bytes += (gathers ? 2 : 1) * kept_bytes(matrix.tensor);
+  }
   for (const StoredBias& bias : layer.biases) bytes += kept_bytes(bias.tensor);
   return bytes;
 }
@@ -220,6 +256,7 @@ LayerWeights load(StoredLayer layer, const WeightsOptions& options) {
   Kept kept{loaded.weights, *room};
   Survey found = read_layer(layer, options.strict, &kept);
   fill_with_zeros(layer.config, kept);
+  add_slopes(layer, kept);
   check_weights(layer.config, loaded.weights);
   loaded.tensors = std::move(room);
   loaded.config = layer.config;

@@ -22,6 +22,10 @@ using nlohmann::json;
 constexpr std::int64_t kMaxBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMostHeads = std::int64_t{1} << 31;
 constexpr std::int64_t kUsualPattern = 6;  // of Gemma 3
+constexpr double kUsualStep = 8192;        // of Llama 4, as is the next
+constexpr double kUsualGrowth = 0.1;
+constexpr std::int64_t kUsualBuckets = 32;  // of T5, as is the next
+constexpr std::int64_t kUsualFarthest = 128;
 
 // A field that has to have a certain value, or none at all.
 struct Harmless {
@@ -31,15 +35,12 @@ struct Harmless {
 
 bool is_false(const json& value) { return value == false; }
 bool is_true(const json& value) { return value == true; }
-bool is_one(const json& value) { return value == 1.0; }
 bool never(const json&) { return false; }
 
 const std::initializer_list<Harmless>& harmless_values() {
   static const std::initializer_list<Harmless> fields{
       {"clip_qkv", never},
       {"rotary_dim", never},
-      {"alibi", is_false},
-      {"rotary_pct", is_one},
       {"scale_attn_weights", is_true},
       {"scale_attn_by_inverse_layer_idx", is_false},
       {"position_embedding_type",
@@ -59,14 +60,16 @@ class Reader {
     config_.heads =
         whole({"num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"});
     config_.kv_heads = whole({"num_key_value_heads"});
-    config_.head_dim = whole({"head_dim"});
+    config_.head_dim = whole({"head_dim", "d_kv"});
     config_.width = whole({"hidden_size", "n_embd", "d_model"});
     read_family();
     if (const json* bias = find("attention_bias")) config_.qkv_bias = *bias == true;
+    read_groups();
     read_window();
     read_norm();
     read_rotary();
     read_scores();
+    read_position_bias();
     for (const Harmless& field : harmless_values()) {
       const json* value = find(field.field);
       if (value != nullptr && !field.is_harmless(*value)) add_foreign(field.field, *value);
@@ -120,7 +123,8 @@ class Reader {
     config_.family = type->get<std::string>();
     if (const Family* known = find_family(config_.family)) {
       family_ = *known;
-      config_.causal = family_.causal;
+      config_.masks_by_name = family_.masks_by_name;
+      if (!family_.masks_by_name) config_.causal = family_.causal;
       config_.turns = family_.turns;
       config_.sinks = family_.sinks;
       config_.qkv_bias = family_.qkv_bias;
@@ -203,6 +207,7 @@ class Reader {
   }
 
   void read_scores() {
+    config_.scale = family_.scale;
     const json* scalar = find("query_pre_attn_scalar");
     if (scalar != nullptr)
       config_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
@@ -240,6 +245,7 @@ class Reader {
   void read_rotary() {
     if (has_no_rotary()) {
       config_.turns = false;
+      if (config_.norm.after_rotary) config_.norm = {};
       read_temperature();
       return;
     }
@@ -263,7 +269,77 @@ class Reader {
   void read_temperature() {
     const json* tuned = find("attn_temperature_tuning");
     if (tuned == nullptr || *tuned == false || *tuned == 0) return;
-    add_foreign("attn_temperature_tuning", *tuned);
+    const json* step = find("floor_scale");
+    const json* scale = find("attn_scale");
+    config_.temperature.step = step != nullptr ? positive(*step, "floor_scale") : kUsualStep;
+    config_.temperature.scale = scale != nullptr ? positive(*scale, "attn_scale") : kUsualGrowth;
+  }
+
+  // Slopes of ALiBi: those of the largest power of two, then every second one of the next.
+  void set_slopes(double factor) {
+    const std::int64_t heads = config_.heads.value_or(0);
+    std::int64_t power = 1;
+    while (2 * power <= heads) power *= 2;
+    config_.slopes.clear();
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const double steps =
+          h < power ? static_cast<double>(h + 1) / static_cast<double>(power)
+                    : static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
+      config_.slopes.push_back(factor * std::exp2(-8 * steps));
+    }
+    config_.position_bias.kind = PositionBias::Kind::slopes;
+  }
+
+  // BLOOM and MPT have slopes always, Falcon where it says so, and adds them before the scale.
+  void read_position_bias() {
+    const json* alibi = find("alibi");
+    if (config_.family == "falcon" && alibi != nullptr && *alibi == true) {
+      const auto head_dim = config_.width && config_.heads
+                                ? static_cast<double>(*config_.width / *config_.heads)
+                                : 1.0;
+      config_.turns = false;
+      set_slopes(1 / std::sqrt(head_dim));
+    } else if (family_.slopes) {
+      set_slopes(1);
+    } else if (alibi != nullptr && !is_false(*alibi)) {
+      add_foreign("alibi", *alibi);
+    }
+    read_mpt();
+    if (!family_.buckets) return;
+    config_.position_bias = {PositionBias::Kind::buckets,
+                             whole({"relative_attention_num_buckets"}).value_or(kUsualBuckets),
+                             whole({"relative_attention_max_distance"}).value_or(kUsualFarthest)};
+  }
+
+  // What MPT keeps in an object of its own.
+  void read_mpt() {
+    const json* fields = find("attn_config");
+    if (fields == nullptr || !fields->is_object()) return;
+    const json* scale = find_in(*fields, "softmax_scale");
+    if (scale != nullptr) config_.scale = positive(*scale, "attn_config.softmax_scale");
+    for (const std::string_view name : {"clip_qkv", "qk_ln", "prefix_lm"}) {
+      const json* value = find_in(*fields, name);
+      if (value != nullptr && !is_false(*value)) add_foreign(name, *value);
+    }
+  }
+
+  // Fused matrices of these families hold query, key and value of one head, or of one group of
+  // heads, after the other.
+  void read_groups() {
+    const bool is_falcon = config_.family == "falcon";
+    const json* grouped = find("new_decoder_architecture");
+    const json* shared = find("multi_query");
+    const std::int64_t heads = config_.heads.value_or(1);
+    if (is_falcon && grouped != nullptr && *grouped == true) {
+      config_.kv_heads = whole({"num_kv_heads"}).value_or(heads);
+      config_.qkv_groups = *config_.kv_heads;
+    } else if (is_falcon && (shared == nullptr || *shared == true)) {
+      config_.kv_heads = 1;
+    } else if (is_falcon || config_.family == "bloom" || config_.family == "gpt_neox") {
+      config_.kv_heads = config_.heads;
+      config_.qkv_groups = heads;
+    }
+    config_.gate = family_.gate;
   }
 
   // @return values of a head that turn; 0 if the width of a head is not known
@@ -271,6 +347,7 @@ class Reader {
     const json* part =
         parameters != nullptr ? find_in(*parameters, "partial_rotary_factor") : nullptr;
     if (part == nullptr) part = find("partial_rotary_factor");
+    if (part == nullptr) part = find("rotary_pct");
     const double share =
         part != nullptr ? positive(*part, "partial_rotary_factor") : family_.partial;
     if (share > 1) fail("partial_rotary_factor", "a number up to 1");

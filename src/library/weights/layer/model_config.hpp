@@ -19,6 +19,7 @@ struct ModelConfig {
   std::optional<std::int64_t> width, heads, kv_heads, head_dim, window;
   bool qkv_bias = false;
   std::optional<bool> causal;  ///< for a family that is known
+  bool masks_by_name = false;  ///< the names of a layer's tensors say it
   bool turns = false;          ///< the layer has rotary positions
   Rotary rotary;               ///< its pairs only where they are not those of the layout
   double scale = 0, softcap = 0;
@@ -26,6 +27,12 @@ struct ModelConfig {
   QueryKeyNorm norm;
   bool norm_plus_one = false;  ///< files hold what is added to weights of one
   bool sinks = false;
+  PositionBias position_bias;
+  std::vector<double> slopes;  ///< of each head, where the bias has them
+  Temperature temperature;
+  bool gate = false;  ///< rows of the query are those of a head's query, then those of its gate
+  /// How often query, key and value follow each other in the rows of a fused matrix.
+  std::int64_t qkv_groups = 1;
   /// What the model does in its attention that headroom does not, each as `field is value`.
   std::vector<std::string> foreign;
 };

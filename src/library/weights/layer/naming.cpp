@@ -131,22 +131,31 @@ Naming recognised(const TensorSet& set, const WeightsOptions& options) {
   const auto full = [&](std::string_view word) {
     return word.empty() ? std::string() : layer.prefix + std::string(word);
   };
-  naming.names = {full(layout.query),
-                  full(layout.key),
-                  full(layout.value),
-                  full(layout.qkv),
-                  full(layout.output),
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  {}};
+  naming.names.query = full(layout.query);
+  naming.names.key = full(layout.key);
+  naming.names.value = full(layout.value);
+  naming.names.qkv = full(layout.qkv);
+  naming.names.output = full(layout.output);
   add_biases(set, layout, naming.names);
   naming.stored = options.stored.value_or(layout.stored);
   return naming;
+}
+
+}  // namespace
+
+namespace {
+
+// All layers of a stack have the values of its first one. Layers over a second input have none.
+std::string buckets_of(const TensorSet& set, const FoundLayer& layer) {
+  constexpr std::string_view kBlock = "block.";
+  std::string first = layer.prefix;
+  const std::size_t place = first.find(kBlock);
+  if (place != std::string::npos) {
+    const std::size_t number = place + kBlock.size();
+    first.replace(number, first.find('.', number) - number, "0");
+  }
+  const std::string name = first + std::string(kBuckets);
+  return set.has(name) ? name : std::string();
 }
 
 }  // namespace
@@ -158,6 +167,9 @@ void name_parameters(const TensorSet& set, const std::optional<ModelConfig>& con
   if (config && config->norm.over != QueryKeyNorm::Over::none && config->norm.weighted) {
     naming.names.query_norm = layer.prefix + std::string(kQueryNorm);
     naming.names.key_norm = layer.prefix + std::string(kKeyNorm);
+  }
+  if (config && config->position_bias.kind == PositionBias::Kind::buckets) {
+    naming.names.position_bias = buckets_of(set, layer);
   }
   if (config && config->sinks) naming.names.sinks = layer.prefix + std::string(kSinks);
   const std::vector<std::string> foreign = foreign_tensors(layer, set.names(), naming.names);

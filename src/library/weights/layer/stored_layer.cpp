@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <utility>
 
 #include "core/text/shown.hpp"
@@ -48,7 +49,18 @@ StoredMatrix find_matrix(TensorSet& set, const std::string& name, Stored stored)
 // Puts the stored matrices and biases together, once the shape is known.
 class Assembly {
  public:
-  Assembly(TensorSet& set, const Naming& naming) : set_(set), names_(naming.names) {
+  Assembly(TensorSet& set, const Naming& naming, const std::optional<ModelConfig>& model)
+      : set_(set), names_(naming.names) {
+    if (model && naming.found) {
+      gated_ = model->gate;
+      groups_ = model->qkv_groups;
+    }
+    const bool needs_model = naming.found && naming.found->layout->name == "falcon";
+    if (needs_model && (!model || model->family.empty())) {
+      throw InvalidArgument(
+          "--config: rows of query_key_value follow each other in an order that only the model's "
+          "config.json says; put it beside the weights, or give --config FILE");
+    }
     for (const std::string* name : {&names_.query, &names_.key, &names_.value, &names_.qkv}) {
       if (!name->empty()) inputs_.push_back(find_matrix(set, *name, naming.stored));
     }
@@ -60,24 +72,28 @@ class Assembly {
     Widths widths;
     widths.d_in = inputs_.front().inputs;
     for (const StoredMatrix& matrix : inputs_) widths.qkv_width += matrix.outputs;
-    widths.heads_width = fused() ? (output_ ? output_->inputs : 0) : inputs_.front().outputs;
+    if (gated_) widths.qkv_width -= query_outputs();
+    widths.heads_width = fused() ? (output_ ? output_->inputs : 0) : query_outputs();
     widths.d_proj = output_ ? output_->outputs : 0;
     return widths;
   }
 
   void finish(StoredLayer& layer, const std::optional<ModelConfig>& model) {
     LayerConfig& config = layer.config;
-    const MatrixPart query{&WeightViews::query, 0, config.d_out};
-    const MatrixPart key{&WeightViews::key, fused() ? config.d_out : 0, config.kv_width()};
-    const MatrixPart value{&WeightViews::value, fused() ? config.d_out + config.kv_width() : 0,
-                           config.kv_width()};
     if (fused()) {
-      inputs_[0].parts = {query, key, value};
+      inputs_[0].parts =
+          fused_parts(config, {&WeightViews::query, &WeightViews::key, &WeightViews::value});
     } else {
-      inputs_[0].parts = {query};
-      inputs_[1].parts = {key};
-      inputs_[2].parts = {value};
+      const std::int64_t head_dim = config.head_dim();
+      inputs_[0].parts = {{&WeightViews::query, 0, config.d_out}};
+      if (gated_) {
+        inputs_[0].parts = {{&WeightViews::query, 0, head_dim, config.heads, 2 * head_dim},
+                            {&WeightViews::gate, head_dim, head_dim, config.heads, 2 * head_dim}};
+      }
+      inputs_[1].parts = {{&WeightViews::key, 0, config.kv_width()}};
+      inputs_[2].parts = {{&WeightViews::value, 0, config.kv_width()}};
     }
+    config.gate = gated_;
     if (output_) output_->parts = {{&WeightViews::output, 0, config.d_proj}};
     layer.matrices = std::move(inputs_);
     if (output_) layer.matrices.push_back(std::move(*output_));
@@ -85,10 +101,24 @@ class Assembly {
     add_norms(layer, model);
     config.sinks = !names_.sinks.empty();
     add_bias(layer, names_.sinks, {{&WeightViews::sinks, 0, config.heads}});
+    add_position_bias(layer, model);
   }
 
  private:
   bool fused() const { return inputs_.size() == 1; }
+  std::int64_t query_outputs() const {
+    return gated_ ? inputs_.front().outputs / 2 : inputs_.front().outputs;
+  }
+
+  // Query, key and value of each group one after the other.
+  std::vector<MatrixPart> fused_parts(
+      const LayerConfig& config, const std::array<ConstAnyMatrix WeightViews::*, 3>& into) const {
+    const std::int64_t query = config.d_out / groups_, key = config.kv_width() / groups_;
+    const std::int64_t stride = query + 2 * key;
+    return {{into[0], 0, query, groups_, stride},
+            {into[1], query, key, groups_, stride},
+            {into[2], query + key, key, groups_, stride}};
+  }
 
   void check() const {
     const StoredMatrix& first = inputs_.front();
@@ -101,8 +131,8 @@ class Assembly {
     if (!fused() && inputs_[1].outputs != inputs_[2].outputs) {
       fail_shape(inputs_[2], fmt::format("the key has {} outputs", inputs_[1].outputs));
     }
-    if (output_ && !fused() && output_->inputs != first.outputs) {
-      fail_shape(*output_, fmt::format("the query has {} outputs", first.outputs));
+    if (output_ && !fused() && output_->inputs != query_outputs()) {
+      fail_shape(*output_, fmt::format("the query has {} outputs", query_outputs()));
     }
     if (fused() && output_ && first.outputs <= output_->inputs) {
       fail_shape(first, fmt::format("the output projection has {} inputs, which are to be the "
@@ -114,7 +144,8 @@ class Assembly {
   void add_bias(StoredLayer& layer, const std::string& name, std::vector<BiasPart> parts) {
     if (name.empty()) return;
     StoredBias bias{find_values(set_, name, 1), std::move(parts)};
-    const std::int64_t wanted = bias.parts.back().first + bias.parts.back().count;
+    const MatrixPart& last = bias.parts.back();
+    const std::int64_t wanted = (last.groups - 1) * last.stride + last.first + last.count;
     if (bias.tensor.tensor.dims[0] != wanted) {
       bias.tensor.fail(fmt::format("it has {} values", bias.tensor.tensor.dims[0]),
                        fmt::format("its matrix needs {}", wanted));
@@ -129,11 +160,31 @@ class Assembly {
     add_bias(layer, names_.key_bias, {{&WeightViews::key_bias, 0, kv_width}});
     add_bias(layer, names_.value_bias, {{&WeightViews::value_bias, 0, kv_width}});
     add_bias(layer, names_.qkv_bias,
-             {{&WeightViews::query_bias, 0, d_out},
-              {&WeightViews::key_bias, d_out, kv_width},
-              {&WeightViews::value_bias, d_out + kv_width, kv_width}});
+             fused_parts(config, {&WeightViews::query_bias, &WeightViews::key_bias,
+                                  &WeightViews::value_bias}));
     config.qkv_bias = !layer.biases.empty();
     add_bias(layer, names_.output_bias, {{&WeightViews::output_bias, 0, config.d_proj}});
+  }
+
+  // Values of buckets lie in the file, slopes follow from the number of heads.
+  void add_position_bias(StoredLayer& layer, const std::optional<ModelConfig>& model) {
+    if (!model) return;
+    LayerConfig& config = layer.config;
+    config.position_bias = model->position_bias;
+    if (config.position_bias.kind == PositionBias::Kind::slopes) {
+      layer.slopes = model->slopes;
+    } else if (names_.position_bias.empty()) {
+      config.position_bias = {};
+    } else {
+      // One row for each bucket, which is an input of what the tensor multiplies.
+      StoredMatrix values = find_matrix(set_, names_.position_bias, Stored::in_out);
+      if (values.inputs != config.position_bias.buckets || values.outputs != config.heads) {
+        fail_shape(values, fmt::format("there are {} buckets and {} heads",
+                                       config.position_bias.buckets, config.heads));
+      }
+      values.parts = {{&WeightViews::position_bias, 0, config.heads}};
+      layer.matrices.push_back(std::move(values));
+    }
   }
 
   // Over the width, or for each head: as many weights as there are.
@@ -164,6 +215,8 @@ class Assembly {
   const LayerNames& names_;
   std::vector<StoredMatrix> inputs_;  // query, key and value, or all of them in one
   std::optional<StoredMatrix> output_;
+  bool gated_ = false;
+  std::int64_t groups_ = 1;
 };
 
 void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
@@ -193,7 +246,7 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   layer.layer = found != nullptr ? found->name() : "";
   note_or_refuse(config, found != nullptr, layer.notes);
   name_parameters(set, config, naming);
-  Assembly assembly(set, naming);
+  Assembly assembly(set, naming, config);
   layer.config = config_of_layer(assembly.widths(), options, config, found, layer.notes);
   assembly.finish(layer, config);
   return layer;

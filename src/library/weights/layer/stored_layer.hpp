@@ -13,11 +13,14 @@
 
 namespace headroom::weights {
 
-/// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer.
+/// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer; with
+/// groups, those of each `stride` outputs, one group after the other.
 struct MatrixPart {
   ConstAnyMatrix WeightViews::*into;
   std::int64_t first = 0;
-  std::int64_t count = 0;
+  std::int64_t count = 0;  ///< of a group
+  std::int64_t groups = 1;
+  std::int64_t stride = 0;
 };
 
 struct StoredMatrix {
@@ -28,11 +31,8 @@ struct StoredMatrix {
   std::vector<MatrixPart> parts;
 };
 
-struct BiasPart {
-  ConstAnyMatrix WeightViews::*into;
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
+/// The same of a bias.
+using BiasPart = MatrixPart;
 
 struct StoredBias {
   StoredTensor tensor;
@@ -50,6 +50,7 @@ struct StoredLayer {
   std::vector<std::string> notes;  ///< likewise
   std::vector<StoredMatrix> matrices;
   std::vector<StoredBias> biases;
+  std::vector<double> slopes;  ///< of each head, where no file holds the values of a bias
 };
 
 /// @throws as `load_weights`, but for what the values say.
