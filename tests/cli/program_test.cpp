@@ -192,7 +192,7 @@ TEST_F(Cli, EverySampleHasBothRoofsBesideIt) {
     EXPECT_LT(line["tile_fraction"], 1);
   }
   for (const char* part : {"of peak: share of the rate of multiply-adds in registers",
-                           "% of register tiles from the L1\n", "; register tiles from the L1 "}) {
+                           " % of register tiles from the L1\n", "; register tiles from the L1 "}) {
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
   }
 }

@@ -99,8 +99,8 @@ TEST(Table, SaysOfWhichRoofAShareIs) {
   EXPECT_EQ(one.find("tiles"), std::string::npos) << one;
   results[0].tile_fraction = 0.625;
   const std::string both = show::results_table(results);
-  EXPECT_NE(both.find("  tbb split (1): 50.0% of the multiply-adds, 62.5% of register tiles from "
-                      "the L1\n"),
+  EXPECT_NE(both.find("  tbb split (1): 50.0 % of the multiply-adds, 62.5 % of register tiles "
+                      "from the L1\n"),
             std::string::npos)
       << both;
   results[0].control.reset();

@@ -153,9 +153,9 @@ TEST(RankTables, SayWhatIsPredictedAndByWhat) {
       "1 us and 1.0 GB/s (Thakur, ";
   for (const char* part : {"\nB1_T100_D1000_H8_K4  ranks of tbb split on 1 thread each\n",
                            prediction, "  ranks    measured   predicted  of one rank\n",
-                           "      1       14 ms       14 ms         100%\n",
-                           "      2      8.4 ms    7.402 ms          60%\n",
-                           "      4           -    4.104 ms         ~29%\n"}) {
+                           "      1       14 ms       14 ms        100 %\n",
+                           "      2      8.4 ms    7.402 ms         60 %\n",
+                           "      4           -    4.104 ms        ~29 %\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_EQ(show::rank_tables({cells[0]}, roofs), "") << "nothing on several ranks";

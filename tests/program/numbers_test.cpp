@@ -106,6 +106,8 @@ TEST(Numbers, FormatsForPeople) {
   EXPECT_EQ(format_bytes(1023), "1023 B");
   EXPECT_EQ(format_bytes(std::int64_t{3} << 29), "1.5 GiB");
   EXPECT_EQ(format_seconds(1.5e-3), "1.5 ms");
+  EXPECT_EQ(format_share(0.974), "97 %");
+  EXPECT_EQ(format_share(1.0449, 1), "104.5 %");
   EXPECT_EQ(format_wait(125), "2 m 05 s");
   EXPECT_EQ(format_wait(3 * 3600 + 60), "3 h 01 m");
 }

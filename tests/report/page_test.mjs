@@ -403,8 +403,8 @@ const checkRanks = async (browser, shared) => {
   }
   const rows = await browser.evaluate(
     "[...document.querySelectorAll('#prediction tbody tr')].map((row) => row.children[3].textContent + ' ' + row.lastChild.textContent)");
-  check(rows.includes("4 40%"), "no measured row of 4 ranks: " + rows.slice(0, 8));
-  check(rows.some((row) => /^64 ~\d+%$/.test(row)), "no predicted row of 64 ranks: " + rows.slice(0, 8));
+  check(rows.includes("4 40 %"), "no measured row of 4 ranks: " + rows.slice(0, 8));
+  check(rows.some((row) => /^64 ~\d+ %$/.test(row)), "no predicted row of 64 ranks: " + rows.slice(0, 8));
   await open(browser, page, 400);
   await checkWidth(browser, 400);
 };

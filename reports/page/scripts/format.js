@@ -9,7 +9,7 @@ headroom.format = {
     return text.includes("e") ? String(Number(text)) : text;
   },
   seconds(value) {
-    if (value < 1e-3) return this.digits(value * 1e6) + " µs";
+    if (value < 1e-3) return this.digits(value * 1e6) + " us";
     if (value < 1) return this.digits(value * 1e3) + " ms";
     return this.digits(value) + " s";
   },

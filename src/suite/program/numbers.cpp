@@ -225,6 +225,10 @@ std::string format_seconds(double seconds) {
   return fmt::format("{:.4g} s", seconds);
 }
 
+std::string format_share(double share, int digits) {
+  return fmt::format("{:.{}f} %", 100 * share, digits);
+}
+
 std::string format_wait(double seconds) {
   if (seconds < 0.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::min(std::ceil(seconds), 1e15));

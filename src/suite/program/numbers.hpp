@@ -48,6 +48,9 @@ std::string format_bytes(std::int64_t bytes);
 /// A measured time, such as `1.53 ms`.
 std::string format_seconds(double seconds);
 
+/// A share such as `97 %`, or with one digit `97.3 %`.
+std::string format_share(double share, int digits = 0);
+
 /// A time to wait, such as `2 m 05 s`.
 std::string format_wait(double seconds);
 

@@ -49,9 +49,9 @@ std::string prediction_basis(const record::Link& link) {
 
 std::string share_of_one_rank(const judge::RankSeries& series, const judge::RankRow& row) {
   if (row.measured != nullptr) {
-    return fmt::format("{:.0f}%", 100 * row.measured->time.median / series.one->time.median);
+    return format_share(row.measured->time.median / series.one->time.median);
   }
-  return fmt::format("~{:.0f}%", 100 * row.predicted / series.rows.front().predicted);
+  return "~" + format_share(row.predicted / series.rows.front().predicted);
 }
 
 }  // namespace headroom::show

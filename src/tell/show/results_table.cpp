@@ -66,12 +66,10 @@ std::string line_of(const Row& row, const Columns& columns) {
   if (result.status != record::Status::ok) {
     return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
   }
-  const std::string peak =
-      result.peak_fraction ? fmt::format("{:.1f}%", 100 * *result.peak_fraction) : "-";
+  const std::string peak = result.peak_fraction ? format_share(*result.peak_fraction, 1) : "-";
   const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
-  const std::string interval =
-      has_interval ? fmt::format("{:.1f}%", half_width_percent(result.time)) : "-";
-  return fmt::format("{} {:>9} {:>6}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+  const std::string interval = has_interval ? format_share(half_width(result.time), 1) : "-";
+  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
                      speed_up(row.baseline), speed_up(row.wrapper), result.error->nrmse,
                      result.error->limits.nrmse);
@@ -126,9 +124,9 @@ std::string reading_line(const Results& rivals) {
                                ? "the threads of all ranks read"
                                : fmt::format("{} {}", counted(fastest->threads, "thread"),
                                              fastest->threads == 1 ? "reads" : "read");
-  return fmt::format("  {}: reads {} at {:.1f} GB/s, {:.1f}% of what {} at that size; {} binds\n",
+  return fmt::format("  {}: reads {} at {:.1f} GB/s, {} of what {} at that size; {} binds\n",
                      name_of(*fastest), format_bytes(reading.bytes), reading.gbps,
-                     100 * *reading.fraction, roof,
+                     format_share(*reading.fraction, 1), roof,
                      *reading.fraction >= arithmetic ? "memory" : "arithmetic");
 }
 
@@ -137,9 +135,9 @@ std::string reading_line(const Results& rivals) {
 std::string share_line(const Results& rivals) {
   const record::CellResult* fastest = fastest_of(rivals);
   if (fastest == nullptr || !fastest->peak_fraction || !fastest->tile_fraction) return "";
-  return fmt::format("  {}: {:.1f}% of the multiply-adds, {:.1f}% of register tiles from the L1\n",
-                     name_of(*fastest), 100 * *fastest->peak_fraction,
-                     100 * *fastest->tile_fraction);
+  return fmt::format("  {}: {} of the multiply-adds, {} of register tiles from the L1\n",
+                     name_of(*fastest), format_share(*fastest->peak_fraction, 1),
+                     format_share(*fastest->tile_fraction, 1));
 }
 
 std::string core_lines(const std::vector<Row>& rows) {
@@ -203,7 +201,7 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   }
   text += fmt::format("\n  {:<8} {:<8} ", "backend", "formul.");
   text += columns.extra("numbers", "ranks");
-  text += fmt::format("{:>3}  {:>9} {:>6}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
+  text += fmt::format("{:>3}  {:>9} {:>7}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
                       "error / limit");
   return text + lines_of(rows, rivals, columns);
@@ -231,8 +229,8 @@ std::vector<Results> by_shape(const std::vector<record::CellResult>& results) {
 
 }  // namespace
 
-double half_width_percent(const record::TimeSummary& time) {
-  return 50 * (time.ci95.high - time.ci95.low) / time.median;
+double half_width(const record::TimeSummary& time) {
+  return 0.5 * (time.ci95.high - time.ci95.low) / time.median;
 }
 
 std::string results_table(const std::vector<record::CellResult>& results,

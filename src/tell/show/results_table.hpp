@@ -19,8 +19,8 @@ namespace headroom::show {
 std::string results_table(const std::vector<record::CellResult>& results,
                           const record::Peaks& measured = {});
 
-/// Half the width of the 95 % confidence interval, in percent of the median.
-double half_width_percent(const record::TimeSummary& time);
+/// Half the width of the 95 % confidence interval, as a share of the median.
+double half_width(const record::TimeSummary& time);
 
 /// For people: how much the control varied, one line per number of threads, and the noise floor.
 std::string noise_lines(const std::vector<record::CellResult>& results);

@@ -105,7 +105,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           sureness(*shape),
                           {plain(threads_words(cell, findings.roofs))},
                           {plain(format_seconds(cell.time.median))},
-                          {plain(fmt::format("{:.1f} %", show::half_width_percent(cell.time)))},
+                          {plain(format_share(show::half_width(cell.time), 1))},
                           speed_up(winner.over_baseline),
                           limit(findings, cell),
                           lead(*shape),
