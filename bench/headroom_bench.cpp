@@ -22,6 +22,7 @@
 #include "measure/crew/crew.hpp"
 #include "measure/group/check.hpp"
 #include "measure/runner.hpp"
+#include "own_build.hpp"
 #include "plan/axes_options.hpp"
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
@@ -173,6 +174,7 @@ int run(int count, char** arguments) {
   theirs.push_back(nullptr);
   benchmark::Initialize(&their_count, theirs.data());
   if (benchmark::ReportUnrecognizedArguments(their_count, theirs.data())) return kWrongUsage;
+  bench::name_own_build();
   Context context;
   context.memory_limit = machine::usable_memory();
   register_cells(plan, context);

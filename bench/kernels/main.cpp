@@ -11,6 +11,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "kernels/rows.hpp"
+#include "own_build.hpp"
 #include "program/exit_code.hpp"
 #include "program/process_setup.hpp"
 
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   headroom::restart_with_passive_openmp(argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  headroom::bench::name_own_build();
   headroom::bench::register_limits();
   headroom::bench::register_project();
   headroom::bench::register_attend();

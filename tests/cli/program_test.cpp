@@ -339,4 +339,19 @@ TEST_F(Cli, HeadroomBenchRunsTheSameCells) {
   expect("'" HEADROOM_BENCH_PROGRAM "' --heads 0", 2, {"--heads"});
 }
 
+// Debian's Google Benchmark warns about its own build, which a reader takes for ours.
+TEST_F(Cli, HeadroomBenchNamesItsOwnBuildBesideTheWarningOfAnother) {
+  const Outcome outcome =
+      run("'" HEADROOM_BENCH_PROGRAM
+          "' --backend naive --heads 2 --head-dim 4 --tokens 3 --benchmark_filter=split "
+          "--benchmark_min_time=0.001");
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  const std::size_t warning = outcome.errors.find("***WARNING*** Library was built as DEBUG");
+  const std::size_t ours = outcome.errors.find("\nheadroom: ");
+  EXPECT_EQ(warning == std::string::npos, ours == std::string::npos) << outcome.errors;
+  if (warning == std::string::npos) GTEST_SKIP() << "Google Benchmark was not built as DEBUG";
+  EXPECT_LT(ours, warning) << outcome.errors;
+  EXPECT_NE(outcome.errors.find("Google Benchmark's own library", ours), std::string::npos);
+}
+
 }  // namespace
