@@ -159,6 +159,11 @@ TEST(RankTables, SayWhatIsPredictedAndByWhat) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_EQ(show::rank_tables({cells[0]}, roofs), "") << "nothing on several ranks";
+  EXPECT_EQ(text.find("more than 100 %"), std::string::npos) << text;
+  const std::string slower = show::rank_tables({cells[0], timed("tbb", 2, 15e-3)}, roofs);
+  EXPECT_NE(slower.find("107 %\n"), std::string::npos) << slower;
+  EXPECT_NE(slower.find("; more than 100 %: the sum and the waiting cost more"), std::string::npos)
+      << slower;
 }
 
 }  // namespace

@@ -206,6 +206,27 @@ TEST(ReportVerdict, TheShareOfTheLimitHasAnInterval) {
   expect_no_part(answer.text, "tiles");
 }
 
+TEST(ReportVerdict, MoreThanTheLimitHasItsReason) {
+  CellResult measured = cell("tbb", kSplit, 96, std::vector<double>(9, 1));
+  const double gflops = measured.shape.flops().total() * 1e-9;
+  const auto told_at = [&](double share) {
+    measured.control = record::Control{"avx2", 1, std::vector<double>(9, gflops / share)};
+    return told({measured});
+  };
+  const std::string reason = "the multiply-adds or tiles beside the samples were slowed more";
+  const Told above = told_at(1.04);
+  expect_part(above.text, "reaches 104 % (104 to 104)");
+  expect_part(above.text, " More than 100 % means that " + reason);
+  EXPECT_NE(row_text(above.conclusion.every_shape, 0).find("104 %^ of multiply-adds"),
+            std::string::npos);
+  expect_part(report::plain_text(above.conclusion.shape_note), "^ more than 100 %: " + reason);
+  const Told below = told_at(0.996);  // shown as 100 %
+  expect_no_part(below.text, "More than 100 %");
+  expect_no_part(report::plain_text(below.conclusion.shape_note), "100 %");
+  measured.tile_fraction = 1.02;
+  expect_part(told_at(0.9).text, " More than 100 % means that " + reason);
+}
+
 TEST(ReportVerdict, TheShareOfTheTilesStandsBesideThatOfThePeak) {
   CellResult measured = cell("tbb", kSplit, 96, std::vector<double>(9, 1));
   const double gflops = measured.shape.flops().total() * 1e-9;

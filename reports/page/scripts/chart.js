@@ -166,6 +166,7 @@ headroom.chart = (() => {
     if (cell.cores) rows.push(format.threads(cell.threads) + " ran at the rate of " + cell.cores.toFixed(1) + " cores");
     if (cell.share !== undefined) rows.push(format.percent(cell.share) + " of the limit: " + cell.limit);
     if (cell.tile !== undefined) rows.push(format.percent(cell.tile) + " of register tiles from the L1");
+    if (cell.above) rows.push("more than 100 %: " + cell.above);
     if (cell.baseline) {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);

@@ -51,7 +51,7 @@ headroom.read = (data) => {
       baseline: found && versus(found.baseline), wrapper: found && versus(found.wrapper),
       fastest: found && versus(found.fastest),
       intensity: found && found.flops_per_byte, share: found && found.share,
-      limit: found && found.limit, cores: found && found.cores,
+      limit: found && found.limit, above: found && found.above, cores: found && found.cores,
     };
   };
 

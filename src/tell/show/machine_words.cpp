@@ -7,6 +7,7 @@
 
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
+#include "show/shares.hpp"
 
 namespace headroom::show {
 namespace {
@@ -110,8 +111,11 @@ std::string sustained_words(const record::Peaks& peaks, int threads) {
 std::string tile_words(const record::Peaks& peaks, int threads, double peak) {
   const auto tile = peaks.tile_gflops.find(threads);
   if (tile == peaks.tile_gflops.end()) return "";
-  return fmt::format("; register tiles from the L1 {:.1f} GFLOP/s ({:.0f} % of the multiply-adds)",
-                     tile->second, 100 * tile->second / peak);
+  const double share = tile->second / peak;
+  return fmt::format(
+      "; register tiles from the L1 {:.1f} GFLOP/s ({} of the multiply-adds{})", tile->second,
+      format_share(share),
+      above_limit(share) ? ", which were measured while the machine was slower" : "");
 }
 
 }  // namespace

@@ -2,12 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "program/numbers.hpp"
+#include "show/shares.hpp"
 
 namespace headroom::show {
 namespace {
+
+double share_of_one(const judge::RankSeries& series, const judge::RankRow& row) {
+  return row.measured != nullptr ? row.measured->time.median / series.one->time.median
+                                 : row.predicted / series.rows.front().predicted;
+}
 
 std::string table_of(const judge::RankSeries& series, const record::Link& link) {
   const record::CellResult& one = *series.one;
@@ -32,11 +39,14 @@ std::string rank_tables(const std::vector<record::CellResult>& results,
   std::vector<const record::CellResult*> all;
   for (const record::CellResult& result : results) all.push_back(&result);
   std::string text;
+  bool slower = false;
   for (const judge::RankSeries& series : judge::rank_series(all, *roofs.link)) {
     text += table_of(series, *roofs.link);
+    slower = slower || slower_than_one_rank(series);
   }
   if (text.empty()) return "";
-  return text + "  ~: of the prediction, where nothing was measured\n";
+  return fmt::format("{}  ~: of the prediction, where nothing was measured{}\n", text,
+                     slower ? kSlowerThanOneRank : "");
 }
 
 std::string prediction_basis(const record::Link& link) {
@@ -48,10 +58,13 @@ std::string prediction_basis(const record::Link& link) {
 }
 
 std::string share_of_one_rank(const judge::RankSeries& series, const judge::RankRow& row) {
-  if (row.measured != nullptr) {
-    return format_share(row.measured->time.median / series.one->time.median);
-  }
-  return "~" + format_share(row.predicted / series.rows.front().predicted);
+  return (row.measured == nullptr ? "~" : "") + format_share(share_of_one(series, row));
+}
+
+bool slower_than_one_rank(const judge::RankSeries& series) {
+  return std::any_of(series.rows.begin(), series.rows.end(), [&](const judge::RankRow& row) {
+    return above_limit(share_of_one(series, row));
+  });
 }
 
 }  // namespace headroom::show

@@ -22,4 +22,9 @@ std::string prediction_basis(const record::Link& link);
 /// of the predicted one.
 std::string share_of_one_rank(const judge::RankSeries& series, const judge::RankRow& row);
 
+/// Whether one of these shares is above 100 %, so that `kSlowerThanOneRank` has to be said.
+bool slower_than_one_rank(const judge::RankSeries& series);
+inline constexpr const char* kSlowerThanOneRank =
+    "; more than 100 %: the sum and the waiting cost more than the divided work saves";
+
 }  // namespace headroom::show

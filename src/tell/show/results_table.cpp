@@ -18,6 +18,7 @@
 #include "judge/ranking.hpp"
 #include "program/numbers.hpp"
 #include "record/results_folder.hpp"
+#include "show/shares.hpp"
 
 namespace headroom::show {
 namespace {
@@ -57,7 +58,7 @@ struct Columns {
   bool ranks = false;
 };
 
-std::string line_of(const Row& row, const Columns& columns) {
+std::string line_of(const Row& row, const Columns& columns, Shares& shares) {
   const record::CellResult& result = *row.result;
   std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend, result.way());
   line +=
@@ -66,13 +67,19 @@ std::string line_of(const Row& row, const Columns& columns) {
   if (result.status != record::Status::ok) {
     return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
   }
-  const std::string peak = result.peak_fraction ? format_share(*result.peak_fraction, 1) : "-";
+  // The mark of a share above 100 % stands right of its column.
+  std::string peak = "-";
+  bool above = false;
+  if (result.peak_fraction) {
+    peak = format_share(*result.peak_fraction, 1);
+    above = shares.above(*result.peak_fraction, arithmetic_limit(result), 1);
+  }
   const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
   const std::string interval = has_interval ? format_share(half_width(result.time), 1) : "-";
-  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}  {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}{} {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
-                     speed_up(row.baseline), speed_up(row.wrapper), result.error->nrmse,
-                     result.error->limits.nrmse);
+                     above ? kAboveMark : ' ', speed_up(row.baseline), speed_up(row.wrapper),
+                     result.error->nrmse, result.error->limits.nrmse);
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {
@@ -115,7 +122,7 @@ const record::CellResult* fastest_of(const Results& rivals) {
 }
 
 // Of few rows: how fast the fastest cell reads, and which of the two roofs it is nearer to.
-std::string reading_line(const Results& rivals) {
+std::string reading_line(const Results& rivals, Shares& shares) {
   const record::CellResult* fastest = fastest_of(rivals);
   if (fastest == nullptr || !fastest->reading || !fastest->reading->fraction) return "";
   const record::Reading& reading = *fastest->reading;
@@ -126,18 +133,19 @@ std::string reading_line(const Results& rivals) {
                                              fastest->threads == 1 ? "reads" : "read");
   return fmt::format("  {}: reads {} at {:.1f} GB/s, {} of what {} at that size; {} binds\n",
                      name_of(*fastest), format_bytes(reading.bytes), reading.gbps,
-                     format_share(*reading.fraction, 1), roof,
+                     shares.text(*reading.fraction, Limit::memory, 1), roof,
                      *reading.fraction >= arithmetic ? "memory" : "arithmetic");
 }
 
 // One column has room for one roof, and no product can pass that of the tiles: the fastest cell
 // names both.
-std::string share_line(const Results& rivals) {
+std::string share_line(const Results& rivals, Shares& shares) {
   const record::CellResult* fastest = fastest_of(rivals);
   if (fastest == nullptr || !fastest->peak_fraction || !fastest->tile_fraction) return "";
   return fmt::format("  {}: {} of the multiply-adds, {} of register tiles from the L1\n",
-                     name_of(*fastest), format_share(*fastest->peak_fraction, 1),
-                     format_share(*fastest->tile_fraction, 1));
+                     name_of(*fastest),
+                     shares.text(*fastest->peak_fraction, arithmetic_limit(*fastest), 1),
+                     shares.text(*fastest->tile_fraction, Limit::beside, 1));
 }
 
 std::string core_lines(const std::vector<Row>& rows) {
@@ -167,7 +175,8 @@ std::string peak_words(const std::vector<record::CellResult>& results) {
 }
 
 // A line for each cell, but one for all that have no time for the same reason.
-std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const Columns& columns) {
+std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const Columns& columns,
+                     Shares& shares) {
   std::set<const record::CellResult*> together;
   std::string shared;
   for (const Results& cells : record::without_time_by_reason(rivals)) {
@@ -181,12 +190,12 @@ std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const 
   }
   std::string text;
   for (const Row& row : rows) {
-    if (!together.contains(row.result)) text += line_of(row, columns);
+    if (!together.contains(row.result)) text += line_of(row, columns, shares);
   }
   return text + shared;
 }
 
-std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
+std::string block_of(const std::vector<Row>& rows, const Results& rivals, Shares& shares) {
   const Case& shape = rivals.front()->shape;
   const Dtype dtype = rivals.front()->cell.numbers.dtype;
   std::string text =
@@ -204,7 +213,7 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals) {
   text += fmt::format("{:>3}  {:>9} {:>7}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
                       "error / limit");
-  return text + lines_of(rows, rivals, columns);
+  return text + lines_of(rows, rivals, columns, shares);
 }
 
 // One block per group. Interleaved cells finish in random order, but people expect the order of the
@@ -259,11 +268,14 @@ std::string results_table(const std::vector<record::CellResult>& results,
     if (rivals.size() > 1) fastest[group_of(*rivals.front().result)] += fastest_line(rivals);
   }
   std::string text;
+  Shares shares;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    text += block_of(rows[i], shapes[i]) + fastest[group_of(*shapes[i].front())] +
-            share_line(shapes[i]) + reading_line(shapes[i]) + core_lines(rows[i]);
+    text += block_of(rows[i], shapes[i], shares);
+    text += fastest[group_of(*shapes[i].front())];
+    text += share_line(shapes[i], shares) + reading_line(shapes[i], shares) + core_lines(rows[i]);
   }
   std::string legend = peak_words(results);
+  for (const std::string& reason : shares.reasons()) legend += reason + "\n";
   if (!fastest.empty()) {
     legend +=
         "n.d.: not distinguishable; same: the 95 % interval of the ratio is within 3 % or the "

@@ -72,7 +72,9 @@
         ? " Cells of another precision than f32 are under the line of its products." : "") +
       (cellsOf(model, selection).some((cell) => cell.ranks > 1)
         ? " The lines are the roofs of one process; cells of several ranks (r2, r4) are under as many times those."
-        : ""),
+        : "") +
+      headroom.distinct(cellsOf(model, selection).filter((cell) => cell.above), (cell) => cell.above)
+        .map((why) => " More than 100 % of a limit: " + why + ".").join(""),
     height: () => 460,
 
     draw(model, selection, view) {

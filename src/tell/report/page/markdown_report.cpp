@@ -7,7 +7,6 @@
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
 #include "report/words/rank_words.hpp"
-#include "report/words/shape_table.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -70,7 +69,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   text += "\n## Why\n\n";
   for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += section("Every shape", conclusion.every_shape);
-  if (!conclusion.every_shape.rows.empty()) text += "\n" + markdown(shape_note()) + "\n";
+  if (!conclusion.every_shape.rows.empty()) text += "\n" + markdown(conclusion.shape_note) + "\n";
   if (const std::optional<RankWords> words = rank_words(folder)) {
     text += section(kPredictionHead, words->table) + "\n" + markdown(words->note) + "\n";
   }

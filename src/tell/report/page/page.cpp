@@ -14,7 +14,6 @@
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
 #include "report/words/rank_words.hpp"
-#include "report/words/shape_table.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -122,7 +121,7 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"headline", html(conclusion.headline)},
       {"answer_note",
        details("What these columns say", "<p class=\"note\">" + html(answer_note()) + "</p>\n")},
-      {"shape_note", html(shape_note())},
+      {"shape_note", html(conclusion.shape_note)},
       {"answers", answers(conclusion.answers)},
       {"sentences", paragraphs(conclusion.sentences)},
       {"remarks", remarks_of(folder)},

@@ -44,6 +44,11 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   if (const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs)) {
     json["share"] = rounded(share->value);
     json["limit"] = share->of_memory ? "memory" : arithmetic_words(*share);
+    if (show::above_limit(share->value)) {
+      json["above"] = show::why_above(share->limit);
+    } else if (show::above_limit(cell.tile_fraction.value_or(0))) {
+      json["above"] = show::why_above(show::Limit::beside);
+    }
   }
   if (const std::optional<double> cores = judge::too_few_cores(cell, findings.roofs)) {
     json["cores"] = rounded(*cores);

@@ -192,7 +192,9 @@ Conclusion conclude(const Findings& findings) {
   for (const ShapeFindings& shape : findings.shapes) {
     if (shape.fastest) all.push_back(&shape);
   }
-  conclusion.every_shape = shape_table(findings, all);
+  show::Shares shares;
+  conclusion.every_shape = shape_table(findings, all, shares);
+  conclusion.shape_note = shape_note(shares);
   return conclusion;
 }
 

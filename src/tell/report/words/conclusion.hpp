@@ -15,6 +15,7 @@ struct Conclusion {
   Table answers;                 ///< what to link for each shape; no rows without any time
   std::vector<Prose> sentences;  ///< paragraphs; no claim without an interval
   Table every_shape;             ///< all shapes with a time
+  Prose shape_note;              ///< what its columns and marks say
 };
 
 Conclusion conclude(const Findings& findings);

@@ -39,14 +39,17 @@ std::optional<RankWords> rank_words(const record::ResultsFolder& folder) {
   words.table.columns = {{"shape", false},     {"cell", false},    {"threads", true},
                          {"ranks", true},      {"measured", true}, {"predicted", true},
                          {"of one rank", true}};
+  bool slower = false;
   for (const judge::RankSeries& series : judge::rank_series(in_order(folder), *link)) {
     add_rows(words.table, series);
+    slower = slower || show::slower_than_one_rank(series);
   }
   if (words.table.rows.empty()) return std::nullopt;
   words.note = {
       plain("The prediction goes by "), plain(show::prediction_basis(*link)),
       plain(". Threads are those of each rank; a ~ stands before shares of the prediction, where "
-            "nothing was measured.")};
+            "nothing was measured"),
+      plain(slower ? show::kSlowerThanOneRank : ""), plain(".")};
   return words;
 }
 

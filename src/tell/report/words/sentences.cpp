@@ -147,9 +147,15 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
   if (!share) {
     return {plain("How close that is to the machine's limit is unknown: no peak was measured.")};
   }
-  const std::string reached = fmt::format("{:.0f} %", 100 * share->value);
+  const std::string reached = format_share(share->value);
   const statistics::Interval ci95 = share_ci95(*share, cell);
   const std::string interval = fmt::format(" ({:.0f} to {:.0f})", 100 * ci95.low, 100 * ci95.high);
+  // The highest number that is said.
+  const double most = std::max({share->value, ci95.high, share->of_tiles.value_or(0)});
+  const std::string beyond =
+      show::above_limit(most)
+          ? fmt::format(" More than 100 % means that {}.", show::why_above(share->limit))
+          : "";
   if (!share->of_memory) {
     Prose prose{
         plain("The limit there is arithmetic: the pass reaches "), strong(reached),
@@ -159,18 +165,13 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
                    : fmt::format(" of the peak rate of products of {}", to_string(precision))) +
               ", measured on the same number of threads")};
     if (share->of_tiles) {
-      append(prose, {plain(", and "), strong(fmt::format("{:.0f} %", 100 * *share->of_tiles)),
+      append(prose, {plain(", and "), strong(format_share(*share->of_tiles)),
                      plain(" of the rate of register tiles with their operands in the L1, which "
                            "no product can pass")});
     }
-    prose.push_back(plain("."));
+    prose.push_back(plain("." + beyond));
     return prose;
   }
-  // The roof of memory is measured once per sweep, so a machine that drifts may exceed it.
-  const char* beyond = ci95.low > 1
-                           ? " More than 100 % means that part of the data came from a cache, or "
-                             "that the machine was slower when the bandwidth was measured."
-                           : "";
   const bool cached = cell.shape.past > 0;
   const char* what = !share->of_working_set
                          ? "The limit there is memory: the pass moves its weights, input and "

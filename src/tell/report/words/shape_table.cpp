@@ -42,10 +42,10 @@ Prose lead(const ShapeFindings& shape) {
   return prose;
 }
 
-Prose limit(const Findings& findings, const CellResult& cell) {
+Prose limit(const Findings& findings, const CellResult& cell, show::Shares& shares) {
   const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs);
   if (!share) return {plain("-")};
-  return {plain(limit_words(*share))};
+  return {plain(limit_words(*share, shares))};
 }
 
 Prose checked(const CellResult& cell) {
@@ -81,7 +81,8 @@ Prose sureness(const ShapeFindings& shape) {
 
 }  // namespace
 
-Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes) {
+Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes,
+                  show::Shares& shares) {
   Table table;
   table.columns = {{"heads", true},
                    {"tokens", true},
@@ -107,18 +108,21 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
                           {plain(format_seconds(cell.time.median))},
                           {plain(format_share(show::half_width(cell.time), 1))},
                           speed_up(winner.over_baseline),
-                          limit(findings, cell),
+                          limit(findings, cell, shares),
                           lead(*shape),
                           checked(cell)});
   }
   return table;
 }
 
-Prose shape_note() {
-  return {plain("One row per shape, with its fastest cell. "), strong("Tied with"),
-          plain(": linking these loses little. "), strong("Not distinguishable"),
-          plain(" (n.d.): they may be as fast or slower. ± is half the 95 % confidence interval of "
-                "the time.")};
+Prose shape_note(const show::Shares& shares) {
+  Prose note{
+      plain("One row per shape, with its fastest cell. "), strong("Tied with"),
+      plain(": linking these loses little. "), strong("Not distinguishable"),
+      plain(" (n.d.): they may be as fast or slower. ± is half the 95 % confidence interval of "
+            "the time.")};
+  for (const std::string& reason : shares.reasons()) note.push_back(plain(" " + reason + "."));
+  return note;
 }
 
 }  // namespace headroom::report

@@ -5,13 +5,16 @@
 
 #include "report/findings/findings.hpp"
 #include "report/words/prose.hpp"
+#include "show/shares.hpp"
 
 namespace headroom::report {
 
 /// One row per shape. @pre each has a cell with a time.
-Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes);
+/// @param shares remembers which of them are above 100 %
+Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes,
+                  show::Shares& shares);
 
-/// What its columns say.
-Prose shape_note();
+/// What its columns say, and why shares are above 100 %.
+Prose shape_note(const show::Shares& shares);
 
 }  // namespace headroom::report

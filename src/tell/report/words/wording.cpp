@@ -94,11 +94,13 @@ std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
     Share share{record::share_of_rates(result.shape.flops().total() / result.cell.ranks,
                                        result.time.samples, result.control->gflops)};
     share.of_tiles = result.tile_fraction;
+    share.limit = show::Limit::beside;
     return share;
   }
   if (!roof) return std::nullopt;
   Share share{result.gflops / roof->fma_gflops, false};
   share.precision = result.cell.numbers.precision;
+  share.limit = show::arithmetic_limit(result);
   return share;
 }
 
@@ -107,11 +109,11 @@ std::string arithmetic_words(const Share& share) {
   return fmt::format("products of {}", to_string(share.precision));
 }
 
-std::string limit_words(const Share& share) {
-  std::string words = fmt::format("{:.0f} % of {}", 100 * share.value,
+std::string limit_words(const Share& share, show::Shares& shares) {
+  std::string words = fmt::format("{} of {}", shares.text(share.value, share.limit),
                                   share.of_memory ? "memory" : arithmetic_words(share));
   if (!share.of_tiles) return words;
-  return fmt::format("{}, {:.0f} % of tiles", words, 100 * *share.of_tiles);
+  return fmt::format("{}, {} of tiles", words, shares.text(*share.of_tiles, share.limit));
 }
 
 std::string threads_words(const record::CellResult& result, const record::Peaks& roofs) {

@@ -6,6 +6,7 @@
 
 #include "report/findings/findings.hpp"
 #include "report/words/prose.hpp"
+#include "show/shares.hpp"
 
 namespace headroom::report {
 
@@ -41,6 +42,7 @@ struct Share {
   bool of_working_set = false;          ///< of the bandwidth at the cell's own working set
   std::optional<double> of_tiles = {};  ///< beside that of multiply-adds, where it is known
   Precision precision = Precision::f32;
+  show::Limit limit = show::Limit::memory;  ///< how it was measured
 };
 
 /// `"multiply-adds"`, or such as `"products of bf16"`.
@@ -50,8 +52,8 @@ std::string arithmetic_words(const Share& share);
 std::optional<Share> share_of_limit(const record::ResultsFolder& folder,
                                     const record::CellResult& result, const record::Peaks& roofs);
 
-/// Such as `"83 % of multiply-adds, 91 % of tiles"`.
-std::string limit_words(const Share& share);
+/// Such as `"83 % of multiply-adds, 91 % of tiles"`, with marks where it is more than 100 %.
+std::string limit_words(const Share& share, show::Shares& shares);
 
 /// The threads of a cell, such as `"2"`, or `"2 (as 1.1 cores)"` where the cores were fewer.
 std::string threads_words(const record::CellResult& result, const record::Peaks& roofs);
