@@ -85,15 +85,6 @@ std::string rate(double per_second) {
   return fmt::format("{:.0f}", per_second);
 }
 
-// The shape, and what its numbers must be as exact as where that is not f32.
-std::string shape_words(const ShapeFindings& shape) {
-  std::string name =
-      fmt::format("{}, {}", counted(shape.shape.heads, "head"), report::name_of(shape.shape));
-  if (shape.numbers != Numbers{})
-    name += fmt::format(", as exact as {}", headroom::to_string(shape.numbers));
-  return name;
-}
-
 std::string next_words(const Answer& answer, const char* sign) {
   if (answer.next == nullptr) return "-";
   const std::string& backend = answer.next->cell->cell.backend;
@@ -117,7 +108,7 @@ Table answer_table(const Findings& findings) {
     const CellResult& cell = *answer.best->cell;
     const Piece sure = answer.sureness == Sureness::clear ? strong(words_of(answer.sureness))
                                                           : plain(words_of(answer.sureness));
-    table.rows.push_back({{plain(shape_words(*answer.shape))},
+    table.rows.push_back({{plain(report::name_of(*answer.shape))},
                           {code(report::name_of(cell))},
                           {plain(fmt::format("{}", cell.threads))},
                           {sure},

@@ -15,13 +15,6 @@ namespace {
 using judge::Verdict;
 using record::CellResult;
 
-Prose number(std::int64_t value) { return {plain(fmt::format("{}", value))}; }
-
-Prose tokens(const Case& shape) {
-  if (shape.past == 0) return number(shape.tokens);
-  return {plain(fmt::format("{} after {}", shape.tokens, shape.past))};
-}
-
 Prose speed_up(const std::optional<Versus>& versus) {
   if (!versus) return {plain("-")};
   if (versus->difference.verdict == Verdict::not_distinguishable) {
@@ -84,9 +77,7 @@ Prose sureness(const ShapeFindings& shape) {
 Table shape_table(const Findings& findings, const std::vector<const ShapeFindings*>& shapes,
                   show::Shares& shares) {
   Table table;
-  table.columns = {{"heads", true},
-                   {"tokens", true},
-                   {"width", true},
+  table.columns = {{"shape", false},
                    {"fastest", false},
                    {"result", false},
                    {"threads", true},
@@ -99,9 +90,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
   for (const ShapeFindings* shape : shapes) {
     const Contest& winner = *shape->winner();
     const CellResult& cell = *winner.cell;
-    table.rows.push_back({number(shape->shape.heads),
-                          tokens(shape->shape),
-                          number(shape->shape.d_out),
+    table.rows.push_back({{plain(name_of(*shape))},
                           {code(name_of(cell))},
                           sureness(*shape),
                           {plain(threads_words(cell, findings.roofs))},

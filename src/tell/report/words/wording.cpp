@@ -67,6 +67,13 @@ std::string name_of(const Case& shape) {
   return name;
 }
 
+std::string name_of(const ShapeFindings& shape) {
+  std::string name =
+      fmt::format("{}, {}", counted(shape.shape.heads, "head"), name_of(shape.shape));
+  if (shape.numbers == Numbers{}) return name;
+  return fmt::format("{}, as exact as {}", name, headroom::to_string(shape.numbers));
+}
+
 Prose listed(const std::vector<std::string>& names) {
   Prose prose;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -26,6 +26,9 @@ std::string rows_checked(const record::CellResult& result);
 /// unusual input width follow.
 std::string name_of(const Case& shape);
 
+/// With its heads, and with what it must be as exact as where that is not f32.
+std::string name_of(const ShapeFindings& shape);
+
 /// Names set as code, joined by commas and a last `and`.
 Prose listed(const std::vector<std::string>& names);
 
