@@ -229,6 +229,43 @@ const checkTables = async (browser, where) => {
   check(clipped.found.length === 0, where + ": cut off: " + clipped.found.join("; "));
 };
 
+// No word of a picture lies on another, and none is cut off.
+const checkLabels = async (browser, where) => {
+  const found = await browser.evaluate(`(() => {
+    // What a clip leaves of an element: a legend of several pages has the others beside it.
+    const clipOf = (node) => {
+      for (let at = node; at && at.tagName !== "svg"; at = at.parentElement) {
+        const path = document.getElementById((at.getAttribute("clip-path") || "").slice(5, -1))?.firstElementChild;
+        if (!path) continue;
+        const box = path.getBBox(), to = at.getScreenCTM();
+        return { left: to.a * box.x + to.e, right: to.a * (box.x + box.width) + to.e };
+      }
+      return { left: -Infinity, right: Infinity };
+    };
+    const problems = [];
+    let count = 0;
+    for (const chart of document.querySelectorAll(".chart:not([hidden])")) {
+      const frame = chart.getBoundingClientRect();
+      const texts = [...chart.querySelectorAll("svg text")].filter((node) => node.textContent.trim()).map((node) => {
+        const box = node.getBoundingClientRect(), clip = clipOf(node);
+        return { text: chart.id + " '" + node.textContent + "'", top: box.top, bottom: box.bottom,
+          left: Math.max(box.left, clip.left), right: Math.min(box.right, clip.right) };
+      }).filter((box) => box.right > box.left);
+      count += texts.length;
+      const both = (a, b) => Math.min(Math.min(a.right, b.right) - Math.max(a.left, b.left),
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+      texts.forEach((a, i) => {
+        if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 || a.bottom > frame.bottom + 1) {
+          problems.push(a.text + " is cut off");
+        }
+        for (const b of texts.slice(i + 1)) if (both(a, b) > 1) problems.push(a.text + " on " + b.text);
+      });
+    }
+    return { problems, count }; })()`);
+  check(found.count > 50, where + ": labels: " + found.count);
+  check(found.problems.length === 0, where + ": " + found.problems.slice(0, 8).join("; "));
+};
+
 // The answer and the first picture come before anything else.
 const checkFirstSight = async (browser) => {
   const sight = await browser.evaluate(`({
@@ -307,6 +344,7 @@ const checkReport = async (browser, results) => {
   for (const width of [1280, 768, 400]) {
     await open(browser, page, width);
     await checkTables(browser, width + " pixels");
+    await checkLabels(browser, width + " pixels");
   }
   await browser.media([], "print");
   await checkTables(browser, "on paper");
@@ -366,6 +404,7 @@ const checkPeers = async (browser, beside) => {
     await open(browser, page, width);
     await checkWidth(browser, width);
     await checkTables(browser, "peers, " + width + " pixels");
+    await checkLabels(browser, "peers, " + width + " pixels");
   }
 };
 
@@ -429,8 +468,36 @@ const checkRanks = async (browser, shared) => {
     "[...document.querySelectorAll('#prediction tbody tr')].map((row) => row.children[3].textContent + ' ' + row.lastChild.textContent)");
   check(rows.includes("4 40 %"), "no measured row of 4 ranks: " + rows.slice(0, 8));
   check(rows.some((row) => /^64 ~\d+ %$/.test(row)), "no predicted row of 64 ranks: " + rows.slice(0, 8));
-  await open(browser, page, 400);
-  await checkWidth(browser, 400);
+  for (const width of [1280, 400]) {
+    await open(browser, page, width);
+    await checkWidth(browser, width);
+    await checkLabels(browser, "ranks, " + width + " pixels");
+  }
+};
+
+// Steps after pasts of several lengths: each has a place of its own in every picture of tokens.
+const checkSteps = async (browser, results) => {
+  const folder = results + "-steps";
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "environment.json"), readFileSync(join(results, "environment.json")));
+  const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line))
+    .filter((cell) => cell.shape.tokens === 1 && cell.precision === "f32");
+  const steps = [100, 1000, 10000].flatMap((past) => lines.map((cell) => ({
+    ...cell, id: cell.id + "_P" + past, shape: { ...cell.shape, past } })));
+  writeFileSync(join(folder, "results.jsonl"), steps.map((cell) => JSON.stringify(cell) + "\n").join(""));
+  run("report", folder);
+  for (const width of [1280, 400]) {
+    await open(browser, join(folder, "index.html"), width);
+    await checkLabels(browser, "steps, " + width + " pixels");
+  }
+  const texts = (id) => browser.evaluate(
+    `[...document.querySelectorAll("#${id} svg text")].map((node) => node.textContent).join("|")`);
+  for (const id of ["chart-time-by-tokens", "chart-split-against-wrapper", "chart-error-against-limit"]) {
+    const found = await texts(id);
+    check(/\|1000\|/.test(found) && found.includes("tokens in the cache"), id + " has no place for each past: " + found);
+  }
+  check((await browser.evaluate("document.querySelector('#choose-tokens').textContent")).startsWith("1 after 1001 after 1000"),
+    "the list of tokens does not name the pasts");
 };
 
 const path = findBrowser();
@@ -447,6 +514,7 @@ try {
   await checkPeers(browser, beside);
   await checkEmpty(browser, results);
   await checkAbove(browser, results);
+  await checkSteps(browser, results);
   await checkRanks(browser, shared);
   problems.push(...browserProblems(browser));
 } finally {

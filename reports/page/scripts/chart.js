@@ -36,8 +36,15 @@ headroom.chart = (() => {
     minorTick: { show: false }, ...more,
   });
 
-  const logAxis = (view, name, ticks, label, more) => {
+  // Of an axis below: its labels leave room for the lowest one of the axis at its left.
+  const axisBelow = (view, name, more) => {
     const base = axis(view, name, { nameGap: 28, ...more });
+    return { ...base, axisLabel: { ...base.axisLabel, margin: 11 } };
+  };
+
+  // One below where no gap to its name is given.
+  const logAxis = (view, name, ticks, label, more) => {
+    const base = (more && more.nameGap ? axis : axisBelow)(view, name, more);
     const wide = ticks.length > 1;
     return {
       ...base, type: "log",
@@ -177,11 +184,17 @@ headroom.chart = (() => {
   const threadsText = (cell) =>
     cell.threads + (cell.cores ? " (as " + cell.cores.toFixed(1) + " cores)" : "");
 
+  const tokensName = (cells) => {
+    const steps = cells.filter((cell) => cell.shape.past > 0).length;
+    if (steps === 0) return "tokens";
+    return steps === cells.length ? "tokens in the cache before a step" : "tokens, or those in the cache before a step";
+  };
+
   // A column of ranks, in tables that have cells of several.
   const ranksColumn = (cells) => cells.some((cell) => cell.ranks > 1)
     ? { head: [["ranks", 1]], of: (cell) => [cell.ranks] } : { head: [], of: () => [] };
 
   const cellName = (cell) => cell.way + ", t" + cell.threads;
 
-  return { axis, base, cellName, cellTip, endLabels, endRoom, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, shortName, sideLabels, thinned, threadsText, tip };
+  return { axis, axisBelow, base, cellName, cellTip, endLabels, endRoom, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, shortName, sideLabels, thinned, threadsText, tip, tokensName };
 })();

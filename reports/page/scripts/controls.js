@@ -29,8 +29,11 @@ headroom.controls = (model, selection, changed) => {
       key === "backends" ? headroom.swatch(name) : "", name)));
 
   const members = () => timed.filter((cell) => cell.family === selection.family);
-  const numbers = (key) => () =>
-    distinct(members(), (cell) => cell.shape[key]).map((value) => [value, String(value)]);
+  const kNumbers = { tokens: [(cell) => cell.tokens, format.tokens], heads: [(cell) => cell.shape.heads, (cell) => String(cell.shape.heads)] };
+  const numbers = (key) => () => {
+    const [of, words] = kNumbers[key];
+    return distinct(members(), of).map((value) => [value, words(members().find((cell) => of(cell) === value))]);
+  };
   const text = (value) => value;
 
   const tokens = select("Tokens", "tokens", numbers("tokens"), Number);
@@ -50,7 +53,7 @@ headroom.controls = (model, selection, changed) => {
   const follow = (key) => {
     if (key === "family") {
       for (const name of ["tokens", "heads"]) {
-        const open = distinct(members(), (cell) => cell.shape[name]);
+        const open = distinct(members(), kNumbers[name][0]);
         if (!open.includes(selection[name])) selection[name] = open[open.length - 1];
       }
       tokens.fill();

@@ -12,9 +12,15 @@ headroom.read = (data) => {
     return precision === "f32" && !stored ? "" : precision + stored;
   };
 
-  // Shapes that differ only in heads and tokens belong to one family.
+  // Shapes that differ only in heads and tokens belong to one family; steps, in heads and what lies in the cache.
   const familyOf = (shape, contest) => {
     const parts = ["heads of " + shape.head_dim];
+    if (shape.past > 0) parts.push("steps of " + headroom.format.count(shape.tokens, "token"));
+    if (shape.kv_heads > 0) parts.push(shape.heads / shape.kv_heads + " heads to a key head");
+    if (shape.window > 0) parts.push("window " + shape.window);
+    if (shape.memory_tokens > 0) parts.push("memory of " + headroom.format.count(shape.memory_tokens, "token"));
+    if (shape.lengths) parts.push("lengths " + shape.lengths.join("+"));
+    if (shape.rotary) parts.push("rotary " + shape.rotary.pairs);
     if (shape.batch !== 1) parts.push("batch " + shape.batch);
     if (shape.d_in !== shape.d_out) parts.push("input " + shape.d_in);
     if (!shape.causal) parts.push("no mask");
@@ -40,6 +46,8 @@ headroom.read = (data) => {
       overF32: found && versus(found.over_f32), front: found && found.front,
       backend: line.backend, formulation: line.formulation, threads: line.threads, ranks, isa: line.isa,
       shape, family: familyOf(shape, data.shapes[place]), shapeId: data.shapes[place],
+      // Its place on an axis of tokens; `format.tokens` says it in words.
+      tokens: shape.past > 0 ? shape.past : shape.tokens, exact: !data.shapes[place].includes(" "),
       time: line.time_s && {
         median: line.time_s.median, low: line.time_s.ci95[0], high: line.time_s.ci95[1],
         min: line.time_s.min, samples: line.time_s.samples,
@@ -82,28 +90,29 @@ headroom.distinct = (items, key) => {
 // The initial selection: the family, tokens, heads and shape with the most data.
 headroom.firstSelection = (model) => {
   const timed = model.timed;
+  // Of equals what is most exact, which the verdict is about; then the largest number, or what comes last.
   const most = (items, key, value) => {
     const seen = new Map();
     for (const item of items) {
-      if (!seen.has(key(item))) seen.set(key(item), new Set());
-      seen.get(key(item)).add(value(item));
+      if (!seen.has(key(item))) seen.set(key(item), { name: key(item), values: new Set(), exact: false });
+      const entry = seen.get(key(item));
+      entry.values.add(value(item));
+      entry.exact = entry.exact || item.exact;
     }
-    let best;
-    for (const [name, values] of seen) {
-      const better = best === undefined || values.size > seen.get(best).size ||
-        (values.size === seen.get(best).size && name > best);
-      if (better) best = name;
-    }
-    return best;
+    return [...seen.values()].reduce((best, entry) => {
+      const more = best && (entry.values.size - best.values.size || entry.exact - best.exact);
+      return best === undefined || more > 0 || (more === 0 && !(typeof entry.name === "number" && entry.name < best.name)) ? entry : best;
+    }, undefined)?.name;
   };
   const family = most(timed, (c) => c.family, (c) => c.shapeId);
   const members = timed.filter((cell) => cell.family === family);
+  const based = members.filter((cell) => cell.baseline);
   const heads = Math.max(1, ...timed.map((cell) => cell.shape.heads));
   const widest = timed.filter((cell) => cell.shape.heads === heads);
   return {
     family,
-    tokens: most(members, (c) => c.shape.tokens, (c) => c.shape.heads),
-    heads: most(members, (c) => c.shape.heads, (c) => c.shape.tokens),
+    tokens: most(based.length > 0 ? based : members, (c) => c.tokens, (c) => c.shape.heads),
+    heads: most(members, (c) => c.shape.heads, (c) => c.tokens),
     threads: Math.max(1, ...timed.map((cell) => cell.threads)),
     backends: new Set(timed.map((cell) => cell.backend)),
     formulations: new Set(timed.some((c) => c.formulation === "split")

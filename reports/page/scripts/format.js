@@ -28,6 +28,10 @@ headroom.format = {
   count(number, noun) {
     return number + " " + noun + (number === 1 ? "" : "s");
   },
+  // Those of a call, or in the cache before a step.
+  tokens(cell) {
+    return cell.shape.past > 0 ? cell.shape.tokens + " after " + cell.shape.past : String(cell.shape.tokens);
+  },
   threads(number) {
     return this.count(number, "thread");
   },

@@ -47,10 +47,11 @@
       const looks = ["solid", "dashed", "dotted"];
       return {
         ...chart.base(view),
-        legend: { top: 0, left: 0, itemWidth: 26, textStyle: { color: view.theme.text, fontSize: 12 } },
+        legend: { type: "scroll", top: 0, left: 0, itemWidth: 26, textStyle: { color: view.theme.text, fontSize: 12 },
+          pageTextStyle: { color: view.theme.text }, pageIconColor: view.theme.muted },
         grid: { left: 62, right: 18, top: 40, bottom: 50 },
-        xAxis: { ...chart.axis(view, "cells in the order in which they finished", { nameGap: 28 }), type: "value",
-          min: 1, max: model.measured.length, splitLine: { show: false } },
+        xAxis: { ...chart.axisBelow(view, "cells in the order in which they finished"), type: "value",
+          min: 1, max: Math.max(...[...lines.values()].flat().map((item) => item.place)), splitLine: { show: false } },
         yAxis: { ...chart.axis(view, "difference from the median", { nameGap: 46 }), type: "value",
           axisLabel: { color: view.theme.text, formatter: "{value} %" } },
         tooltip: {

@@ -27,14 +27,14 @@
       const cells = cellsOf(model, selection);
       if (cells.length === 0) return null;
       const backends = headroom.distinct(cells, (cell) => cell.backend);
-      const tokens = cells.map((cell) => Math.max(1, cell.shape.tokens));
+      const tokens = cells.map((cell) => Math.max(1, cell.tokens));
       const names = headroom.distinct(cells, (cell) => cell.way);
       const across = chart.logTicks(tokens.concat([1, 10]));
       return {
         ...chart.base(view),
         legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 66, right: 18, top: 46, bottom: 50 },
-        xAxis: chart.logAxis(view, "tokens", across, String, { splitLine: { show: false } }),
+        xAxis: chart.logAxis(view, chart.tokensName(cells), across, String, { splitLine: { show: false } }),
         yAxis: chart.logAxis(view, "share of the limit", chart.logTicks(cells.map(share).concat([1.5])),
           (value) => 100 * value + " %", { nameGap: 48 }),
         tooltip: {
@@ -54,7 +54,7 @@
               .filter((cell) => cell.way === name)
               .map((cell) => ({
                 // Spread out, so that backends with the same error do not hide each other.
-                value: [Math.max(1, cell.shape.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],
+                value: [Math.max(1, cell.tokens) * 1.06 ** (backends.indexOf(cell.backend)), share(cell)],
                 cell,
               }))),
             type: "scatter",

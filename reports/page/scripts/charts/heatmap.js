@@ -31,19 +31,19 @@
       ". Above 1 × (blue): one wide matrix is faster than one small matrix per head. Below (orange): it " +
       "is slower. Hatched: the same, or not distinguishable. Blank: not measured.",
     height: (model, selection) =>
-      110 + 34 * Math.max(2, headroom.distinct(cellsOf(model, selection), (c) => c.shape.tokens).length),
+      110 + 34 * Math.max(2, headroom.distinct(cellsOf(model, selection), (c) => c.tokens).length),
 
     draw(model, selection, view) {
       const cells = cellsOf(model, selection);
       if (cells.length === 0) return null;
       const heads = headroom.distinct(cells, (cell) => cell.shape.heads).map(String);
-      const tokens = headroom.distinct(cells, (cell) => cell.shape.tokens).map(String);
+      const tokens = headroom.distinct(cells, (cell) => cell.tokens).map(String);
       const flat = { type: "category", axisTick: { show: false }, splitLine: { show: false } };
       return {
         ...chart.base(view),
         grid: { left: 62, right: 12, top: 12, bottom: 50 },
-        xAxis: { ...chart.axis(view, "heads", { nameGap: 28 }), ...flat, data: heads },
-        yAxis: { ...chart.axis(view, "tokens", { nameGap: 44 }), ...flat, data: tokens },
+        xAxis: { ...chart.axisBelow(view, "heads"), ...flat, data: heads },
+        yAxis: { ...chart.axis(view, chart.tokensName(cells).replace(/ before.*/, ""), { nameGap: 44 }), ...flat, data: tokens },
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(
@@ -55,7 +55,7 @@
         series: [{
           type: "custom", encode: { x: 0, y: 1 },
           data: cells.map((cell) => ({
-            value: [String(cell.shape.heads), String(cell.shape.tokens), cell.wrapper.ratio], cell,
+            value: [String(cell.shape.heads), String(cell.tokens), cell.wrapper.ratio], cell,
           })),
           renderItem(params, api) {
             const cell = cells[params.dataIndex];
@@ -87,7 +87,7 @@
       columns: [["heads", 1], ["tokens", 1], ["threads", 1], ["split", 1], ["split over wrapper", 1],
         ["95 % interval", 1], ["verdict"]],
       rows: cellsOf(model, selection).map((cell) => [
-        cell.shape.heads, cell.shape.tokens, cell.threads, format.seconds(cell.time.median),
+        cell.shape.heads, format.tokens(cell), cell.threads, format.seconds(cell.time.median),
         format.times(cell.wrapper.ratio), format.interval(cell.wrapper, format.times),
         cell.wrapper.verdict,
       ]),

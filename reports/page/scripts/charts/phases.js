@@ -27,13 +27,18 @@
     draw(model, selection, view) {
       const cells = cellsOf(model, selection);
       if (cells.length === 0) return null;
+      const names = cells.map(chart.cellName);
+      const letter = view.narrow ? 5.6 : 6.6;
+      const room = Math.min(8 + letter * Math.max(...names.map((name) => name.length)), view.width / (view.narrow ? 4 : 3));
+      const kRight = 76;
+      const bars = view.width - room - 8 - kRight;
       const bar = ([key, name], i) => ({
         name, type: "bar", stack: "time", barMaxWidth: 22,
         itemStyle: { color: view.theme.phases[i] },
         data: cells.map((cell) => ({ value: (100 * seconds(cell, key)) / total(cell), cell })),
         label: {
           show: true, color: view.theme.phaseText[i], fontSize: 11,
-          formatter: (item) => (item.value < 8 ? "" : item.value.toFixed(0) + " %"),
+          formatter: (item) => (item.value / 100 * bars < 32 ? "" : item.value.toFixed(0) + " %"),
         },
       });
       return {
@@ -42,15 +47,15 @@
           top: 0, left: 0, itemWidth: 14, itemHeight: 10, selectedMode: false,
           textStyle: { color: view.theme.text, fontSize: 12 },
         },
-        grid: { left: view.narrow ? 100 : 128, right: 76, top: 36, bottom: 32 },
+        grid: { left: room + 8, right: kRight, top: 36, bottom: 32 },
         xAxis: {
           ...chart.axis(view, ""), type: "value", max: 100,
           axisLabel: { color: view.theme.text, formatter: "{value} %" },
         },
         yAxis: [
-          { ...chart.axis(view, ""), type: "category", data: cells.map(chart.cellName),
+          { ...chart.axis(view, ""), type: "category", data: names,
             axisTick: { show: false },
-            axisLabel: { color: view.theme.text, fontSize: view.narrow ? 10 : 12, width: view.narrow ? 92 : 120, overflow: "truncate" } },
+            axisLabel: { color: view.theme.text, fontSize: view.narrow ? 10 : 12, width: room, overflow: "truncate" } },
           { ...chart.axis(view, ""), type: "category", position: "right",
             data: cells.map((cell) => format.seconds(cell.time.median)),
             axisLine: { show: false }, axisTick: { show: false },

@@ -53,7 +53,8 @@
         ...chart.base(view),
         legend: { ...chart.legend(view, names), show: true, itemWidth: 11, itemHeight: 11 },
         grid: { left: 76, right: 70, top: 46, bottom: 50 },
-        xAxis: chart.logAxis(view, "time of one pass", across, (value) => format.seconds(value)),
+        xAxis: chart.logAxis(view, "time of one pass", across,
+          (value) => format.seconds(value).replace(/\.0+ /, " ")),
         yAxis: chart.logAxis(view, "nrmse", up, (value) => format.scientific(value), { nameGap: 60 }),
         tooltip: {
           ...chart.base(view).tooltip,

@@ -61,7 +61,7 @@
       return {
         ...chart.base(view),
         grid: { left: 78, right: cell.control ? 64 : 18, top: 16, bottom: 50 },
-        xAxis: { ...chart.axis(view, "sample", { nameGap: 28 }), type: "category", data: numbers },
+        xAxis: { ...chart.axisBelow(view, "sample"), type: "category", data: numbers },
         yAxis, series,
         tooltip: {
           ...chart.base(view).tooltip,

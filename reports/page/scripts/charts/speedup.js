@@ -4,7 +4,13 @@
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
-      cell.family === selection.family && cell.shape.tokens === selection.tokens && cell.baseline);
+      cell.family === selection.family && cell.tokens === selection.tokens && cell.baseline);
+
+  const tokensOf = (model, selection) => {
+    const [cell] = cellsOf(model, selection);
+    if (!cell) return format.count(selection.tokens, "token");
+    return format.count(cell.shape.tokens, "token") + (cell.shape.past > 0 ? " after " + cell.shape.past : "");
+  };
 
   headroom.charts.push({
     name: "speed-up-by-heads",
@@ -12,7 +18,7 @@
     uses: ["family", "tokens", "threads", "backends", "formulations"],
     empty: "No cell of this selection has a naive cell of the same shape and formulation.",
     note: (model, selection) =>
-      format.count(selection.tokens, "token") + ", " + selection.family + ", up to " +
+      tokensOf(model, selection) + ", " + selection.family + ", up to " +
       format.threads(selection.threads) + ". The baseline is naive with the same formulation on " +
       "one thread. Bars are 95 % confidence intervals; both axes are logarithmic.",
     height: () => 420,

@@ -42,14 +42,15 @@
       const names = headroom.distinct(found, (item) => item.name);
       const right = view.narrow ? 24 : chart.endRoom(names);
       const most = Math.max(...threads) / Math.min(...threads);
+      const below = chart.axisBelow(view, "threads");
       const of = (name) => found.filter((item) => item.name === name);
       return {
         ...chart.base(view),
         legend: chart.legend(view, names),
         grid: { left: 56, right, top: 46, bottom: 50 },
-        xAxis: { ...chart.axis(view, "threads", { nameGap: 28 }), type: "value",
+        xAxis: { ...below, type: "value",
           min: threads[0], max: threads[threads.length - 1],
-          axisTick: { customValues: threads }, axisLabel: { customValues: threads, color: view.theme.text },
+          axisTick: { customValues: threads }, axisLabel: { ...below.axisLabel, customValues: threads },
           splitLine: { show: false } },
         yAxis: { ...chart.axis(view, "times as fast as on " + format.threads(threads[0]), { nameGap: 40 }),
           type: "value", min: 0, max: Math.ceil(Math.max(most, ...found.map((item) => item.high)) * 2) / 2 },

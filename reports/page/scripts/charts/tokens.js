@@ -4,7 +4,7 @@
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
-      cell.family === selection.family && cell.shape.heads === selection.heads && cell.shape.tokens > 0);
+      cell.family === selection.family && cell.shape.heads === selection.heads && cell.tokens > 0);
 
   headroom.charts.push({
     name: "time-by-tokens",
@@ -19,8 +19,8 @@
     draw(model, selection, view) {
       const cells = cellsOf(model, selection);
       if (cells.length === 0) return null;
-      const lines = headroom.lines(cells, (cell) => cell.shape.tokens);
-      const tokens = headroom.distinct(cells, (cell) => cell.shape.tokens);
+      const lines = headroom.lines(cells, (cell) => cell.tokens);
+      const tokens = headroom.distinct(cells, (cell) => cell.tokens);
       const right = view.narrow ? 18 : chart.endRoom(lines.keys());
       const rate = (cell, seconds) => (cell.gflops * cell.time.median) / seconds;
       const ticks = chart.thinned(tokens, view.width - 74 - right);
@@ -29,18 +29,18 @@
       });
       const series = [];
       for (const [name, line] of lines) {
-        const point = (y) => line.map((cell) => ({ value: [cell.shape.tokens, y(cell)], cell }));
+        const point = (y) => line.map((cell) => ({ value: [cell.tokens, y(cell)], cell }));
         const second = { xAxisIndex: 1, yAxisIndex: 1 };
         series.push(chart.lineSeries(view, name, point((cell) => cell.time.median)));
         series.push(chart.intervals(view, name, line.map((cell) =>
-          [cell.shape.tokens, cell.time.low, cell.time.high])));
+          [cell.tokens, cell.time.low, cell.time.high])));
         series.push(chart.lineSeries(view, name, point((cell) => cell.gflops), second));
         series.push(chart.intervals(view, name, line.map((cell) =>
-          [cell.shape.tokens, rate(cell, cell.time.high), rate(cell, cell.time.low)]), second));
+          [cell.tokens, rate(cell, cell.time.high), rate(cell, cell.time.low)]), second));
       }
       series.push(
-        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.time.median]),
-        chart.endLabels(view, lines, (cell) => [cell.shape.tokens, cell.gflops], { xAxisIndex: 1, yAxisIndex: 1 }));
+        chart.endLabels(view, lines, (cell) => [cell.tokens, cell.time.median]),
+        chart.endLabels(view, lines, (cell) => [cell.tokens, cell.gflops], { xAxisIndex: 1, yAxisIndex: 1 }));
       return {
         ...chart.base(view),
         legend: chart.legend(view, [...lines.keys()]),
@@ -48,12 +48,13 @@
           { left: 74, right, top: 46, height: 225, outerBoundsMode: "none" },
           { left: 74, right, top: 330, height: 230, outerBoundsMode: "none" },
         ],
-        xAxis: [x(0, ""), x(1, "tokens")],
+        xAxis: [x(0, ""), x(1, chart.tokensName(cells))],
         yAxis: [
           chart.logAxis(view, "time of one pass",
             chart.logTicks(cells.flatMap((cell) => [cell.time.low, cell.time.high])),
             (value) => format.seconds(value).replace(/\.0+ /, " "), { nameGap: 56 }),
-          { ...chart.logAxis(view, "GFLOP/s", chart.logTicks(cells.map((cell) => cell.gflops)), String,
+          { ...chart.logAxis(view, "GFLOP/s", chart.logTicks(cells.flatMap((cell) =>
+            [rate(cell, cell.time.high), rate(cell, cell.time.low)])), String,
             { nameGap: 56 }), gridIndex: 1 },
         ],
         tooltip: { ...chart.base(view).tooltip, formatter: (item) => chart.cellTip(item.data.cell) },
@@ -68,7 +69,7 @@
         columns: [["backend"], ["formulation"], ...ranks.head, ["threads", 1], ["tokens", 1], ["time", 1],
           ["95 % interval", 1], ["GFLOP/s", 1]],
         rows: cells.map((cell) => [
-          cell.backend, cell.formulation, ...ranks.of(cell), cell.threads, cell.shape.tokens,
+          cell.backend, cell.formulation, ...ranks.of(cell), cell.threads, format.tokens(cell),
           format.seconds(cell.time.median), format.interval(cell.time, format.seconds),
           format.digits(cell.gflops),
         ]),
