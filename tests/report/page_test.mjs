@@ -222,6 +222,15 @@ const checkTables = async (browser, where) => {
     details.forEach((d) => { d.open = true; d.dispatchEvent(new Event("toggle")); });
     const found = [...document.querySelectorAll(".table-box")].filter((box) => box.scrollWidth > box.clientWidth)
       .map((box) => box.getAttribute("aria-label") + " by " + (box.scrollWidth - box.clientWidth));
+    // In a list, all parts of a value stand in one column beside the names.
+    for (const part of document.querySelectorAll(".wide td *, .middling td *")) {
+      const cell = part.closest("td");
+      if (getComputedStyle(cell).display === "table-cell" || part.getClientRects().length === 0) continue;
+      const column = cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft);
+      if ([...part.getClientRects()].some((box) => box.left < Math.max(column, cell.getBoundingClientRect().left + 100) - 1)) {
+        found.push("'" + cell.textContent + "' not in its column");
+      }
+    }
     const count = document.querySelectorAll(".table-box").length;
     details.forEach((d) => { d.open = false; });
     return { found, count }; })()`);
