@@ -42,6 +42,14 @@ def say(text: str) -> None:
     print(f"peers: {shown(text)}", file=sys.stderr, flush=True)
 
 
+def time_text(seconds: float) -> str:
+    """As headroom prints times, such as 58.2 us."""
+    for unit, size in (("us", 1e-6), ("ms", 1e-3)):
+        if seconds < 1e3 * size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds:.4g} s"
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(shown(message))
@@ -287,7 +295,7 @@ class Run:
     def note(self, recorded: List[Dict[str, Any]]) -> None:
         for cell in recorded:
             if cell["status"] == "ok":
-                say(f"{cell['id']}  {1e3 * cell['median']:.4g} ms, {cell['gflops']:.1f} GFLOP/s")
+                say(f"{cell['id']}  {time_text(cell['median'])}, {cell['gflops']:.1f} GFLOP/s")
             else:
                 self.failed += 1
                 say(f"{cell['id']}  {cell['status']}: {cell['reason']}")

@@ -78,6 +78,12 @@ class Measured(unittest.TestCase):
         self.assertLess(cell["error"]["nrmse"], 5e-6)
         self.assertEqual(cell["provenance"]["project"], "fake 1.0")
 
+    def test_times_have_the_units_that_headroom_prints(self) -> None:
+        told = [line for line in self.done.stderr.splitlines() if "GFLOP/s" in line]
+        self.assertTrue(told, self.done.stderr)
+        for line in told:
+            self.assertRegex(line, r"  [1-9][0-9.]* (us|ms), [0-9.]+ GFLOP/s$")
+
     def test_both_roofs_stand_beside_each_sample(self) -> None:
         cell = self.cell("fake", "split")
         if "control" not in cell:

@@ -175,8 +175,8 @@ void print_ranks(const measure::Crew& crew, const record::Link& link) {
   for (const measure::RankPlace& place : crew.places()) ++ranks[place.machine];
   out().print("ranks          {} on {}\n", crew.size(),
               counted(static_cast<std::int64_t>(ranks.size()), "machine"));
-  out().print("  link         {:.2f} us, {:.1f} GB/s, from the sums that layers end with\n",
-              link.latency_s * 1e6, link.bytes_per_s * 1e-9);
+  out().print("  link         {}, {:.1f} GB/s, from the sums that layers end with\n",
+              format_seconds(link.latency_s), link.bytes_per_s * 1e-9);
 }
 
 int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {
