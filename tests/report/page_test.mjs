@@ -275,6 +275,20 @@ const checkLabels = async (browser, where) => {
   check(found.problems.length === 0, where + ": " + found.problems.slice(0, 8).join("; "));
 };
 
+// A sheet is narrow, and nobody turns the pages of a legend on it.
+const checkPaper = async (browser) => {
+  await browser.resize(720, 900);
+  await browser.media([], "print");
+  const pages = `[...document.querySelectorAll(".chart svg text")].map((node) => node.textContent)
+    .filter((text) => /^\\d+\\/\\d+$/.test(text)).join()`;
+  check(await browser.evaluate(pages) !== "", "no legend has pages on a screen, so nothing is tested on paper");
+  await browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+  check(await browser.evaluate(pages) === "", "a legend has pages on paper: " + await browser.evaluate(pages));
+  await checkLabels(browser, "on paper");
+  await browser.evaluate("dispatchEvent(new Event('afterprint'))");
+  await browser.media([]);
+};
+
 // The answer and the first picture come before anything else.
 const checkFirstSight = async (browser) => {
   const sight = await browser.evaluate(`({
@@ -355,6 +369,7 @@ const checkReport = async (browser, results) => {
     await checkTables(browser, width + " pixels");
     await checkLabels(browser, width + " pixels");
   }
+  await checkPaper(browser);
   await browser.media([], "print");
   await checkTables(browser, "on paper");
   await browser.media([]);

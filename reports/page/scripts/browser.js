@@ -9,6 +9,20 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   } }, name);
 
+  // Nobody turns the pages of a legend on paper: all its names stand in rows, for which the picture grows.
+  const onPaper = (option, width, height) => {
+    const { legend } = option;
+    if (!legend || legend.type !== "scroll" || legend.show === false) return { option, height };
+    const names = legend.data || option.series.map((series) => series.name);
+    const wide = Math.max(...names.map((name) => 7 * headroom.chart.shortName(name).length)) + legend.itemWidth + 18;
+    const columns = Math.max(1, Math.floor(width / wide));
+    const more = 20 * (Math.ceil(new Set(names).size / columns) - 1);
+    const lower = (grid) => ({ ...grid, top: grid.top + more });
+    return { height: height + more, option: { ...option,
+      legend: { ...legend, type: "plain", width, itemGap: 8 },
+      grid: Array.isArray(option.grid) ? option.grid.map(lower) : lower(option.grid) } };
+  };
+
   // A chart with its note and its table.
   const figureOf = (chart, model, selection) => {
     const canvas = make("div", { class: "chart", role: "img", id: "chart-" + chart.name });
@@ -23,18 +37,19 @@
       details.replaceChildren(details.firstChild,
         headroom.tableElement(chart.table(model, selection), chart.title));
     };
-    const draw = (dark) => {
+    const draw = (dark, printing) => {
       stale = true;
       fillTable();
       note.textContent = headroom.noteOf(chart, model, selection);
       const width = document.getElementById("charts").clientWidth;
       const view = { theme: headroom.theme(dark), width, narrow: width < kNarrow };
-      const option = headroom.hasCharts ? chart.draw(model, selection, view) : null;
+      let option = headroom.hasCharts ? chart.draw(model, selection, view) : null;
       canvas.setAttribute("aria-label", chart.title + ". " + note.textContent + " The table follows.");
       canvas.hidden = option === null;
       element.hidden = option === null && headroom.hasCharts;
       if (option === null) return;
-      const height = chart.height(model, selection);
+      let height = chart.height(model, selection);
+      if (printing) ({ option, height } = onPaper(option, width, height));
       canvas.style.height = height + "px";
       drawn = drawn || echarts.init(canvas, null, { renderer: "svg", width, height });
       drawn.resize({ width, height });
@@ -85,7 +100,7 @@
     let printing = false;
     const missing = make("p", { class: "note", id: "not-drawn" });
     const drawAll = () => {
-      figures.forEach((figure) => figure.draw(scheme.matches && !printing));
+      figures.forEach((figure) => figure.draw(scheme.matches && !printing, printing));
       missing.textContent = notDrawn(figures);
     };
     const change = (key) => {
