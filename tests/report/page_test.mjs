@@ -506,8 +506,9 @@ const checkSteps = async (browser, results) => {
   writeFileSync(join(folder, "environment.json"), readFileSync(join(results, "environment.json")));
   const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line))
     .filter((cell) => cell.shape.tokens === 1 && cell.precision === "f32");
-  const steps = [100, 1000, 10000].flatMap((past) => lines.map((cell) => ({
-    ...cell, id: cell.id + "_P" + past, shape: { ...cell.shape, past } })));
+  const steps = [100, 1000, 10000].flatMap((past) => [{ past }, { past, window: 64 }].flatMap((more) => lines.map((cell) => ({
+    ...cell, id: cell.id + Object.entries(more).map(([key, value]) => "_" + key[0].toUpperCase() + value).join(""),
+    shape: { ...cell.shape, ...more } }))));
   writeFileSync(join(folder, "results.jsonl"), steps.map((cell) => JSON.stringify(cell) + "\n").join(""));
   run("report", folder);
   for (const width of [1280, 400]) {
@@ -522,6 +523,8 @@ const checkSteps = async (browser, results) => {
   }
   check((await browser.evaluate("document.querySelector('#choose-tokens').textContent")).startsWith("1 after 1001 after 1000"),
     "the list of tokens does not name the pasts");
+  const families = await browser.evaluate("[...document.querySelectorAll('#choose-family option')].map((o) => o.value).join('; ')");
+  check(families === "heads of 8, steps of 1 token; heads of 8, steps of 1 token, window 64", "families: " + families);
 };
 
 const path = findBrowser();

@@ -29,7 +29,10 @@ headroom.controls = (model, selection, changed) => {
       key === "backends" ? headroom.swatch(name) : "", name)));
 
   const members = () => timed.filter((cell) => cell.family === selection.family);
-  const kNumbers = { tokens: [(cell) => cell.tokens, format.tokens], heads: [(cell) => cell.shape.heads, (cell) => String(cell.shape.heads)] };
+  const kNumbers = {
+    tokens: [(cell) => cell.tokens, format.tokens],
+    heads: [(cell) => cell.shape.heads, (cell) => String(cell.shape.heads)],
+  };
   const numbers = (key) => () => {
     const [of, words] = kNumbers[key];
     return distinct(members(), of).map((value) => [value, words(members().find((cell) => of(cell) === value))]);

@@ -13,14 +13,12 @@ headroom.read = (data) => {
   };
 
   // Shapes that differ only in heads and tokens belong to one family; steps, in heads and what lies in the cache.
+  const kNamed = ["batch", "tokens", "past", "heads", "head_dim", "kv_heads", "d_in", "d_out", "d_proj", "causal",
+    "qkv_bias", "out_proj", "dropout"];
   const familyOf = (shape, contest) => {
     const parts = ["heads of " + shape.head_dim];
     if (shape.past > 0) parts.push("steps of " + headroom.format.count(shape.tokens, "token"));
     if (shape.kv_heads > 0) parts.push(shape.heads / shape.kv_heads + " heads to a key head");
-    if (shape.window > 0) parts.push("window " + shape.window);
-    if (shape.memory_tokens > 0) parts.push("memory of " + headroom.format.count(shape.memory_tokens, "token"));
-    if (shape.lengths) parts.push("lengths " + shape.lengths.join("+"));
-    if (shape.rotary) parts.push("rotary " + shape.rotary.pairs);
     if (shape.batch !== 1) parts.push("batch " + shape.batch);
     if (shape.d_in !== shape.d_out) parts.push("input " + shape.d_in);
     if (!shape.causal) parts.push("no mask");
@@ -30,6 +28,12 @@ headroom.read = (data) => {
       parts.push("output " + shape.d_proj);
     }
     if (shape.dropout > 0) parts.push("dropout " + shape.dropout);
+    // Whatever else a layer or a call may have: never two such shapes on one line.
+    for (const [name, value] of Object.entries(shape)) {
+      if (kNamed.includes(name) || value === false) continue;
+      const values = typeof value === "object" ? Object.values(value).flat() : value === true ? [] : [value];
+      parts.push([name.replaceAll("_", " "), ...values.slice(0, 8)].join(" ") + (values.length > 8 ? " ..." : ""));
+    }
     if (contest.includes(" ")) parts.push(contest.slice(contest.indexOf(" ") + 1));
     return parts.join(", ");
   };
@@ -100,8 +104,10 @@ headroom.firstSelection = (model) => {
       entry.exact = entry.exact || item.exact;
     }
     return [...seen.values()].reduce((best, entry) => {
-      const more = best && (entry.values.size - best.values.size || entry.exact - best.exact);
-      return best === undefined || more > 0 || (more === 0 && !(typeof entry.name === "number" && entry.name < best.name)) ? entry : best;
+      if (best === undefined) return entry;
+      const more = entry.values.size - best.values.size || entry.exact - best.exact;
+      const smaller = typeof entry.name === "number" && entry.name < best.name;
+      return more > 0 || (more === 0 && !smaller) ? entry : best;
     }, undefined)?.name;
   };
   const family = most(timed, (c) => c.family, (c) => c.shapeId);

@@ -43,7 +43,8 @@
         ...chart.base(view),
         grid: { left: 62, right: 12, top: 12, bottom: 50 },
         xAxis: { ...chart.axisBelow(view, "heads"), ...flat, data: heads },
-        yAxis: { ...chart.axis(view, chart.tokensName(cells).replace(/ before.*/, ""), { nameGap: 44 }), ...flat, data: tokens },
+        yAxis: { ...chart.axis(view, chart.tokensName(cells).replace(/ before.*/, ""), { nameGap: 44 }), ...flat,
+          data: tokens },
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(

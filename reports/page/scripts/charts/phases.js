@@ -29,7 +29,8 @@
       if (cells.length === 0) return null;
       const names = cells.map(chart.cellName);
       const letter = view.narrow ? 5.6 : 6.6;
-      const room = Math.min(8 + letter * Math.max(...names.map((name) => name.length)), view.width / (view.narrow ? 4 : 3));
+      const longest = 8 + letter * Math.max(...names.map((name) => name.length));
+      const room = Math.min(longest, view.width / (view.narrow ? 4 : 3));
       const kRight = 76;
       const bars = view.width - room - 8 - kRight;
       const bar = ([key, name], i) => ({
