@@ -92,6 +92,7 @@ struct HEADROOM_API LayerConfig {
   std::int64_t window = 0;
   /// A causal row sees no key of another chunk of so many positions; 0: there are no chunks.
   std::int64_t chunk = 0;
+  double clip = 0;  ///< queries, keys and values are clamped to +- this; 0: they are not
   Rotary rotary = {};
   QueryKeyNorm norm = {};
   double scale = 0;    ///< of scores; 0: `1 / sqrt(head_dim)`

@@ -84,6 +84,7 @@ void add_features(Draws& draws, Case& shape) {
   }
   shape.gate = shape.d_proj > 0 && draws.one_in(4);
   if (draws.one_in(4)) shape.temperature = {7, 0.4};
+  if (draws.one_in(5)) shape.clip = 0.8;
   if (shape.d_memory == 0 && draws.one_in(3)) {
     shape.position_bias.kind =
         draws.one_in(2) ? PositionBias::Kind::slopes : PositionBias::Kind::buckets;

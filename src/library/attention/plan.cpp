@@ -135,6 +135,22 @@ void Attention::Plan::make_gate(const WeightViews& weights) {
   costs.workspace_bytes += gate_data_.bytes();
 }
 
+void Attention::Plan::clip_heads(const HeadBlocks& heads) const {
+  const auto most = static_cast<float>(shape.clip);
+  for (const BlockedView& part : heads.parts) {
+    for (std::int64_t row = 0; row < part.rows; ++row) {
+      for (std::int64_t block = 0; block < part.blocks; ++block) {
+        float* values = part.at(row, block);
+        // A NaN is neither below nor above, and stays.
+        for (std::int64_t i = 0; i < part.block_cols; ++i) {
+          const float low = values[i] < -most ? -most : values[i];
+          values[i] = low > most ? most : low;
+        }
+      }
+    }
+  }
+}
+
 // Before any head of a row is changed, and by one thread: it is a thousandth of the products.
 void Attention::Plan::find_row_factors(const HeadBlocks& heads) {
   const auto find = [&](const BlockedView& view, std::vector<float>& factors) {
@@ -324,6 +340,7 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
     gate_->run(dense, BlockedView{gate_data_.data(), dense.rows, shape.d_out, 1, shape.d_out, 0});
   }
   if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
+  if (shape.clip > 0) clip_heads(heads);
   if (shape.norm.over == QueryKeyNorm::Over::width) find_row_factors(heads);
   return heads;
 }

@@ -50,6 +50,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void make_output(const WeightViews& weights);
   void keep_parameters(const WeightViews& weights);
   void make_gate(const WeightViews& weights);
+  void clip_heads(const HeadBlocks& heads) const;
   void find_row_factors(const HeadBlocks& heads);
   void add_costs(const OperationCosts& part);
   void read(const ConstAnyMatrix& x, const Call& call);

@@ -69,6 +69,7 @@ void check_given_heads(const Case& shape) {
   refuse(shape.norm.over != QueryKeyNorm::Over::none, "norm");
   refuse(shape.position_bias.kind != PositionBias::Kind::none, "position_bias");
   refuse(shape.temperature.step > 0, "temperature");
+  refuse(shape.clip > 0, "clip");
   refuse(shape.d_memory > 0, "d_memory");
   check_size("batch", shape.batch, 1);
   check_size("tokens", shape.tokens, 1);

@@ -208,6 +208,7 @@ void check_widths(const LayerConfig& config) {
   check_chunk(config);
   check_rotary(config);
   check_norm(config);
+  check_positive_or_none("clip", config.clip);
   check_positive_or_none("scale", config.scale);
   check_positive_or_none("softcap", config.softcap);
   check_position_bias(config);
@@ -245,6 +246,7 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
   if (config.window > 0) id += fmt::format("_W{}", config.window);
   if (config.chunk > 0) id += fmt::format("_chunk{}", config.chunk);
   if (config.rotary.pairs != Rotary::Pairs::none) id += rotary_id(config.rotary);
+  if (config.clip > 0) id += fmt::format("_clip{}", config.clip);
   id += norm_id(config.norm);
   if (config.scale > 0) id += fmt::format("_scale{}", config.scale);
   if (config.softcap > 0) id += fmt::format("_cap{}", config.softcap);

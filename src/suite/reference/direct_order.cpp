@@ -29,8 +29,10 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   const float* token = layer_.tokens(sequence, key).data;
   const SplitWeights& w = layer_.weights;
   apply(layer_, token, w.key, w.key_bias, k, k_size);
+  clamp(layer_.shape, layer_.shape.kv_width(), k);
   layer_.prepare(key, layer_.shape.key_heads(), w.key_norm, k, k_size);
   apply(layer_, token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
+  clamp(layer_.shape, layer_.shape.kv_width(), value_.values.data() + at);
 }
 
 MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {

@@ -82,7 +82,7 @@
 #include <vector>
 
 #include "core/case.hpp"
-#include "reference/softmax.hpp"
+#include "reference/steps/softmax.hpp"
 
 namespace headroom::reference {
 

@@ -5,7 +5,7 @@
 
 #include "headroom/dropout.hpp"
 #include "reference/element_bound.hpp"
-#include "reference/norm.hpp"
+#include "reference/steps/norm.hpp"
 
 namespace headroom::reference {
 
@@ -60,6 +60,7 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
   }
   apply(layer, layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias,
         query.values.data(), query.sizes.data());
+  clamp(layer.shape, layer.shape.d_out, query.values.data());
   layer.prepare(position, layer.shape.heads, layer.weights.query_norm, query.values.data(),
                 query.sizes.data());
   warm(layer.shape, position, query);

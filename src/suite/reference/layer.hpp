@@ -14,7 +14,7 @@
 #include "reference/coarse_bound.hpp"
 #include "reference/inputs.hpp"
 #include "reference/plain_loops.hpp"
-#include "reference/rotation.hpp"
+#include "reference/steps/rotation.hpp"
 
 namespace headroom::reference {
 
@@ -107,6 +107,14 @@ inline void take(ConstMatrixView matrix, std::int64_t row, double* values, doubl
   for (std::int64_t c = 0; c < matrix.cols; ++c) {
     values[c] = static_cast<double>(from[c]);
     sizes[c] = std::abs(values[c]);
+  }
+}
+
+/// Clamps queries, keys or values, as the shape says; sizes hold as they are.
+inline void clamp(const Case& shape, std::int64_t count, double* values) {
+  if (shape.clip == 0) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[i] = std::clamp(values[i], -shape.clip, shape.clip);
   }
 }
 

@@ -68,7 +68,8 @@ double direct_tokens(const Case& shape, const std::vector<std::int64_t>& rows) {
 // Whether nothing stands between x and the scores but weights.
 bool can_be_factored(const Case& shape) {
   return shape.has_projections() && shape.rotary.pairs == Rotary::Pairs::none &&
-         shape.norm.over == QueryKeyNorm::Over::none && shape.temperature.step == 0;
+         shape.norm.over == QueryKeyNorm::Over::none && shape.temperature.step == 0 &&
+         shape.clip == 0;
 }
 
 }  // namespace

@@ -206,6 +206,7 @@ LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
   if (config) {
     made.scale = config->scale;
     made.softcap = config->softcap;
+    made.clip = config->clip;
     made.temperature = config->temperature;
     made.chunk = made.causal && made.window == 0 ? config->chunk : 0;
   }

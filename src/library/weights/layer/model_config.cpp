@@ -39,7 +39,6 @@ bool never(const json&) { return false; }
 
 const std::initializer_list<Harmless>& harmless_values() {
   static const std::initializer_list<Harmless> fields{
-      {"clip_qkv", never},
       {"rotary_dim", never},
       {"scale_attn_weights", is_true},
       {"scale_attn_by_inverse_layer_idx", is_false},
@@ -213,6 +212,8 @@ class Reader {
       config_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
     const json* multiplier = find("attention_multiplier");
     if (multiplier != nullptr) config_.scale = positive(*multiplier, "attention_multiplier");
+    const json* clip = find("clip_qkv");
+    if (clip != nullptr) config_.clip = positive(*clip, "clip_qkv");
     const json* cap = find("attn_logit_softcapping");
     if (cap != nullptr) config_.softcap = positive(*cap, "attn_logit_softcapping");
   }
@@ -317,7 +318,9 @@ class Reader {
     if (fields == nullptr || !fields->is_object()) return;
     const json* scale = find_in(*fields, "softmax_scale");
     if (scale != nullptr) config_.scale = positive(*scale, "attn_config.softmax_scale");
-    for (const std::string_view name : {"clip_qkv", "qk_ln", "prefix_lm"}) {
+    const json* clip = find_in(*fields, "clip_qkv");
+    if (clip != nullptr) config_.clip = positive(*clip, "attn_config.clip_qkv");
+    for (const std::string_view name : {"qk_ln", "prefix_lm"}) {
       const json* value = find_in(*fields, name);
       if (value != nullptr && !is_false(*value)) add_foreign(name, *value);
     }

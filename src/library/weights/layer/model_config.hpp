@@ -22,7 +22,7 @@ struct ModelConfig {
   bool masks_by_name = false;  ///< the names of a layer's tensors say it
   bool turns = false;          ///< the layer has rotary positions
   Rotary rotary;               ///< its pairs only where they are not those of the layout
-  double scale = 0, softcap = 0;
+  double clip = 0, scale = 0, softcap = 0;
   std::int64_t chunk = 0;
   QueryKeyNorm norm;
   bool norm_plus_one = false;  ///< files hold what is added to weights of one

@@ -46,6 +46,10 @@ ShapeSeed config_shape(const std::string& path, const std::string& layer) {
   rules.chunk = config.chunk;
   rules.scale = config.scale;
   rules.softcap = config.softcap;
+  rules.clip = config.clip;
+  rules.gate = config.gate;
+  rules.position_bias = config.position_bias;
+  rules.temperature = config.temperature;
   rules.norm = config.norm;
   rules.sinks = config.sinks;
   if (config.turns) rules.rotary = config.rotary;

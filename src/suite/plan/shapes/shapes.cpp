@@ -55,6 +55,10 @@ void set_rules(const Axes& axes, const ShapeSeed& seed, Case& shape) {
   shape.scale = axes.scale.first().value_or(seed.rules.scale);
   shape.softcap = axes.softcap.first().value_or(seed.rules.softcap);
   shape.sinks = axes.sinks || seed.rules.sinks;
+  shape.clip = seed.rules.clip;
+  shape.gate = seed.rules.gate && shape.d_proj > 0;
+  shape.position_bias = seed.rules.position_bias;
+  shape.temperature = seed.rules.temperature;
   const bool alone = shape.causal && !axes.window;
   shape.chunk = alone ? seed.rules.chunk : 0;
 }
@@ -143,6 +147,10 @@ Case attention_alone(Case shape) {
   shape.rotary = {};
   shape.norm = {};
   shape.sinks = false;
+  shape.gate = false;
+  shape.clip = 0;
+  shape.position_bias = {};
+  shape.temperature = {};
   shape.chunk = 0;
   shape.dropout_seed = 0;
   return shape;

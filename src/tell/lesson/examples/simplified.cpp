@@ -10,7 +10,7 @@
 #include "lesson/layer_trace.hpp"
 #include "lesson/texts/example_texts.hpp"
 #include "reference/plain_loops.hpp"
-#include "reference/softmax.hpp"
+#include "reference/steps/softmax.hpp"
 
 namespace headroom::lesson {
 namespace {

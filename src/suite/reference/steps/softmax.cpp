@@ -1,4 +1,4 @@
-#include "reference/softmax.hpp"
+#include "reference/steps/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "reference/rotation.hpp"
+#include "reference/steps/rotation.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "reference/norm.hpp"
+#include "reference/steps/norm.hpp"
 
 #include <cmath>
 
