@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, as_array, is_bf16, is_tensor, like
+from ._arrays import Array, activations, as_array, is_bf16, is_tensor, like, require_cpu
 from ._layer import options_of
 
 
@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     causal: bool = False
     window: int = 0
     scale: float = 0.0  # 0: 1 / sqrt(head_dim)
+    softcap: float = 0.0  # 0: none
 
 
 def checked_scale(scale: Optional[float]) -> float:
@@ -28,9 +29,36 @@ def checked_scale(scale: Optional[float]) -> float:
     return float(scale or 0.0)
 
 
+def checked_softcap(softcap: Optional[float]) -> float:
+    """As a ``Rule`` has it."""
+    if softcap is not None and not softcap > 0:
+        raise ValueError(f"softcap is {softcap}; allowed are values above 0, and None for none")
+    return float(softcap or 0.0)
+
+
+def checked_window(window: Optional[int]) -> int:
+    """As a ``Rule`` has it."""
+    if window is not None and window < 1:
+        raise ValueError(f"window is {window}; allowed are 1 and above, and None for none")
+    return window or 0
+
+
+def sinks_array(sinks: Optional[Array], heads: int) -> Any:
+    """One float for each query head, as the extension module takes them."""
+    if sinks is None:
+        return None
+    require_cpu("sinks", sinks)
+    array = np.asarray(as_array(sinks.float() if is_tensor(sinks) else sinks), np.float32)
+    if array.shape != (heads,):
+        raise ValueError(
+            f"sinks have shape {array.shape}; allowed is ({heads},): one for each head of queries"
+        )
+    return np.ascontiguousarray(array)
+
+
 def make_attend(sizes: _core.Sizes, rule: Rule, options: _core.Options) -> _core.Attend:
     """For calls up to these sizes. Why a tuning file is not used is a warning."""
-    attend, notes = _core.Attend.make(sizes, rule.causal, rule.window, rule.scale, options)
+    attend, notes = _core.Attend.make(sizes, *rule, options)
     for note in notes:
         warnings.warn(note, RuntimeWarning, stacklevel=3)
     return attend
@@ -221,6 +249,8 @@ def attention(
     enable_gqa: bool = False,
     *,
     window: Optional[int] = None,
+    softcap: Optional[float] = None,
+    sinks: Optional[Array] = None,
     query_lengths: Optional[Sequence[int]] = None,
     key_lengths: Optional[Sequence[int]] = None,
     out: Optional[Array] = None,
@@ -245,7 +275,11 @@ def attention(
             key, as after a cache, which differs if there are more keys than queries.
         scale: of scores. Default: ``1 / sqrt(head_dim)``.
         enable_gqa: ``kv_heads`` may be a divisor of ``heads``.
-        window: the most keys that a causal query sees, its own included.
+        window: the most keys that a query sees back, its own included. If nothing is causal, it
+            sees as many ahead.
+        softcap: scaled scores become ``softcap * tanh(score / softcap)``, before any mask.
+        sinks: one logit for each head of queries, ``(heads,)``: it is in the sum of the softmax and
+            has no value.
         query_lengths: tokens of each sequence that are there. Rows after them are not read, and
             are 0 in a result that is made here.
         key_lengths: the same of keys and values.
@@ -265,7 +299,9 @@ def attention(
         raise ValueError(f"dropout_p is {dropout_p}; this is for inference, so it must be 0")
     if is_causal not in (False, True, "lower_right"):
         raise ValueError(f"is_causal is {is_causal!r}; allowed are False, True and 'lower_right'")
-    rule = Rule(bool(is_causal), window or 0, checked_scale(scale))
+    rule = Rule(
+        bool(is_causal), checked_window(window), checked_scale(scale), checked_softcap(softcap)
+    )
     given = query
     query, key, value = (widened(x, options) for x in (query, key, value))
     if is_bf16(query) or is_bf16(key) or is_bf16(value):
@@ -286,9 +322,10 @@ def attention(
         rule = rule._replace(causal=causal)
 
     lengths = (listed(query_lengths), listed(key_lengths))
+    more = sinks_array(sinks, q.shape[2])
 
     def run(written: Any) -> None:
         if 0 not in q.shape:
-            _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, *lengths, None)
+            _kernels_of(options).get(q, k, rule).run(q, k, v, written, mask, more, *lengths, None)
 
     return answer(run, given, q, out, options=options, zero=lengths[0] is not None)

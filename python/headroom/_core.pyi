@@ -96,7 +96,7 @@ class Sizes:
 class Attend:
     @staticmethod
     def make(
-        most: Sizes, causal: bool, window: int, scale: float, options: Options
+        most: Sizes, causal: bool, window: int, scale: float, softcap: float, options: Options
     ) -> Tuple[Attend, List[str]]: ...
     def run(
         self,
@@ -105,6 +105,7 @@ class Attend:
         v: Any,
         out: Any,
         mask: Any,
+        sinks: Any,
         query_lengths: Optional[List[int]],
         key_lengths: Optional[List[int]],
         cache: Optional[Cache],

@@ -10,10 +10,13 @@ from ._attend import (
     Rule,
     answer,
     checked_scale,
+    checked_softcap,
+    checked_window,
     heads_of,
     listed,
     make_attend,
     mask_array,
+    sinks_array,
     widened,
 )
 from ._cache import CacheOwner, KeyValueCache
@@ -35,8 +38,10 @@ class DotProductAttention(CacheOwner):
         batch: the most sequences of one call
         kv_heads: heads of keys and values, a divisor of ``heads``. Default: as many.
         causal: the last query sees all keys, the one before it all but the last, and so on.
-        window: the most keys that a causal query sees, its own included.
+        window: the most keys that a query sees back, its own included; without ``causal`` as many
+            ahead.
         scale: of scores. Default: ``1 / sqrt(head_dim)``.
+        softcap: scaled scores become ``softcap * tanh(score / softcap)``, before any mask.
         options: ``backend``, ``threads``, ``isa``, ``unit``, ``kernels``, ``precision``, ``dtype``
             and ``tuning_file`` of ``Attention``.
 
@@ -58,6 +63,7 @@ class DotProductAttention(CacheOwner):
         causal: bool = False,
         window: Optional[int] = None,
         scale: Optional[float] = None,
+        softcap: Optional[float] = None,
         **options: Any,
     ) -> None:
         sizes = _core.Sizes()
@@ -66,7 +72,7 @@ class DotProductAttention(CacheOwner):
         sizes.keys = tokens if keys is None else keys
         self._options = {"dtype": "f32", **options}
         self._heads, self._kv_heads, self._head_dim = heads, sizes.kv_heads, head_dim
-        rule = Rule(causal, window or 0, checked_scale(scale))
+        rule = Rule(causal, checked_window(window), checked_scale(scale), checked_softcap(softcap))
         self._core = make_attend(sizes, rule, options_of(**self._options))
 
     def __call__(
@@ -76,6 +82,7 @@ class DotProductAttention(CacheOwner):
         value: Optional[Array] = None,
         attn_mask: Optional[Array] = None,
         *,
+        sinks: Optional[Array] = None,
         query_lengths: Optional[Sequence[int]] = None,
         key_lengths: Optional[Sequence[int]] = None,
         cache: Optional[KeyValueCache] = None,
@@ -91,6 +98,8 @@ class DotProductAttention(CacheOwner):
             value: as ``key``
             attn_mask: as in ``headroom.attention``. With a cache it has as many keys as the longest
                 sequence then has, or 1.
+            sinks: one logit for each head of queries, ``(heads,)``: it is in the sum of the softmax
+                and has no value.
             query_lengths: tokens of each sequence that are there. Rows after them are not read, and
                 are 0 in a result that is made here.
             key_lengths: the same of the keys and values that come with the call.
@@ -114,9 +123,11 @@ class DotProductAttention(CacheOwner):
         mask = mask_array(attn_mask)
 
         lengths = (listed(query_lengths), listed(key_lengths))
+        more = sinks_array(sinks, q.shape[2])
+        core = None if cache is None else cache._core
 
         def run(written: Any) -> None:
-            self._core.run(q, k, v, written, mask, *lengths, None if cache is None else cache._core)
+            self._core.run(q, k, v, written, mask, more, *lengths, core)
 
         return answer(run, query, q, out, options=self._options, zero=lengths[0] is not None)
 

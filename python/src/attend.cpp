@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "arrays.hpp"
@@ -60,6 +61,14 @@ MaskView mask_of(const nb::ndarray<nb::ro>& array) {
   return mask;
 }
 
+std::span<const float> sinks_of(const nb::ndarray<nb::ro>& array) {
+  if (array.ndim() != 1 || array.dtype() != nb::dtype<float>() ||
+      (array.shape(0) > 1 && array.stride(0) != 1)) {
+    throw InvalidArgument("sinks are no row of float32; give one contiguous value for each head");
+  }
+  return {static_cast<const float*>(array.data()), array.shape(0)};
+}
+
 }  // namespace
 
 Attend::Attend(const DotProductSizes& most, const ScoreRule& rule,
@@ -69,7 +78,7 @@ Attend::Attend(const DotProductSizes& most, const ScoreRule& rule,
 }
 
 void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle mask,
-                 const std::optional<std::vector<std::int64_t>>& query_lengths,
+                 nb::handle sinks, const std::optional<std::vector<std::int64_t>>& query_lengths,
                  const std::optional<std::vector<std::int64_t>>& key_lengths, Cache* cache) {
   const nb::ndarray<nb::ro> of_q = heads_array("q", q);
   const nb::ndarray<nb::ro> of_k = heads_array("k", k);
@@ -84,6 +93,11 @@ void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::h
   if (!mask.is_none()) {
     of_mask = mask_array("mask", mask);
     call.mask = mask_of(of_mask);
+  }
+  nb::ndarray<nb::ro> of_sinks;
+  if (!sinks.is_none()) {
+    of_sinks = heads_array("sinks", sinks);
+    call.sinks = sinks_of(of_sinks);
   }
   if (query_lengths) call.queries = *query_lengths;
   if (key_lengths) call.keys = *key_lengths;

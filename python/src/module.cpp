@@ -163,14 +163,14 @@ void bind_attend(nb::module_& module) {
       .def_static(
           "make",
           [](const DotProductSizes& most, bool causal, std::int64_t window, double scale,
-             const NamedOptions& options) {
+             double softcap, const NamedOptions& options) {
             std::vector<std::string> warnings;
-            auto attend = std::make_unique<Attend>(most, ScoreRule{causal, window, scale},
+            auto attend = std::make_unique<Attend>(most, ScoreRule{causal, window, scale, softcap},
                                                    options_of(options, warnings));
             return std::make_pair(std::move(attend), warnings);
           },
-          "most"_a, "causal"_a, "window"_a, "scale"_a, "options"_a)
-      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a, "mask"_a.none(),
+          "most"_a, "causal"_a, "window"_a, "scale"_a, "softcap"_a, "options"_a)
+      .def("run", &Attend::run, "q"_a, "k"_a, "v"_a, "out"_a, "mask"_a.none(), "sinks"_a.none(),
            "query_lengths"_a.none(), "key_lengths"_a.none(), "cache"_a.none())
       .def("make_cache", &Attend::make_cache, "sequences"_a, "capacity"_a)
       .def_prop_ro("choice",

@@ -65,17 +65,28 @@ def attention(
     return context if output is None else context @ output.astype(np.float64) + output_bias
 
 
-def definition(q, k, v, mask=None, causal=False, scale=None):
+def definition(q, k, v, mask=None, causal=False, scale=None, window=None, softcap=None, sinks=None):
     """In double precision, of ``(batch, heads, tokens, head_dim)``; causal from the last key."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
     scores = q @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5)
+    if softcap is not None:
+        scores = softcap * np.tanh(scores / softcap)
+    tokens, keys = scores.shape[2:]
+    distance = np.arange(tokens)[:, None] + keys - tokens - np.arange(keys)[None]
     if causal:
-        tokens, keys = scores.shape[2:]
-        scores[..., ~np.tri(tokens, keys, keys - tokens, dtype=bool)] = -np.inf
+        scores[..., distance < 0] = -np.inf
+    if window is not None:
+        scores[..., abs(distance) >= window] = -np.inf
     if mask is not None:
         scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
     most = scores.max(axis=3, keepdims=True)
-    weights = np.exp(scores - np.where(np.isinf(most), 0, most))
+    if sinks is not None:
+        sinks = sinks.astype(np.float64)[None, :, None, None]
+        most = np.maximum(most, sinks)
+    most = np.where(np.isinf(most), 0, most)
+    weights = np.exp(scores - most)
     total = weights.sum(axis=3, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(sinks - most)
     return weights / np.where(total == 0, 1, total) @ v

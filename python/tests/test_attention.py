@@ -26,6 +26,32 @@ def test_is_the_definition(normal, backend):
     assert not y[1, :, 3].any()
 
 
+@pytest.mark.parametrize("backend", HERE)
+@pytest.mark.parametrize("causal", [False, True])
+def test_caps_sinks_and_windows(normal, backend, causal):
+    q, k, v = normal(2, 4, 9, 16), normal(2, 2, 13, 16), normal(2, 2, 13, 16)
+    order = {"is_causal": "lower_right" if causal else False}
+    for rule in (
+        {"softcap": 0.7},
+        {"sinks": normal(4) * 2},
+        {"window": 4},
+        {"softcap": 1.5, "sinks": normal(4), "window": 3},
+    ):
+        y = attention(q, k, v, enable_gqa=True, backend=backend, **order, **rule)
+        assert close(y, definition(q, k, v, causal=causal, **rule)), rule
+    seen = normal(2, 1, 1, 13) > 0
+    seen[..., 12] = True
+    rule = {"softcap": 1.5, "sinks": normal(4)}
+    y = attention(q, k, v, seen, enable_gqa=True, backend=backend, **order, **rule)
+    assert close(y, definition(q, k, v, seen, causal=causal, **rule))
+
+
+def test_a_query_that_sees_a_sink_alone_is_0(normal):
+    q = normal(1, 2, 4, 8)
+    y = attention(q, q, q, np.zeros((4, 4), bool), sinks=normal(2))
+    assert not y.any()
+
+
 def test_causal_counts_from_the_first_key_as_pytorch_does(normal):
     for tokens, keys in ((5, 9), (9, 5), (6, 6)):
         q, k, v = normal(1, 2, tokens, 8), normal(1, 2, keys, 8), normal(1, 2, keys, 8)
@@ -112,7 +138,13 @@ def test_threads_at_once(normal, in_threads):
         (dict(q=(8,)), ValueError, r"query has shape \(8,\)"),
         (dict(backend="none"), ValueError, "none"),
         (dict(colour="red"), TypeError, "colour"),
-        (dict(window=3), ValueError, "window"),
+        (dict(window=0), ValueError, "window is 0"),
+        (dict(window=3, q=(1, 2, 6, 8)), ValueError, "6 queries and 5 keys"),
+        (dict(softcap=0), ValueError, "softcap is 0"),
+        (dict(softcap=-2.0), ValueError, "softcap is -2.0"),
+        (dict(softcap=np.inf), ValueError, "softcap is inf"),
+        (dict(sinks=(3,)), ValueError, r"sinks have shape \(3,\); allowed is \(2,\)"),
+        (dict(sinks=(2, 1)), ValueError, r"sinks have shape \(2, 1\)"),
     ],
 )
 def test_refusals(normal, change, error, named):
@@ -121,8 +153,9 @@ def test_refusals(normal, change, error, named):
     for name in shapes:
         shapes[name] = arguments.pop(name, shapes[name])
     arrays = [normal(*shapes[name]) for name in ("q", "k", "v")]
-    if "attn_mask" in arguments:
-        arguments["attn_mask"] = normal(*arguments["attn_mask"])
+    for name in ("attn_mask", "sinks"):
+        if name in arguments:
+            arguments[name] = normal(*arguments[name])
     with pytest.raises(error, match=named):
         attention(*arrays, **arguments)
 

@@ -50,6 +50,25 @@ def test_lengths_and_masks_over_a_cache(normal):
     assert (out[1, :, 2:] == 7).all()
 
 
+@pytest.mark.parametrize("backend", HERE)
+def test_caps_sinks_and_windows_over_a_cache(normal, backend):
+    q, k, v = normal(2, 4, 13, 16), normal(2, 2, 13, 16), normal(2, 2, 13, 16)
+    rule, sinks = {"causal": True, "window": 5, "softcap": 1.5}, normal(4)
+    attend = DotProductAttention(**SIZES, **rule, backend=backend)
+    cache = attend.cache(capacity=13, sequences=2)
+    expected = definition(q, k, v, sinks=sinks, **rule)
+    for first, last in ((0, 8), (8, 9), (9, 13)):
+        now = slice(first, last)
+        y = attend(q[:, :, now], k[:, :, now], v[:, :, now], sinks=sinks, cache=cache)
+        assert close(y, expected[:, :, now])
+
+
+def test_a_window_without_an_order_is_on_both_sides(normal):
+    q = normal(1, 4, 8, 16)
+    attend = DotProductAttention(heads=4, head_dim=16, tokens=8, window=3)
+    assert close(attend(q, q, q), definition(q, q, q, window=3))
+
+
 def test_without_a_cache_it_is_the_function(normal):
     q, k, v = normal(2, 4, 5, 16), normal(2, 2, 7, 16), normal(2, 2, 7, 16)
     attend = DotProductAttention(**SIZES, backend="xsimd")
@@ -125,8 +144,12 @@ def test_refusals(normal):
         attend.cache(0)
     with pytest.raises(ValueError, match="scale is 0"):
         DotProductAttention(**SIZES, scale=0)
-    with pytest.raises(ValueError, match="window"):
-        DotProductAttention(**SIZES, window=3)
+    with pytest.raises(ValueError, match="window is -3"):
+        DotProductAttention(**SIZES, window=-3)
+    with pytest.raises(ValueError, match="softcap is 0"):
+        DotProductAttention(**SIZES, softcap=0)
+    with pytest.raises(ValueError, match=r"sinks have shape \(2,\); allowed is \(4,\)"):
+        attend(q, k, k, sinks=normal(2))
     with pytest.raises(TypeError, match="colour"):
         DotProductAttention(**SIZES, colour="red")
     with pytest.raises(ValueError, match="naiv"):
