@@ -3,13 +3,14 @@
 import copy
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from headroom.torch import FallbackWarning, register_transformers  # noqa: E402
+from headroom.torch import FallbackWarning, fallbacks, register_transformers  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("nothing_said")]
 
@@ -69,6 +70,24 @@ def test_several_tokens_after_a_cache(models):
 
 
 @torch.inference_mode()
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("heads", [1, 8])
+def test_a_mask_of_the_callers_own(models, dtype, heads):
+    theirs, ours = models
+    tokens = torch.randint(0, 50, (2, 9))
+    mask = torch.rand(2, heads, 9, 9) < 0.5
+    mask[:, :, range(9), range(9)] = True
+    if dtype != torch.bool:
+        added = torch.randn(mask.shape).to(dtype)
+        mask = torch.where(mask, added, float("-inf"))
+    expected = mask if dtype == torch.bool else mask.float()
+    difference = (
+        ours(tokens, attention_mask=mask).logits - theirs(tokens, attention_mask=expected).logits
+    )
+    assert difference.abs().max() < 1e-5
+
+
+@torch.inference_mode()
 def test_a_scale_of_the_model():
     config = transformers.GraniteConfig(
         vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=1,
@@ -125,6 +144,60 @@ def test_compiles(models):
     torch._dynamo.reset()
     compiled = torch.compile(ours, backend="aot_eager")
     assert (compiled(tokens).logits - theirs(tokens).logits).abs().max() < 1e-5
+
+
+@torch.inference_mode()
+def test_compiles_with_a_mask_that_was_made_before(models):
+    theirs, ours = models
+    tokens, mask = torch.randint(0, 50, (2, 9)), torch.ones(2, 9, dtype=torch.long)
+    mask[1, :4] = 0
+    options = {"max_new_tokens": 6, "do_sample": False, "attention_mask": mask}
+    options.update(pad_token_id=0, cache_implementation="static")
+    compiled = copy.deepcopy(ours)
+    torch._dynamo.reset()
+    compiled.forward = torch.compile(compiled.forward, backend="aot_eager")
+    expected = theirs.generate(tokens, **options)
+    assert torch.equal(compiled.generate(tokens, **options), expected)
+    layers = copy.deepcopy(ours)
+    for layer in layers.model.layers:
+        layer.forward = torch.compile(layer.forward, backend="aot_eager")
+    for count in (9, 7):
+        given = {"attention_mask": mask[:, :count]}
+        difference = (layers(tokens[:, :count], **given).logits).sub(
+            theirs(tokens[:, :count], **given).logits
+        )
+        assert difference[mask[:, :count].bool()].abs().max() < 1e-5
+
+
+def test_calls_that_were_not_ours_are_counted(models):
+    _, ours = models
+    fallbacks(reset=True)
+    tokens = torch.randint(0, 50, (1, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        ours(tokens)
+    assert fallbacks() == {"gradients may be asked for; sdpa takes the call": 2}  # layers
+    with torch.inference_mode():
+        ours(tokens)
+    assert sum(fallbacks(reset=True).values()) == 2 and not fallbacks()
+
+
+@torch.inference_mode()
+def test_no_mask_is_made(models, monkeypatch):
+    _, ours = models
+
+    def make(*_, **__):
+        raise AssertionError("somebody made a mask")
+
+    monkeypatch.setattr(transformers.masking_utils, "sdpa_mask", make)
+    tokens, mask = torch.randint(0, 50, (2, 9)), torch.ones(2, 9, dtype=torch.long)
+    for side in (slice(0, 4), slice(5, 9)):
+        mask[1] = 1
+        mask[1, side] = 0
+        ours(tokens, attention_mask=mask)
+    options = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    ours.generate(tokens, cache_implementation="static", **options)
+    ours.generate(tokens, **options)
 
 
 @pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])

@@ -2,12 +2,18 @@
 
 ``MultiheadAttention.from_module`` takes an ``nn.MultiheadAttention`` or the textbook's module. It
 is for inference on the CPU: what the layer does not do goes to the original module, and a warning
-says so once.
+says so once; ``fallbacks`` counts them.
 """
 
 from ._multihead import MultiheadAttention
-from ._packed import FallbackWarning
+from ._packed import FallbackWarning, fallbacks
 from ._textbook import TextbookAttention
 from ._transformers import register_transformers
 
-__all__ = ["FallbackWarning", "MultiheadAttention", "TextbookAttention", "register_transformers"]
+__all__ = [
+    "FallbackWarning",
+    "MultiheadAttention",
+    "TextbookAttention",
+    "fallbacks",
+    "register_transformers",
+]

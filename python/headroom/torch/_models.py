@@ -94,6 +94,14 @@ def own_way(module: Any, given: Dict[str, Any]) -> Optional[Tuple[str, Function]
     return unusual[0], function
 
 
+def honours(module: Any, name: str) -> Optional[Function]:
+    """The module's own eager function, if it takes an argument of this name or has it itself."""
+    function = own_function(module)
+    if function is None or name not in _OWN | _named_by(function):
+        return None
+    return function
+
+
 def additive_mask(mask: Optional[Tensor], query: Tensor, keys: int, causal: bool) -> Any:
     """The mask as eager functions take it, from that of ``sdpa``.
 
@@ -101,13 +109,13 @@ def additive_mask(mask: Optional[Tensor], query: Tensor, keys: int, causal: bool
         mask: true where a key is seen, or already added to scores; None if ``causal`` says all
         query: ``(batch, heads, tokens, head_dim)``
         keys: of each sequence
-        causal: a mask that is not there is the causal one
+        causal: a mask that is not there is the causal one, whose last query stands at the last key
     """
     if mask is None:
         if not causal:
             return None
         mask = torch.ones(1, 1, query.shape[2], keys, dtype=torch.bool, device=query.device)
-        mask = mask.tril() if query.shape[2] > 1 else mask
+        mask = mask.tril(keys - query.shape[2])
     if mask.dtype != torch.bool:
         return mask
     shown = torch.zeros((), dtype=query.dtype, device=query.device)
@@ -150,12 +158,30 @@ def refuse_model(model: Any, name: str) -> None:
             raise _refusal(type(model).__name__, name)
 
 
+def makes_own_masks(model: Any) -> bool:
+    """Whether a model, or its class, computes with masks, so that it takes no other than its own.
+
+    One for sdpa takes those of sdpa, and one for flash attention leaves all to the function that
+    it calls; such models lack sdpa because of a cap or sinks, which the kernels have.
+    """
+    sdpa = getattr(model, "_supports_sdpa", True)
+    return not sdpa and not getattr(model, "_supports_flash_attn", False)
+
+
+_without_sdpa: Set[str] = set()
+
+
+def trusts_no_mask(config: Any) -> bool:
+    """Whether a model's attention knows that it is causal if there is no mask, as sdpa needs it."""
+    return getattr(config, "model_type", None) not in _without_sdpa
+
+
 def _needs_eager(config_class: Any, module: str) -> bool:
     models = vars(sys.modules[module]).values() if module in sys.modules else ()
     return any(
         isinstance(one, type)
         and getattr(one, "config_class", None) is config_class
-        and getattr(one, "_supports_sdpa", True) is False
+        and makes_own_masks(one)
         for one in models
     )
 
@@ -194,12 +220,24 @@ def check_models(name: str) -> None:
             if requested in _checked:
                 refuse_model(model, requested)
                 if not model._supports_sdpa:
+                    _without_sdpa.add(model.config.model_type)
+                if makes_own_masks(model):
                     say_once(
-                        f"{type(model).__name__} has attention or masks that sdpa has not; its own"
-                        " eager function takes all calls"
+                        f"{type(model).__name__} computes with masks of its own; its own eager"
+                        " function takes all calls"
                     )
                     requested = "eager"
             return theirs(model, requested, *others, **more)
 
         setattr(PreTrainedModel, theirs.__name__, checked)
+        sets = PreTrainedModel.set_attn_implementation
+
+        @functools.wraps(sets)
+        def refused(model: Any, attn_implementation: Any, *others: Any, **more: Any) -> Any:
+            # transformers would log that it cannot be set, and go on.
+            if isinstance(attn_implementation, str) and attn_implementation in _checked:
+                refuse_model(model, attn_implementation)
+            return sets(model, attn_implementation, *others, **more)
+
+        setattr(PreTrainedModel, sets.__name__, refused)
     _checked.add(name)

@@ -1,5 +1,6 @@
 """What the modules share: packed layers, the original module, and when to go back to it."""
 
+import collections
 import itertools
 import threading
 import warnings
@@ -98,15 +99,32 @@ class Layers:
 _modules: "weakref.WeakValueDictionary[int, PackedModule]" = weakref.WeakValueDictionary()
 _handles = itertools.count(1)
 _said: Set[str] = set()
+_fallbacks: "collections.Counter[str]" = collections.Counter()
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def say_once(reason: str) -> bool:
-    """Once for each reason in a process; of a compiled graph, while it is compiled."""
+    """Once for each reason in a process; of a compiled graph, while it is compiled.
+
+    Every call is counted, see ``fallbacks``.
+    """
+    _fallbacks[reason] += 1
     if reason not in _said:
         _said.add(reason)
         warnings.warn(f"headroom: {reason}", FallbackWarning, stacklevel=4)
     return True
+
+
+def fallbacks(*, reset: bool = False) -> Dict[str, int]:
+    """How many calls went to the original module or function so far, by reason.
+
+    Args:
+        reset: counts from 0 after this
+    """
+    counts = dict(_fallbacks)
+    if reset:
+        _fallbacks.clear()
+    return counts
 
 
 def why_gradients(*tensors: Tensor) -> Optional[str]:

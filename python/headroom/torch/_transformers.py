@@ -1,15 +1,16 @@
 """An attention implementation for the models of ``transformers``."""
 
 import atexit
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from .._arrays import as_array
-from .._attend import Kernels, Rule, heads_of, reads_bf16
-from ._models import additive_mask, check_models, own_way, refuse_config
+from .._attend import Kernels, Rule, heads_of, reads_bf16, sinks_array
+from ._models import additive_mask, check_models, honours, own_way, refuse_config, trusts_no_mask
 from ._packed import say_once
+from ._seen import NumberedMask, Seen, Sizes, pattern_of, plain_mask, seen_of
 
 _kernels: Dict[str, Dict[torch.dtype, Kernels]] = {}
 # transformers keeps what is registered longer than the interpreter keeps the extension module.
@@ -22,16 +23,24 @@ def attend(
     key: Tensor,
     value: Tensor,
     causal: bool,
+    window: int,
     scale: float,
+    softcap: float,
     mask: Optional[Tensor],
+    sinks: Optional[Tensor],
+    query_lengths: Optional[List[int]] = None,
+    key_lengths: Optional[List[int]] = None,
 ) -> Tensor:
     """Of ``(batch, heads, tokens, head_dim)``, by the implementation that was registered under this
     name; the result has tokens before heads, as ``transformers`` wants it."""
     q, k, v = heads_of("query", query), heads_of("key", key), heads_of("value", value)
-    out = torch.empty(q.shape, dtype=query.dtype)
+    make = torch.empty if query_lengths is None else torch.zeros
+    out = make(q.shape, dtype=query.dtype)
     seen = None if mask is None else as_array(mask)
-    kernels = _kernels[name][query.dtype].get(q, k, Rule(causal, 0, scale))
-    kernels.run(q, k, v, as_array(out), seen, None, None, None)
+    rule = Rule(causal, window, scale, softcap)
+    kernels = _kernels[name][query.dtype].get(q, k, rule)
+    more = sinks_array(sinks, q.shape[2])
+    kernels.run(q, k, v, as_array(out), seen, more, query_lengths, key_lengths, None)
     return out
 
 
@@ -42,6 +51,45 @@ attend_operator = torch.library.custom_op("headroom::attend", mutates_args=())(a
 @attend_operator.register_fake
 def _(name: str, query: Tensor, *others: Any) -> Tensor:
     return query.new_empty(query.transpose(1, 2).shape)
+
+
+@torch.library.custom_op("headroom::whole_mask", mutates_args=())
+def whole_mask_operator(mask: Tensor) -> Tensor:
+    """What a compiled graph makes of a mask that was made outside of it: its numbers are of one
+    call, and the graph is for all."""
+    made = plain_mask(mask)
+    assert made is not None
+    return made.clone()
+
+
+@whole_mask_operator.register_fake
+def _(mask: Tensor) -> Tensor:
+    return torch.empty(mask.shape, dtype=torch.bool)
+
+
+class Call(NamedTuple):
+    """What a model hands its attention function, by the names that it has for it."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Optional[Tensor]
+    dropout: float
+    scaling: Optional[float]
+    decoder: bool  # a mask that is not there is the causal one
+    softcap: Optional[float]
+    s_aux: Optional[Tensor]
+    sliding_window: Optional[int]
+    position_bias: Optional[Tensor]
+
+    @property
+    def causal(self) -> bool:
+        return self.decoder and self.query.shape[2] > 1 and self.mask is None
+
+    def extras(self) -> Dict[str, Any]:
+        """Arguments that not every attention function knows."""
+        names = ("softcap", "s_aux", "position_bias")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
@@ -55,39 +103,188 @@ def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
     )
 
 
-def _why_not(
-    name: str,
-    tensors: Tuple[Tensor, Tensor, Tensor],
-    mask: Optional[Tensor],
-    scaling: Optional[float],
-    causal: bool,
-) -> Optional[str]:
-    query, key, value = tensors
-    if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
+def _why_not(name: str, call: Call) -> Optional[str]:
+    tensors = (call.query, call.key, call.value)
+    more = [one for one in (call.s_aux, call.position_bias) if one is not None]
+    if call.dropout > 0:
+        return "attention weights are dropped"
+    if torch.is_grad_enabled() and any(one.requires_grad for one in (*tensors, *more)):
         return "gradients may be asked for"
-    if any(one.dtype != query.dtype or one.device.type != "cpu" for one in tensors):
+    if any(one.dtype != call.query.dtype or one.device.type != "cpu" for one in tensors):
         return "the layer takes tensors of one dtype on the CPU"
-    if query.dtype not in _kernels[name]:
+    if call.query.dtype not in _kernels[name]:
         allowed = " and ".join(str(dtype).removeprefix("torch.") for dtype in _kernels[name])
         return f"the layer takes {allowed}"
-    if mask is not None and not _fits(mask, query, key):
-        return "the mask is of another shape or dtype than those that the layer takes"
-    if causal and query.shape[2] != key.shape[2]:
-        return "several tokens come after others of the cache, without a mask"
-    if scaling is not None and not scaling > 0:
+    for one in (call.mask, call.position_bias):
+        if one is not None and not _fits(one, call.query, call.key):
+            return "the mask is of another shape or dtype than those that the layer takes"
+    if call.causal and call.query.shape[2] > call.key.shape[2]:
+        return "there are more queries than keys, in an order, without a mask"
+    if call.scaling is not None and not call.scaling > 0:
         return "scores are scaled by a number that is not above 0"
-    if key.shape != value.shape or 0 in query.shape or 0 in key.shape:
-        return "heads of keys and values differ, or nothing came"
+    if call.softcap is not None and not call.softcap > 0:
+        return "scores are capped by a number that is not above 0"
+    if call.s_aux is not None and call.s_aux.shape != call.query.shape[1:2]:
+        return "sinks are of another shape than one for each head"
+    if call.key.shape[:3] != call.value.shape[:3] or 0 in call.query.shape or 0 in call.key.shape:
+        return "keys and values differ in number, or nothing came"
     return None
+
+
+def _with_bias(bias: Tensor, mask: Optional[Tensor]) -> Tensor:
+    """Both in one mask that is added."""
+    if mask is None:
+        return bias
+    if mask.dtype == torch.bool:
+        return torch.where(mask, bias, float("-inf"))
+    return bias + mask
+
+
+def _seen(call: Call) -> Tuple[Seen, Optional[Tensor]]:
+    """Which keys are seen by numbers, and the mask beside them."""
+    mask = call.mask
+    sizes = (call.query.shape[2], call.key.shape[2])
+    if isinstance(mask, NumberedMask) and torch.compiler.is_compiling():
+        seen, mask = Seen(), whole_mask_operator(mask)
+    elif isinstance(mask, NumberedMask) and mask.seen is not None:
+        if mask.shape[0] == call.query.shape[0] and mask.shape[2:] == sizes:
+            seen, mask = mask.seen, mask.seen.keys
+        else:
+            seen, mask = Seen(), mask.whole()
+    elif mask is None:
+        # Queries are the last tokens of those that the keys are of. A mask has the window in it;
+        # where there is none but ours would be there, nobody made it, and the argument counts.
+        nobody = call.causal and not torch.compiler.is_compiling()
+        window = call.sliding_window or 0
+        seen = Seen(call.causal, window if nobody and window < sizes[1] else 0)
+    else:
+        seen, mask = Seen(), plain_mask(mask)
+    if call.position_bias is not None:
+        mask = _with_bias(call.position_bias, mask)
+    return seen, mask
+
+
+def _compute(name: str, call: Call) -> Tensor:
+    """``(batch, tokens, heads, head_dim)``"""
+    seen, mask = _seen(call)
+    query, key, value = call.query, call.key, call.value
+    scale = query.shape[3] ** -0.5 if call.scaling is None else call.scaling
+    width = value.shape[3]
+    # The kernels have one width. Zeros change no score, and are cut off from the result.
+    widest = max(query.shape[3], width)
+    if width < widest:
+        value = torch.nn.functional.pad(value, (0, widest - width))
+    elif query.shape[3] < widest:
+        query, key = (torch.nn.functional.pad(x, (0, widest - x.shape[3])) for x in (query, key))
+    given = (query, key, value, seen.causal, seen.window, scale, call.softcap or 0.0, mask)
+    if torch.compiler.is_compiling():
+        out = attend_operator(name, *given, call.s_aux)
+    else:
+        out = attend(name, *given, call.s_aux, seen.query_lengths, seen.key_lengths)
+    return out[..., :width] if width < widest else out  # type: ignore[no-any-return]
+
+
+def _by_others(module: Any, call: Call, why: str, others: Dict[str, Any]) -> Any:
+    """By the model's own eager function or by sdpa, which is said."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    extras = call.extras()
+    tensors = (call.query, call.key, call.value)
+    own = own_way(module, others)
+    function = own[1] if own is not None else None
+    for name in extras:
+        function = honours(module, name)
+        if function is None:
+            raise ValueError(
+                f"{type(module).__name__} hands its attention {name!r}, and headroom does not take"
+                f" this call: {why}; load the model with attn_implementation='eager'"
+            )
+    if function is None:
+        say_once(f"{why}; sdpa takes the call")
+        plain = call.query.shape[2] == call.key.shape[2] and Seen(True)
+        ordered = isinstance(call.mask, NumberedMask) and call.mask.seen == plain
+        return sdpa_attention_forward(
+            module,
+            *tensors,
+            None if ordered else plain_mask(call.mask),
+            dropout=call.dropout,
+            scaling=call.scaling,
+            is_causal=ordered or call.decoder,
+            **others,
+        )
+    say_once(f"{why}; the model's own function takes the call")
+    mask = additive_mask(plain_mask(call.mask), call.query, call.key.shape[2], call.decoder)
+    if call.scaling is not None:
+        extras["scaling"] = call.scaling
+    return function(module, *tensors, mask, dropout=call.dropout, **extras, **others)
+
+
+def _mask(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    q_offset: Any = 0,
+    kv_offset: int = 0,
+    mask_function: Any = None,
+    attention_mask: Optional[Tensor] = None,
+    allow_is_causal_skip: bool = True,
+    allow_is_bidirectional_skip: bool = False,
+    **more: Any,
+) -> Optional[Tensor]:
+    """As ``sdpa_mask`` of ``transformers``, but by its numbers where it has them."""
+    from transformers.masking_utils import causal_mask_function, prepare_padding_mask, sdpa_mask
+
+    function = causal_mask_function if mask_function is None else mask_function
+    given = {
+        **more,
+        "batch_size": batch_size,
+        "q_length": q_length,
+        "kv_length": kv_length,
+        "q_offset": q_offset,
+        "kv_offset": kv_offset,
+        "mask_function": function,
+        "attention_mask": attention_mask,
+    }
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state():
+        square = q_length == 1 or (q_length == kv_length and trusts_no_mask(more.get("config")))
+        made: Optional[Tensor] = sdpa_mask(
+            **given,
+            allow_is_causal_skip=allow_is_causal_skip and square,
+            allow_is_bidirectional_skip=allow_is_bidirectional_skip,
+        )
+        return made
+
+    def whole() -> Tensor:
+        made: Any = sdpa_mask(**given, allow_is_causal_skip=False)
+        return made  # type: ignore[no-any-return]
+
+    pattern = pattern_of(function)
+    padding = prepare_padding_mask(attention_mask, kv_length, kv_offset)
+    cpu = torch.device(more.get("device", "cpu")).type == "cpu"
+    if pattern is None or not cpu or (padding is not None and padding.dim() != 2):
+        return whole()
+    if padding is not None:
+        padding = padding[:, kv_offset : kv_offset + kv_length].to(torch.bool)
+    sizes = Sizes(batch_size, q_length, kv_length, int(q_offset), kv_offset)
+    seen = seen_of(pattern, padding, sizes)
+    if seen is None:
+        return whole()
+    skips = allow_is_causal_skip if pattern.causal else allow_is_bidirectional_skip
+    if skips and seen == Seen():  # everything
+        return None
+    return NumberedMask(seen, sizes, whole)
 
 
 def register_transformers(name: str = "headroom", **options: Any) -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
-    It computes prefill, decoding with a cache and attention under masks, of float32 and bfloat16
-    models on the CPU. Other dtypes, gradients and dropout go to ``"sdpa"``; a model that adds to
-    its attention, such as sinks or a bias of positions, computes it by its own eager function. A
-    ``FallbackWarning`` says why once. The products of the layer stay those of the model.
+    It computes every call of float32 and bfloat16 models on the CPU: prompts, tokens after a cache,
+    one or several, padding on either side, static caches; scales, caps, sinks, windows, biases of
+    positions, values of another width than keys, and any mask. Orders, windows and padding stay
+    numbers: no mask is made for them, and rows of padding at the end of a sequence are 0. Other
+    dtypes, gradients, dropout and attention weights go to ``"sdpa"`` or to the model's own eager
+    function. A ``FallbackWarning`` says why once, and ``fallbacks`` counts such calls. The products
+    of the layer stay those of the model.
 
     Args:
         name: of the implementation
@@ -106,7 +303,6 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
     over an argument that is not known here.
     """
     from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
     from transformers.masking_utils import sdpa_mask
 
     def forward(
@@ -118,40 +314,40 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
         dropout: float = 0.0,
         scaling: Optional[float] = None,
         is_causal: Optional[bool] = None,
+        softcap: Optional[float] = None,
+        s_aux: Optional[Tensor] = None,
+        sliding_window: Optional[int] = None,
+        position_bias: Optional[Tensor] = None,
         **others: Any,
     ) -> Any:
         decoder = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
-        causal = decoder and query.shape[2] > 1 and attention_mask is None
+        call = Call(
+            query,
+            key,
+            value,
+            attention_mask,
+            dropout,
+            scaling,
+            decoder,
+            softcap,
+            s_aux,
+            sliding_window,
+            position_bias,
+        )
         own = own_way(module, others)
+        reason = _why_not(name, call)
         if own is not None:
-            say_once(f"{type(module).__name__} asks for {own[0]}; its own function takes the call")
-            mask = additive_mask(attention_mask, query, key.shape[2], decoder)
-            if scaling is not None:
-                others["scaling"] = scaling
-            return own[1](module, query, key, value, mask, dropout=dropout, **others)
-        reason = _why_not(name, (query, key, value), attention_mask, scaling, causal)
-        if dropout > 0:
-            reason = "attention weights are dropped"
+            reason = f"{type(module).__name__} asks for {own[0]}"
         if reason is not None:
-            say_once(f"{reason}; sdpa takes the call")
-            return sdpa_attention_forward(
-                module,
-                query,
-                key,
-                value,
-                attention_mask,
-                dropout=dropout,
-                scaling=scaling,
-                is_causal=is_causal,
-                **others,
-            )
-        compute = attend_operator if torch.compiler.is_compiling() else attend
-        return compute(name, query, key, value, causal, scaling or 0.0, attention_mask), None
+            return _by_others(module, call, reason, others)
+        return _compute(name, call), None
 
     def mask(*sizes: Any, **arguments: Any) -> Any:
         if not torch.compiler.is_compiling():
             refuse_config(arguments.get("config"), name)
-        return sdpa_mask(*sizes, **arguments)
+        if sizes or "q_length" not in arguments:  # of an older transformers
+            return sdpa_mask(*sizes, **{**arguments, "allow_is_causal_skip": False})
+        return _mask(**arguments)
 
     _kernels[name] = {torch.float32: Kernels(options)}
     if reads_bf16(options):
