@@ -96,6 +96,14 @@ def test_an_order_without_a_place_for_each_query_is_no_number():
     assert seen.seen_of(Pattern(False, 3), None, Sizes(1, 4, 9)) is None
 
 
+def test_one_chunk_is_an_order():
+    order, chunk = Pattern(True), Pattern(True, 0, 9)
+    for sizes in (Sizes(2, 9, 9), Sizes(2, 2, 16, 7)):
+        assert seen.seen_of(chunk, None, sizes) == seen.seen_of(order, None, sizes)
+    for sizes in (Sizes(2, 10, 10), Sizes(2, 1, 10, 9)):
+        assert seen.seen_of(chunk, None, sizes) is None
+
+
 def numbered(pattern=PATTERNS[1]):
     sizes = Sizes(2, 4, 4)
     numbers = seen.seen_of(pattern, None, sizes)
@@ -143,5 +151,10 @@ def test_functions_of_transformers():
     assert seen.pattern_of(window) == Pattern(True, 5)
     assert seen.pattern_of(masks.bidirectional_mask_function) == Pattern(False)
     assert seen.pattern_of(both) == Pattern(False, 6)
-    for other in (chunk, masks.and_masks(window, causal), masks.or_masks(causal, window)):
+    assert seen.pattern_of(chunk) == Pattern(True, 0, 5)
+    for other in (
+        masks.padding_mask_function(torch.ones(1, 5)),
+        masks.and_masks(window, causal),
+        masks.or_masks(causal, window),
+    ):
         assert seen.pattern_of(other) is None

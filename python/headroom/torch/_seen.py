@@ -15,6 +15,7 @@ class Pattern(NamedTuple):
 
     causal: bool
     window: int = 0  # keys back, its own included; without causal as many ahead; 0: all
+    chunk: int = 0  # places in one block of so many see each other; 0: all
 
 
 class Seen(NamedTuple):
@@ -61,18 +62,27 @@ def pattern_of(function: Callable[..., Any]) -> Optional[Pattern]:
         return Pattern(False)
     if name != "and_masks.and_mask" or len(captured) != 1 or len(captured[0]) != 2:
         return None
-    window, order = captured[0]
-    causal = pattern_of(order)
-    if causal is None or causal.window or getattr(window, "__module__", None) != _MASKS:
+    overlay, order = captured[0]
+    plain = pattern_of(order)
+    if plain not in (Pattern(True), Pattern(False)):
         return None
-    size = _captured(window)
-    if len(size) != 1 or not isinstance(size[0], int):
+    return _overlaid(overlay, plain == Pattern(True))
+
+
+def _overlaid(overlay: Callable[..., Any], causal: bool) -> Optional[Pattern]:
+    """What an overlay makes of the causal pattern, or of the one that shows everything."""
+    if getattr(overlay, "__module__", None) != _MASKS:
         return None
-    kind = window.__qualname__.split(".")[0]
-    if kind == "sliding_window_overlay" and causal.causal:
+    kind = overlay.__qualname__.split(".")[0]
+    size = [one for one in _captured(overlay) if isinstance(one, int)]
+    if len(size) != 1:
+        return None
+    if kind == "sliding_window_overlay" and causal:
         return Pattern(True, size[0])
-    if kind == "sliding_window_bidirectional_overlay" and not causal.causal:
+    if kind == "sliding_window_bidirectional_overlay" and not causal:
         return Pattern(False, size[0] + 1)  # that one is a distance
+    if kind == "chunked_overlay" and causal:  # counted from the first token that is no padding
+        return Pattern(True, 0, size[0])
     return None
 
 
@@ -84,7 +94,9 @@ def seen_of(pattern: Pattern, padding: Optional[Tensor], sizes: Sizes) -> Option
         padding: ``(batch, keys)`` of bool, true where there is a token; None: everywhere
         sizes: of the mask. Keys after the last query's place may be room that is not used yet.
     """
-    causal, window = pattern
+    causal, window, chunk = pattern
+    if chunk and sizes.first_query + sizes.queries > chunk:
+        return None
     end = sizes.keys
     if causal or window:
         end = sizes.first_query + sizes.queries - sizes.first_key

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from .._arrays import as_array
 from .._attend import Kernels, Rule, heads_of, reads_bf16, sinks_array
-from ._models import additive_mask, check_models, honours, own_way, refuse_config, trusts_no_mask
+from ._mask_function import numbered_mask
+from ._models import additive_mask, check_models, honours, own_way, refuse_config
 from ._packed import say_once
-from ._seen import NumberedMask, Seen, Sizes, pattern_of, plain_mask, seen_of
+from ._seen import NumberedMask, Seen, plain_mask
 
 _kernels: Dict[str, Dict[torch.dtype, Kernels]] = {}
 # transformers keeps what is registered longer than the interpreter keeps the extension module.
@@ -219,62 +220,6 @@ def _by_others(module: Any, call: Call, why: str, others: Dict[str, Any]) -> Any
     return function(module, *tensors, mask, dropout=call.dropout, **extras, **others)
 
 
-def _mask(
-    batch_size: int,
-    q_length: int,
-    kv_length: int,
-    q_offset: Any = 0,
-    kv_offset: int = 0,
-    mask_function: Any = None,
-    attention_mask: Optional[Tensor] = None,
-    allow_is_causal_skip: bool = True,
-    allow_is_bidirectional_skip: bool = False,
-    **more: Any,
-) -> Optional[Tensor]:
-    """As ``sdpa_mask`` of ``transformers``, but by its numbers where it has them."""
-    from transformers.masking_utils import causal_mask_function, prepare_padding_mask, sdpa_mask
-
-    function = causal_mask_function if mask_function is None else mask_function
-    given = {
-        **more,
-        "batch_size": batch_size,
-        "q_length": q_length,
-        "kv_length": kv_length,
-        "q_offset": q_offset,
-        "kv_offset": kv_offset,
-        "mask_function": function,
-        "attention_mask": attention_mask,
-    }
-    if torch.compiler.is_compiling() or torch._C._get_tracing_state():
-        square = q_length == 1 or (q_length == kv_length and trusts_no_mask(more.get("config")))
-        made: Optional[Tensor] = sdpa_mask(
-            **given,
-            allow_is_causal_skip=allow_is_causal_skip and square,
-            allow_is_bidirectional_skip=allow_is_bidirectional_skip,
-        )
-        return made
-
-    def whole() -> Tensor:
-        made: Any = sdpa_mask(**given, allow_is_causal_skip=False)
-        return made  # type: ignore[no-any-return]
-
-    pattern = pattern_of(function)
-    padding = prepare_padding_mask(attention_mask, kv_length, kv_offset)
-    cpu = torch.device(more.get("device", "cpu")).type == "cpu"
-    if pattern is None or not cpu or (padding is not None and padding.dim() != 2):
-        return whole()
-    if padding is not None:
-        padding = padding[:, kv_offset : kv_offset + kv_length].to(torch.bool)
-    sizes = Sizes(batch_size, q_length, kv_length, int(q_offset), kv_offset)
-    seen = seen_of(pattern, padding, sizes)
-    if seen is None:
-        return whole()
-    skips = allow_is_causal_skip if pattern.causal else allow_is_bidirectional_skip
-    if skips and seen == Seen():  # everything
-        return None
-    return NumberedMask(seen, sizes, whole)
-
-
 def register_transformers(name: str = "headroom", **options: Any) -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
@@ -347,7 +292,7 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             refuse_config(arguments.get("config"), name)
         if sizes or "q_length" not in arguments:  # of an older transformers
             return sdpa_mask(*sizes, **{**arguments, "allow_is_causal_skip": False})
-        return _mask(**arguments)
+        return numbered_mask(**arguments)
 
     _kernels[name] = {torch.float32: Kernels(options)}
     if reads_bf16(options):
