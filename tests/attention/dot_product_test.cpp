@@ -224,7 +224,8 @@ TEST_F(DotProductFaults, OfMasksNameThem) {
 
 TEST(DotProductOptions, ThatMeanNothingAreRefused) {
   const DotProductSizes sizes = kPlain.sizes;
-  EXPECT_THROW(DotProductAttention(sizes, {.window = 3}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {.window = -3}), InvalidArgument);
+  EXPECT_THROW(DotProductAttention(sizes, {.softcap = -1}), InvalidArgument);
   EXPECT_THROW(DotProductAttention(sizes, {.scale = -1}), InvalidArgument);
   EXPECT_THROW(DotProductAttention(sizes, {.scale = std::nan("")}), InvalidArgument);
   EXPECT_THROW(DotProductAttention({2, 5, 9, 4, 3, 8}), InvalidArgument);

@@ -91,11 +91,13 @@ TEST(CallAxes, NumbersThatAreTooSmallNameTheirAxis) {
   check(&Axes::past, "9223372036854775807", "past");
 }
 
-TEST(CallAxes, AWindowNeedsACausalMask) {
+TEST(CallAxes, AWindowWithoutACausalMaskIsOnBothSides) {
   Axes axes = small();
   axes.window = "2";
   axes.no_causal = true;
-  EXPECT_NE(error_of(axes).find("window is 2 without a causal mask"), std::string::npos);
+  const Case shape = shapes_of(axes).at(0);
+  EXPECT_EQ(shape.window, 2);
+  EXPECT_FALSE(shape.causal);
 }
 
 TEST(CallAxes, AsManyKeyHeadsAsHeadsIsNoOtherShape) {
@@ -143,7 +145,7 @@ TEST(CallAxes, RotaryIsTheModelsOrAsked) {
 
 TEST(CallAxes, ModelsThatDifferInTheBaseAloneAreTwoShapes) {
   Axes axes;
-  axes.model = "llama3-8b,qwen3-8b";
+  axes.model = "llama3-8b,mixtral-8x7b";
   axes.tokens = "1";
   EXPECT_EQ(shapes_of(axes).size(), 2u);
   axes.rotary = "none";
@@ -160,10 +162,18 @@ TEST(CallAxes, ModelsHaveTheirPublishedSizes) {
   EXPECT_EQ(shape_of("llama3-8b").id(), "B1_T1_D4096_H32_K8_rope500000");
   EXPECT_EQ(shape_of("llama3-70b").id(), "B1_T1_D8192_H64_K8_rope500000");
   EXPECT_EQ(shape_of("mistral-7b").id(), "B1_T1_D4096_H32_K8_W4096_rope");
-  EXPECT_EQ(shape_of("qwen3-0.6b").id(), "B1_T1_D2048_H16_in1024_proj1024_K8_rope1000000");
-  EXPECT_EQ(shape_of("qwen3-8b").id(), "B1_T1_D4096_H32_K8_rope1000000");
-  EXPECT_EQ(shape_of("gemma3-4b").id(), "B1_T1_D2048_H8_in2560_proj2560_K4_W1024_rope");
-  EXPECT_EQ(shape_of("gemma3-27b").id(), "B1_T1_D4096_H32_in5376_proj5376_K16_W1024_rope");
+  EXPECT_EQ(shape_of("qwen3-0.6b").id(), "B1_T1_D2048_H16_in1024_proj1024_K8_rope1000000_norm");
+  EXPECT_EQ(shape_of("qwen3-8b").id(), "B1_T1_D4096_H32_K8_rope1000000_norm");
+  EXPECT_EQ(shape_of("gemma3-4b").id(), "B1_T1_D2048_H8_in2560_proj2560_K4_W1024_rope_norm");
+  EXPECT_EQ(shape_of("gemma3-27b").id(),
+            "B1_T1_D4096_H32_in5376_proj5376_K16_W1024_rope_norm_scale0.077151675");
+  EXPECT_EQ(shape_of("gemma2-9b").id(), "B1_T1_D4096_H16_in3584_proj3584_K8_W4096_rope_cap50");
+  EXPECT_EQ(shape_of("modernbert-base").id(), "B1_T1_D768_H12_nomask_W65_rope");
+  const Case gpt_oss = shape_of("gpt-oss-full");
+  EXPECT_TRUE(gpt_oss.sinks);
+  EXPECT_NEAR(gpt_oss.rotary.amplitude, 1.3466, 1e-4);  // 0.1 ln(32) + 1
+  EXPECT_EQ(gpt_oss.rotary.divisors.front(), 1);        // fast pairs stay,
+  EXPECT_EQ(gpt_oss.rotary.divisors.back(), 32);        // slow ones are stretched
 }
 
 TEST(CallAxes, OverrideTheModels) {

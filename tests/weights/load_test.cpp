@@ -622,20 +622,30 @@ TEST_F(Load, LayersOfOneModelMayDiffer) {
 TEST_F(Load, WhatTheLayerDoesNotComputeIsRefused) {
   write("model/model.safetensors", llama());
   for (const char* field :
-       {R"("attn_logit_softcapping": 50.0)", R"("partial_rotary_factor": 0.5)",
-        R"("rope_scaling": {"rope_type": "llama3", "factor": 8})", R"("clip_qkv": 8)",
-        R"("model_type": "gpt_neo")", R"("position_embedding_type": "relative_key")",
+       {R"("head_dim": 2, "rope_scaling": {"rope_type": "proportional", "factor": 8})",
+        R"("rotary_dim": 8)", R"("model_type": "gpt_neo")",
+        R"("position_embedding_type": "relative_key")",
         R"("scale_attn_by_inverse_layer_idx": true)", R"("scale_attn_weights": false)"}) {
     write("model/config.json", "{\"num_attention_heads\": 4, " + std::string(field) + "}");
     expect_refused<Unsupported>("which headroom does not compute", {}, "model");
   }
-  write("model/config.json", R"({"num_attention_heads": 4, "partial_rotary_factor": 1.0,
-      "clip_qkv": null, "scale_attn_weights": true, "position_embedding_type": "absolute"})");
+  write("model/config.json", R"({"num_attention_heads": 4, "hidden_size": 8,
+      "partial_rotary_factor": 1.0, "clip_qkv": null, "scale_attn_weights": true, "position_embedding_type": "absolute"})");
   EXPECT_EQ(load({}, "model").config.heads, 4);
   SafetensorsText text = llama();
   text.add("model.layers.0.self_attn.q_norm.weight", {2}, {1, 1});
   write("model/model.safetensors", text);
   expect_refused<Unsupported>("the layer has model.layers.0.self_attn.q_norm.weight", {}, "model");
+}
+
+TEST_F(Load, WhatScoresAreIsReadFromTheConfiguration) {
+  write("model/model.safetensors", llama());
+  write("model/config.json", R"({"num_attention_heads": 4, "attn_logit_softcapping": 50.0,
+      "clip_qkv": 8, "query_pre_attn_scalar": 16})");
+  const LayerConfig config = load({}, "model").config;
+  EXPECT_EQ(config.softcap, 50);
+  EXPECT_EQ(config.clip, 8);
+  EXPECT_EQ(config.scale, 0.25);
 }
 
 TEST_F(Load, ValuesThatAreNoNumbersAreReported) {

@@ -73,10 +73,15 @@ void check_rotary(const LayerConfig& config) {
   if (rotary.pairs == Rotary::Pairs::none) return;
   check_size("rotary width", rotary.width, 0);
   const std::int64_t width = rotary.width > 0 ? rotary.width : config.head_dim();
+  if (rotary.width == 0 && width % 2 != 0) {
+    throw InvalidArgument(
+        fmt::format("shape: rotary positions turn pairs of values, and head_dim is {}; allowed are "
+                    "even widths",
+                    width));
+  }
   if (width % 2 != 0 || width > config.head_dim()) {
     throw InvalidArgument(
-        fmt::format("shape: rotary positions turn pairs of values, {} of a head of {}; allowed are "
-                    "even widths up to that",
+        fmt::format("shape: rotary width is {} of a head of {}; allowed are even widths up to that",
                     width, config.head_dim()));
   }
   check_positive("rotary base", rotary.base);
@@ -248,7 +253,7 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
   if (config.rotary.pairs != Rotary::Pairs::none) id += rotary_id(config.rotary);
   if (config.clip > 0) id += fmt::format("_clip{}", config.clip);
   id += norm_id(config.norm);
-  if (config.scale > 0) id += fmt::format("_scale{}", config.scale);
+  if (config.scale > 0) id += fmt::format("_scale{:.9g}", config.scale);
   if (config.softcap > 0) id += fmt::format("_cap{}", config.softcap);
   if (config.sinks) id += "_sinks";
   if (config.position_bias.kind == PositionBias::Kind::slopes) id += "_alibi";

@@ -111,12 +111,12 @@ void for_each_widths(const Axes& axes, Take take) {
 }
 
 // Of other heads than the seed's as many share a key head, where that divides them; where it does
-// not, the shape will be refused.
+// not, a model's shape will be refused, and heads of a preset have a key head each.
 std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
   if (seed.kv_heads == 0) return 0;
   const std::int64_t group = seed.heads / seed.kv_heads;
   if (heads % group == 0) return heads / group;
-  return heads % seed.kv_heads == 0 ? seed.kv_heads : heads;
+  return seed.keeps_width ? seed.kv_heads : heads;
 }
 
 // The axes of the call; one that was not given has the seed's values. Read once for all widths, of

@@ -52,12 +52,30 @@ std::string rows_checked(const record::CellResult& result) {
   return fmt::format("{} of {} rows", result.checked_rows, result.shape.rows());
 }
 
+namespace {
+
+// What models add, as far as shapes of a page may differ in nothing else.
+std::string rules_of(const Case& shape) {
+  std::string rules;
+  if (shape.chunk > 0) rules += fmt::format(", chunk {}", shape.chunk);
+  if (shape.scale > 0) rules += fmt::format(", scale {}", shape.scale);
+  if (shape.softcap > 0) rules += fmt::format(", cap {}", shape.softcap);
+  if (shape.sinks) rules += ", sinks";
+  if (shape.norm.over != QueryKeyNorm::Over::none) rules += ", normalised";
+  if (shape.position_bias.kind != PositionBias::Kind::none) rules += ", biased by position";
+  if (shape.gate) rules += ", gated";
+  return rules;
+}
+
+}  // namespace
+
 std::string name_of(const Case& shape) {
   std::string name = counted(shape.tokens, "token");
   if (shape.past > 0) name += fmt::format(" after {}", shape.past);
   name += fmt::format(", width {}", shape.d_out);
   if (shape.key_heads() != shape.heads) name += ", " + counted(shape.key_heads(), "key head");
   if (shape.window > 0) name += fmt::format(", window {}", shape.window);
+  name += rules_of(shape);
   if (shape.batch != 1) fmt::format_to(std::back_inserter(name), ", batch {}", shape.batch);
   if (!shape.has_projections()) {
     name += ", attention alone";
