@@ -6,7 +6,7 @@
 # docs_test.sh commands <source> <work folder> <build folder> <programs...>
 #   Every command of README.md and docs/ ends with the exit code that it should. The commands of a
 #   page run in their order in one folder, which has build/ and what the page names of reports/ and
-#   tests/data/weights/. A sweep gets
+#   tests/data/weights/ and models/. A sweep gets
 #   --dry-run. Comments above a block of code say otherwise:
 #     <!-- run -->                     run it unchanged
 #     <!-- run with: OPTIONS -->       run it with these options, which replace its own
@@ -174,10 +174,13 @@ published() {
       cp -r "$source/$folder" reports/
     fi
   done < <(grep -oE 'reports/[a-z0-9-]+' "$source/$1" | sort -u)
-  if grep -q 'tests/data/weights' "$source/$1"; then
-    mkdir -p tests/data
-    cp -r "$source/tests/data/weights" tests/data/
-  fi
+  local data
+  for data in weights models; do
+    if grep -q "tests/data/$data" "$source/$1"; then
+      mkdir -p tests/data
+      cp -r "$source/tests/data/$data" tests/data/
+    fi
+  done
 }
 
 check_commands() {

@@ -276,21 +276,6 @@ class Reader {
     config_.temperature.scale = scale != nullptr ? positive(*scale, "attn_scale") : kUsualGrowth;
   }
 
-  // Slopes of ALiBi: those of the largest power of two, then every second one of the next.
-  void set_slopes(double factor) {
-    const std::int64_t heads = config_.heads.value_or(0);
-    std::int64_t power = 1;
-    while (2 * power <= heads) power *= 2;
-    config_.slopes.clear();
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const double steps =
-          h < power ? static_cast<double>(h + 1) / static_cast<double>(power)
-                    : static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
-      config_.slopes.push_back(factor * std::exp2(-8 * steps));
-    }
-    config_.position_bias.kind = PositionBias::Kind::slopes;
-  }
-
   // BLOOM and MPT have slopes always, Falcon where it says so, and adds them before the scale.
   void read_position_bias() {
     const json* alibi = find("alibi");
@@ -299,9 +284,10 @@ class Reader {
                                 ? static_cast<double>(*config_.width / *config_.heads)
                                 : 1.0;
       config_.turns = false;
-      set_slopes(1 / std::sqrt(head_dim));
+      config_.position_bias.kind = PositionBias::Kind::slopes;
+      config_.slope_factor = 1 / std::sqrt(head_dim);
     } else if (family_.slopes) {
-      set_slopes(1);
+      config_.position_bias.kind = PositionBias::Kind::slopes;
     } else if (alibi != nullptr && !is_false(*alibi)) {
       add_foreign("alibi", *alibi);
     }
@@ -361,6 +347,7 @@ class Reader {
       return 0;
     }
     const auto turned = static_cast<std::int64_t>(share * static_cast<double>(*head_dim));
+    if (turned < 2) fail("partial_rotary_factor", "a part of a head with two values or more");
     if (turned < *head_dim) config_.rotary.width = turned;
     return turned;
   }

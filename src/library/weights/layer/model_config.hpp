@@ -28,7 +28,7 @@ struct ModelConfig {
   bool norm_plus_one = false;  ///< files hold what is added to weights of one
   bool sinks = false;
   PositionBias position_bias;
-  std::vector<double> slopes;  ///< of each head, where the bias has them
+  double slope_factor = 1;  ///< of slopes, where the bias has them
   Temperature temperature;
   bool gate = false;  ///< rows of the query are those of a head's query, then those of its gate
   /// How often query, key and value follow each other in the rows of a fused matrix.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "core/text/shown.hpp"
@@ -44,6 +45,19 @@ StoredMatrix find_matrix(TensorSet& set, const std::string& name, Stored stored)
       fmt::format("its shape {} means {} inputs and {} outputs; {}",
                   shown_dims(matrix.tensor.tensor.dims), matrix.inputs, matrix.outputs, allowed),
       "if it is stored the other way, give --stored");
+}
+
+// ALiBi's: those of the largest power of two, then every second one of the next.
+std::vector<double> slopes_of(std::int64_t heads, double factor) {
+  std::int64_t power = 1;
+  while (2 * power <= heads) power *= 2;
+  std::vector<double> slopes;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const std::int64_t step = h < power ? 2 * (h + 1) : 2 * (h - power) + 1;
+    const double share = static_cast<double>(step) / static_cast<double>(2 * power);
+    slopes.push_back(factor * std::exp2(-8 * share));
+  }
+  return slopes;
 }
 
 // Puts the stored matrices and biases together, once the shape is known.
@@ -172,7 +186,7 @@ class Assembly {
     LayerConfig& config = layer.config;
     config.position_bias = model->position_bias;
     if (config.position_bias.kind == PositionBias::Kind::slopes) {
-      layer.slopes = model->slopes;
+      layer.slopes = slopes_of(config.heads, model->slope_factor);
     } else if (names_.position_bias.empty()) {
       config.position_bias = {};
     } else {

@@ -40,6 +40,43 @@ Case make(std::int64_t batch, std::int64_t tokens, std::int64_t d_in, std::int64
   return shape;
 }
 
+// What models add, as they have it together; long enough for two segments of keys, or after a past.
+std::vector<VerifyCase> model_cases() {
+  std::vector<VerifyCase> cases;
+  const auto add = [&](Case shape, auto change) {
+    change(shape);
+    cases.push_back({{shape, {}}, Data::standard});
+  };
+  using Over = QueryKeyNorm::Over;
+  add(make(1, 300, 64, 4, 32), [](Case& s) {  // Gemma 2
+    s.kv_heads = 2, s.softcap = 2, s.scale = 0.2, s.rotary.pairs = Rotary::Pairs::halves;
+  });
+  add(make(1, 45, 64, 4, 24), [](Case& s) {  // Qwen3, Gemma 3
+    s.kv_heads = 2, s.norm.over = Over::head, s.rotary.pairs = Rotary::Pairs::halves;
+  });
+  add(make(2, 33, 64, 4, 16), [](Case& s) { s.norm.over = Over::width; });  // OLMo 2
+  add(make(2, 1, 64, 4, 16), [](Case& s) {                                  // gpt-oss
+    s.past = 200, s.window = 100, s.sinks = true, s.qkv_bias = true;
+    s.rotary = {Rotary::Pairs::halves, 100, 1, 0, {1, 1, 1, 2, 3, 4, 4, 4}, 1.14};
+  });
+  add(make(1, 40, 64, 4, 16), [](Case& s) {  // Llama 4
+    s.chunk = 16, s.rotary.pairs = Rotary::Pairs::neighbours, s.temperature = {8, 0.3};
+    s.norm = {Over::head, false, true, 1e-5};
+  });
+  add(make(1, 50, 64, 4, 16), [](Case& s) {  // Qwen3-Next, GLM-4.5
+    s.gate = true, s.norm.over = Over::head, s.rotary.pairs = Rotary::Pairs::halves;
+    s.rotary.width = 4;
+  });
+  add(make(2, 70, 64, 4, 16), [](Case& s) { s.causal = false, s.window = 9; });  // ModernBERT
+  add(make(1, 60, 64, 8, 8), [](Case& s) {                                       // MPT, BLOOM
+    s.position_bias.kind = PositionBias::Kind::slopes, s.clip = 1.5;
+  });
+  add(make(1, 60, 64, 8, 8), [](Case& s) {  // T5
+    s.causal = false, s.scale = 1, s.position_bias = {PositionBias::Kind::buckets, 32, 128};
+  });
+  return cases;
+}
+
 // Each case covers something that no other case does.
 std::vector<VerifyCase> own_cases() {
   std::vector<VerifyCase> cases;
@@ -76,6 +113,7 @@ std::vector<VerifyCase> own_cases() {
     s.past = 70, s.lengths = {1, 9, 0}, s.window = 30, s.kv_heads = 2;
     turned(s, Rotary::Pairs::halves);
   });
+  for (VerifyCase& each : model_cases()) cases.push_back(std::move(each));
   add(make(1, 128, 128, 4, 32), plain, Data::adversarial);
   add(
       make(1, 290, 96, 3, 64), [](Case& s) { s.causal = false; }, Data::adversarial);
@@ -89,8 +127,11 @@ std::vector<VerifyCase> own_attention_cases() {
   std::vector<VerifyCase> cases;
   for (VerifyCase each : own_cases()) {
     Case& shape = each.group.shape;
-    const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
-    if (turned || !shape.lengths.empty() || shape.dropout > 0 || shape.qkv_bias) continue;
+    const bool prepared = shape.rotary.pairs != Rotary::Pairs::none ||
+                          shape.norm.over != QueryKeyNorm::Over::none || shape.clip > 0 ||
+                          shape.position_bias.kind != PositionBias::Kind::none || shape.sinks ||
+                          shape.gate || shape.chunk > 0;
+    if (prepared || !shape.lengths.empty() || shape.dropout > 0 || shape.qkv_bias) continue;
     shape.d_in = shape.d_proj = 0;
     cases.push_back(std::move(each));
   }
