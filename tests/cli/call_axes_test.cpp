@@ -19,7 +19,7 @@ TEST_F(Cli, AxesOfTheCallAreRefusedWithTheWayOut) {
       {"--softcap 0", "--softcap: '0' is not allowed; give a number above 0"},
       {"--scale=-1", "--scale: '-1' is not allowed; give a number above 0"},
       {"--heads 2 --qk-norm heads", "--qk-norm: unknown norm 'heads'; did you mean 'head'?"},
-      {"--config nowhere.json", "nowhere.json"},
+      {"--config nowhere.json --model gpt2", "leave out --model and --preset"},
       {"--past -1", "--past"},
       {"--lengths 4,-1", "--lengths"},
       {"--lengths 4 --tokens 4", "leave out --batch and --tokens"},

@@ -79,6 +79,26 @@ TEST_F(Run, SaysThatTheInputIsRandom) {
   expect("$headroom run --weights models/gpt2 --tokens 0", 0, {"B1_T0_D24_H3_bias"});
 }
 
+// Each with what is its own: norms, a gate, sinks and a window, a bias by position.
+TEST_F(Run, TakesAConfigurationWithoutWeights) {
+  const auto run_layer = [&](const std::string& family, int layer, const std::string& id) {
+    write("config.json",
+          read_all(fs::path(HEADROOM_TEST_DATA) / "models" / family / "config.json"));
+    expect(
+        "$headroom run --config config.json --tokens 20 --check --layer " + std::to_string(layer),
+        0, {"weights: random, seed 1", id, " of its bound"});
+  };
+  run_layer("qwen3", 0, "_norm");
+  run_layer("qwen3_next", 1, "_gate");
+  run_layer("gpt_oss", 0, "_W5_");
+  run_layer("gpt_oss", 1, "_sinks");
+  run_layer("bloom", 0, "_alibi");
+  expect("$headroom run --config config.json --layer query", 2, {"--layer"});
+  write("config.json", R"({"model_type": "deepseek_v3", "num_attention_heads": 4})");
+  expect("$headroom run --config config.json", 5,
+         {"'deepseek_v3' is no family that headroom knows"});
+}
+
 TEST_F(Run, TakesSequencesOfSeveralLengths) {
   write_npy("x.npy", {9, 24}, std::vector<float>(216, 0.5F));
   expect("$headroom run --weights models/gpt2 --input x.npy --lengths 4,5 --check --output y.npy",

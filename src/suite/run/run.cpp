@@ -132,7 +132,9 @@ Matrix take_input(const RunRequest& request, const InputFile* input, plan::Plan&
 
 measure::Problem problem_of(const RunRequest& request, const plan::Group& group, Matrix x) {
   measure::Problem problem{group.shape,
-                           plan::load_user_weights(*group.weights, group.shape),
+                           group.weights != nullptr
+                               ? plan::load_user_weights(*group.weights, group.shape)
+                               : gaussian_weights(group.shape, request.seed),
                            std::move(x),
                            {},
                            reference::Data::adversarial};
@@ -147,8 +149,9 @@ measure::Problem problem_of(const RunRequest& request, const plan::Group& group,
 }
 
 // NaN in the weights or the input is the user's own; out of numbers it is the layer's.
-bool all_numbers(const measure::Problem& problem, const plan::UserWeights& weights) {
-  return weights.survey.warnings.empty() && odd_values(problem.x.view()).empty();
+bool all_numbers(const measure::Problem& problem, const plan::UserWeights* weights) {
+  return (weights == nullptr || weights->survey.warnings.empty()) &&
+         odd_values(problem.x.view()).empty();
 }
 
 class Rival {

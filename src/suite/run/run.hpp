@@ -1,4 +1,4 @@
-// A user's own input through a layer of their own weights.
+// A user's own input through a layer of their own weights, or of a model's sizes and rules.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RunRequest {
   std::optional<std::filesystem::path> output;  ///< without one, the result is dropped
   bool check = false;                           ///< against the oracle
   int repetitions = 9;
-  std::uint64_t seed = 1;  ///< of a random input, and of the rows that are checked
+  std::uint64_t seed = 1;  ///< of random weights and input, and of the rows that are checked
   std::optional<std::int64_t> max_memory;
 };
 
@@ -37,7 +37,8 @@ struct PreparedRun {
   std::unique_ptr<FreshFile> output;
 
   const plan::Group& group() const { return plan.groups.front(); }
-  const plan::UserWeights& weights() const { return *group().weights; }
+  /// Null for random ones.
+  const plan::UserWeights* weights() const { return group().weights.get(); }
 };
 
 /// @throws FileError for a bad input or bad weights; InvalidArgument for axes that do not fit them;

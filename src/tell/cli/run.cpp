@@ -68,6 +68,9 @@ void print_layer(const run::PreparedRun& run, const RunOptions& options) {
   const Case& shape = run.group().shape;
   out().print("{}  {:.3g} GFLOP, weights {}\n", shape.id(), shape.flops().total() * 1e-9,
               format_bytes(shape.bytes().weights));
+  if (run.weights() == nullptr) {
+    out().print("weights: random, seed {}; --weights takes a file\n", options.seed.value_or("1"));
+  }
   if (!options.input) {
     out().print("input: random, seed {}; --input takes a .npy file\n", options.seed.value_or("1"));
   }
@@ -121,7 +124,7 @@ ordered_json to_json(const RivalOutcome& outcome) {
 
 ordered_json to_json(const run::PreparedRun& run, const RunOptions& options) {
   ordered_json weights = record::describe_weights(run.plan);
-  weights.erase("input");
+  if (!weights.is_null()) weights.erase("input");
   const auto or_null = [](const auto& text) {
     return text ? ordered_json(*text) : ordered_json(nullptr);
   };
@@ -155,8 +158,11 @@ int list(const RunOptions& options) {
 }
 
 int run_command(const RunOptions& options) {
-  if (!options.axes.given("weights")) {
-    throw InvalidArgument("run needs weights: --weights FILE; --list shows what a file holds");
+  const bool has_weights = options.axes.given("weights");
+  if (!has_weights && (options.list || !options.axes.given("config"))) {
+    throw InvalidArgument(
+        "run needs weights: --weights FILE; --list shows what a file holds. With --config FILE "
+        "alone they are random");
   }
   if (options.list) return list(options);
   const run::RunRequest request = request_of(options);
@@ -197,14 +203,15 @@ Command add_run(CLI::App& app) {
   command->add_flag("--check", options->check, "compare every result with the oracle's");
   add_value(*command, "--repetitions", options->repetitions, "N",
             "samples of the time (default 9)");
-  add_value(*command, "--seed", options->seed, "N", "seed of a random input (default 1)");
+  add_value(*command, "--seed", options->seed, "N", "seed of random weights and input (default 1)");
   add_value(*command, "--max-memory", options->max_memory, "SIZE",
             "maximum memory to use, such as 16GiB (default: what the machine has free)");
   command->add_flag("--json", options->json, "print JSON");
   add_examples(
       *command,
       "  headroom run --weights model.safetensors --list\n"
-      "  headroom run --weights model.safetensors --layer 0 --input x.npy --output y.npy --check");
+      "  headroom run --weights model.safetensors --layer 0 --input x.npy --output y.npy --check\n"
+      "  headroom run --config config.json --layer 0 --tokens 128 --check");
   return {command, [options] { return run_command(*options); }};
 }
 

@@ -286,9 +286,9 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   }
   for (VerifyCase& each : own) {
     Case& shape = each.group.shape;
-    if (axes.no_causal) shape.causal = false, shape.window = 0;
+    if (axes.no_causal) shape.causal = false, shape.window = shape.chunk = 0;
     if (axes.qkv_bias) shape.qkv_bias = true;
-    if (axes.no_out_proj) shape.d_proj = 0;
+    if (axes.no_out_proj) shape.d_proj = 0, shape.gate = false;
     // Pairs need heads of even width.
     if (axes.rotary && shape.head_dim() % 2 == 0) shape.rotary = asked.rotary;
     if (axes.dropout) shape.dropout = asked.dropout;
