@@ -91,16 +91,12 @@ Temperature read_temperature(const JsonFields& fields) {
   return {fields.positive("step"), fields.positive("scale")};
 }
 
-constexpr ShapeField kFields[] = {{"window", &Case::window},
-                                  {"d_memory", &Case::d_memory},
-                                  {"past", &Case::past},
-                                  {"memory_tokens", &Case::memory_tokens},
-                                  {"chunk", &Case::chunk},
-                                  {"clip", &Case::clip},
-                                  {"scale", &Case::scale},
-                                  {"softcap", &Case::softcap},
-                                  {"sinks", &Case::sinks},
-                                  {"gate", &Case::gate}};
+constexpr ShapeField kFields[] = {
+    {"window", &Case::window}, {"d_memory", &Case::d_memory},
+    {"past", &Case::past},     {"memory_tokens", &Case::memory_tokens},
+    {"chunk", &Case::chunk},   {"clip", &Case::clip},
+    {"scale", &Case::scale},   {"softcap", &Case::softcap},
+    {"sinks", &Case::sinks},   {"gate", &Case::gate}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);

@@ -301,8 +301,7 @@ bool OnednnAttention::apply_rule(const AttendCall& call, const Member& member, s
   if (shape_.softcap > 0) cap_scores(static_cast<float>(shape_.softcap), count, scores);
   if (!call.mask.any()) return true;
   const std::int64_t head = member.key_head * group_ + row % group_;
-  return add_mask(call.mask_of(*member.sequence, head), 0, row / group_, key, count,
-                  scores);
+  return add_mask(call.mask_of(*member.sequence, head), 0, row / group_, key, count, scores);
 }
 
 // A row that sees no key becomes a careful one: the library's softmax of nothing is NaN.

@@ -78,6 +78,7 @@ void HeadPreparation::warm(float* row, std::int64_t position) const {
 }
 
 void HeadPreparation::prepare(const Rows& rows) const {
+  if (rows.first == nullptr) return;
   const bool norms = norm_.over != QueryKeyNorm::Over::none;
   for (std::int64_t i = 0; i < rows.count; ++i) {
     float* row = rows.first + i * rows.stride;

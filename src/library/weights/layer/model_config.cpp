@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <initializer_list>
@@ -280,12 +281,11 @@ class Reader {
   void read_position_bias() {
     const json* alibi = find("alibi");
     if (config_.family == "falcon" && alibi != nullptr && *alibi == true) {
-      const auto head_dim = config_.width && config_.heads
-                                ? static_cast<double>(*config_.width / *config_.heads)
-                                : 1.0;
+      const std::int64_t head_dim = config_.width.value_or(1) / config_.heads.value_or(1);
       config_.turns = false;
       config_.position_bias.kind = PositionBias::Kind::slopes;
-      config_.slope_factor = 1 / std::sqrt(head_dim);
+      config_.slope_factor =
+          1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(head_dim, 1)));
     } else if (family_.slopes) {
       config_.position_bias.kind = PositionBias::Kind::slopes;
     } else if (alibi != nullptr && !is_false(*alibi)) {

@@ -45,7 +45,9 @@ inline DotProductSizes sizes_of(const Case& shape) {
   return {shape.batch, shape.tokens,      shape.context(),
           shape.heads, shape.key_heads(), shape.head_dim()};
 }
-inline ScoreRule rule_of(const Case& shape) { return {shape.causal, shape.window, shape.scale, shape.softcap}; }
+inline ScoreRule rule_of(const Case& shape) {
+  return {shape.causal, shape.window, shape.scale, shape.softcap};
+}
 
 /// Those of `gaussian_weights`; none where heads are given.
 SplitWeights drawn_weights(const Case& shape, std::uint64_t seed);
