@@ -14,7 +14,8 @@ constexpr double kBytesOfFloat = 4;
 
 // One after the other, in a reduce-scatter and an all-gather.
 int messages(int ranks) {
-  return 2 * std::bit_width(static_cast<unsigned>(ranks - 1));  // ceil(log2 R) each
+  return 2 *
+         static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));  // ceil(log2 R) each
 }
 
 // By each rank, of so many bytes that are added up.

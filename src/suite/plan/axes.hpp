@@ -35,6 +35,8 @@ struct Axes {
   Axis<std::int64_t> heads, tokens, batch, d_model, head_dim, d_in, kv_heads, window, past;
   Axis<std::vector<std::int64_t>> lengths;
   Axis<Rotary::Pairs> rotary;
+  Axis<QueryKeyNorm::Over> qk_norm;
+  Axis<double> scale, softcap;
   Axis<int> threads, ranks;
   Axis<BackendChoice> backend;
   Axis<Formulation> formulation;
@@ -42,8 +44,7 @@ struct Axes {
   Axis<Dtype> dtype;
   Axis<Isa> isa;
   Axis<Unit> unit;
-  Axis<QueryKeyNorm::Over> qk_norm;
-  Axis<double> scale, softcap, dropout;
+  Axis<double> dropout;
   Axis<ShapeSeed> model, preset;
   Axis<std::string> weights, config, layer;
   Axis<std::pair<std::string, std::string>> tensor;

@@ -37,11 +37,11 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
   return inputs.memory.slice(sequence * shape.memory_tokens + in_call, count);
 }
 
-void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
+void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& norms,
                     double* values, double* sizes) const {
-  if (!shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+  if (!shape.norm.after_rotary) normalise(shape, heads, norms, values, sizes);
   rotation.turn(position, heads, values, sizes);
-  if (shape.norm.after_rotary) normalise(shape, heads, weights, values, sizes);
+  if (shape.norm.after_rotary) normalise(shape, heads, norms, values, sizes);
 }
 
 void warm(const Case& shape, std::int64_t position, Sized& query) {

@@ -49,8 +49,8 @@ struct Layer {
   /// What key `j` of a sequence is made of, with the keys after it that lie in the same matrix.
   ConstMatrixView tokens(std::int64_t sequence, std::int64_t j) const;
   /// Norms and turns the heads of a token, queries or keys.
-  /// @param weights of the norm
-  void prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& weights,
+  /// @param norms weights of the norm
+  void prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& norms,
                double* values, double* sizes) const;
   /// What is added to a score.
   double position_bias(std::int64_t head, std::int64_t distance) const;
