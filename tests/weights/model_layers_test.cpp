@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "headroom/error.hpp"
+#include "headroom/headroom.h"
 #include "headroom/load_weights.hpp"
 #include "reference/oracle.hpp"
 #include "support/layer_cases.hpp"
@@ -148,6 +149,21 @@ TEST(ModelLayers, AreWhatTheOracleComputes) {
     ASSERT_EQ(y.size(), expected.size());
     EXPECT_LE(nrmse(expected, y), kMostInDouble) << layer.shape.id();
   }
+}
+
+// C has no words for norms yet, and a layer without its own would be another one.
+TEST(ModelLayers, AreRefusedToCWhereItCannotSayThem) {
+  const auto load = [](const char* family) {
+    headroom_stored* stored = nullptr;
+    const headroom_status status =
+        headroom_load((kModels / family / "model.safetensors").c_str(), nullptr, &stored);
+    headroom_stored_destroy(stored);
+    return status;
+  };
+  EXPECT_EQ(load("mistral"), HEADROOM_OK);
+  EXPECT_EQ(load("qwen3"), HEADROOM_UNSUPPORTED);
+  EXPECT_EQ(load("gemma2"), HEADROOM_UNSUPPORTED);
+  EXPECT_EQ(load("llama3"), HEADROOM_UNSUPPORTED) << "its rotary positions are stretched";
 }
 
 class ModelLayersOf : public LayerTest {};

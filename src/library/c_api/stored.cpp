@@ -8,6 +8,7 @@
 
 #include "c_api/statuses.hpp"
 #include "c_api/structs.hpp"
+#include "headroom/error.hpp"
 #include "headroom/load_weights.hpp"
 
 namespace {
@@ -86,6 +87,23 @@ headroom_layer_config config_of(const headroom::LayerConfig& from) {
   return config;
 }
 
+// A layer that is given without its norms, say, would be another one.
+void require_said_by_c(const headroom::LayerConfig& config) {
+  headroom::LayerConfig said;
+  said.d_in = config.d_in;
+  said.d_out = config.d_out;
+  said.heads = config.heads;
+  said.d_proj = config.d_proj;
+  said.causal = config.causal;
+  said.qkv_bias = config.qkv_bias;
+  said.kv_heads = config.kv_heads;
+  said.window = config.window;
+  said.rotary = {config.rotary.pairs, config.rotary.base, config.rotary.scale};
+  if (said == config) return;
+  throw headroom::Unsupported("headroom_load: the layer " + config.id() +
+                              " has what headroom_layer_config cannot say; load it in C++");
+}
+
 // As far as the caller's struct goes, whose size stays.
 template <class Struct>
 void give(Struct* to, Struct from, const ArgumentName& named) {
@@ -108,6 +126,7 @@ headroom_status headroom_load(const char* path, const headroom_load_options* opt
     require(stored, "headroom_load", "stored");
     auto made = std::make_unique<headroom_stored>();
     made->loaded = headroom::load_weights(path, options_of(options));
+    require_said_by_c(made->loaded.config);
     for (std::size_t i = 0; i < kParts.size(); ++i) {
       made->views[i] = view_of(made->loaded.weights.*kParts[i].from);
     }

@@ -22,7 +22,9 @@ template <class Weights, class Move>
 void for_each_piece(Weights& weights, const Move& move) {
   for (auto* values :
        {&weights.query.values, &weights.key.values, &weights.value.values, &weights.query_bias,
-        &weights.key_bias, &weights.value_bias, &weights.output.values, &weights.output_bias}) {
+        &weights.key_bias, &weights.value_bias, &weights.output.values, &weights.output_bias,
+        &weights.query_norm, &weights.key_norm, &weights.sinks, &weights.gate.values,
+        &weights.position_bias.values}) {
     const auto size = static_cast<std::int64_t>(values->size());
     for (std::int64_t done = 0; done < size; done += kMostAtOnce) {
       move(values->data() + done, static_cast<int>(std::min(kMostAtOnce, size - done)));
@@ -43,6 +45,18 @@ SplitWeights room_for(const LayerConfig& config) {
   if (config.d_proj > 0) {
     weights.output = Matrix(config.d_out, config.d_proj);
     weights.output_bias.resize(static_cast<std::size_t>(config.d_proj));
+  }
+  // Over ranks there are norms of heads alone, see `share_of`.
+  if (config.norm.over == QueryKeyNorm::Over::head && config.norm.weighted) {
+    weights.query_norm.resize(static_cast<std::size_t>(config.head_dim()));
+    weights.key_norm.resize(static_cast<std::size_t>(config.head_dim()));
+  }
+  if (config.sinks) weights.sinks.resize(static_cast<std::size_t>(config.heads));
+  if (config.gate) weights.gate = Matrix(config.d_in, config.d_out);
+  if (config.position_bias.kind == PositionBias::Kind::slopes) {
+    weights.position_bias = Matrix(1, config.heads);
+  } else if (config.position_bias.kind == PositionBias::Kind::buckets) {
+    weights.position_bias = Matrix(config.position_bias.buckets, config.heads);
   }
   return weights;
 }

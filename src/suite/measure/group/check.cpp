@@ -36,7 +36,7 @@ void round_to_bf16(std::vector<float>& values) {
 
 void round_to_bf16(Problem& problem) {
   SplitWeights& w = problem.weights;
-  for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &problem.x, &problem.past,
+  for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate, &problem.x, &problem.past,
                          &problem.memory, &problem.key, &problem.value}) {
     round_to_bf16(matrix->values);
   }
