@@ -41,39 +41,6 @@ headroom_call_sizes default_call_sizes() {
   return sizes;
 }
 
-headroom::Rotary rotary_of(const headroom_layer_config& config) {
-  using Pairs = headroom::Rotary::Pairs;
-  switch (config.rotary_pairs) {
-    case HEADROOM_ROTARY_NONE:
-      return {Pairs::none, config.rotary_base, config.rotary_scale};
-    case HEADROOM_ROTARY_NEIGHBOURS:
-      return {Pairs::neighbours, config.rotary_base, config.rotary_scale};
-    case HEADROOM_ROTARY_HALVES:
-      return {Pairs::halves, config.rotary_base, config.rotary_scale};
-    default:
-      throw InvalidArgument(
-          fmt::format("headroom_create: config.rotary_pairs is {}; allowed are {} (none), {} "
-                      "(neighbours) and {} (halves)",
-                      config.rotary_pairs, +HEADROOM_ROTARY_NONE, +HEADROOM_ROTARY_NEIGHBOURS,
-                      +HEADROOM_ROTARY_HALVES));
-  }
-}
-
-headroom::LayerConfig config_of(const headroom_layer_config& config) {
-  return {.d_in = config.d_in,
-          .d_out = config.d_out,
-          .heads = config.heads,
-          .causal = config.causal != 0,
-          .qkv_bias = config.qkv_bias != 0,
-          .d_proj = config.d_proj,
-          .dropout = config.dropout,
-          .dropout_seed = config.dropout_seed,
-          .kv_heads = config.kv_heads,
-          .window = config.window,
-          .rotary = rotary_of(config),
-          .d_memory = config.d_memory};
-}
-
 headroom::CallSizes sizes_of(const headroom_call_sizes& sizes) {
   return {sizes.batch, sizes.tokens, sizes.past, sizes.memory_tokens};
 }
@@ -130,7 +97,7 @@ headroom_status headroom_create(const headroom_layer_config* config,
     require(largest, "headroom_create", "largest");
     require(weights, "headroom_create", "weights");
     require(layer, "headroom_create", "layer");
-    const headroom::LayerConfig checked = config_of(
+    const headroom::LayerConfig checked = layer_config_of(
         read_struct(*config, default_config(), kFirstConfig, {"headroom_create", "config"}));
     checked.validate();
     const headroom::CallSizes sizes = sizes_of(read_struct(

@@ -89,17 +89,7 @@ headroom_layer_config config_of(const headroom::LayerConfig& from) {
 
 // A layer that is given without its norms, say, would be another one.
 void require_said_by_c(const headroom::LayerConfig& config) {
-  headroom::LayerConfig said;
-  said.d_in = config.d_in;
-  said.d_out = config.d_out;
-  said.heads = config.heads;
-  said.d_proj = config.d_proj;
-  said.causal = config.causal;
-  said.qkv_bias = config.qkv_bias;
-  said.kv_heads = config.kv_heads;
-  said.window = config.window;
-  said.rotary = {config.rotary.pairs, config.rotary.base, config.rotary.scale};
-  if (said == config) return;
+  if (layer_config_of(config_of(config)) == config) return;
   throw headroom::Unsupported("headroom_load: the layer " + config.id() +
                               " has what headroom_layer_config cannot say; load it in C++");
 }

@@ -92,4 +92,7 @@ Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count);
 /// The view that a caller gives. @throws InvalidArgument also for null
 AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix* given);
 
+/// The layer that C describes. @throws InvalidArgument for rotary pairs that do not exist
+LayerConfig layer_config_of(const headroom_layer_config& config);
+
 }  // namespace headroom::c_api
