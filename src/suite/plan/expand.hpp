@@ -30,6 +30,10 @@ Plan expand(const Axes& axes, const ExpandOptions& options);
 /// What the axes say of the rivals of every shape, with the defaults of what was not given.
 RivalAxes rival_axes_of(const Axes& axes);
 
+/// What is left of a layer and its call without the products, and without what prepares queries,
+/// keys and values or changes what heads give.
+Case attention_alone(const Case& shape);
+
 /// Of the rivals of a layer those of attention alone, which has no formulations.
 std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer);
 

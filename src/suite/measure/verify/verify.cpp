@@ -127,12 +127,9 @@ std::vector<VerifyCase> own_attention_cases() {
   std::vector<VerifyCase> cases;
   for (VerifyCase each : own_cases()) {
     Case& shape = each.group.shape;
-    const bool prepared = shape.rotary.pairs != Rotary::Pairs::none ||
-                          shape.norm.over != QueryKeyNorm::Over::none || shape.clip > 0 ||
-                          shape.position_bias.kind != PositionBias::Kind::none || shape.sinks ||
-                          shape.gate || shape.chunk > 0;
-    if (prepared || !shape.lengths.empty() || shape.dropout > 0 || shape.qkv_bias) continue;
+    const Case alone = plan::attention_alone(shape);
     shape.d_in = shape.d_proj = 0;
+    if (shape != alone || !shape.lengths.empty() || shape.dropout > 0) continue;
     cases.push_back(std::move(each));
   }
   return cases;

@@ -45,8 +45,10 @@ QueryKeyNorm norm_of(const Axes& axes, const ShapeSeed& seed) {
   return norm.over == QueryKeyNorm::Over::none ? QueryKeyNorm{} : norm;
 }
 
-// What becomes of scores, and of what they are made of.
+// The rules of the seed where an axis or the sizes say something else.
 void set_rules(const Axes& axes, const ShapeSeed& seed, Case& shape) {
+  shape.causal = seed.rules.causal && !axes.no_causal;
+  shape.qkv_bias = axes.qkv_bias || seed.rules.qkv_bias;
   shape.rotary = rotary_of(axes, seed);
   if (shape.head_dim() != seed.head_dim) {  // another width has other pairs
     shape.rotary = {shape.rotary.pairs, shape.rotary.base, shape.rotary.scale};
@@ -55,12 +57,8 @@ void set_rules(const Axes& axes, const ShapeSeed& seed, Case& shape) {
   shape.scale = axes.scale.first().value_or(seed.rules.scale);
   shape.softcap = axes.softcap.first().value_or(seed.rules.softcap);
   shape.sinks = axes.sinks || seed.rules.sinks;
-  shape.clip = seed.rules.clip;
   shape.gate = seed.rules.gate && shape.d_proj > 0;
-  shape.position_bias = seed.rules.position_bias;
-  shape.temperature = seed.rules.temperature;
-  const bool alone = shape.causal && !axes.window;
-  shape.chunk = alone ? seed.rules.chunk : 0;
+  if (!shape.causal || axes.window) shape.chunk = 0;
 }
 
 // One value of every axis that sets a width; 0 stands for "not given".
@@ -72,7 +70,7 @@ struct Widths {
 };
 
 Case make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
-  Case shape;
+  Case shape{seed.rules, {}, {}};
   shape.heads = given.heads > 0 ? given.heads : seed.heads;
   const bool seed_width = given.heads == 0 || seed.keeps_width;
   const std::int64_t head_dim = given.head_dim > 0 ? given.head_dim : seed.head_dim;
@@ -90,8 +88,6 @@ Case make_shape(const ShapeSeed& seed, const Widths& given, const Axes& axes) {
   shape.d_in = given.d_in > 0 ? given.d_in : (as_model ? seed.d_model : shape.d_out);
   // The projection maps back to the width of the input, so that the result can be added to it.
   shape.d_proj = axes.no_out_proj ? 0 : shape.d_in;
-  shape.causal = seed.rules.causal && !axes.no_causal;
-  shape.qkv_bias = axes.qkv_bias || seed.rules.qkv_bias;
   set_rules(axes, seed, shape);
   return shape;
 }
@@ -138,22 +134,6 @@ Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
     calls.tokens = {*std::max_element(calls.lengths.begin(), calls.lengths.end())};
   }
   return calls;
-}
-
-// What is left of a layer and its call without the products.
-Case attention_alone(Case shape) {
-  shape.d_in = shape.d_proj = 0;
-  shape.qkv_bias = false;
-  shape.rotary = {};
-  shape.norm = {};
-  shape.sinks = false;
-  shape.gate = false;
-  shape.clip = 0;
-  shape.position_bias = {};
-  shape.temperature = {};
-  shape.chunk = 0;
-  shape.dropout_seed = 0;
-  return shape;
 }
 
 void add_calls(const Calls& calls, Case shape, ShapeSet& set) {
@@ -207,6 +187,19 @@ std::vector<Case> expand_calls(const Axes& axes, const LayerConfig& layer, std::
 }
 
 }  // namespace
+
+Case attention_alone(const Case& shape) {
+  LayerConfig layer;
+  layer.d_out = shape.d_out;
+  layer.heads = shape.heads;
+  layer.kv_heads = shape.kv_heads;
+  layer.causal = shape.causal;
+  layer.window = shape.window;
+  layer.scale = shape.scale;
+  layer.softcap = shape.softcap;
+  layer.dropout = shape.dropout;
+  return {layer, static_cast<const CallSizes&>(shape), shape.lengths};
+}
 
 std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, std::uint64_t seed,
                                 std::size_t most, std::vector<std::string>& notes) {
