@@ -147,7 +147,7 @@ std::optional<Rotary> asked_rotary(const WeightsOptions& options,
   if (*options.rotary != Rotary{options.rotary->pairs} || options.rotary->pairs == Pairs::none) {
     return options.rotary;
   }
-  Rotary rotary = config->rotary;
+  Rotary rotary = config->rules.rotary;
   rotary.pairs = options.rotary->pairs;
   return rotary;
 }
@@ -155,10 +155,10 @@ std::optional<Rotary> asked_rotary(const WeightsOptions& options,
 Rotary rotary_of(const WeightsOptions& options, const std::optional<ModelConfig>& config,
                  const FoundLayer* layer, std::vector<std::string>& notes) {
   Pairs custom = layer != nullptr ? layer->layout->pairs : Pairs::none;
-  if (config && config->rotary.pairs != Pairs::none) custom = config->rotary.pairs;
+  if (config && config->rules.rotary.pairs != Pairs::none) custom = config->rules.rotary.pairs;
   std::optional<Rotary> known;
   if (config && config->turns && custom != Pairs::none) {
-    known = config->rotary;
+    known = config->rules.rotary;
     known->pairs = custom;
   }
   if (!options.rotary && !config && custom != Pairs::none) {
@@ -193,7 +193,8 @@ LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
                             std::vector<std::string>& notes) {
   const Heads known = known_heads(options, config);
   require_within(known, widths.qkv_width);
-  LayerConfig made;
+  LayerConfig made = config ? config->rules : LayerConfig{};
+  made.qkv_bias = made.sinks = made.gate = false;  // until tensors of them are found
   made.d_in = widths.d_in;
   made.d_out = query_width(widths, known);
   const Heads heads = heads_of(widths, made.d_out, known, config);
@@ -203,13 +204,7 @@ LayerConfig config_of_layer(const Widths& widths, const WeightsOptions& options,
   made.causal = causal_of(options, config, layer, notes);
   made.window = window_of(options, config, notes);
   made.rotary = rotary_of(options, config, layer, notes);
-  if (config) {
-    made.scale = config->scale;
-    made.softcap = config->softcap;
-    made.clip = config->clip;
-    made.temperature = config->temperature;
-    made.chunk = made.causal && made.window == 0 ? config->chunk : 0;
-  }
+  if (!made.causal || made.window > 0) made.chunk = 0;
   made.validate();
   return made;
 }

@@ -63,7 +63,7 @@ class Reader {
     config_.head_dim = whole({"head_dim", "d_kv"});
     config_.width = whole({"hidden_size", "n_embd", "d_model"});
     read_family();
-    if (const json* bias = find("attention_bias")) config_.qkv_bias = *bias == true;
+    if (const json* bias = find("attention_bias")) rules_.qkv_bias = *bias == true;
     read_groups();
     read_window();
     read_norm();
@@ -126,8 +126,8 @@ class Reader {
       config_.masks_by_name = family_.masks_by_name;
       if (!family_.masks_by_name) config_.causal = family_.causal;
       config_.turns = family_.turns;
-      config_.sinks = family_.sinks;
-      config_.qkv_bias = family_.qkv_bias;
+      rules_.sinks = family_.sinks;
+      rules_.qkv_bias = family_.qkv_bias;
       if (!family_.foreign.empty()) config_.foreign.emplace_back(family_.foreign);
       const json* decoder = find("is_decoder");
       if (!family_.causal && decoder != nullptr && *decoder == true) config_.causal = true;
@@ -173,14 +173,14 @@ class Reader {
     const auto both = whole({"local_attention"});
     if (slides_ && both) config_.window = *both / 2 + 1;
     if (layer_type() == "chunked_attention") {
-      config_.chunk = whole({"attention_chunk_size"}).value_or(0);
+      rules_.chunk = whole({"attention_chunk_size"}).value_or(0);
     }
   }
 
   void read_norm() {
     const json* asked = find("use_qk_norm");
     const bool used = asked != nullptr && *asked == true;
-    QueryKeyNorm& norm = config_.norm;
+    QueryKeyNorm& norm = rules_.norm;
     using Over = QueryKeyNorm::Over;
     switch (family_.norm) {
       case FamilyNorm::none:
@@ -207,16 +207,15 @@ class Reader {
   }
 
   void read_scores() {
-    config_.scale = family_.scale;
+    rules_.scale = family_.scale;
     const json* scalar = find("query_pre_attn_scalar");
-    if (scalar != nullptr)
-      config_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
+    if (scalar != nullptr) rules_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
     const json* multiplier = find("attention_multiplier");
-    if (multiplier != nullptr) config_.scale = positive(*multiplier, "attention_multiplier");
+    if (multiplier != nullptr) rules_.scale = positive(*multiplier, "attention_multiplier");
     const json* clip = find("clip_qkv");
-    if (clip != nullptr) config_.clip = positive(*clip, "clip_qkv");
+    if (clip != nullptr) rules_.clip = positive(*clip, "clip_qkv");
     const json* cap = find("attn_logit_softcapping");
-    if (cap != nullptr) config_.softcap = positive(*cap, "attn_logit_softcapping");
+    if (cap != nullptr) rules_.softcap = positive(*cap, "attn_logit_softcapping");
   }
 
   // Whether this layer is one of those without positions, where the layers differ.
@@ -247,7 +246,7 @@ class Reader {
   void read_rotary() {
     if (has_no_rotary()) {
       config_.turns = false;
-      if (config_.norm.after_rotary) config_.norm = {};
+      if (rules_.norm.after_rotary) rules_.norm = {};
       read_temperature();
       return;
     }
@@ -257,10 +256,10 @@ class Reader {
     const json* of_kind = base == nullptr ? base_of_kind() : nullptr;
     if (base == nullptr) base = of_kind != nullptr ? of_kind : find("rope_theta");
     if (base != nullptr) {
-      config_.rotary.base = positive(*base, "rope_theta");
+      rules_.rotary.base = positive(*base, "rope_theta");
       config_.turns = true;
     }
-    if (family_.pairs) config_.rotary.pairs = *family_.pairs;
+    if (family_.pairs) rules_.rotary.pairs = *family_.pairs;
     const std::int64_t width = read_part(parameters);
     const json* scaling = parameters != nullptr ? parameters : find("rope_scaling");
     // A local base has no scaling beside it.
@@ -273,8 +272,8 @@ class Reader {
     if (tuned == nullptr || *tuned == false || *tuned == 0) return;
     const json* step = find("floor_scale");
     const json* scale = find("attn_scale");
-    config_.temperature.step = step != nullptr ? positive(*step, "floor_scale") : kUsualStep;
-    config_.temperature.scale = scale != nullptr ? positive(*scale, "attn_scale") : kUsualGrowth;
+    rules_.temperature.step = step != nullptr ? positive(*step, "floor_scale") : kUsualStep;
+    rules_.temperature.scale = scale != nullptr ? positive(*scale, "attn_scale") : kUsualGrowth;
   }
 
   // BLOOM and MPT have slopes always, Falcon where it says so, and adds them before the scale.
@@ -283,19 +282,19 @@ class Reader {
     if (config_.family == "falcon" && alibi != nullptr && *alibi == true) {
       const std::int64_t head_dim = config_.width.value_or(1) / config_.heads.value_or(1);
       config_.turns = false;
-      config_.position_bias.kind = PositionBias::Kind::slopes;
+      rules_.position_bias.kind = PositionBias::Kind::slopes;
       config_.slope_factor =
           1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(head_dim, 1)));
     } else if (family_.slopes) {
-      config_.position_bias.kind = PositionBias::Kind::slopes;
+      rules_.position_bias.kind = PositionBias::Kind::slopes;
     } else if (alibi != nullptr && !is_false(*alibi)) {
       add_foreign("alibi", *alibi);
     }
     read_mpt();
     if (!family_.buckets) return;
-    config_.position_bias = {PositionBias::Kind::buckets,
-                             whole({"relative_attention_num_buckets"}).value_or(kUsualBuckets),
-                             whole({"relative_attention_max_distance"}).value_or(kUsualFarthest)};
+    rules_.position_bias = {PositionBias::Kind::buckets,
+                            whole({"relative_attention_num_buckets"}).value_or(kUsualBuckets),
+                            whole({"relative_attention_max_distance"}).value_or(kUsualFarthest)};
   }
 
   // What MPT keeps in an object of its own.
@@ -303,9 +302,9 @@ class Reader {
     const json* fields = find("attn_config");
     if (fields == nullptr || !fields->is_object()) return;
     const json* scale = find_in(*fields, "softmax_scale");
-    if (scale != nullptr) config_.scale = positive(*scale, "attn_config.softmax_scale");
+    if (scale != nullptr) rules_.scale = positive(*scale, "attn_config.softmax_scale");
     const json* clip = find_in(*fields, "clip_qkv");
-    if (clip != nullptr) config_.clip = positive(*clip, "attn_config.clip_qkv");
+    if (clip != nullptr) rules_.clip = positive(*clip, "attn_config.clip_qkv");
     for (const std::string_view name : {"qk_ln", "prefix_lm"}) {
       const json* value = find_in(*fields, name);
       if (value != nullptr && !is_false(*value)) add_foreign(name, *value);
@@ -328,7 +327,7 @@ class Reader {
       config_.kv_heads = config_.heads;
       config_.qkv_groups = heads;
     }
-    config_.gate = family_.gate;
+    rules_.gate = family_.gate;
   }
 
   // @return values of a head that turn; 0 if the width of a head is not known
@@ -348,7 +347,7 @@ class Reader {
     }
     const auto turned = static_cast<std::int64_t>(share * static_cast<double>(*head_dim));
     if (turned < 2) fail("partial_rotary_factor", "a part of a head with two values or more");
-    if (turned < *head_dim) config_.rotary.width = turned;
+    if (turned < *head_dim) rules_.rotary.width = turned;
     return turned;
   }
 
@@ -363,7 +362,7 @@ class Reader {
     if (config_.family == "phi3" && (name == "su" || name == "yarn")) name = "longrope";
     if (name == "default") return;
     if (width == 0 && name != "linear") fail("head_dim", "there, which rope_scaling needs");
-    if (!scale_rotary(name, scaling_fields(scaling), contexts(scaling), width, config_.rotary)) {
+    if (!scale_rotary(name, scaling_fields(scaling), contexts(scaling), width, rules_.rotary)) {
       add_foreign("rope_scaling", *type);
     }
   }
@@ -410,6 +409,7 @@ class Reader {
   Family family_;
   bool slides_ = false;  // the layer has a window
   ModelConfig config_;
+  LayerConfig& rules_ = config_.rules;
 };
 
 }  // namespace

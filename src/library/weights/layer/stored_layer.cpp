@@ -66,7 +66,7 @@ class Assembly {
   Assembly(TensorSet& set, const Naming& naming, const std::optional<ModelConfig>& model)
       : set_(set), names_(naming.names) {
     if (model && naming.found) {
-      gated_ = model->gate;
+      gated_ = model->rules.gate;
       groups_ = model->qkv_groups;
     }
     const bool needs_model = naming.found && naming.found->layout->name == "falcon";
@@ -182,9 +182,8 @@ class Assembly {
 
   // Values of buckets lie in the file, slopes follow from the number of heads.
   void add_position_bias(StoredLayer& layer, const std::optional<ModelConfig>& model) {
-    if (!model) return;
     LayerConfig& config = layer.config;
-    config.position_bias = model->position_bias;
+    if (config.position_bias.kind == PositionBias::Kind::none) return;
     if (config.position_bias.kind == PositionBias::Kind::slopes) {
       layer.slopes = slopes_of(config.heads, model->slope_factor);
     } else if (names_.position_bias.empty()) {
@@ -204,7 +203,6 @@ class Assembly {
   // Over the width, or for each head: as many weights as there are.
   void add_norms(StoredLayer& layer, const std::optional<ModelConfig>& model) {
     LayerConfig& config = layer.config;
-    if (model) config.norm = model->norm;
     if (names_.query_norm.empty() != names_.key_norm.empty()) {
       throw InvalidArgument("--tensor: name query_norm and key_norm, or neither");
     }

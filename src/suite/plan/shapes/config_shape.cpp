@@ -40,19 +40,10 @@ ShapeSeed config_shape(const std::string& path, const std::string& layer) {
   seed.kv_heads = config.kv_heads.value_or(0);
   seed.tokens = {kDefaultTokens};
   LayerConfig& rules = seed.rules;
+  rules = config.rules;
   rules.causal = *config.causal;
-  rules.qkv_bias = config.qkv_bias;
   rules.window = config.window.value_or(0);
-  rules.chunk = config.chunk;
-  rules.scale = config.scale;
-  rules.softcap = config.softcap;
-  rules.clip = config.clip;
-  rules.gate = config.gate;
-  rules.position_bias = config.position_bias;
-  rules.temperature = config.temperature;
-  rules.norm = config.norm;
-  rules.sinks = config.sinks;
-  if (config.turns) rules.rotary = config.rotary;
+  if (!config.turns) rules.rotary = {};
   // As nearly all checkpoints for transformers have it.
   if (config.turns && rules.rotary.pairs == Rotary::Pairs::none) {
     rules.rotary.pairs = Rotary::Pairs::halves;
