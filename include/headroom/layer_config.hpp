@@ -116,6 +116,15 @@ struct HEADROOM_API LayerConfig {
   std::int64_t kv_width() const { return key_heads() * head_dim(); }
   /// Width of the input that keys and values are made of.
   std::int64_t key_input() const { return d_memory > 0 ? d_memory : d_in; }
+  /// Values of `WeightViews::query_norm`; 0 where there are none.
+  std::int64_t query_norm_width() const { return norm_width(d_out); }
+  /// Values of `WeightViews::key_norm`; 0 where there are none.
+  std::int64_t key_norm_width() const { return norm_width(kv_width()); }
+  /// Rows of `WeightViews::position_bias`, of a value for each head; 0 where there are none.
+  std::int64_t position_bias_rows() const {
+    if (position_bias.kind == PositionBias::Kind::slopes) return 1;
+    return position_bias.kind == PositionBias::Kind::buckets ? position_bias.buckets : 0;
+  }
   /// What scores are multiplied by.
   double score_scale() const;
   /// Width of `y`: `d_proj`, or `d_out` without an output projection.
@@ -132,6 +141,12 @@ struct HEADROOM_API LayerConfig {
   /// Such as `D768_H12`; what differs from a plain causal layer with an output projection of its
   /// own width follows, such as `_nomask` or `_K8`.
   std::string id() const;
+
+ private:
+  std::int64_t norm_width(std::int64_t width) const {
+    if (norm.over == QueryKeyNorm::Over::none || !norm.weighted) return 0;
+    return norm.over == QueryKeyNorm::Over::width ? width : head_dim();
+  }
 };
 
 }  // namespace headroom

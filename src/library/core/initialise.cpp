@@ -157,30 +157,24 @@ std::vector<float> gaussian_norm(std::int64_t size, std::uint64_t seed, Stream s
 }
 
 void add_norms(const LayerConfig& config, std::uint64_t seed, SplitWeights& weights) {
-  const QueryKeyNorm& norm = config.norm;
-  if (norm.over == QueryKeyNorm::Over::none || !norm.weighted) return;
-  const bool wide = norm.over == QueryKeyNorm::Over::width;
-  weights.query_norm =
-      gaussian_norm(wide ? config.d_out : config.head_dim(), seed, Stream::query_norm);
-  weights.key_norm =
-      gaussian_norm(wide ? config.kv_width() : config.head_dim(), seed, Stream::key_norm);
+  if (config.query_norm_width() == 0) return;
+  weights.query_norm = gaussian_norm(config.query_norm_width(), seed, Stream::query_norm);
+  weights.key_norm = gaussian_norm(config.key_norm_width(), seed, Stream::key_norm);
 }
 
 // Slopes as ALiBi has them for a power of two; else Gaussian values.
 Matrix position_biases(const LayerConfig& config, std::uint64_t seed) {
-  const PositionBias& bias = config.position_bias;
-  if (bias.kind == PositionBias::Kind::none) return {};
-  if (bias.kind == PositionBias::Kind::buckets) {
-    Matrix values(bias.buckets, config.heads);
+  if (config.position_bias_rows() == 0) return {};
+  Matrix values(config.position_bias_rows(), config.heads);
+  if (config.position_bias.kind == PositionBias::Kind::buckets) {
     GaussianStream{seed, Stream::position_bias, 1}.fill(values.values);
     return values;
   }
-  Matrix slopes(1, config.heads);
   for (std::int64_t h = 0; h < config.heads; ++h) {
     const double exponent = -8 * static_cast<double>(h + 1) / static_cast<double>(config.heads);
-    slopes.values[static_cast<std::size_t>(h)] = static_cast<float>(std::exp2(exponent));
+    values.values[static_cast<std::size_t>(h)] = static_cast<float>(std::exp2(exponent));
   }
-  return slopes;
+  return values;
 }
 
 Matrix unit_gaussians(std::int64_t rows, std::int64_t cols, std::uint64_t seed, Stream stream) {

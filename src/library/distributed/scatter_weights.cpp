@@ -46,17 +46,12 @@ SplitWeights room_for(const LayerConfig& config) {
     weights.output = Matrix(config.d_out, config.d_proj);
     weights.output_bias.resize(static_cast<std::size_t>(config.d_proj));
   }
-  // Over ranks there are norms of heads alone, see `share_of`.
-  if (config.norm.over == QueryKeyNorm::Over::head && config.norm.weighted) {
-    weights.query_norm.resize(static_cast<std::size_t>(config.head_dim()));
-    weights.key_norm.resize(static_cast<std::size_t>(config.head_dim()));
-  }
+  weights.query_norm.resize(static_cast<std::size_t>(config.query_norm_width()));
+  weights.key_norm.resize(static_cast<std::size_t>(config.key_norm_width()));
   if (config.sinks) weights.sinks.resize(static_cast<std::size_t>(config.heads));
   if (config.gate) weights.gate = Matrix(config.d_in, config.d_out);
-  if (config.position_bias.kind == PositionBias::Kind::slopes) {
-    weights.position_bias = Matrix(1, config.heads);
-  } else if (config.position_bias.kind == PositionBias::Kind::buckets) {
-    weights.position_bias = Matrix(config.position_bias.buckets, config.heads);
+  if (config.position_bias_rows() > 0) {
+    weights.position_bias = Matrix(config.position_bias_rows(), config.heads);
   }
   return weights;
 }

@@ -120,17 +120,13 @@ void check_output(const LayerConfig& config, const ConstAnyMatrix& output,
 
 void check_norm_weights(const LayerConfig& config, const ConstAnyMatrix& query,
                         const ConstAnyMatrix& key) {
-  const QueryKeyNorm& norm = config.norm;
-  const bool used = norm.over != QueryKeyNorm::Over::none && norm.weighted;
-  const bool wide = norm.over == QueryKeyNorm::Over::width;
+  const bool used = config.query_norm_width() > 0;
+  const bool wide = config.norm.over == QueryKeyNorm::Over::width;
   const std::string_view meaning = !used  ? "there is no weighted norm, so leave it empty"
                                    : wide ? "over the width"
                                           : "head_dim";
-  const auto size = [&](std::int64_t width) {
-    return !used ? 0 : wide ? width : config.head_dim();
-  };
-  check_bias(config, "query_norm", query, size(config.d_out), meaning);
-  check_bias(config, "key_norm", key, size(config.kv_width()), meaning);
+  check_bias(config, "query_norm", query, config.query_norm_width(), meaning);
+  check_bias(config, "key_norm", key, config.key_norm_width(), meaning);
 }
 
 void check_sinks(const LayerConfig& config, const ConstAnyMatrix& sinks) {
@@ -144,16 +140,12 @@ void check_gate(const LayerConfig& config, const ConstAnyMatrix& gate) {
 }
 
 void check_position_bias(const LayerConfig& config, const ConstAnyMatrix& values) {
-  switch (config.position_bias.kind) {
-    case PositionBias::Kind::none:
-      return check_matrix(config, "position_bias", values, {0, 0},
-                          "there is no such bias, so leave it empty");
-    case PositionBias::Kind::slopes:
-      return check_matrix(config, "position_bias", values, {1, config.heads}, "1 x heads");
-    case PositionBias::Kind::buckets:
-      return check_matrix(config, "position_bias", values,
-                          {config.position_bias.buckets, config.heads}, "buckets x heads");
-  }
+  const std::int64_t rows = config.position_bias_rows();
+  const bool slopes = config.position_bias.kind == PositionBias::Kind::slopes;
+  check_matrix(config, "position_bias", values, {rows, rows > 0 ? config.heads : 0},
+               rows == 0 ? "there is no such bias, so leave it empty"
+               : slopes  ? "1 x heads"
+                         : "buckets x heads");
 }
 
 void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
