@@ -1,8 +1,8 @@
 /** @file
  * The library for C, and for every language that can call C.
  *
- * A layer computes `q, k, v = x W (+ b)`, `softmax(q k^T / sqrt(head_dim)) v` per head, heads
- * merged, then an optional output projection.
+ * A layer computes `q, k, v = x W (+ b)`, norms and rotary positions of q and k, `softmax(q k^T *
+ * scale) v` per head, heads merged, then an optional output projection.
  *
  * Every function that can fail returns a status; `headroom_error_text()` then says what was wrong.
  * Structs begin with their own size, so a program keeps working with a newer library whose structs
@@ -46,6 +46,20 @@ typedef enum headroom_rotary {
   HEADROOM_ROTARY_HALVES = 2      /**< `i` and `i + head_dim / 2`, as in Llama for `transformers` */
 } headroom_rotary;
 
+/** Whose mean a root-mean-square norm of queries and keys takes. */
+typedef enum headroom_norm {
+  HEADROOM_NORM_NONE = 0, /**< there is no norm */
+  HEADROOM_NORM_HEAD = 1, /**< each head's own, with one set of `head_dim` weights for all */
+  HEADROOM_NORM_WIDTH = 2 /**< all heads' of a token, with a weight for each value */
+} headroom_norm;
+
+/** What is added to scaled scores by the distance of key and query, before the mask. */
+typedef enum headroom_position_bias {
+  HEADROOM_POSITION_BIAS_NONE = 0,
+  HEADROOM_POSITION_BIAS_SLOPES = 1, /**< of each head, times the distance `key - query` (ALiBi) */
+  HEADROOM_POSITION_BIAS_BUCKETS = 2 /**< a value for each head and bucket of distances (T5) */
+} headroom_position_bias;
+
 /** What is fixed when weights are packed. Begin with `headroom_default_layer_config`. */
 typedef struct headroom_layer_config {
   size_t size;           /**< of this struct */
@@ -58,11 +72,37 @@ typedef struct headroom_layer_config {
   double dropout;        /**< probability that an attention weight is dropped, in [0, 1); 0 */
   uint64_t dropout_seed; /**< 0 */
   int64_t kv_heads;      /**< heads of keys and values, a divisor of `heads`; 0: as many; 0 */
-  int64_t window;        /**< the most keys a causal row sees, its own included; 0 for all; 0 */
+  int64_t window;        /**< the most keys that a row sees back, its own included; without
+                            `causal` as many ahead; 0 for all; 0 */
   int32_t rotary_pairs;  /**< a `headroom_rotary`; HEADROOM_ROTARY_NONE */
-  double rotary_base;    /**< a pair turns by `position * scale * base^(-2 i / head_dim)`; 10000 */
+  double rotary_base;    /**< a pair turns by `position * scale * base^(-2 i / width) /
+                            divisors[i]`; 10000 */
   double rotary_scale;   /**< multiplies positions; 1 */
   int64_t d_memory;      /**< width of a second input for keys and values, 0 for none; 0 */
+  int64_t rotary_width;  /**< values of a head that are turned, its first ones; 0 for all; 0 */
+  const double* rotary_divisors; /**< one for each pair, above 0; read by `headroom_create` only;
+                                    NULL for none; NULL */
+  int64_t rotary_divisor_count;  /**< how many there are; 0 */
+  double rotary_amplitude;       /**< of cosines and sines, above 0; 1 */
+  int32_t norm;                  /**< a `headroom_norm`; HEADROOM_NORM_NONE */
+  int32_t norm_weighted;         /**< not 0: it has weights, `query_norm` and `key_norm`; 1 */
+  int32_t norm_after_rotary;     /**< not 0: turned queries and keys are normalised, of heads only;
+                                    0 */
+  double norm_epsilon;           /**< added to the mean of squares, above 0; 1e-6 */
+  double scale;                  /**< of scores; 0: `1 / sqrt(head_dim)`; 0 */
+  double softcap;                /**< scaled scores become `c tanh(s / c)`; 0: they stay; 0 */
+  int32_t sinks;                 /**< not 0: each head has a logit without a value, `sinks`; 0 */
+  int32_t gate;                  /**< not 0: heads are multiplied by `sigmoid(x W_g)`; 0 */
+  int64_t chunk; /**< a causal row sees no key of another chunk of so many positions; 0 for none; 0
+                  */
+  double clip;   /**< queries, keys and values are clamped to +- this; 0: they are not; 0 */
+  int32_t position_bias;          /**< a `headroom_position_bias`; its values are the weights'
+                                     `position_bias`; HEADROOM_POSITION_BIAS_NONE */
+  int64_t position_bias_buckets;  /**< how many; without `causal` half of them for keys ahead; 0 */
+  int64_t position_bias_farthest; /**< distances from here on share the last bucket; 0 */
+  double temperature_step;  /**< queries grow by `1 + scale ln(1 + floor((p + 1) / step))`; 0: they
+                               do not; 0 */
+  double temperature_scale; /**< see there; 0 */
 } headroom_layer_config;
 
 /** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
@@ -126,6 +166,13 @@ typedef struct headroom_weights {
   const headroom_matrix* value_bias;  /**< `1 x kv_width`, or NULL */
   const headroom_matrix* output;      /**< `d_out x d_proj`, or NULL without an output projection */
   const headroom_matrix* output_bias; /**< `1 x d_proj`, or NULL without an output projection */
+  const headroom_matrix* query_norm;  /**< `1 x head_dim`, or `1 x d_out` of a norm over the width;
+                                         NULL without a weighted norm; likewise the next */
+  const headroom_matrix* key_norm;    /**< `1 x head_dim`, or `1 x kv_width` */
+  const headroom_matrix* sinks;       /**< `1 x heads`, or NULL */
+  const headroom_matrix* gate;        /**< `d_in x d_out`, or NULL */
+  const headroom_matrix*
+      position_bias; /**< slopes `1 x heads`, values `buckets x heads`, or NULL */
 } headroom_weights;
 
 /** Who computes the layer, and how exactly. Begin with `headroom_default_options`. */

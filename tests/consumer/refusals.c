@@ -115,6 +115,41 @@ static void check_versions(const headroom_options* options) {
                  HEADROOM_INVALID_ARGUMENT, "rotary_pairs is 3");
 }
 
+/* What models add to a layer. */
+static void check_refused_fields(const headroom_options* options) {
+  static problem p;
+  headroom_layer* layer = NULL;
+  make_problem(&p);
+  set_weights(&p);
+  p.config.norm = -1;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT,
+                 "norm is -1; allowed are 0 (none), 1 (head) and 2 (width)");
+  p.config.norm = HEADROOM_NORM_HEAD;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "weights.query_norm is NULL");
+  p.config.norm_weighted = 0;
+  expect(headroom_create(&p.config, &p.largest, &p.weights, options, &layer) == HEADROOM_OK,
+         "a norm without weights needs none");
+  headroom_destroy(layer);
+  p.config.position_bias = 3;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "position_bias is 3");
+  make_problem(&p);
+  set_weights(&p);
+  p.config.rotary_divisor_count = 2;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "rotary_divisors is NULL");
+  p.config.rotary_divisor_count = -1;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "rotary_divisor_count is -1");
+  make_problem(&p);
+  set_weights(&p);
+  p.weights.sinks = p.weights.query;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "weights.sinks is given");
+}
+
 int main(int count, char** arguments) {
   headroom_options options;
   headroom_default_options(&options);
@@ -125,6 +160,7 @@ int main(int count, char** arguments) {
   options.backend = arguments[1];
   check_refused_calls(&options);
   check_versions(&options);
+  check_refused_fields(&options);
   printf("%s: %d failures\n", options.backend, failures);
   return failures == 0 ? 0 : 1;
 }

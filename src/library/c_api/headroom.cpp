@@ -26,14 +26,7 @@ constexpr std::size_t kFirstCallSizes =
 constexpr std::size_t kFirstWeights =
     offsetof(headroom_weights, output_bias) + sizeof(headroom_matrix*);
 
-headroom_layer_config default_config() {
-  headroom_layer_config config{};
-  config.heads = 1;
-  config.causal = 1;
-  config.rotary_base = headroom::Rotary{}.base;
-  config.rotary_scale = headroom::Rotary{}.scale;
-  return config;
-}
+headroom_layer_config default_config() { return c_config_of({}); }
 
 headroom_call_sizes default_call_sizes() {
   headroom_call_sizes sizes{};
@@ -71,6 +64,12 @@ headroom::WeightViews weights_of(const headroom_weights& given,
   weights.value_bias = view_of(given.value_bias, "value_bias", config.qkv_bias);
   weights.output = view_of(given.output, "output", config.d_proj > 0);
   weights.output_bias = view_of(given.output_bias, "output_bias", config.d_proj > 0);
+  weights.query_norm = view_of(given.query_norm, "query_norm", config.query_norm_width() > 0);
+  weights.key_norm = view_of(given.key_norm, "key_norm", config.key_norm_width() > 0);
+  weights.sinks = view_of(given.sinks, "sinks", config.sinks);
+  weights.gate = view_of(given.gate, "gate", config.gate);
+  weights.position_bias =
+      view_of(given.position_bias, "position_bias", config.position_bias_rows() > 0);
   return weights;
 }
 

@@ -27,7 +27,12 @@ constexpr std::array kParts = {
     Part{&headroom::WeightViews::key_bias, &headroom_weights::key_bias},
     Part{&headroom::WeightViews::value_bias, &headroom_weights::value_bias},
     Part{&headroom::WeightViews::output, &headroom_weights::output},
-    Part{&headroom::WeightViews::output_bias, &headroom_weights::output_bias}};
+    Part{&headroom::WeightViews::output_bias, &headroom_weights::output_bias},
+    Part{&headroom::WeightViews::query_norm, &headroom_weights::query_norm},
+    Part{&headroom::WeightViews::key_norm, &headroom_weights::key_norm},
+    Part{&headroom::WeightViews::sinks, &headroom_weights::sinks},
+    Part{&headroom::WeightViews::gate, &headroom_weights::gate},
+    Part{&headroom::WeightViews::position_bias, &headroom_weights::position_bias}};
 
 }  // namespace
 
@@ -65,31 +70,9 @@ headroom_matrix view_of(const headroom::ConstAnyMatrix& from) {
           static_cast<std::int32_t>(from.dtype)};
 }
 
-int32_t rotary_pairs(headroom::Rotary::Pairs pairs) {
-  using Pairs = headroom::Rotary::Pairs;
-  if (pairs == Pairs::neighbours) return HEADROOM_ROTARY_NEIGHBOURS;
-  return pairs == Pairs::halves ? HEADROOM_ROTARY_HALVES : HEADROOM_ROTARY_NONE;
-}
-
-headroom_layer_config config_of(const headroom::LayerConfig& from) {
-  headroom_layer_config config{};
-  config.d_in = from.d_in;
-  config.d_out = from.d_out;
-  config.heads = from.heads;
-  config.d_proj = from.d_proj;
-  config.causal = from.causal ? 1 : 0;
-  config.qkv_bias = from.qkv_bias ? 1 : 0;
-  config.kv_heads = from.kv_heads;
-  config.window = from.window;
-  config.rotary_pairs = rotary_pairs(from.rotary.pairs);
-  config.rotary_base = from.rotary.base;
-  config.rotary_scale = from.rotary.scale;
-  return config;
-}
-
 // A layer that is given without its norms, say, would be another one.
 void require_said_by_c(const headroom::LayerConfig& config) {
-  if (layer_config_of(config_of(config)) == config) return;
+  if (layer_config_of(c_config_of(config)) == config) return;
   throw headroom::Unsupported("headroom_load: the layer " + config.id() +
                               " has what headroom_layer_config cannot say; load it in C++");
 }
@@ -136,7 +119,7 @@ headroom_status headroom_stored_layer(const headroom_stored* stored, headroom_la
       if (stored->views[i].rows > 0) views.*kParts[i].to = &stored->views[i];
     }
     give(weights, views, {"headroom_stored_layer", "weights"});
-    give(config, config_of(stored->loaded.config), {"headroom_stored_layer", "config"});
+    give(config, c_config_of(stored->loaded.config), {"headroom_stored_layer", "config"});
   });
 }
 

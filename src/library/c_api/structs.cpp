@@ -3,43 +3,6 @@
 #include "c_api/statuses.hpp"
 
 namespace headroom::c_api {
-namespace {
-
-Rotary rotary_of(const headroom_layer_config& config) {
-  using Pairs = Rotary::Pairs;
-  switch (config.rotary_pairs) {
-    case HEADROOM_ROTARY_NONE:
-      return {Pairs::none, config.rotary_base, config.rotary_scale};
-    case HEADROOM_ROTARY_NEIGHBOURS:
-      return {Pairs::neighbours, config.rotary_base, config.rotary_scale};
-    case HEADROOM_ROTARY_HALVES:
-      return {Pairs::halves, config.rotary_base, config.rotary_scale};
-    default:
-      throw InvalidArgument(
-          fmt::format("headroom_create: config.rotary_pairs is {}; allowed are {} (none), {} "
-                      "(neighbours) and {} (halves)",
-                      config.rotary_pairs, +HEADROOM_ROTARY_NONE, +HEADROOM_ROTARY_NEIGHBOURS,
-                      +HEADROOM_ROTARY_HALVES));
-  }
-}
-
-}  // namespace
-
-LayerConfig layer_config_of(const headroom_layer_config& config) {
-  return {.d_in = config.d_in,
-          .d_out = config.d_out,
-          .heads = config.heads,
-          .causal = config.causal != 0,
-          .qkv_bias = config.qkv_bias != 0,
-          .d_proj = config.d_proj,
-          .dropout = config.dropout,
-          .dropout_seed = config.dropout_seed,
-          .kv_heads = config.kv_heads,
-          .window = config.window,
-          .rotary = rotary_of(config),
-          .d_memory = config.d_memory};
-}
-
 Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count) {
   constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::bf16, Dtype::f16};
   static_assert(HEADROOM_F32 == 0 && HEADROOM_BF16 == 1 && HEADROOM_F16 == 2);

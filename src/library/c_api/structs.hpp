@@ -92,7 +92,10 @@ Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count);
 /// The view that a caller gives. @throws InvalidArgument also for null
 AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix* given);
 
-/// The layer that C describes. @throws InvalidArgument for rotary pairs that do not exist
+/// The layer that C describes. @throws InvalidArgument for a choice that does not exist
 LayerConfig layer_config_of(const headroom_layer_config& config);
+
+/// The same for C, as far as it has words; it points to the divisors of `from`.
+headroom_layer_config c_config_of(const LayerConfig& from);
 
 }  // namespace headroom::c_api
