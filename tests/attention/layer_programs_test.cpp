@@ -8,7 +8,7 @@
 namespace headroom::test {
 namespace {
 
-constexpr int kPrograms = kSanitized ? 50 : 250;
+constexpr int kPrograms = kSanitized ? 50 : 500;
 constexpr int kOfOneTest = 10;
 
 class LayerPrograms : public testing::TestWithParam<int> {};

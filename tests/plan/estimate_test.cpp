@@ -29,6 +29,15 @@ TEST(Estimate, MemoryCountsWeightsAndTheTextbooksScores) {
             std::int64_t{46341} * 46341 * 4);
 }
 
+TEST(Estimate, MemoryCountsTheGateOfEachRow) {
+  Group group = plan_for("gpt2", "1024").groups.at(0);
+  const std::int64_t without = cell_bytes(group.shape, group.cells[0]);
+  group.shape.gate = true;
+  const std::int64_t weights = std::int64_t{4} * 768 * 768;
+  const std::int64_t gates = std::int64_t{4} * 1024 * 768;
+  EXPECT_GE(cell_bytes(group.shape, group.cells[0]), without + weights + gates);
+}
+
 TEST(Estimate, MemoryOfTheLargestShapesDoesNotWrap) {
   Case shape;
   shape.tokens = std::int64_t{1} << 29;

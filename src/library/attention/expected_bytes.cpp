@@ -74,6 +74,7 @@ std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
   floats += products_floats(products.of_x, shape.rows(), shape.d_in, by);
   floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, by);
   if (shape.d_proj > 0) floats += product_floats(rows, d_out, d_proj, by);
+  if (shape.gate) floats += product_floats(rows, d_in, d_out, by) + rows * d_out;
   // Query, key, value and context, and as much again for dense copies of inputs and results.
   floats += rows * (2 * d_in + 8 * d_out + 2 * d_proj);
   floats += static_cast<double>(shape.memory_rows()) *

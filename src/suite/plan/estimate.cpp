@@ -83,6 +83,7 @@ std::int64_t cell_bytes(const Case& shape, const Cell& cell) {
   const auto rows = static_cast<double>(layer.rows());
   const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
   double workspace = 4 * rows * widths;  // q, k, v, context
+  if (shape.gate) workspace += 4 * rows * static_cast<double>(shape.d_out);
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
   if (attend_bytes != nullptr) workspace += attend_bytes(layer);
   const double x_and_y = static_cast<double>(bytes.input) + static_cast<double>(bytes.output);
