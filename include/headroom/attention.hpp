@@ -147,6 +147,9 @@ struct Call {
   /// 0: the rows of a sequence follow those of the one before. Else sequence `i` begins at row
   /// `i * padded_tokens` of x and y, and rows after its length are neither read nor written.
   std::int64_t padded_tokens = 0;
+  /// Those rows come before a sequence's own, which are the last of its `padded_tokens`. Positions
+  /// count from its own first row.
+  bool padded_before = false;
   /// Each sequence's keys and values are appended, and its rows see all that came before.
   KeyValueCache* cache = nullptr;
   /// Cross-attention: the second input, rows of `LayerConfig::d_memory`. With a cache it may be
@@ -155,6 +158,11 @@ struct Call {
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
+
+  /// Of a padded call, the row of x and y where a sequence of so many rows begins.
+  std::int64_t padded_row(std::int64_t sequence, std::int64_t length) const {
+    return sequence * padded_tokens + (padded_before ? padded_tokens - length : 0);
+  }
 };
 
 /// A multi-head attention layer with packed weights and its own workspace.

@@ -227,6 +227,8 @@ typedef struct headroom_call {
                                     what earlier calls left there */
   const int64_t* memory_lengths; /**< its rows of each sequence; NULL: divided evenly */
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
+  int32_t padded_before;         /**< not 0: a sequence's rows are the last of its `padded_tokens`,
+                                    and those before them are neither read nor written */
 } headroom_call;
 
 /**

@@ -191,38 +191,65 @@ TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
   }
 }
 
-TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
-  for (const std::int64_t d_proj : {24, 0}) {
+// Rows beside a sequence's own are neither read, as they are NaN, nor written.
+class PaddedCall {
+ public:
+  PaddedCall(std::int64_t d_proj, bool before) {
     Case shape = with_everything();
     shape.tokens = 20;
     shape.batch = 3;
     shape.d_proj = d_proj;
-    Layer layer = gaussian_layer(shape);
-    const Lengths lengths{7, 0, 20};
-    Attention attention = layer_for(shape, layer.weights, GetParam().options());
+    layer_ = gaussian_layer(shape);
+    call_.lengths = lengths_;
+    call_.padded_tokens = 20;
+    call_.padded_before = before;
     for (std::int64_t r = 0; r < 60; ++r) {
-      if (r % 20 < lengths[static_cast<std::size_t>(r / 20)]) continue;
-      std::fill_n(layer.x.view().row(r), shape.d_in, std::numeric_limits<float>::quiet_NaN());
+      if (is_padding(r)) {
+        std::fill_n(layer_.x.view().row(r), shape.d_in, std::numeric_limits<float>::quiet_NaN());
+      }
     }
+  }
+
+  void check(const LayerCase& who) const {
     constexpr float kUntouched = 4711;
-    Matrix y(60, shape.output_width());
+    Matrix y(60, layer_.shape.output_width());
     std::fill(y.values.begin(), y.values.end(), kUntouched);
-    Call call;
-    call.lengths = lengths;
-    call.padded_tokens = 20;
-    attention.forward(layer.x.view(), y.view(), call);
+    layer_for(layer_.shape, layer_.weights, who.options())
+        .forward(layer_.x.view(), y.view(), call_);
     for (std::int64_t s = 0; s < 3; ++s) {
-      const std::int64_t length = lengths[static_cast<std::size_t>(s)];
-      Layer alone = layer;
+      const std::int64_t length = lengths_[static_cast<std::size_t>(s)];
+      const std::int64_t first = first_of(s);
+      Layer alone = layer_;
       alone.shape.batch = 1;
       alone.shape.tokens = length;
-      alone.x = Matrix(length, shape.d_in);
-      std::copy_n(layer.x.view().row(20 * s), alone.x.values.size(), alone.x.values.begin());
-      EXPECT_TRUE(equal_for(GetParam(), rows(y, 20 * s, length), run(GetParam(), alone).view()));
-      const ConstMatrixView rest = rows(y, 20 * s + length, 20 - length);
-      EXPECT_TRUE(std::all_of(rest.data, rest.data + rest.rows * rest.cols,
-                              [](float v) { return v == kUntouched; }));
+      alone.x = Matrix(length, layer_.shape.d_in);
+      std::copy_n(layer_.x.view().row(first), alone.x.values.size(), alone.x.values.begin());
+      EXPECT_TRUE(equal_for(who, rows(y, first, length), run(who, alone).view()));
     }
+    for (std::int64_t r = 0; r < 60; ++r) {
+      if (!is_padding(r)) continue;
+      EXPECT_EQ(std::count(y.view().row(r), y.view().row(r) + y.cols, kUntouched), y.cols) << r;
+    }
+  }
+
+ private:
+  std::int64_t first_of(std::int64_t sequence) const {
+    const std::int64_t length = lengths_[static_cast<std::size_t>(sequence)];
+    return 20 * sequence + (call_.padded_before ? 20 - length : 0);
+  }
+  bool is_padding(std::int64_t row) const {
+    const std::int64_t first = first_of(row / 20);
+    return row < first || row >= first + lengths_[static_cast<std::size_t>(row / 20)];
+  }
+
+  Lengths lengths_{7, 0, 20};
+  Layer layer_;
+  Call call_;
+};
+
+TEST_P(LayerCalls, PaddedRowsAreNeitherReadNorWritten) {
+  for (const std::int64_t d_proj : {24, 0}) {
+    for (const bool before : {false, true}) PaddedCall(d_proj, before).check(GetParam());
   }
 }
 

@@ -118,6 +118,16 @@ TEST_P(LayerRefusals, AppendingNeedsACacheAndKeysOfX) {
   expect_refused("of memory", [&] { cross.append(crossed.x.view(), {.cache = &of_memory}); });
 }
 
+TEST_P(LayerRefusals, PaddingThatComesBeforeMustSayHowMuch) {
+  const Layer layer = gaussian_layer(with_everything());
+  Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
+  Matrix y(layer.x.rows, layer.shape.output_width());
+  Call call;
+  call.padded_before = true;
+  expect_refused("padded_before is set",
+                 [&] { attention.forward(layer.x.view(), y.view(), call); });
+}
+
 TEST_P(LayerRefusals, PaddingWithoutLengthsMustFit) {
   Case shape = with_everything();
   shape.batch = 2;

@@ -95,7 +95,8 @@ static void check_lengths(const headroom_options* options) {
   static problem p;
   static float x[3 * TOKENS * D_IN];
   const int64_t lengths[3] = {9, 0, 13};
-  const int64_t starts[2][3] = {{0, 9, 9}, {0, TOKENS, 2 * TOKENS}};
+  const int64_t starts[3][3] = {
+      {0, 9, 9}, {0, TOKENS, 2 * TOKENS}, {TOKENS - 9, 2 * TOKENS, 3 * TOKENS - 13}};
   headroom_layer* layer;
   int padded, s;
   make_rich(&p);
@@ -103,13 +104,14 @@ static void check_lengths(const headroom_options* options) {
   p.largest.batch = 3;
   layer = make(&p, options);
   if (layer == NULL) return;
-  for (padded = 0; padded < 2; ++padded) {
+  for (padded = 0; padded < 3; ++padded) {
     float y[3 * TOKENS * D_PROJ], found[TOKENS * D_PROJ];
     headroom_call call;
     headroom_default_call(&call);
     call.lengths = lengths;
     call.length_count = 3;
     call.padded_tokens = padded ? TOKENS : 0;
+    call.padded_before = padded == 2;
     memset(y, 0x7E, sizeof y);
     for (s = 0; s < 3; ++s) {
       memcpy(x + starts[padded][s] * D_IN, p.x, (size_t)lengths[s] * D_IN * sizeof *x);

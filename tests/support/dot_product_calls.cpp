@@ -1,5 +1,7 @@
 #include "support/dot_product_calls.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,16 +72,13 @@ testing::AssertionResult matches(Tensors& of, const RandomCall& c, Precision pre
 }
 
 std::string describe(const RandomCall& c) {
-  return "B" + std::to_string(c.sizes.batch) + " Q" + std::to_string(c.sizes.queries) + " K" +
-         std::to_string(c.sizes.keys) + " H" + std::to_string(c.sizes.heads) + " of " +
-         std::to_string(c.kv_heads()) + " D" + std::to_string(c.sizes.head_dim) +
-         (c.rule.causal ? " causal" : "") + " window " + std::to_string(c.rule.window) + " scale " +
-         std::to_string(c.rule.scale) + (c.by_heads ? " by heads" : "") + " gaps " +
-         std::to_string(c.gap) + ", " + std::to_string(c.sequence_gap) +
-         std::array{"", " mask added", " mask added as bf16",
-                    " mask seen"}[static_cast<std::size_t>(c.mask)] +
-         (c.mask_batch ? " B" : "") + (c.mask_heads ? " H" : "") + (c.mask_queries ? " Q" : "") +
-         (c.mask_keys ? " K" : "");
+  constexpr const char* kMasks[] = {"none", "added", "added as bf16", "seen"};
+  return fmt::format("B{} Q{} K{} H{} of {} D{}{} window {} scale {}{} gaps {}, {} mask {}{}{}{}{}",
+                     c.sizes.batch, c.sizes.queries, c.sizes.keys, c.sizes.heads, c.kv_heads(),
+                     c.sizes.head_dim, c.rule.causal ? " causal" : "", c.rule.window, c.rule.scale,
+                     c.by_heads ? " by heads" : "", c.gap, c.sequence_gap,
+                     kMasks[static_cast<std::size_t>(c.mask)], c.mask_batch ? " B" : "",
+                     c.mask_heads ? " H" : "", c.mask_queries ? " Q" : "", c.mask_keys ? " K" : "");
 }
 
 RandomCall random_case(std::mt19937& random) {

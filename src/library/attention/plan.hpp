@@ -93,7 +93,7 @@ void Attention::Plan::for_each_row(const Call& call, const Work& work) const {
   for (const std::span<const Sequence> list : {sequences_.list(), sequences_.blind()}) {
     for (const Sequence& sequence : list) {
       for (std::int64_t i = 0; i < sequence.rows; ++i) {
-        work(sequence.first_row + i, sequence.number * call.padded_tokens + i);
+        work(sequence.first_row + i, call.padded_row(sequence.number, sequence.rows) + i);
       }
     }
   }

@@ -66,6 +66,9 @@ void Sequences::check_count(const Call& call) const {
   if (call.padded_tokens < 0) {
     refuse("padded_tokens is {}; allowed are 0 and above", call.padded_tokens);
   }
+  if (call.padded_before && call.padded_tokens == 0) {
+    refuse("padded_before is set, and padded_tokens is 0; say how many rows a sequence has");
+  }
 }
 
 std::int64_t Sequences::length(std::span<const std::int64_t> lengths, std::int64_t rows,
@@ -145,7 +148,8 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
     // With an output projection the padding comes in after it.
     const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
     sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;
-    sequence.first_out = padded ? sequence.number * call.padded_tokens : sequence.first_row;
+    sequence.first_out =
+        padded ? call.padded_row(sequence.number, sequence.rows) : sequence.first_row;
     add(sequence);
     sequence.first_row += sequence.rows;
     if (cross) sequence.first_key += sequence.new_keys;

@@ -18,6 +18,7 @@ headroom::Call call_of(const char* function, const headroom_call* from) {
   call.lengths = read_lengths(given.lengths, given.length_count, {function, "call.lengths"},
                               "call.length_count");
   call.padded_tokens = given.padded_tokens;
+  call.padded_before = given.padded_before != 0;
   if (given.cache != nullptr) call.cache = &given.cache->cache;
   if (given.memory != nullptr)
     call.memory = read_matrix_view({function, "call.memory"}, given.memory);

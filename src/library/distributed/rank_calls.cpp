@@ -181,7 +181,7 @@ void DistributedAttention::Plan::for_each_row(std::int64_t rows, const Call& cal
     return;
   }
   for (std::size_t i = 0; i < call.lengths.size(); ++i) {
-    const std::int64_t first = static_cast<std::int64_t>(i) * call.padded_tokens;
+    const std::int64_t first = call.padded_row(static_cast<std::int64_t>(i), call.lengths[i]);
     for (std::int64_t row = first; row < first + call.lengths[i]; ++row) work(row);
   }
 }

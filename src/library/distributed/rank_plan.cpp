@@ -177,7 +177,8 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
                                                    const DistributedCache* cache) const {
   Fingerprint print;
   print.add(bytes_of(static_cast<std::int64_t>(kind)));
-  for (const std::int64_t number : {x.rows, call.padded_tokens, call.memory.rows}) {
+  const std::int64_t before = call.padded_before ? 1 : 0;
+  for (const std::int64_t number : {x.rows, call.padded_tokens, before, call.memory.rows}) {
     print.add(bytes_of(number));
   }
   // With its count, so that no list can pass for another.
