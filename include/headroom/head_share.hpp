@@ -28,7 +28,7 @@ struct HeadShare {
 HEADROOM_API HeadShare share_of(const LayerConfig& config, int ranks, int rank);
 
 /// The layer of these heads alone. Its `output_width()` is that of the whole layer if that has an
-/// output projection, else `heads * head_dim`.
+/// output projection, else `heads * head_value_dim()`.
 /// @pre the share has heads.
 HEADROOM_API LayerConfig share_config(const LayerConfig& config, const HeadShare& share);
 

@@ -77,7 +77,7 @@ struct Temperature {
 /// projection.
 struct HEADROOM_API LayerConfig {
   std::int64_t d_in = 0;           ///< width of the input
-  std::int64_t d_out = 0;          ///< total width of all heads; a multiple of `heads`
+  std::int64_t d_out = 0;          ///< total width of all heads' queries; a multiple of `heads`
   std::int64_t heads = 1;          ///< H
   bool causal = true;              ///< a row sees no key after its own
   bool qkv_bias = false;           ///< the query, key and value projections add a bias
@@ -88,6 +88,7 @@ struct HEADROOM_API LayerConfig {
   /// key head `g`, with `n = heads / kv_heads` (Ainslie et al., "GQA", 2023). 0: as many as
   /// `heads`.
   std::int64_t kv_heads = 0;
+  std::int64_t value_dim = 0;  ///< width of a head's values, and of what it gives; 0: `head_dim()`
   /// The most keys that a row sees back, its own included; without `causal` as many ahead. 0: all.
   std::int64_t window = 0;
   /// A causal row sees no key of another chunk of so many positions; 0: there are no chunks.
@@ -112,8 +113,16 @@ struct HEADROOM_API LayerConfig {
   std::int64_t head_dim() const { return d_out / heads; }
   /// Heads of keys and values.
   std::int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
-  /// Width of all keys or all values of a token, `key_heads() * head_dim()`.
+  /// Width of all keys of a token, `key_heads() * head_dim()`; without `value_dim` of all values
+  /// as well.
   std::int64_t kv_width() const { return key_heads() * head_dim(); }
+  /// Width of a head's values, and of what it gives.
+  std::int64_t head_value_dim() const { return value_dim > 0 ? value_dim : head_dim(); }
+  /// Width of all values of a token, `key_heads() * head_value_dim()`.
+  std::int64_t value_width() const { return key_heads() * head_value_dim(); }
+  /// Width of what all heads give for a token, `heads * head_value_dim()`; without `value_dim` it
+  /// is `d_out`.
+  std::int64_t context_width() const { return heads * head_value_dim(); }
   /// Width of the input that keys and values are made of.
   std::int64_t key_input() const { return d_memory > 0 ? d_memory : d_in; }
   /// Values of `WeightViews::query_norm`; 0 where there are none.
@@ -127,8 +136,8 @@ struct HEADROOM_API LayerConfig {
   }
   /// What scores are multiplied by.
   double score_scale() const;
-  /// Width of `y`: `d_proj`, or `d_out` without an output projection.
-  std::int64_t output_width() const { return d_proj > 0 ? d_proj : d_out; }
+  /// Width of `y`: `d_proj`, or `context_width()` without an output projection.
+  std::int64_t output_width() const { return d_proj > 0 ? d_proj : context_width(); }
 
   bool operator==(const LayerConfig&) const = default;
 

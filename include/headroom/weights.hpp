@@ -27,19 +27,21 @@ struct HEADROOM_API Matrix {
 
 /// Weight splits: one matrix each for query, key and value. Head `h` owns columns `h * head_dim` to
 /// `(h + 1) * head_dim` of the query's, and key head `g` those columns of the other two, which are
-/// `d_in x d_out` as well in a layer without `kv_heads` and `d_memory`. A product is `y = x W + b`,
-/// so `nn.Linear.weight` is the transpose. Bias vectors are empty where the layer has none.
+/// `d_in x d_out` as well in a layer without `kv_heads` and `d_memory`; with `value_dim` that is
+/// the width of its values. A product is `y = x W + b`, so `nn.Linear.weight` is the transpose.
+/// Bias vectors are empty where the layer has none.
 struct SplitWeights {
   Matrix query;                             ///< `d_in x d_out`
-  Matrix key, value;                        ///< `key_input() x kv_width()`
+  Matrix key;                               ///< `key_input() x kv_width()`
+  Matrix value;                             ///< `key_input() x value_width()`
   std::vector<float> query_bias;            ///< `d_out`, or empty
-  std::vector<float> key_bias, value_bias;  ///< `kv_width()`, or empty
-  Matrix output;                            ///< `d_out x d_proj`, or empty
+  std::vector<float> key_bias, value_bias;  ///< `kv_width()` and `value_width()`, or empty
+  Matrix output;                            ///< `context_width() x d_proj`, or empty
   std::vector<float> output_bias;           ///< `d_proj`, or empty
   /// Weights of norms: `head_dim` each, over the width `d_out` and `kv_width()`, or empty.
   std::vector<float> query_norm, key_norm;
   std::vector<float> sinks;  ///< a logit for each query head, or empty
-  Matrix gate;               ///< `d_in x d_out`, or empty
+  Matrix gate;               ///< `d_in x context_width()`, or empty
   Matrix position_bias;      ///< slopes `1 x heads`, values `buckets x heads`, or empty
 };
 
@@ -52,28 +54,30 @@ struct HEADROOM_API WeightViews {
   WeightViews(const SplitWeights& weights);
 
   ConstAnyMatrix query;                 ///< `d_in x d_out`
-  ConstAnyMatrix key, value;            ///< `key_input() x kv_width()`
+  ConstAnyMatrix key;                   ///< `key_input() x kv_width()`
+  ConstAnyMatrix value;                 ///< `key_input() x value_width()`
   ConstAnyMatrix query_bias;            ///< `1 x d_out`, or nothing
-  ConstAnyMatrix key_bias, value_bias;  ///< `1 x kv_width()`, or nothing
-  ConstAnyMatrix output;                ///< `d_out x d_proj`, or nothing
+  ConstAnyMatrix key_bias, value_bias;  ///< one row as wide as these, or nothing
+  ConstAnyMatrix output;                ///< `context_width() x d_proj`, or nothing
   ConstAnyMatrix output_bias;           ///< `1 x d_proj`, or nothing
   ConstAnyMatrix query_norm, key_norm;  ///< one row as long as in `SplitWeights`, or nothing
   ConstAnyMatrix sinks;                 ///< `1 x heads`, or nothing
-  ConstAnyMatrix gate;                  ///< `d_in x d_out`, or nothing
+  ConstAnyMatrix gate;                  ///< `d_in x context_width()`, or nothing
   ConstAnyMatrix position_bias;  ///< slopes `1 x heads`, values `buckets x heads`, or nothing
 };
 
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
 struct HeadWeights {
   Matrix query;                                         ///< `d_in x head_dim`
-  Matrix key, value;                                    ///< `key_input() x head_dim`
-  std::vector<float> query_bias, key_bias, value_bias;  ///< `head_dim`, or empty
+  Matrix key;                                           ///< `key_input() x head_dim`
+  Matrix value;                                         ///< `key_input() x head_value_dim()`
+  std::vector<float> query_bias, key_bias, value_bias;  ///< one for each column, or empty
 };
 
 /// H heads, each with its own matrices, and the shared output projection.
 struct PerHeadWeights {
   std::vector<HeadWeights> heads;
-  Matrix output;                                   ///< `d_out x d_proj`, or empty
+  Matrix output;                                   ///< `context_width() x d_proj`, or empty
   std::vector<float> output_bias;                  ///< `d_proj`, or empty
   std::vector<float> query_norm, key_norm, sinks;  ///< as in `SplitWeights`
   Matrix gate, position_bias;                      ///< likewise

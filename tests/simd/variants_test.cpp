@@ -118,7 +118,7 @@ KernelTable claiming() {
                                                         task.tile_end - task.tile_begin, panels)));
   };
   table.f32.attend = [](AttendTask& task) {
-    claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim,
+    claim(task.scratch, bytes_of(attend_scratch_floats(kRows, kLanes, task.head_dim, task.value_dim,
                                                        task.tile_end - task.tile_begin)));
   };
   table.f32.pack_keys = [](const RowsOf&, std::int64_t, std::int64_t count, std::int64_t head_dim,

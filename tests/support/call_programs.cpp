@@ -99,6 +99,7 @@ void add_features(Draws& draws, Case& shape) {
   if (!shape.causal && shape.d_memory == 0 && draws.one_in(2)) {
     shape.window = draws.from_to(1, shape.tokens + 5);
   }
+  if (draws.one_in(3)) shape.value_dim = draws.one_of({1, 3, 8, 16, 24, 40});
 }
 
 // How many tokens come next: often one, sometimes as many as there is room for.

@@ -41,9 +41,11 @@ double attend_floats(const Case& shape, int threads) {
   const bool cross = shape.d_memory > 0;
   const auto keys = static_cast<double>(cross ? shape.memory_tokens : shape.tokens) + 2 * kLanes;
   const double head = static_cast<double>(shape.head_dim()) + kLanes;
+  const double value = static_cast<double>(shape.head_value_dim()) + kLanes;
   const double pairs = static_cast<double>(shape.batch) * static_cast<double>(shape.key_heads());
-  const double block = std::min(rows + kLanes, kBlockRows) * (3 * head + std::max(keys, 256.0));
-  return 2 * (pairs + threads) * keys * head + threads * block;
+  const double block =
+      std::min(rows + kLanes, kBlockRows) * (head + 2 * value + std::max(keys, 256.0));
+  return (pairs + threads) * keys * (head + value) + threads * block;
 }
 
 double products_floats(const std::vector<PlannedProduct>& products, std::int64_t rows,
@@ -68,17 +70,18 @@ std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
   const Multiplying by = multiplying(does, threads);
   const auto rows = static_cast<double>(shape.rows());
   const auto d_in = static_cast<double>(shape.d_in);
-  const auto d_out = static_cast<double>(shape.d_out);
+  const auto context = static_cast<double>(shape.context_width());
   const auto d_proj = static_cast<double>(shape.d_proj);
   double floats = attend_floats(shape, threads);
   floats += products_floats(products.of_x, shape.rows(), shape.d_in, by);
   floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, by);
-  if (shape.d_proj > 0) floats += product_floats(rows, d_out, d_proj, by);
-  if (shape.gate) floats += product_floats(rows, d_in, d_out, by) + rows * d_out;
+  if (shape.d_proj > 0) floats += product_floats(rows, context, d_proj, by);
+  if (shape.gate) floats += product_floats(rows, d_in, context, by) + rows * context;
   // Query, key, value and context, and as much again for dense copies of inputs and results.
-  floats += rows * (2 * d_in + 8 * d_out + 2 * d_proj);
+  const double widths = static_cast<double>(shape.d_out) + context;
+  floats += rows * (2 * d_in + 4 * widths + 2 * d_proj);
   floats += static_cast<double>(shape.memory_rows()) *
-            static_cast<double>(shape.d_memory + 4 * shape.kv_width());
+            static_cast<double>(shape.d_memory + 2 * (shape.kv_width() + shape.value_width()));
   const double more = facts.attend_bytes != nullptr ? facts.attend_bytes(shape) : 0;
   return static_cast<std::int64_t>(std::min(floats * sizeof(float) + more, kMost));
 }
@@ -88,7 +91,8 @@ std::int64_t expected_cache_bytes(const Case& shape, std::int64_t sequences,
   const double head = static_cast<double>(shape.head_dim()) + kLanes;
   const double tokens =
       static_cast<double>(sequences) * (static_cast<double>(capacity) + 2 * kLanes);
-  const double floats = 2.125 * tokens * static_cast<double>(shape.key_heads()) * head;
+  const double value = static_cast<double>(shape.head_value_dim()) + kLanes;
+  const double floats = 1.0625 * tokens * static_cast<double>(shape.key_heads()) * (head + value);
   return static_cast<std::int64_t>(std::min(floats * sizeof(float), kMost));
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/side_by_side.hpp"
 #include "core/text/names.hpp"
 
 namespace headroom {
@@ -18,7 +19,7 @@ struct Source {
   const ConstAnyMatrix& matrix;
   const ConstAnyMatrix& bias;
   std::int64_t first_block;
-  std::int64_t heads;
+  std::int64_t width;  // of a block
 };
 
 void append(ProductSpec& spec, const Source& source, std::int64_t first_col, std::int64_t cols) {
@@ -39,15 +40,15 @@ PlannedProducts plan_products(Formulation formulation, const Case& shape,
   const std::int64_t heads = shape.heads;
   const std::int64_t key_heads = shape.key_heads();
   const std::int64_t head_dim = shape.head_dim();
-  const Source query{weights.query, weights.query_bias, 0, heads};
-  const Source key{weights.key, weights.key_bias, heads, key_heads};
-  const Source value{weights.value, weights.value_bias, heads + key_heads, key_heads};
+  const Source query{weights.query, weights.query_bias, 0, head_dim};
+  const Source key{weights.key, weights.key_bias, heads, head_dim};
+  const Source value{weights.value, weights.value_bias, heads + key_heads, shape.head_value_dim()};
   PlannedProducts plan;
   std::vector<PlannedProduct>& of_keys = shape.d_memory > 0 ? plan.of_memory : plan.of_x;
   const auto add_heads = [&](std::vector<PlannedProduct>& to, const Source& source,
                              std::int64_t first, std::int64_t count) {
-    to.push_back({{{}, {}, head_dim}, source.first_block + first, count});
-    append(to.back().spec, source, first * head_dim, count * head_dim);
+    to.push_back({{{}, {}, source.width}, source.first_block + first, count});
+    append(to.back().spec, source, first * source.width, count * source.width);
   };
   switch (formulation) {
     case Formulation::wrapper: {  // head by head, like the textbook's list of heads
@@ -74,8 +75,13 @@ PlannedProducts plan_products(Formulation formulation, const Case& shape,
         append(of_keys.back().spec, key, 0, shape.kv_width());
         of_keys.back().blocks += key_heads;
       }
-      append(of_keys.back().spec, value, 0, shape.kv_width());
+      append(of_keys.back().spec, value, 0, shape.value_width());
       of_keys.back().blocks += key_heads;
+      // Blocks of two widths are rows of one: all heads of a token.
+      if (shape.head_value_dim() != head_dim) {
+        ProductSpec& spec = of_keys.back().spec;
+        spec.block_cols = total_cols(spec.weights);
+      }
       break;
     }
   }

@@ -42,7 +42,9 @@ BlockedView HeadBlocks::slice(const PlannedProduct& product) const {
     part = 1;
     first -= heads;
   }
-  return parts[part].slice(first, product.blocks);
+  const BlockedView& of = parts[part];
+  if (product.spec.block_cols == of.block_cols) return of.slice(first, product.blocks);
+  return {of.at(0, first), of.rows, of.row_stride, 1, product.spec.block_cols, 0};
 }
 
 Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
@@ -70,7 +72,7 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
   add_costs(attend_->costs());
   costs.attend_provenance = attend_->costs().provenance;
   if (shape.d_proj == 0 && options.dtype == Dtype::bf16 && !attend_->takes_bf16()) {
-    y_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+    y_data_ = AlignedBuffer(shape.rows() * shape.context_width());
     costs.workspace_bytes += y_data_.bytes();
   }
   if (shape.d_proj > 0) make_output(weights);
@@ -90,9 +92,9 @@ void Attention::Plan::prepare(const std::vector<PlannedProduct>& products, std::
 void Attention::Plan::make_buffers() {
   const std::int64_t rows = shape.rows();
   const std::int64_t key_rows = shape.d_memory > 0 ? shape.memory_rows() : rows;
-  const std::int64_t qkv = rows * shape.d_out + key_rows * 2 * shape.kv_width();
+  const std::int64_t qkv = rows * shape.d_out + key_rows * (shape.kv_width() + shape.value_width());
   qkv_data_ = AlignedBuffer(std::max(qkv, rows * shape.d_proj));
-  const std::int64_t context_width = shape.d_proj > 0 ? shape.d_out : 0;
+  const std::int64_t context_width = shape.d_proj > 0 ? shape.context_width() : 0;
   context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
   costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
 }
@@ -127,10 +129,10 @@ void Attention::Plan::keep_parameters(const WeightViews& weights) {
 }
 
 void Attention::Plan::make_gate(const WeightViews& weights) {
-  ProductSpec product{{weights.gate}, {}, shape.d_out};
+  ProductSpec product{{weights.gate}, {}, shape.context_width()};
   gate_ =
       backend_->make_projection({shape.rows(), {std::move(product)}, options.dtype == Dtype::bf16});
-  gate_data_ = AlignedBuffer(shape.rows() * shape.d_out);
+  gate_data_ = AlignedBuffer(shape.rows() * shape.context_width());
   add_costs(gate_->costs());
   costs.workspace_bytes += gate_data_.bytes();
 }
@@ -177,32 +179,41 @@ std::unique_ptr<KeyValueStore> Attention::Plan::make_store(const CacheSize& size
   return headroom::make_store(*attend_, shape, size);
 }
 
-// Token-major matrices are separate, each without gaps, unless one product writes several.
+// Token-major matrices are separate, each without gaps, unless one product writes several. Heads
+// whose values have another width are no blocks of one product, but rows of all heads are.
 HeadBlocks Attention::Plan::place_heads(std::int64_t rows, std::int64_t memory_rows) {
   const std::int64_t head_dim = shape.head_dim();
   const std::int64_t key_heads = shape.key_heads();
   const bool cross = shape.d_memory > 0;
   const std::int64_t key_rows = cross ? memory_rows : rows;
   const bool together = choice.formulation == Formulation::fused;
-  const bool head_major = backend_->head_layout() == HeadLayout::head_major;
+  const bool head_major = backend_->head_layout() == HeadLayout::head_major &&
+                          !(together && shape.head_value_dim() != head_dim);
   HeadBlocks blocks{{}, shape.heads, key_heads};
-  const auto place = [&](float* data, std::int64_t of_rows, std::int64_t heads,
+  const auto place = [&](float* data, std::int64_t of_rows, std::int64_t heads, std::int64_t cols,
                          std::int64_t width) -> BlockedView {
-    if (head_major) return {data, of_rows, head_dim, heads, head_dim, of_rows * head_dim};
-    return {data, of_rows, width, heads, head_dim, head_dim};
+    if (head_major) return {data, of_rows, cols, heads, cols, of_rows * cols};
+    return {data, of_rows, width, heads, cols, cols};
   };
   // The width of the rows that a part lies in, and where the next part begins.
   const std::int64_t kv_width = shape.kv_width();
-  const std::int64_t keys_width = together ? 2 * kv_width : kv_width;
-  const std::int64_t all_width = shape.d_out + 2 * kv_width;
+  const std::int64_t value_width = shape.value_width();
+  const std::int64_t pair_width = kv_width + value_width;
+  const std::int64_t all_width = shape.d_out + pair_width;
   const bool one = together && !cross && !head_major;
   const bool pair = together && !head_major;
   float* data = qkv_data_.data();
-  blocks.parts[0] = place(data, rows, shape.heads, one ? all_width : shape.d_out);
+  blocks.parts[0] = place(data, rows, shape.heads, head_dim, one ? all_width : shape.d_out);
   data += one ? shape.d_out : rows * shape.d_out;
-  blocks.parts[1] = place(data, key_rows, key_heads, one ? all_width : keys_width);
+  blocks.parts[1] = place(data, key_rows, key_heads, head_dim,
+                          one    ? all_width
+                          : pair ? pair_width
+                                 : kv_width);
   data += pair ? kv_width : key_rows * kv_width;
-  blocks.parts[2] = place(data, key_rows, key_heads, one ? all_width : keys_width);
+  blocks.parts[2] = place(data, key_rows, key_heads, shape.head_value_dim(),
+                          one    ? all_width
+                          : pair ? pair_width
+                                 : value_width);
   return blocks;
 }
 
@@ -299,7 +310,8 @@ ConstAnyMatrix Attention::Plan::without_padding(const ConstAnyMatrix& x, const C
 
 void Attention::Plan::project_output(const AnyMatrix& y, const Call& call) {
   const std::int64_t rows = sequences_.rows();
-  const ConstMatrixView context{context_data_.data(), rows, shape.d_out, shape.d_out};
+  const std::int64_t width = shape.context_width();
+  const ConstMatrixView context{context_data_.data(), rows, width, width};
   const auto blocks_of = [&](const AnyMatrix& view) -> AnyBlockedView {
     return {view.data, view.dtype, rows, view.row_stride, 1, shape.d_proj, 0};
   };
@@ -317,7 +329,7 @@ void Attention::Plan::project_output(const AnyMatrix& y, const Call& call) {
 void Attention::Plan::round_output(const AnyBlockedView& from, const AnyMatrix& y,
                                    const Call& call) const {
   const auto round = [&](std::int64_t row) {
-    to_bf16(from.floats().at(row, 0), shape.d_out, static_cast<Bf16*>(y.row(row)));
+    to_bf16(from.floats().at(row, 0), shape.context_width(), static_cast<Bf16*>(y.row(row)));
   };
   if (call.padded_tokens > 0) {
     for_each_row(call, [&](std::int64_t, std::int64_t padded) { round(padded); });
@@ -337,7 +349,8 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
   const ConstAnyMatrix dense = call.padded_tokens > 0 ? without_padding(x, call) : x;
   project(*project_, products_.of_x, dense);
   if (gate_ && dense.rows > 0) {
-    gate_->run(dense, BlockedView{gate_data_.data(), dense.rows, shape.d_out, 1, shape.d_out, 0});
+    const std::int64_t width = shape.context_width();
+    gate_->run(dense, BlockedView{gate_data_.data(), dense.rows, width, 1, width, 0});
   }
   if (project_memory_) project(*project_memory_, products_.of_memory, call.memory);
   if (shape.clip > 0) clip_heads(heads);
@@ -361,22 +374,23 @@ void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Cal
   const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
 
-  const std::int64_t head_dim = shape.head_dim();
+  const std::int64_t cols = shape.head_value_dim();
+  const std::int64_t width = shape.context_width();
   const bool staged = y.dtype == Dtype::bf16 && y_data_.size() > 0;
-  AnyBlockedView out{y.data, y.dtype, y.rows, y.row_stride, shape.heads, head_dim, head_dim};
+  AnyBlockedView out{y.data, y.dtype, y.rows, y.row_stride, shape.heads, cols, cols};
   if (output_) {
-    out = BlockedView{context_data_.data(), rows, shape.d_out, shape.heads, head_dim, head_dim};
+    out = BlockedView{context_data_.data(), rows, width, shape.heads, cols, cols};
   } else if (staged) {
-    out = BlockedView{y_data_.data(), y.rows, shape.d_out, shape.heads, head_dim, head_dim};
+    out = BlockedView{y_data_.data(), y.rows, width, shape.heads, cols, cols};
   }
   for (const Sequence& sequence : sequences_.blind()) {
     for (std::int64_t i = 0; i < sequence.rows; ++i) {
       void* row = out.at(sequence.first_out + i, 0);
-      std::memset(row, 0, static_cast<std::size_t>(shape.d_out * size_of(out.dtype)));
+      std::memset(row, 0, static_cast<std::size_t>(width * size_of(out.dtype)));
     }
   }
   attend(heads, out, call);
-  if (gate_) apply_gate(gate_data_.data(), rows * shape.d_out, context_data_.data());
+  if (gate_) apply_gate(gate_data_.data(), rows * width, context_data_.data());
   if (staged) round_output(out, y, call);
   const Clock::time_point attended = Clock::now();
 

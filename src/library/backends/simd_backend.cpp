@@ -186,7 +186,7 @@ std::vector<std::string> kernel_variants(Isa isa) {
 
 double attend_bytes(const Case& shape) {
   const double keys = static_cast<double>(shape.d_memory > 0 ? shape.memory_rows() : shape.rows());
-  return 2 * keys * static_cast<double>(shape.kv_width()) * sizeof(float);
+  return keys * static_cast<double>(shape.kv_width() + shape.value_width()) * sizeof(float);
 }
 
 }  // namespace headroom::simd

@@ -70,6 +70,7 @@ void check_given_heads(const Case& shape) {
   refuse(shape.position_bias.kind != PositionBias::Kind::none, "position_bias");
   refuse(shape.temperature.step > 0, "temperature");
   refuse(shape.clip > 0, "clip");
+  refuse(shape.value_dim > 0, "value_dim");
   refuse(shape.d_memory > 0, "d_memory");
   check_size("batch", shape.batch, 1);
   check_size("tokens", shape.tokens, 1);
@@ -111,12 +112,14 @@ void Case::validate() const {
   check_given_heads(*this);
   check_product("batch * tokens * d_in", {batch, tokens, d_in});
   check_product("batch * tokens * 3 * d_out", {batch, tokens, 3, d_out});
+  check_product("batch * tokens * heads * value_dim", {batch, tokens, heads, value_dim});
   check_product("batch * tokens * d_proj", {batch, tokens, d_proj});
   check_product("batch * memory_tokens * d_memory", {batch, memory_tokens, d_memory});
   check_sum("past", past, "tokens", tokens);
   check_sum("past", past, "memory_tokens", memory_tokens);
   check_product("batch * heads * tokens * keys", {batch, heads, tokens, context()});
   check_product("batch * keys * 2 * d_out", {batch, context(), 2, d_out});
+  check_product("batch * keys * heads * value_dim", {batch, context(), heads, value_dim});
 }
 
 std::int64_t Case::rows() const {
@@ -127,7 +130,8 @@ std::int64_t Case::rows() const {
 FlopCount Case::flops() const {
   const auto all_rows = static_cast<double>(rows());
   const auto width = static_cast<double>(d_out);
-  const auto keys = 2 * static_cast<double>(kv_width());
+  const auto context_cols = static_cast<double>(context_width());
+  const auto keys = static_cast<double>(kv_width() + value_width());
   FlopCount count;
   if (d_memory > 0) {
     count.qkv = 2 * all_rows * static_cast<double>(d_in) * width +
@@ -135,25 +139,27 @@ FlopCount Case::flops() const {
   } else {
     count.qkv = 2 * all_rows * static_cast<double>(d_in) * (width + keys);
   }
-  if (gate) count.qkv += 2 * all_rows * static_cast<double>(d_in) * width;
+  if (gate) count.qkv += 2 * all_rows * static_cast<double>(d_in) * context_cols;
   double pairs = 0;
   if (lengths.empty()) {
     pairs = static_cast<double>(batch) * seen_pairs(*this, static_cast<double>(tokens));
   }
   for (const std::int64_t length : lengths) pairs += seen_pairs(*this, static_cast<double>(length));
-  count.attention = 4 * pairs * width;
-  count.output = 2 * all_rows * width * static_cast<double>(d_proj);
+  count.attention = 2 * pairs * (width + context_cols);
+  count.output = 2 * all_rows * context_cols * static_cast<double>(d_proj);
   return count;
 }
 
 ByteCount Case::bytes(Dtype dtype) const {
   const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
-  std::int64_t weights = d_in * d_out + key_input() * 2 * kv_width() + d_out * d_proj + d_proj;
-  if (qkv_bias) weights += d_out + 2 * kv_width();
-  if (gate) weights += d_in * d_out;
-  const std::int64_t row = has_projections() ? d_in : d_out + 2 * kv_width();
+  const std::int64_t keys_and_values = kv_width() + value_width();
+  std::int64_t weights =
+      d_in * d_out + key_input() * keys_and_values + context_width() * d_proj + d_proj;
+  if (qkv_bias) weights += d_out + keys_and_values;
+  if (gate) weights += d_in * context_width();
+  const std::int64_t row = has_projections() ? d_in : d_out + keys_and_values;
   return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
-          each * weights, each * batch * past * 2 * kv_width()};
+          each * weights, each * batch * past * keys_and_values};
 }
 
 std::string Case::id() const {

@@ -16,12 +16,14 @@ namespace headroom {
 /// Floating-point operations of one forward pass: a multiplication and an addition count as two,
 /// and masked products do not count.
 struct FlopCount {
-  /// `2 * B * T * d_in * 3 * d_out`; with fewer key heads the width is `d_out + 2 * kv_width()`.
+  /// `2 * B * T * d_in * 3 * d_out`; with fewer key heads or other values the width is
+  /// `d_out + kv_width() + value_width()`.
   double qkv = 0;
   /// `4 * d_out` for each pair of a row and a key that it sees: `4 * B * T * T * d_out`, causal
-  /// `2 * B * T * (T + 1) * d_out`; a past, a window and lengths change the number of pairs.
+  /// `2 * B * T * (T + 1) * d_out`; a past, a window and lengths change the number of pairs, and
+  /// values of another width make it `2 * (d_out + context_width())`.
   double attention = 0;
-  double output = 0;  ///< `2 * B * T * d_out * d_proj`
+  double output = 0;  ///< `2 * B * T * context_width() * d_proj`
 
   double total() const { return qkv + attention + output; }
 };

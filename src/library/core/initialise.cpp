@@ -223,16 +223,17 @@ class TorchUniform {
   }
 
   template <class Weights>
-  void linear_key_value(const LayerConfig& config, std::int64_t cols, Weights& weights) {
-    linear(config, config.key_input(), cols, weights.key, weights.key_bias);
-    linear(config, config.key_input(), cols, weights.value, weights.value_bias);
+  void linear_key_value(const LayerConfig& config, std::int64_t key_cols, std::int64_t value_cols,
+                        Weights& weights) {
+    linear(config, config.key_input(), key_cols, weights.key, weights.key_bias);
+    linear(config, config.key_input(), value_cols, weights.value, weights.value_bias);
   }
 
   template <class Weights>
   void linear_output(const LayerConfig& config, Weights& weights) {
     if (config.d_proj == 0) return;
-    weights.output = linear_matrix(config.d_out, config.d_proj);
-    weights.output_bias = linear_bias(config.d_out, config.d_proj);
+    weights.output = linear_matrix(config.context_width(), config.d_proj);
+    weights.output_bias = linear_bias(config.context_width(), config.d_proj);
   }
 
  private:
@@ -263,14 +264,14 @@ SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
   SplitWeights weights;
   weights.query = gaussian_matrix(config.d_in, config.d_out, seed, Stream::query);
   weights.key = gaussian_matrix(config.key_input(), config.kv_width(), seed, Stream::key);
-  weights.value = gaussian_matrix(config.key_input(), config.kv_width(), seed, Stream::value);
+  weights.value = gaussian_matrix(config.key_input(), config.value_width(), seed, Stream::value);
   if (config.qkv_bias) {
     weights.query_bias = gaussian_bias(config.d_out, seed, Stream::query_bias);
     weights.key_bias = gaussian_bias(config.kv_width(), seed, Stream::key_bias);
-    weights.value_bias = gaussian_bias(config.kv_width(), seed, Stream::value_bias);
+    weights.value_bias = gaussian_bias(config.value_width(), seed, Stream::value_bias);
   }
   if (config.d_proj > 0) {
-    weights.output = gaussian_matrix(config.d_out, config.d_proj, seed, Stream::output);
+    weights.output = gaussian_matrix(config.context_width(), config.d_proj, seed, Stream::output);
     weights.output_bias = gaussian_bias(config.d_proj, seed, Stream::output_bias);
   }
   add_norms(config, seed, weights);
@@ -278,7 +279,9 @@ SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
     weights.sinks.resize(static_cast<std::size_t>(config.heads));
     GaussianStream{seed, Stream::sinks, 1}.fill(weights.sinks);
   }
-  if (config.gate) weights.gate = gaussian_matrix(config.d_in, config.d_out, seed, Stream::gate);
+  if (config.gate) {
+    weights.gate = gaussian_matrix(config.d_in, config.context_width(), seed, Stream::gate);
+  }
   weights.position_bias = position_biases(config, seed);
   return weights;
 }
@@ -300,7 +303,7 @@ SplitWeights linear_weights(const LayerConfig& config, std::uint32_t seed) {
   TorchUniform draws(seed);
   SplitWeights weights;
   draws.linear_query(config, config.d_out, weights);
-  draws.linear_key_value(config, config.kv_width(), weights);
+  draws.linear_key_value(config, config.kv_width(), config.value_width(), weights);
   draws.linear_output(config, weights);
   return weights;
 }
@@ -315,7 +318,7 @@ PerHeadWeights linear_weights_per_head(const LayerConfig& config, std::uint32_t 
     HeadWeights& head = weights.heads[static_cast<std::size_t>(h)];
     draws.linear_query(config, config.head_dim(), head);
     if (h % group_size == 0) {
-      draws.linear_key_value(config, config.head_dim(), head);
+      draws.linear_key_value(config, config.head_dim(), config.head_value_dim(), head);
     } else {
       share_key_value(weights.heads[static_cast<std::size_t>(h - 1)], head);
     }

@@ -68,6 +68,11 @@ void check_positive_or_none(std::string_view name, double value) {
   if (value != 0) check_positive(name, value);
 }
 
+void check_value_dim(const LayerConfig& config) {
+  check_size("value_dim", config.value_dim, 0);
+  check_product("heads * value_dim", {config.heads, config.value_dim});
+}
+
 void check_rotary(const LayerConfig& config) {
   const Rotary& rotary = config.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
@@ -203,6 +208,7 @@ void check_widths(const LayerConfig& config) {
   check_heads_divide(config.d_out, config.heads);
   check_size("kv_heads", config.kv_heads, 0);
   check_key_heads(config.heads, config.kv_heads);
+  check_value_dim(config);
   check_size("window", config.window, 0);
   if (config.window > 0 && config.d_memory > 0) {
     throw InvalidArgument(fmt::format(
@@ -232,6 +238,9 @@ void check_widths(const LayerConfig& config) {
   }
   check_product("d_in * 3 * d_out", {config.d_in, 3, config.d_out});
   check_product("d_out * d_proj", {config.d_out, config.d_proj});
+  check_product("d_in * heads * value_dim", {config.d_in, config.heads, config.value_dim});
+  check_product("heads * value_dim * d_proj", {config.heads, config.value_dim, config.d_proj});
+  check_product("d_memory * heads * value_dim", {config.d_memory, config.heads, config.value_dim});
   check_product("d_memory * 2 * d_out", {config.d_memory, 2, config.d_out});
 }
 
@@ -248,6 +257,9 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
   }
   if (config.dropout != 0) id += fmt::format("_drop{}", config.dropout);
   if (config.key_heads() != config.heads) id += fmt::format("_K{}", config.kv_heads);
+  if (config.head_value_dim() != config.head_dim()) {
+    id += fmt::format("_v{}", config.head_value_dim());
+  }
   if (config.window > 0) id += fmt::format("_W{}", config.window);
   if (config.chunk > 0) id += fmt::format("_chunk{}", config.chunk);
   if (config.rotary.pairs != Rotary::Pairs::none) id += rotary_id(config.rotary);

@@ -54,8 +54,8 @@ void DistributedAttention::Plan::run_own(ConstMatrixView x, const Call& call, Ph
     own_->forward(x, {partial(machine_->rank()), x.rows, width, width}, own);
     return;
   }
-  float* first = partial(0) + share.first_head * shape.head_dim();
-  own_->forward(x, {first, x.rows, share.heads * shape.head_dim(), width}, own);
+  float* first = partial(0) + share.first_head * shape.head_value_dim();
+  own_->forward(x, {first, x.rows, share.heads * shape.head_value_dim(), width}, own);
 }
 
 void DistributedAttention::Plan::forward(ConstMatrixView x, MatrixView y, const Call& call,
@@ -167,8 +167,8 @@ void DistributedAttention::Plan::collect() {
     if (shape.d_proj > 0) {
       sum_.add({partial(static_cast<int>(rank)), width, 0, width});
     } else {
-      const std::int64_t first = of_rank.first_head * shape.head_dim();
-      sum_.add({partial(0) + first, width, first, of_rank.heads * shape.head_dim()});
+      const std::int64_t first = of_rank.first_head * shape.head_value_dim();
+      sum_.add({partial(0) + first, width, first, of_rank.heads * shape.head_value_dim()});
     }
   }
 }

@@ -36,20 +36,20 @@ SplitWeights room_for(const LayerConfig& config) {
   SplitWeights weights;
   weights.query = Matrix(config.d_in, config.d_out);
   weights.key = Matrix(config.key_input(), config.kv_width());
-  weights.value = Matrix(config.key_input(), config.kv_width());
+  weights.value = Matrix(config.key_input(), config.value_width());
   if (config.qkv_bias) {
     weights.query_bias.resize(static_cast<std::size_t>(config.d_out));
     weights.key_bias.resize(static_cast<std::size_t>(config.kv_width()));
-    weights.value_bias.resize(static_cast<std::size_t>(config.kv_width()));
+    weights.value_bias.resize(static_cast<std::size_t>(config.value_width()));
   }
   if (config.d_proj > 0) {
-    weights.output = Matrix(config.d_out, config.d_proj);
+    weights.output = Matrix(config.context_width(), config.d_proj);
     weights.output_bias.resize(static_cast<std::size_t>(config.d_proj));
   }
   weights.query_norm.resize(static_cast<std::size_t>(config.query_norm_width()));
   weights.key_norm.resize(static_cast<std::size_t>(config.key_norm_width()));
   if (config.sinks) weights.sinks.resize(static_cast<std::size_t>(config.heads));
-  if (config.gate) weights.gate = Matrix(config.d_in, config.d_out);
+  if (config.gate) weights.gate = Matrix(config.d_in, config.context_width());
   if (config.position_bias_rows() > 0) {
     weights.position_bias = Matrix(config.position_bias_rows(), config.heads);
   }

@@ -91,12 +91,17 @@ Temperature read_temperature(const JsonFields& fields) {
   return {fields.positive("step"), fields.positive("scale")};
 }
 
-constexpr ShapeField kFields[] = {
-    {"window", &Case::window}, {"d_memory", &Case::d_memory},
-    {"past", &Case::past},     {"memory_tokens", &Case::memory_tokens},
-    {"chunk", &Case::chunk},   {"clip", &Case::clip},
-    {"scale", &Case::scale},   {"softcap", &Case::softcap},
-    {"sinks", &Case::sinks},   {"gate", &Case::gate}};
+constexpr ShapeField kFields[] = {{"value_dim", &Case::value_dim},
+                                  {"window", &Case::window},
+                                  {"d_memory", &Case::d_memory},
+                                  {"past", &Case::past},
+                                  {"memory_tokens", &Case::memory_tokens},
+                                  {"chunk", &Case::chunk},
+                                  {"clip", &Case::clip},
+                                  {"scale", &Case::scale},
+                                  {"softcap", &Case::softcap},
+                                  {"sinks", &Case::sinks},
+                                  {"gate", &Case::gate}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);
@@ -124,7 +129,9 @@ void read_fields(const JsonFields& fields, Case& shape) {
   if (fields.has("lengths")) {
     shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
   }
-  if (shape.kv_heads == shape.heads) shape.kv_heads = 0;  // two ways to say the same
+  // Two ways to say the same.
+  if (shape.kv_heads == shape.heads) shape.kv_heads = 0;
+  if (shape.d_out % shape.heads == 0 && shape.value_dim == shape.head_dim()) shape.value_dim = 0;
 }
 
 }  // namespace

@@ -46,20 +46,23 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       group_(shape.heads / shape.key_heads()),
       panel_(2 * kernels.lanes) {
   const std::int64_t head_dim = shape.head_dim();
+  const std::int64_t value_dim = shape.head_value_dim();
   const std::int64_t key_heads = shape.key_heads();
   const bool cross = shape.d_memory > 0;
   const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
   const std::int64_t all_tokens = cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
-  in_place_ = head_dim % kernels.lanes == 0 && dtype == Dtype::f32;
+  in_place_ = value_dim % kernels.lanes == 0 && dtype == Dtype::f32;
   const std::int64_t slots = executor.slots();
   keys_per_slot_ = round_up(tokens, panel_);
-  slot_heads_ = PackedHeads(kernels, dtype, head_dim, slots * keys_per_slot_, !in_place_);
+  slot_heads_ =
+      PackedHeads(kernels, dtype, head_dim, value_dim, slots * keys_per_slot_, !in_place_);
   if (key_heads % slots != 0) {
     shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
     const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
                                        shared_pairs_ * keys_per_slot_);
-    shared_heads_ = PackedHeads(kernels, dtype, head_dim, round_up(keys, panel_), !in_place_);
+    shared_heads_ =
+        PackedHeads(kernels, dtype, head_dim, value_dim, round_up(keys, panel_), !in_place_);
     first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
     shared_heads_.zero(0, round_up(keys, panel_));
   }
@@ -70,18 +73,18 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   preparation_ = HeadPreparation(shape, tokens);
   const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
   scratch_per_slot_ =
-      round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim,
+      round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim, value_dim,
                                      std::clamp<std::int64_t>(tiles, 1, kTilesPerTask)),
                kChunk);
   if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
     const TileAttendScratch at = tile_attend_scratch(
         attend_precision(tiles_.precision), dtype, kernels.tile_rows, kernels.lanes, head_dim,
-        std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
+        value_dim, std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   if (cross) {
-    room_per_slot_ = round_up(attend_room_floats(kernels.lanes, head_dim), kChunk);
+    room_per_slot_ = round_up(attend_room_floats(kernels.lanes, head_dim, value_dim), kChunk);
     room_ = AlignedBuffer(room_per_slot_ * slots);
   }
 }
@@ -92,7 +95,8 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
   const std::int64_t pairs = sequences * shape_.key_heads();
-  store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), pairs * store->capacity, true);
+  store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
+                             pairs * store->capacity, true);
   auto zero = [&](std::int64_t pair, int) {
     store->heads.zero(pair * store->capacity, store->capacity);
   };
@@ -102,7 +106,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   if (executor.slots() > 1 && capacity > kSegment) {
     store->states = AlignedBuffer(
         std::min(pairs, kManyHeads * executor.slots()) * divide_up(capacity, kSegment) *
-        attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim()));
+        attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_value_dim()));
   }
   return store;
 }
@@ -136,8 +140,9 @@ double StreamingAttention::expected_seconds(std::span<const Sequence> sequences)
     if (shape_.causal) keys -= (rows - 1) / 2;
     if (shape_.window > 0) keys = std::min(keys, static_cast<double>(shape_.window));
     if (shape_.chunk > 0) keys = std::min(keys, static_cast<double>(shape_.chunk));
-    const double flops = 4 * rows * keys * static_cast<double>(shape_.d_out);
-    const double bytes = 8 * keys * static_cast<double>(shape_.kv_width());
+    const double flops =
+        2 * rows * keys * static_cast<double>(shape_.d_out + shape_.context_width());
+    const double bytes = 4 * keys * static_cast<double>(shape_.kv_width() + shape_.value_width());
     seconds += std::max(flops / (kFlopsPerLane * static_cast<double>(kernels_->lanes)),
                         bytes / kBytesPerSecond) +
                rows * static_cast<double>(shape_.heads) * kSecondsPerRow;
@@ -199,6 +204,7 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.out_stride = call.out.row_stride;
   task.out_head_stride = call.out.block_stride;
   task.head_dim = shape_.head_dim();
+  task.value_dim = shape_.head_value_dim();
   task.tiles = divide_up(task.rows, tile_height(task.rows));
   task.rule = mask_rule(shape_);
   task.prefetches = prefetches_;
@@ -249,7 +255,8 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
     const RowsOf values{run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
                         run.call.v.row_stride};
     task.tile_end = task.tiles = 1;
-    if (run.call.any_order && task.head_dim % kernels_->lanes == 0) {
+    if (run.call.any_order && task.head_dim % kernels_->lanes == 0 &&
+        task.value_dim % kernels_->lanes == 0) {
       task.as_rows = true;
       task.keys = keys.data;
       task.key_stride = keys.stride;
@@ -295,7 +302,7 @@ void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
 // A task is a segment of a head's keys; then the states of its segments are merged.
 void StreamingAttention::run_segments(const Executor& executor, const Run& run) {
   const std::int64_t state =
-      attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_dim());
+      attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_value_dim());
   const std::int64_t most = divide_up(run.store->capacity, kSegment);
   std::int64_t first = most;
   std::int64_t end = 0;

@@ -113,6 +113,7 @@ struct AttendTask {
   std::int64_t out_stride = 0;
   std::int64_t out_head_stride = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;                 ///< of values and of out
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   MaskRule rule = {};

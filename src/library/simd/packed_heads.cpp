@@ -7,11 +7,12 @@
 namespace headroom::simd {
 
 PackedHeads::PackedHeads(const KernelTable& kernels, Dtype dtype, std::int64_t head_dim,
-                         std::int64_t keys, bool with_values)
+                         std::int64_t value_dim, std::int64_t keys, bool with_values)
     : kernels_(&kernels.stored(dtype)),
       dtype_(dtype),
       head_dim_(head_dim),
-      value_stride_(round_up(head_dim, kernels.lanes)),
+      value_dim_(value_dim),
+      value_stride_(round_up(value_dim, kernels.lanes)),
       keys_(stored_buffer(dtype, keys * head_dim)),
       values_(stored_buffer(dtype, with_values ? keys * value_stride_ : 0)) {}
 
@@ -31,7 +32,7 @@ void PackedHeads::append(const Head& head, std::int64_t position, std::int64_t c
                       head.keys);
   if (head.values == nullptr) return;
   for (std::int64_t t = 0; t < count; ++t) {
-    kernels_->copy(v.at(first_row + t, block), v.dtype, head_dim_,
+    kernels_->copy(v.at(first_row + t, block), v.dtype, value_dim_,
                    stored_at(head.values, dtype_, (position + t) * value_stride_));
   }
 }

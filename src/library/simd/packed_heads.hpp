@@ -18,8 +18,8 @@ class PackedHeads {
   PackedHeads() = default;
   /// @param keys of all heads together, each head's rounded up to whole panels
   /// @param with_values no, if the values are read where a product wrote them
-  PackedHeads(const KernelTable& kernels, Dtype dtype, std::int64_t head_dim, std::int64_t keys,
-              bool with_values);
+  PackedHeads(const KernelTable& kernels, Dtype dtype, std::int64_t head_dim,
+              std::int64_t value_dim, std::int64_t keys, bool with_values);
 
   /// One head.
   struct Head {
@@ -45,7 +45,7 @@ class PackedHeads {
  private:
   const StoredKernels* kernels_ = nullptr;
   Dtype dtype_ = Dtype::f32;
-  std::int64_t head_dim_ = 0;
+  std::int64_t head_dim_ = 0, value_dim_ = 0;
   std::int64_t value_stride_ = 0;
   AlignedBuffer keys_;
   AlignedBuffer values_;

@@ -22,8 +22,8 @@ namespace headroom::simd {
 /// Floats of a tile's state over some keys: the accumulated output, its running maxima and sums.
 [[gnu::always_inline]] constexpr std::int64_t attend_state_floats(std::int64_t tile_rows,
                                                                   std::int64_t lanes,
-                                                                  std::int64_t head_dim) {
-  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
+                                                                  std::int64_t value_dim) {
+  const std::int64_t cols = (value_dim + lanes - 1) / lanes * lanes;
   return (tile_rows * (cols + lanes + 1) + kChunk - 1) / kChunk * kChunk;
 }
 
@@ -32,16 +32,18 @@ namespace headroom::simd {
 [[gnu::always_inline]] constexpr std::int64_t attend_scratch_floats(std::int64_t tile_rows,
                                                                     std::int64_t lanes,
                                                                     std::int64_t head_dim,
+                                                                    std::int64_t value_dim,
                                                                     std::int64_t tiles) {
   const std::int64_t depth = (head_dim + kChunk - 1) / kChunk * kChunk;
-  return tiles * (tile_rows * depth + 2 * attend_state_floats(tile_rows, lanes, head_dim)) +
+  return tiles * (tile_rows * depth + 2 * attend_state_floats(tile_rows, lanes, value_dim)) +
          tile_rows * kKeyBlock + kKeyBlock;  // one row of dropout factors
 }
 
 /// Floats of `AttendTask::room`: a block of keys, and of values.
 [[gnu::always_inline]] constexpr std::int64_t attend_room_floats(std::int64_t lanes,
-                                                                 std::int64_t head_dim) {
-  const std::int64_t cols = (head_dim + lanes - 1) / lanes * lanes;
+                                                                 std::int64_t head_dim,
+                                                                 std::int64_t value_dim) {
+  const std::int64_t cols = (value_dim + lanes - 1) / lanes * lanes;
   return kKeyBlock * (head_dim + cols);
 }
 

@@ -21,9 +21,12 @@ constexpr double kOracleFlopsPerSecond = 6e8;
 // most.
 double cache_bytes(const Case& shape) {
   constexpr double kLanes = 16;
-  const double head = std::ceil(static_cast<double>(shape.head_dim()) / kLanes) * kLanes;
-  return 4.0 * 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
-         static_cast<double>(shape.key_heads()) * head;
+  const auto padded = [](std::int64_t width) {
+    return std::ceil(static_cast<double>(width) / kLanes) * kLanes;
+  };
+  return 4.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
+         static_cast<double>(shape.key_heads()) *
+         (padded(shape.head_dim()) + padded(shape.head_value_dim()));
 }
 
 // Of what came before a row, as it is drawn.
@@ -81,9 +84,10 @@ std::int64_t cell_bytes(const Case& shape, const Cell& cell) {
   const Case layer = layer_shape(shape);
   const ByteCount bytes = shape.bytes();
   const auto rows = static_cast<double>(layer.rows());
-  const auto widths = static_cast<double>(2 * shape.d_out + 2 * shape.kv_width());
+  const auto widths = static_cast<double>(shape.d_out + shape.context_width() + shape.kv_width() +
+                                          shape.value_width());
   double workspace = 4 * rows * widths;  // q, k, v, context
-  if (shape.gate) workspace += 4 * rows * static_cast<double>(shape.d_out);
+  if (shape.gate) workspace += 4 * rows * static_cast<double>(shape.context_width());
   const auto attend_bytes = backend_facts(cell.runs()).attend_bytes;
   if (attend_bytes != nullptr) workspace += attend_bytes(layer);
   const double x_and_y = static_cast<double>(bytes.input) + static_cast<double>(bytes.output);

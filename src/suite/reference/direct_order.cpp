@@ -9,21 +9,24 @@ DirectOrder::DirectOrder(const Layer& layer, std::int64_t first, std::int64_t co
       first_(first),
       reach_(seen_keys(layer.shape)),
       key_(count * reach_ * layer.shape.kv_width()),
-      value_(count * reach_ * layer.shape.kv_width()) {
+      value_(count * reach_ * layer.shape.value_width()) {
   parallel_for(layer.threads, count * reach_, [&](std::int64_t t) {
     const std::int64_t sequence = first + t / reach_;
     const std::int64_t key = first_seen_key(layer.shape) + t % reach_;
-    if (key < layer.keys(sequence)) project(sequence, key, t * layer.shape.kv_width());
+    if (key < layer.keys(sequence)) project(sequence, key, t);
   });
 }
 
-void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t at) {
-  double* k = key_.values.data() + at;
-  double* k_size = key_.sizes.data() + at;
+// @param place of the key among those that are kept
+void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t place) {
+  double* k = key_.values.data() + place * layer_.shape.kv_width();
+  double* k_size = key_.sizes.data() + place * layer_.shape.kv_width();
+  double* v = value_.values.data() + place * layer_.shape.value_width();
+  double* v_size = value_.sizes.data() + place * layer_.shape.value_width();
   if (!layer_.shape.has_projections()) {
     const std::int64_t row = sequence * layer_.shape.context() + key;
     take(layer_.inputs.key, row, k, k_size);
-    take(layer_.inputs.value, row, value_.values.data() + at, value_.sizes.data() + at);
+    take(layer_.inputs.value, row, v, v_size);
     return;
   }
   const float* token = layer_.tokens(sequence, key).data;
@@ -31,13 +34,15 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   apply(layer_, token, w.key, w.key_bias, k, k_size);
   clamp(layer_.shape, layer_.shape.kv_width(), k);
   layer_.prepare(key, layer_.shape.key_heads(), w.key_norm, k, k_size);
-  apply(layer_, token, w.value, w.value_bias, value_.values.data() + at, value_.sizes.data() + at);
-  clamp(layer_.shape, layer_.shape.kv_width(), value_.values.data() + at);
+  apply(layer_, token, w.value, w.value_bias, v, v_size);
+  clamp(layer_.shape, layer_.shape.value_width(), v);
 }
 
 MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
   const std::int64_t width = layer_.shape.kv_width();
   const std::int64_t head_dim = layer_.shape.head_dim();
+  const std::int64_t value_width = layer_.shape.value_width();
+  const std::int64_t value_dim = layer_.shape.head_value_dim();
   const Place place = layer_.place(row);
   const std::int64_t first =
       (place.sequence - first_) * reach_ + place.first_key - first_seen_key(layer_.shape);
@@ -71,10 +76,11 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
       trace->dropped.push_back(scores);
     }
     if (place.keys == 0) continue;  // perhaps there are no values at all to point to
-    const Block<double> value{value_.values.data() + start, place.keys, head_dim, width};
-    const Block<double> size{value_.sizes.data() + start, place.keys, head_dim, width};
-    add_product<kSigned>(scores.data(), value, merged.context.data() + column);
-    add_product<kSigned>(logits.data(), size, merged.bound.data() + column);
+    const std::int64_t at = first * value_width + layer_.value_column(head);
+    const Block<double> value{value_.values.data() + at, place.keys, value_dim, value_width};
+    const Block<double> size{value_.sizes.data() + at, place.keys, value_dim, value_width};
+    add_product<kSigned>(scores.data(), value, merged.context.data() + head * value_dim);
+    add_product<kSigned>(logits.data(), size, merged.bound.data() + head * value_dim);
   }
   apply_gate(layer_, row, merged);
   return merged;

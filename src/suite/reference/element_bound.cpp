@@ -30,7 +30,8 @@ BoundFactors bound_factors(const Case& shape, std::int64_t visible) {
   factors.value = 4 + std::sqrt(key_input + 8 * static_cast<double>(visible));
   const double prepared = (turned ? kRoundingsOfTurn : 0) + (normed ? kRoundingsOfNorm : 0);
   factors.logit = 4 + std::sqrt(projections + 2 * prepared + head_dim);
-  if (shape.d_proj > 0) factors.output = 4 + 2 * std::sqrt(static_cast<double>(shape.d_out));
+  if (shape.d_proj > 0)
+    factors.output = 4 + 2 * std::sqrt(static_cast<double>(shape.context_width()));
   return factors;
 }
 

@@ -44,8 +44,9 @@
 //    where roundings are least independent.
 // 5. A weight below the smallest normal float may become 0: 2^-125 sum_j f_j Va_j, with a factor
 //    of 2 to spare as everywhere.
-// 6. The output projection: eps c2 (... |W_o| + |b_o|),  c2 = 4 + 2 sqrt(d_out), the
-//    2 because sums begin with b_o, beside which small terms vanish one after the other.
+// 6. The output projection: eps c2 (... |W_o| + |b_o|),  c2 = 4 + 2 sqrt(d_out), or the
+//    width of the context where values have one of their own, the 2 because sums begin with b_o,
+//    beside which small terms vanish one after the other.
 //
 // All of it but |b_o| passes through |W_o|, so it is collected as one weight per Va_j. As long
 // as the t_j are small, the bound is at most that of docs/numerics.md,

@@ -83,16 +83,16 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
 
 void attend_head(const Layer& layer, const Place& place, std::int64_t head, const Sized& query,
                  MergedRow& merged) {
-  const std::int64_t head_dim = layer.shape.head_dim();
-  const std::int64_t column = layer.key_column(head);
+  const std::int64_t value_dim = layer.shape.head_value_dim();
+  const std::int64_t column = layer.value_column(head);
   const WeightedInput sum = weigh_input(layer, place, head, direction_of(layer, head, query));
-  const Block<float> value = columns(layer.weights.value, column, head_dim);
-  double* context = merged.context.data() + head * head_dim;
-  double* bound = merged.bound.data() + head * head_dim;
+  const Block<float> value = columns(layer.weights.value, column, value_dim);
+  double* context = merged.context.data() + head * value_dim;
+  double* bound = merged.bound.data() + head * value_dim;
   add_product<kSigned>(sum.x.data(), value, context);
   add_product<kMagnitudes>(sum.size.data(), value, bound);
   if (layer.weights.value_bias.empty()) return;
-  const Block<float> bias{layer.weights.value_bias.data() + column, 1, head_dim, head_dim};
+  const Block<float> bias{layer.weights.value_bias.data() + column, 1, value_dim, value_dim};
   add_product<kSigned>(&sum.weight, bias, context);
   add_product<kMagnitudes>(&sum.size_weight, bias, bound);
 }

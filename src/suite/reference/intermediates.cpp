@@ -32,7 +32,7 @@ Intermediates intermediates(const Case& shape, const SplitWeights& weights, Cons
   all.y = attention(shape, weights, x, all_rows(shape), 1).y;  // checks its arguments as well
   const std::int64_t table = shape.batch * shape.heads * shape.tokens * shape.tokens;
   all.query.resize(index(shape.rows() * shape.d_out));
-  all.context.resize(all.query.size());
+  all.context.resize(index(shape.rows() * shape.context_width()));
   all.scores.assign(index(table), -std::numeric_limits<double>::infinity());
   all.weights.resize(index(table));
   all.dropped.resize(index(table));
@@ -42,7 +42,7 @@ Intermediates intermediates(const Case& shape, const SplitWeights& weights, Cons
   const DirectOrder order(layer, 0, shape.batch);
   for (std::int64_t row = 0; row < shape.rows(); ++row) {
     RowTrace trace;
-    copy_into(all.context, row * shape.d_out, order.attend(row, &trace).context);
+    copy_into(all.context, row * shape.context_width(), order.attend(row, &trace).context);
     copy_into(all.query, row * shape.d_out, trace.query);
     const Place place = layer.place(row);
     for (std::int64_t head = 0; head < shape.heads; ++head) {

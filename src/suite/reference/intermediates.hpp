@@ -17,7 +17,7 @@ struct Intermediates {
   std::vector<double> scores;   ///< `S x T`: `q.k` before the scale; -inf where a row sees no key
   std::vector<double> weights;  ///< `S x T`: after softmax; 0 where a row sees no key
   std::vector<double> dropped;  ///< `S x T`: after dropout
-  std::vector<double> context;  ///< `B * T x d_out`: the heads merged
+  std::vector<double> context;  ///< `B * T x context_width()`: the heads merged
   std::vector<double> y;        ///< `B * T x output_width()`
 };
 

@@ -115,7 +115,7 @@ void apply_rule(const Layer& layer, std::int64_t head, std::int64_t distance, do
 
 void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged) {
   if (!layer.shape.gate) return;
-  Sized gates(layer.shape.d_out);
+  Sized gates(layer.shape.context_width());
   apply(layer, layer.inputs.x.row(row), layer.weights.gate, {}, gates.values.data(),
         gates.sizes.data());
   const bool coarse = layer.operands != Precision::f32;

@@ -54,9 +54,14 @@ struct Layer {
                double* values, double* sizes) const;
   /// What is added to a score.
   double position_bias(std::int64_t head, std::int64_t distance) const;
-  /// First column of the key and value that a query head reads.
-  std::int64_t key_column(std::int64_t head) const {
-    return head / (shape.heads / shape.key_heads()) * shape.head_dim();
+  /// First column of the key that a query head reads.
+  std::int64_t key_column(std::int64_t head) const { return key_head(head) * shape.head_dim(); }
+  /// The same of the value.
+  std::int64_t value_column(std::int64_t head) const {
+    return key_head(head) * shape.head_value_dim();
+  }
+  std::int64_t key_head(std::int64_t head) const {
+    return head / (shape.heads / shape.key_heads());
   }
 };
 
@@ -72,7 +77,8 @@ struct MergedRow {
   Doubles context;
   Doubles bound;  ///< of its error, in units of eps; the output projection's share included
 
-  explicit MergedRow(const Case& shape) : context(index(shape.d_out)), bound(index(shape.d_out)) {}
+  explicit MergedRow(const Case& shape)
+      : context(index(shape.context_width())), bound(context.size()) {}
 };
 
 inline constexpr Terms kSigned = Terms::signed_values;
@@ -159,12 +165,12 @@ class DirectOrder {
   const Doubles& values() const { return value_.values; }
 
  private:
-  void project(std::int64_t sequence, std::int64_t key, std::int64_t at);
+  void project(std::int64_t sequence, std::int64_t key, std::int64_t place);
 
   const Layer& layer_;
   std::int64_t first_;
   std::int64_t reach_;  // keys that are kept of each sequence, the last ones
-  Sized key_, value_;   // `kv_width()` wide
+  Sized key_, value_;   // `kv_width()` and `value_width()` wide
 };
 
 /// For a few rows of a large layer, k and v of all tokens would be most of the work. Products are

@@ -47,12 +47,12 @@ void finish_coarse(const Layer& layer, const MergedRow& merged, std::size_t at,
   if (layer.shape.d_proj == 0) {
     std::copy(merged.bound.begin(), merged.bound.end(), bound);
   } else {
-    const std::int64_t head_dim = layer.shape.head_dim();
+    const std::int64_t value_dim = layer.shape.head_value_dim();
     Doubles of_head(index(expected.width));
-    for (std::int64_t first = 0; first < layer.shape.d_out; first += head_dim) {
+    for (std::int64_t first = 0; first < layer.shape.context_width(); first += value_dim) {
       std::fill(of_head.begin(), of_head.end(), 0.0);
       const Matrix& output = layer.weights.output;
-      const Block<float> rows{output.view().row(first), head_dim, output.cols, output.cols};
+      const Block<float> rows{output.view().row(first), value_dim, output.cols, output.cols};
       add_product<kMagnitudes>(merged.bound.data() + first, rows, of_head.data());
       for (std::size_t c = 0; c < of_head.size(); ++c) bound[c] += of_head[c] * of_head[c];
     }

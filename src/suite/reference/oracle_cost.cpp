@@ -25,7 +25,8 @@ double product_flops(std::int64_t a, std::int64_t b) {
 
 // Keys that a row sees, on average. Exact for plain shapes: all factors are small integers.
 double mean_visible(const Case& shape) {
-  const double pairs = shape.flops().attention / (4 * static_cast<double>(shape.d_out));
+  const double pairs =
+      shape.flops().attention / (2 * static_cast<double>(shape.d_out + shape.context_width()));
   return pairs / static_cast<double>(std::max<std::int64_t>(1, shape.rows()));
 }
 
@@ -33,17 +34,18 @@ double mean_visible(const Case& shape) {
 constexpr double kSizedProduct = 1.5;
 
 Cost direct_cost(const Case& shape, double tokens) {
-  const double key = kSizedProduct * product_flops(shape.key_input(), shape.kv_width());
-  return {2 * key * tokens,  // key and value
+  const double keys_and_values =
+      kSizedProduct * product_flops(shape.key_input(), shape.kv_width() + shape.value_width());
+  return {keys_and_values * tokens,
           kSizedProduct * product_flops(shape.d_in, shape.d_out) +
-              2 * product_flops(shape.d_out, shape.d_proj) +
-              10 * mean_visible(shape) * static_cast<double>(shape.d_out)};
+              2 * product_flops(shape.context_width(), shape.d_proj) +
+              5 * mean_visible(shape) * static_cast<double>(shape.d_out + shape.context_width())};
 }
 
 Cost factored_cost(const Case& shape) {
   return {0, kSizedProduct * product_flops(shape.d_in, shape.d_out) +
-                 4 * product_flops(shape.key_input(), shape.d_out) +
-                 2 * product_flops(shape.d_out, shape.d_proj) +
+                 2 * product_flops(shape.key_input(), shape.d_out + shape.context_width()) +
+                 2 * product_flops(shape.context_width(), shape.d_proj) +
                  8 * mean_visible(shape) * static_cast<double>(shape.heads) *
                      static_cast<double>(shape.key_input())};
 }

@@ -30,8 +30,12 @@ memory::desc scores_of(const BlockSize& size, Operand operand = Operand::f32) {
   return row_major(size.heads, size.queries, size.keys, operand);
 }
 
-memory::desc rows_of(const BlockSize& size, Operand operand) {
-  return row_major(size.heads, size.queries, size.head_dim, operand);
+memory::desc queries_of(const BlockSize& size) {
+  return row_major(size.heads, size.queries, size.head_dim, size.operand);
+}
+
+memory::desc context_of(const BlockSize& size) {
+  return row_major(size.heads, size.queries, size.value_dim, Operand::f32);
 }
 
 dnnl::reorder make_rounding(const Device& device, const BlockSize& size) {
@@ -44,11 +48,11 @@ dnnl::reorder make_rounding(const Device& device, const BlockSize& size) {
 
 BlockPrimitives::BlockPrimitives(const Device& device, const BlockSize& size)
     : size_(size),
-      score_plan_(describe_matmul(device.engine, rows_of(size, size.operand), transposed(size),
-                                  nullptr, scores_of(size), user_scratchpad())),
+      score_plan_(describe_matmul(device.engine, queries_of(size), transposed(size), nullptr,
+                                  scores_of(size), user_scratchpad())),
       context_plan_(describe_matmul(device.engine, scores_of(size, size.operand),
-                                    row_major(size.heads, size.keys, size.head_dim, size.operand),
-                                    nullptr, rows_of(size, Operand::f32), user_scratchpad())),
+                                    row_major(size.heads, size.keys, size.value_dim, size.operand),
+                                    nullptr, context_of(size), user_scratchpad())),
       softmax_plan_(describe_softmax(device.engine, scores_of(size), size.heads == 1 ? 1 : 2,
                                      user_scratchpad())),
       score_(make<dnnl::matmul>(score_plan_)),

@@ -13,7 +13,7 @@ struct BlockBuffers {
   void* query;     ///< `heads x queries x head_dim` operands, scaled
   float* scores;   ///< `heads x queries x keys`
   void* weights;   ///< softmax of the scores as operands: `scores` itself if these are floats
-  float* context;  ///< `heads x queries x head_dim`
+  float* context;  ///< `heads x queries x value_dim`
   float* scratch;
 };
 
@@ -22,7 +22,7 @@ struct BlockSize {
   std::int64_t heads = 1;  ///< neighbours, whose keys and values lie one after the other
   std::int64_t queries = 0;
   std::int64_t keys = 0;
-  std::int64_t head_dim = 0;
+  std::int64_t head_dim = 0, value_dim = 0;
   Operand operand = Operand::f32;
 
   bool operator==(const BlockSize&) const = default;

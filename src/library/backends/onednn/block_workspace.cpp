@@ -5,15 +5,14 @@
 namespace headroom::onednn {
 
 BlockWorkspace::BlockWorkspace(int threads, std::int64_t rows, std::int64_t score_floats,
-                               std::int64_t keys, std::int64_t head_dim, bool dropout,
-                               Operand operand) {
+                               std::int64_t keys, const LayerConfig& layer, Operand operand) {
   for (int i = 0; i < threads; ++i) {
     BlockSlot& slot = slots_.emplace_back();
-    slot.query = AlignedBuffer(floats_for(operand, rows * head_dim));
+    slot.query = AlignedBuffer(floats_for(operand, rows * layer.head_dim()));
     slot.scores = AlignedBuffer(score_floats);
     if (operand != Operand::f32) slot.weights = AlignedBuffer(floats_for(operand, score_floats));
-    slot.context = AlignedBuffer(rows * head_dim);
-    if (dropout) slot.factors = AlignedBuffer(keys);
+    slot.context = AlignedBuffer(rows * layer.head_value_dim());
+    if (layer.dropout > 0) slot.factors = AlignedBuffer(keys);
     slot.careful.resize(static_cast<std::size_t>(rows));
   }
 }

@@ -7,6 +7,7 @@
 
 #include "backends/onednn/block_primitives.hpp"
 #include "core/aligned_buffer.hpp"
+#include "headroom/layer_config.hpp"
 
 namespace headroom::onednn {
 
@@ -30,7 +31,7 @@ class BlockWorkspace {
   /// @param rows of a block, of all its heads together
   /// @param keys the most of a block
   BlockWorkspace(int threads, std::int64_t rows, std::int64_t score_floats, std::int64_t keys,
-                 std::int64_t head_dim, bool dropout, Operand operand);
+                 const LayerConfig& layer, Operand operand);
 
   /// To be called before the sizes of a call are asked for: these are all kept until the next.
   void begin_call() { ++call_; }

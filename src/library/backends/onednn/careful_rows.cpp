@@ -59,12 +59,12 @@ void careful_softmax(float* scores, std::int64_t count, const float* sink) {
   for (std::int64_t j = 0; j < count; ++j) scores[j] /= sum;
 }
 
-void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,
+void careful_values(const float* values, std::int64_t count, std::int64_t value_dim,
                     const float* weights, float* out) {
-  for (std::int64_t d = 0; d < head_dim; ++d) out[d] = 0.0f;
+  for (std::int64_t d = 0; d < value_dim; ++d) out[d] = 0.0f;
   for (std::int64_t j = 0; j < count; ++j) {
-    const float* value = values + j * head_dim;
-    for (std::int64_t d = 0; d < head_dim; ++d) out[d] += weights[j] * value[d];
+    const float* value = values + j * value_dim;
+    for (std::int64_t d = 0; d < value_dim; ++d) out[d] += weights[j] * value[d];
   }
 }
 

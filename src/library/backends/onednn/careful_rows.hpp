@@ -31,7 +31,7 @@ void cap_scores(float cap, std::int64_t count, float* scores);
 void careful_softmax(float* scores, std::int64_t count, const float* sink);
 
 /// `out = weights V` for one row, over dense values.
-void careful_values(const float* values, std::int64_t count, std::int64_t head_dim,
+void careful_values(const float* values, std::int64_t count, std::int64_t value_dim,
                     const float* weights, float* out);
 
 inline void store(float value, float& to) { to = value; }

@@ -12,17 +12,19 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 DenseHeads::DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim,
-                       Operand operand)
+                       std::int64_t value_dim, Operand operand)
     : head_dim_(head_dim),
+      value_dim_(value_dim),
       operand_(operand),
       keys_(floats_for(operand, rows * head_dim)),
-      values_(floats_for(operand, rows * head_dim)),
+      values_(floats_for(operand, rows * value_dim)),
       first_special_(static_cast<std::size_t>(heads), kNone) {}
 
 DenseHeads::DenseHeads(DenseHeads&& other) noexcept { *this = std::move(other); }
 
 DenseHeads& DenseHeads::operator=(DenseHeads&& other) noexcept {
   head_dim_ = other.head_dim_;
+  value_dim_ = other.value_dim_;
   operand_ = other.operand_;
   keys_ = std::move(other.keys_);
   values_ = std::move(other.values_);
@@ -48,7 +50,7 @@ void DenseHeads::forget(std::int64_t head, std::int64_t from) {
 }
 
 void DenseHeads::keep(std::int64_t head, std::int64_t row, const float* key, const float* value) {
-  Special special{head, row, {key, key + head_dim_}, {value, value + head_dim_}};
+  Special special{head, row, {key, key + head_dim_}, {value, value + value_dim_}};
   std::int64_t& first = first_special_[static_cast<std::size_t>(head)];
   first = std::min(first, row);
   const std::lock_guard lock(mutex_);
@@ -78,7 +80,7 @@ void DenseHeads::append_as(std::int64_t head, std::int64_t first_row, const Sequ
   pack_finite_rows(call.k.floats().at(sequence.first_key, key_head), call.k.row_stride,
                    sequence.new_keys, head_dim_, 1.0f, static_cast<T*>(keys(to)), report);
   pack_finite_rows(call.v.floats().at(sequence.first_key, key_head), call.v.row_stride,
-                   sequence.new_keys, head_dim_, 1.0f, static_cast<T*>(values(to)), report);
+                   sequence.new_keys, value_dim_, 1.0f, static_cast<T*>(values(to)), report);
   std::fill(static_cast<T*>(values(first_row + sequence.keys())),
             static_cast<T*>(values(first_row + padded)), T{});
 }
@@ -86,20 +88,22 @@ void DenseHeads::append_as(std::int64_t head, std::int64_t first_row, const Sequ
 DenseHeads::Copy DenseHeads::as_they_are(std::int64_t head, std::int64_t first_row,
                                          std::int64_t count) const {
   Copy copy;
-  for (const auto& [from, to] : {std::pair{&keys_, &copy.keys}, {&values_, &copy.values}}) {
-    to->resize(static_cast<std::size_t>(count * head_dim_));
-    const std::int64_t first = first_row * head_dim_;
+  const auto take = [&](const AlignedBuffer& from, std::int64_t cols, std::vector<float>& to) {
+    to.resize(static_cast<std::size_t>(count * cols));
+    const std::int64_t first = first_row * cols;
     if (operand_ == Operand::bf16) {
-      from_bf16(reinterpret_cast<const Bf16*>(from->data()) + first, count * head_dim_, to->data());
+      from_bf16(reinterpret_cast<const Bf16*>(from.data()) + first, count * cols, to.data());
     } else {
-      std::copy_n(from->data() + first, count * head_dim_, to->data());
+      std::copy_n(from.data() + first, count * cols, to.data());
     }
-  }
+  };
+  take(keys_, head_dim_, copy.keys);
+  take(values_, value_dim_, copy.values);
   for (const Special& special : specials_) {
     if (special.head != head || special.row >= count) continue;
-    const auto at = special.row * head_dim_;
-    std::copy(special.key.begin(), special.key.end(), copy.keys.begin() + at);
-    std::copy(special.value.begin(), special.value.end(), copy.values.begin() + at);
+    std::copy(special.key.begin(), special.key.end(), copy.keys.begin() + special.row * head_dim_);
+    std::copy(special.value.begin(), special.value.end(),
+              copy.values.begin() + special.row * value_dim_);
   }
   return copy;
 }

@@ -18,14 +18,15 @@ class DenseHeads {
  public:
   DenseHeads() = default;
   /// @param rows of all heads together
-  DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim, Operand operand);
+  DenseHeads(std::int64_t heads, std::int64_t rows, std::int64_t head_dim, std::int64_t value_dim,
+             Operand operand);
   DenseHeads(DenseHeads&& other) noexcept;
   DenseHeads& operator=(DenseHeads&& other) noexcept;
 
   /// Before a call of so many heads.
   void expect(std::int64_t heads);
-  void* keys(std::int64_t row) { return at(keys_, row); }
-  void* values(std::int64_t row) { return at(values_, row); }
+  void* keys(std::int64_t row) { return at(keys_, row * head_dim_); }
+  void* values(std::int64_t row) { return at(values_, row * value_dim_); }
 
   /// Writes the new rows of a head, and zeros after them up to `padded` rows.
   /// @param first_row of the head's memory
@@ -50,8 +51,8 @@ class DenseHeads {
     std::int64_t row = 0;
     std::vector<float> key, value;
   };
-  void* at(AlignedBuffer& buffer, std::int64_t row) const {
-    return reinterpret_cast<char*>(buffer.data()) + row * head_dim_ * bytes_of(operand_);
+  void* at(AlignedBuffer& buffer, std::int64_t value) const {
+    return reinterpret_cast<char*>(buffer.data()) + value * bytes_of(operand_);
   }
   template <class T>
   void append_as(std::int64_t head, std::int64_t first_row, const Sequence& sequence,
@@ -59,7 +60,7 @@ class DenseHeads {
   void forget(std::int64_t head, std::int64_t from);
   void keep(std::int64_t head, std::int64_t row, const float* key, const float* value);
 
-  std::int64_t head_dim_ = 0;
+  std::int64_t head_dim_ = 0, value_dim_ = 0;
   Operand operand_ = Operand::f32;
   AlignedBuffer keys_, values_;
   std::vector<std::int64_t> first_special_;

@@ -65,15 +65,14 @@ OnednnAttention::OnednnAttention(int threads, Operand operand, const Case& shape
   const int slots = worthwhile_threads(threads, shape.flops().attention);
   block_rows_ = choose_block_rows(rows, keys, slots);
   heads_ = DenseHeads(shape.batch * shape.key_heads(), all_keys * shape.key_heads(),
-                      shape.head_dim(), operand);
+                      shape.head_dim(), shape.head_value_dim(), operand);
   preparation_ = HeadPreparation(shape, keys);
   const std::int64_t most_members =
       rows > block_rows_ ? 1
                          : choose_members(shape.batch * shape.key_heads(), shape.tokens,
                                           shape.batch * shape.key_heads(), slots);
   const std::int64_t slot_rows = block_rows_ * most_members;
-  space_ = BlockWorkspace(slots, slot_rows, slot_rows * keys, keys, shape.head_dim(),
-                          shape.dropout > 0, operand);
+  space_ = BlockWorkspace(slots, slot_rows, slot_rows * keys, keys, shape, operand);
   slot_rows_ = slot_rows;
   const std::vector<Sequence> sequences = largest_call(shape);
   AttendCall call;
@@ -86,11 +85,12 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
   auto store = std::make_unique<OnednnStore>();
   store->capacity = round_up(capacity, kKeyStep);
   const std::int64_t heads = sequences * shape_.key_heads();
-  store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim(), operand_);
+  store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim(),
+                            shape_.head_value_dim(), operand_);
   store->preparation = HeadPreparation(shape_, capacity);
   store->block_rows = choose_block_rows(shape_.tokens * group_, store->capacity, threads_);
   store->space = BlockWorkspace(threads_, store->block_rows, store->block_rows * store->capacity,
-                                store->capacity, shape_.head_dim(), shape_.dropout > 0, operand_);
+                                store->capacity, shape_, operand_);
   return store;
 }
 
@@ -152,8 +152,8 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
     const KeyRange of_last = seen_keys(sequence, row + block.rows - 1);
     block.first_key = seen_keys(sequence, row).begin / kKeyStep * kKeyStep;
     block.keys = padded_keys(of_last.end, space) - block.first_key;
-    block.size =
-        &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim(), operand_});
+    block.size = &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim(),
+                                              shape_.head_value_dim(), operand_});
     if (provenance_.empty()) provenance_ = block.size->primitives.provenance();
     blocks_.push_back(block);
   }
@@ -194,8 +194,8 @@ void OnednnAttention::attend(const AttendCall& call) {
   with_bad_alloc([&] { plan(call, space); });
   double flops = 0;
   for (const Block& block : blocks_) {
-    flops += 4.0 * static_cast<double>(block.pairs * block.rows) *
-             static_cast<double>(block.keys * shape_.head_dim());
+    flops += 2.0 * static_cast<double>(block.pairs * block.rows) *
+             static_cast<double>(block.keys * (shape_.head_dim() + shape_.head_value_dim()));
   }
   const int threads = std::min(worthwhile_threads(threads_, flops), space.blocks.slots());
   const ThreadCount count(threads);
@@ -229,6 +229,7 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   const BlockPrimitives& primitives = block.size->primitives;
   BlockPrimitives::Binding& binding = block.size->bindings[static_cast<std::size_t>(slot_index)];
   const std::int64_t query_size = block.rows * shape_.head_dim();
+  const std::int64_t context_size = block.rows * shape_.head_value_dim();
   const std::int64_t score_floats = block.rows * block.keys;
   const auto for_each_member = [&](const auto& work) {
     for (std::int64_t m = 0; m < block.members; ++m) {
@@ -264,7 +265,7 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   primitives.weigh_values(binding, device_.stream,
                           space.heads.values(first.first_row + block.first_key));
   for_each_member([&](const Member& member, std::int64_t m) {
-    finish(call, space, member, slot.context.data() + m * query_size,
+    finish(call, space, member, slot.context.data() + m * context_size,
            slot.careful.data() + m * block.rows, slot);
   });
 }
@@ -353,12 +354,12 @@ void OnednnAttention::drop(const Member& member, float* factors, float* weights)
 // Writes one head's rows to the output, after recomputing the careful ones.
 void OnednnAttention::finish(const AttendCall& call, const Space& space, const Member& member,
                              float* context, const unsigned char* careful, BlockSlot& slot) const {
-  const std::int64_t head_dim = shape_.head_dim();
+  const std::int64_t value_dim = shape_.head_value_dim();
   for (std::int64_t i = 0; i < member.rows; ++i) {
     const std::int64_t row = member.row + i;
-    float* from = context + i * head_dim;
+    float* from = context + i * value_dim;
     if (careful[i] != 0) run_careful_row(call, space, member, row, slot, from);
-    std::copy_n(from, head_dim,
+    std::copy_n(from, value_dim,
                 call.out.floats().at(member.sequence->first_out + row / group_,
                                      member.key_head * group_ + row % group_));
   }
@@ -371,6 +372,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
                                       float* context) const {
   const Sequence& sequence = *member.sequence;
   const std::int64_t head_dim = shape_.head_dim();
+  const std::int64_t value_dim = shape_.head_value_dim();
   const KeyRange seen = seen_keys(sequence, row);
   const std::int64_t count = seen.end - seen.begin;
   const std::int64_t head = member.key_head * group_ + row % group_;
@@ -379,7 +381,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
   careful_scores(call.q.floats().at(sequence.first_row + row / group_, head),
                  all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
   if (!apply_rule(call, member, row, seen.begin, count, weights)) {
-    std::fill_n(context, head_dim, 0.0F);
+    std::fill_n(context, value_dim, 0.0F);
     return;
   }
   careful_softmax(weights, count, sink_of(call, member, row));
@@ -389,7 +391,7 @@ void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space
         count, slot.factors.data());
     for (std::int64_t j = 0; j < count; ++j) weights[j] *= slot.factors.data()[j];
   }
-  careful_values(all.values.data() + seen.begin * head_dim, count, head_dim, weights, context);
+  careful_values(all.values.data() + seen.begin * value_dim, count, value_dim, weights, context);
 }
 
 OperationCosts OnednnAttention::costs() const {

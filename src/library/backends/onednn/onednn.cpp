@@ -84,7 +84,8 @@ headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dty
 // Keys and values are packed again for the library's products.
 double repacked_bytes(const headroom::Case& shape) {
   const std::int64_t keys = shape.d_memory > 0 ? shape.memory_rows() : shape.rows();
-  return 2 * static_cast<double>(keys) * static_cast<double>(shape.kv_width()) * sizeof(float);
+  return static_cast<double>(keys) * static_cast<double>(shape.kv_width() + shape.value_width()) *
+         sizeof(float);
 }
 
 const headroom::BackendFacts& facts() {

@@ -78,11 +78,11 @@ void weighted_values(const HeadArgs& a) {
     const float* __restrict row = a.weights + i * a.keys;
     float* __restrict out = a.out + i * a.out_stride;
     const KeyRange seen = seen_keys(a, i);
-    for (std::int64_t d = 0; d < a.head_dim; ++d) out[d] = 0.0f;
+    for (std::int64_t d = 0; d < a.value_dim; ++d) out[d] = 0.0f;
     for (std::int64_t j = seen.begin; j < seen.end; ++j) {
       const float weight = row[j];
       const float* __restrict v = a.v + j * a.v_stride;
-      for (std::int64_t d = 0; d < a.head_dim; ++d) out[d] += weight * v[d];
+      for (std::int64_t d = 0; d < a.value_dim; ++d) out[d] += weight * v[d];
     }
   }
 }

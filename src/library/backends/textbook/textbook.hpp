@@ -43,6 +43,7 @@ struct HeadArgs {
   std::int64_t position;  ///< of the first row
   std::int64_t keys;
   std::int64_t head_dim;
+  std::int64_t value_dim;  ///< of v and out
   MaskRule rule;
   float divisor;      ///< of scores
   float softcap;      ///< 0 for none

@@ -51,9 +51,8 @@ std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequen
                                                              std::int64_t capacity) {
   auto store = std::make_unique<TextbookStore>();
   store->capacity = capacity;
-  const std::int64_t floats = sequences * capacity * shape_.kv_width();
-  store->keys = AlignedBuffer(floats);
-  store->values = AlignedBuffer(floats);
+  store->keys = AlignedBuffer(sequences * capacity * shape_.kv_width());
+  store->values = AlignedBuffer(sequences * capacity * shape_.value_width());
   store->weights = AlignedBuffer(shape_.tokens * capacity);
   if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
   store->preparation = HeadPreparation(shape_, capacity);
@@ -73,6 +72,7 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
                                              std::int64_t key_head) const {
   textbook::HeadArgs args{};
   args.head_dim = shape_.head_dim();
+  args.value_dim = shape_.head_value_dim();
   auto* store = static_cast<TextbookStore*>(call.store);
   if (store == nullptr) {
     args.k = call.k.floats().at(sequence.first_key, key_head);
@@ -81,18 +81,20 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
     args.v_stride = call.v.row_stride;
     return args;
   }
-  const std::int64_t first =
-      (sequence.number * shape_.key_heads() + key_head) * store->capacity * args.head_dim;
-  float* keys = store->keys.data() + first;
-  float* values = store->values.data() + first;
+  const std::int64_t first = (sequence.number * shape_.key_heads() + key_head) * store->capacity;
+  float* keys = store->keys.data() + first * args.head_dim;
+  float* values = store->values.data() + first * args.value_dim;
   for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
-    const std::int64_t at = (sequence.past + i) * args.head_dim;
-    std::copy_n(call.k.floats().at(sequence.first_key + i, key_head), args.head_dim, keys + at);
-    std::copy_n(call.v.floats().at(sequence.first_key + i, key_head), args.head_dim, values + at);
+    const std::int64_t at = sequence.past + i;
+    std::copy_n(call.k.floats().at(sequence.first_key + i, key_head), args.head_dim,
+                keys + at * args.head_dim);
+    std::copy_n(call.v.floats().at(sequence.first_key + i, key_head), args.value_dim,
+                values + at * args.value_dim);
   }
   args.k = keys;
   args.v = values;
-  args.k_stride = args.v_stride = args.head_dim;
+  args.k_stride = args.head_dim;
+  args.v_stride = args.value_dim;
   return args;
 }
 

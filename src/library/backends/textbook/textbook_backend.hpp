@@ -36,7 +36,7 @@ class TextbookProduct {
 /// Keys and values of earlier calls, row by row for each head, and room for a call's scores.
 struct TextbookStore final : public KeyValueStore {
   std::int64_t capacity = 0;
-  AlignedBuffer keys, values;  ///< `sequences x key_heads x capacity x head_dim`
+  AlignedBuffer keys, values;  ///< `sequences x key_heads x capacity`, rows of a head
   AlignedBuffer weights;
   AlignedBuffer factors;
   HeadPreparation preparation;

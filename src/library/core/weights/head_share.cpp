@@ -58,22 +58,27 @@ SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weight
   const std::int64_t width = share.heads * head_dim;
   const std::int64_t first_key = share.first_key_head * head_dim;
   const std::int64_t key_width = share.key_heads * head_dim;
+  const std::int64_t value_dim = config.head_value_dim();
+  const std::int64_t first_value = share.first_key_head * value_dim;
+  const std::int64_t value_width = share.key_heads * value_dim;
+  const std::int64_t first_out = share.first_head * value_dim;
+  const std::int64_t out_width = share.heads * value_dim;
   SplitWeights own;
   own.query = columns(weights.query, first, width);
   own.key = columns(weights.key, first_key, key_width);
-  own.value = columns(weights.value, first_key, key_width);
+  own.value = columns(weights.value, first_value, value_width);
   own.query_bias = part(weights.query_bias, first, width);
   own.key_bias = part(weights.key_bias, first_key, key_width);
-  own.value_bias = part(weights.value_bias, first_key, key_width);
+  own.value_bias = part(weights.value_bias, first_value, value_width);
   own.query_norm = weights.query_norm;
   own.key_norm = weights.key_norm;
   own.sinks = part(weights.sinks, share.first_head, share.heads);
-  if (config.gate) own.gate = columns(weights.gate, first, width);
+  if (config.gate) own.gate = columns(weights.gate, first_out, out_width);
   if (config.position_bias.kind != PositionBias::Kind::none) {
     own.position_bias = columns(weights.position_bias, share.first_head, share.heads);
   }
   if (config.d_proj == 0) return own;
-  own.output = rows(weights.output, first, width);
+  own.output = rows(weights.output, first_out, out_width);
   own.output_bias = weights.output_bias;
   if (share.first_head > 0) own.output_bias.assign(own.output_bias.size(), 0.0F);
   return own;

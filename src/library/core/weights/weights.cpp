@@ -109,12 +109,18 @@ std::string_view key_input_name(const LayerConfig& config) {
   return config.d_memory > 0 ? "d_memory" : "d_in";
 }
 
+// What the width of a row of all heads' results is called.
+std::string_view context_name(const LayerConfig& config) {
+  return config.value_dim > 0 ? "heads * value_dim" : "d_out";
+}
+
 void check_output(const LayerConfig& config, const ConstAnyMatrix& output,
                   const ConstAnyMatrix& bias) {
   const bool used = config.d_proj > 0;
   const std::string_view unused = "there is no output projection, so leave it empty";
-  check_matrix(config, "output", output, {used ? config.d_out : 0, config.d_proj},
-               used ? "d_out x d_proj" : unused);
+  const std::string meaning = fmt::format("{} x d_proj", context_name(config));
+  check_matrix(config, "output", output, {used ? config.context_width() : 0, config.d_proj},
+               used ? std::string_view(meaning) : unused);
   check_bias(config, "output_bias", bias, config.d_proj, used ? "d_proj" : unused);
 }
 
@@ -135,8 +141,10 @@ void check_sinks(const LayerConfig& config, const ConstAnyMatrix& sinks) {
 }
 
 void check_gate(const LayerConfig& config, const ConstAnyMatrix& gate) {
-  check_matrix(config, "gate", gate, config.gate ? Size{config.d_in, config.d_out} : Size{0, 0},
-               config.gate ? "d_in x d_out" : "there is no gate, so leave it empty");
+  const std::string meaning = fmt::format("d_in x {}", context_name(config));
+  check_matrix(config, "gate", gate,
+               config.gate ? Size{config.d_in, config.context_width()} : Size{0, 0},
+               config.gate ? std::string_view(meaning) : "there is no gate, so leave it empty");
 }
 
 void check_position_bias(const LayerConfig& config, const ConstAnyMatrix& values) {
@@ -156,6 +164,9 @@ void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   }
   const Needed query{{config.d_in, config.head_dim()}, "d_in", "head_dim"};
   const Needed key{{config.key_input(), config.head_dim()}, key_input_name(config), "head_dim"};
+  const Needed value{{config.key_input(), config.head_value_dim()},
+                     key_input_name(config),
+                     config.value_dim > 0 ? "value_dim" : "head_dim"};
   for (std::size_t h = 0; h < weights.heads.size(); ++h) {
     const HeadWeights& head = weights.heads[h];
     const auto check = [&](const std::string& name, const Matrix& matrix,
@@ -165,7 +176,7 @@ void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
     };
     check("query", head.query, head.query_bias, query);
     check("key", head.key, head.key_bias, key);
-    check("value", head.value, head.value_bias, key);
+    check("value", head.value, head.value_bias, value);
   }
   check_output(config, whole("output", weights.output), one_row(weights.output_bias));
   check_norm_weights(config, one_row(weights.query_norm), one_row(weights.key_norm));
@@ -251,8 +262,11 @@ void check_weights(const LayerConfig& config, const WeightViews& weights) {
                    key_input_name(config),
                    grouped ? "kv_heads * head_dim" : "d_out"};
   check_projection(config, "query", weights.query, weights.query_bias, query);
+  const Needed value{{config.key_input(), config.value_width()},
+                     key_input_name(config),
+                     config.value_dim > 0 ? "key heads * value_dim" : key.cols_name};
   check_projection(config, "key", weights.key, weights.key_bias, key);
-  check_projection(config, "value", weights.value, weights.value_bias, key);
+  check_projection(config, "value", weights.value, weights.value_bias, value);
   check_output(config, weights.output, weights.output_bias);
   check_norm_weights(config, weights.query_norm, weights.key_norm);
   check_sinks(config, weights.sinks);
@@ -263,18 +277,21 @@ void check_weights(const LayerConfig& config, const WeightViews& weights) {
 PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights) {
   check_weights(config, weights);
   const std::int64_t width = config.head_dim();
+  const std::int64_t value_width = config.head_value_dim();
   PerHeadWeights result;
   result.heads.reserve(index(config.heads));
   for (std::int64_t h = 0; h < config.heads; ++h) {
     const std::int64_t first = h * width;
-    const std::int64_t first_key = h / group_size(config) * width;
+    const std::int64_t key_head = h / group_size(config);
+    const std::int64_t first_key = key_head * width;
+    const std::int64_t first_value = key_head * value_width;
     HeadWeights head;
     head.query = columns(weights.query, first, width);
     head.key = columns(weights.key, first_key, width);
-    head.value = columns(weights.value, first_key, width);
+    head.value = columns(weights.value, first_value, value_width);
     head.query_bias = part(weights.query_bias, first, width);
     head.key_bias = part(weights.key_bias, first_key, width);
-    head.value_bias = part(weights.value_bias, first_key, width);
+    head.value_bias = part(weights.value_bias, first_value, value_width);
     result.heads.push_back(std::move(head));
   }
   copy_shared(weights, result);
@@ -286,15 +303,15 @@ SplitWeights to_split(const LayerConfig& config, const PerHeadWeights& weights) 
   SplitWeights result;
   result.query = Matrix(config.d_in, config.d_out);
   result.key = Matrix(config.key_input(), config.kv_width());
-  result.value = Matrix(config.key_input(), config.kv_width());
+  result.value = Matrix(config.key_input(), config.value_width());
   for (std::int64_t h = 0; h < config.heads; ++h) {
     const HeadWeights& head = weights.heads[index(h)];
     set_columns(result.query, h * config.head_dim(), head.query);
     append(result.query_bias, head.query_bias);
     if (h % group_size(config) != 0) continue;
-    const std::int64_t first_key = h / group_size(config) * config.head_dim();
-    set_columns(result.key, first_key, head.key);
-    set_columns(result.value, first_key, head.value);
+    const std::int64_t key_head = h / group_size(config);
+    set_columns(result.key, key_head * config.head_dim(), head.key);
+    set_columns(result.value, key_head * config.head_value_dim(), head.value);
     append(result.key_bias, head.key_bias);
     append(result.value_bias, head.value_bias);
   }

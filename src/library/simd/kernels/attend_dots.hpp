@@ -86,6 +86,8 @@ HEADROOM_INLINE void dot_block(const AttendTask& task, const Tile& tile, const K
       const std::int64_t ahead = first + i + kAhead < last ? first + i + kAhead : last;
       for (std::int64_t c = 0; c < task.head_dim; c += kLine) {
         __builtin_prefetch(all + ahead * task.key_stride + c, 0, 3);
+      }
+      for (std::int64_t c = 0; c < task.value_dim; c += kLine) {
         __builtin_prefetch(values + key * task.value_stride + c, 0, 2);
       }
     }

@@ -83,7 +83,7 @@ HEADROOM_INLINE float beside_sink(const AttendTask& task, std::int64_t head, flo
 /// Divides output rows by their sums and writes them to the destination.
 HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
   const std::int64_t cols = padded_cols(task);
-  const std::int64_t head_dim = task.head_dim;
+  const std::int64_t width = task.value_dim;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const RowPlace at = place_of(task, tile.row + r);
     const float sum = sum_lanes(load(state.sum + r * kLanes));
@@ -94,9 +94,9 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const
     const float* from = state.out + r * cols;
     const std::int64_t place = at.token * task.out_stride + at.head * task.out_head_stride;
     if (task.out_dtype == Dtype::f32) {
-      write_row(from, factor, head_dim, static_cast<float*>(task.out) + place);
+      write_row(from, factor, width, static_cast<float*>(task.out) + place);
     } else {
-      write_row(from, factor, head_dim, static_cast<Half*>(task.out) + place);
+      write_row(from, factor, width, static_cast<Half*>(task.out) + place);
     }
   }
 }
@@ -114,7 +114,7 @@ struct TaskMemory {
 HEADROOM_INLINE TaskMemory memory_of(const AttendTask& task) {
   TaskMemory memory;
   memory.query_floats = kTileRows * ((task.head_dim + kChunk - 1) / kChunk * kChunk);
-  memory.state_floats = attend_state_floats(kTileRows, kLanes, task.head_dim);
+  memory.state_floats = attend_state_floats(kTileRows, kLanes, task.value_dim);
   memory.tile_floats = memory.query_floats + 2 * memory.state_floats;
   memory.scores = task.scratch;
   memory.factors = memory.scores + kTileRows * kKeyBlock;
@@ -163,16 +163,17 @@ HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
   PrefetchRows prefetch;
   if (!task.prefetches || task.group != 1) return prefetch;
   if (task.q_dtype != Dtype::f32 || task.out_dtype != Dtype::f32) return prefetch;
-  prefetch.width = task.head_dim;
   if (block.count < kKeyBlock || block.begin + kKeyBlock >= task.key_count) {
     prefetch.next = static_cast<const float*>(task.out) + tile.row * task.out_stride;
     prefetch.stride = task.out_stride;
     prefetch.rows = tile.rows;
+    prefetch.width = task.value_dim;
     prefetch.to_write = true;
   } else if (next != nullptr) {
     prefetch.next = static_cast<const float*>(task.q) + next->row * task.q_stride;
     prefetch.stride = task.q_stride;
     prefetch.rows = next->rows;
+    prefetch.width = task.head_dim;
   }
   return prefetch;
 }

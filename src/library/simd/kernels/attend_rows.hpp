@@ -28,13 +28,13 @@ HEADROOM_INLINE void pack_query(const A* from, std::int64_t head_dim, std::int64
 
 /// A row of the output: sums times their factor.
 template <class A>
-HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_t head_dim, A* to) {
+HEADROOM_INLINE void write_row(const float* from, const Vec& factor, std::int64_t width, A* to) {
   std::int64_t c = 0;
-  for (; c + kLanes <= head_dim; c += kLanes) store(to + c, load(from + c) * factor);
-  if (c < head_dim) {
+  for (; c + kLanes <= width; c += kLanes) store(to + c, load(from + c) * factor);
+  if (c < width) {
     A lane[kLanes];
     store(lane, load(from + c) * factor);
-    for (std::int64_t i = 0; c + i < head_dim; ++i) to[c + i] = lane[i];
+    for (std::int64_t i = 0; c + i < width; ++i) to[c + i] = lane[i];
   }
 }
 
@@ -57,20 +57,21 @@ HEADROOM_INLINE void pack_block_of(AttendTask& task, std::int64_t begin, const A
   const std::int64_t rest = task.key_count - begin;
   const std::int64_t count = rest < kKeyBlock ? rest : kKeyBlock;
   const std::int64_t head_dim = task.head_dim;
+  const std::int64_t value_dim = task.value_dim;
   const std::int64_t cols = padded_cols(task);
   const std::int64_t stride = task.new_keys.stride;
   const std::int64_t value_stride = task.new_values.stride;
   float* keys = task.room;
   float* values = task.room + kKeyBlock * head_dim;
-  const bool in_place = sizeof(A) == sizeof(float) && cols == head_dim;
+  const bool in_place = sizeof(A) == sizeof(float) && cols == value_dim;
   for (std::int64_t t = 0; t < count; t += kLanes) {
     const std::int64_t some = count - t < kLanes ? count - t : kLanes;
     prefetch_rows(new_keys, stride, head_dim, t + kLanes, rest);
-    prefetch_rows(new_values, value_stride, head_dim, in_place ? t : t + kLanes, rest);
+    prefetch_rows(new_values, value_stride, value_dim, in_place ? t : t + kLanes, rest);
     pack_keys_of(new_keys + t * stride, stride, t, some, head_dim, keys);
     if (in_place) continue;
     for (std::int64_t i = t; i < t + some; ++i) {
-      copy_values_of(new_values + i * value_stride, head_dim, values + i * cols);
+      copy_values_of(new_values + i * value_stride, value_dim, values + i * cols);
     }
   }
   // What is scored beside the last key is masked; it must be no denormal or NaN.

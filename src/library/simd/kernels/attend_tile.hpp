@@ -121,7 +121,7 @@ HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t 
 }
 
 HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {
-  return (task.head_dim + kLanes - 1) / kLanes * kLanes;
+  return (task.value_dim + kLanes - 1) / kLanes * kLanes;
 }
 
 /// A tile of few rows has no others beside it that read its keys from a cache: it streams them from

@@ -33,7 +33,7 @@ HEADROOM_INLINE AttendMemory memory_of(const TileAttendTask& whole_task) {
   const AttendTask& task = whole_task.task;
   AttendMemory memory;
   memory.at = tile_attend_scratch(P, whole_task.dtype, whole_task.f32->tile_rows, kLanes,
-                                  task.head_dim, task.tile_end - task.tile_begin);
+                                  task.head_dim, task.value_dim, task.tile_end - task.tile_begin);
   const auto halves = [&](std::int64_t begin) __attribute__((always_inline)) {
     return reinterpret_cast<std::uint16_t*>(task.scratch + begin);
   };
@@ -137,10 +137,10 @@ template <class B>
 HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
   Sizes sizes;
   std::int64_t c = 0;
-  for (; c + kLanes <= task.head_dim; c += kLanes) sizes.see(bits_of(load(values + c)));
-  if (c < task.head_dim) {
+  for (; c + kLanes <= task.value_dim; c += kLanes) sizes.see(bits_of(load(values + c)));
+  if (c < task.value_dim) {
     alignas(64) B rest[kLanes] = {};
-    for (std::int64_t i = 0; c + i < task.head_dim; ++i) rest[i] = values[c + i];
+    for (std::int64_t i = 0; c + i < task.value_dim; ++i) rest[i] = values[c + i];
     sizes.see(bits_of(load(rest)));
   }
   return sizes.has_bad();

@@ -390,7 +390,7 @@ HEADROOM_INLINE void prefetch_output(const AttendTask& task, std::int64_t row) {
     const std::int64_t place = at.token * task.out_stride + at.head * task.out_head_stride;
     with_rows_of(
         {task.out, task.out_dtype, 0}, [&](const auto* first) __attribute__((always_inline)) {
-          for (std::int64_t c = 0; c < task.head_dim; c += kChunk) {
+          for (std::int64_t c = 0; c < task.value_dim; c += kChunk) {
             __builtin_prefetch(first + place + c, 1, 3);
           }
         });

@@ -97,23 +97,23 @@ struct TileAttendScratch {
 /// @param precision see attend_precision
 [[gnu::always_inline]] constexpr TileAttendScratch tile_attend_scratch(
     Precision precision, Dtype dtype, std::int64_t tile_rows, std::int64_t lanes,
-    std::int64_t head_dim, std::int64_t tiles) {
+    std::int64_t head_dim, std::int64_t value_dim, std::int64_t tiles) {
   const std::int64_t parts = part_count(precision);
   const std::int64_t right_parts = right_part_count(precision, dtype);
   const std::int64_t depth = whole(head_dim, kTileDepth);
   TileAttendScratch at;
   at.query_floats = parts * kTileBlock * depth / 2;
-  at.state_floats = attend_state_floats(kTileBlock, lanes, head_dim);
+  at.state_floats = attend_state_floats(kTileBlock, lanes, value_dim);
   at.tile_floats = at.query_floats + kTileBlock / 2 + 2 * at.state_floats;
   at.keys = tiles * at.tile_floats;
   at.values = at.keys + right_parts * kKeyBlock * depth / 2;
-  at.weights = at.values + right_parts * kKeyBlock * depth / 2;
+  at.weights = at.values + right_parts * kKeyBlock * whole(value_dim, kTileBlock) / 2;
   at.scores = at.weights + parts * kTileBlock * kKeyBlock;
   at.sums = at.scores + 2 * kTileBlock * kKeyBlock;
   at.factors = at.sums + kTileBlock * kTileBlock;
   at.skip = at.factors + kKeyBlock;
   at.f32 = at.skip + kKeyBlock / 4;
-  at.floats = at.f32 + attend_scratch_floats(tile_rows, lanes, head_dim, 1);
+  at.floats = at.f32 + attend_scratch_floats(tile_rows, lanes, head_dim, value_dim, 1);
   return at;
 }
 

@@ -189,6 +189,12 @@ std::vector<Case> expand_calls(const Axes& axes, const LayerConfig& layer, std::
 }  // namespace
 
 Case attention_alone(const Case& shape) {
+  if (shape.head_value_dim() != shape.head_dim()) {
+    throw Unsupported(fmt::format(
+        "--op: heads that are given have values as wide as keys, and those of {} are {} and {}; "
+        "leave --op out",
+        shape.id(), shape.head_value_dim(), shape.head_dim()));
+  }
   LayerConfig layer;
   layer.d_out = shape.d_out;
   layer.heads = shape.heads;
