@@ -103,6 +103,7 @@ typedef struct headroom_layer_config {
   double temperature_step;  /**< queries grow by `1 + scale ln(1 + floor((p + 1) / step))`; 0: they
                                do not; 0 */
   double temperature_scale; /**< see there; 0 */
+  int64_t value_dim; /**< width of a head's values, and of what it gives; 0: as its keys'; 0 */
 } headroom_layer_config;
 
 /** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
@@ -152,8 +153,9 @@ static inline headroom_matrix headroom_linear(const void* weight, int64_t output
  * Weights, read by `headroom_create` only, where they lie, each with a dtype and strides of its
  * own. A product is `y = x W + b`; `headroom_linear` shows what `nn.Linear` stores as that. Head
  * `h` owns columns `h * head_dim` to `(h + 1) * head_dim`. `key_input` is `d_memory`, or `d_in`
- * without a second input; `kv_width` is `kv_heads * head_dim`, or `d_out` without `kv_heads`. A
- * bias is a matrix of one row.
+ * without a second input; `kv_width` is `kv_heads * head_dim`, or `d_out` without `kv_heads`. With
+ * `value_dim`, that is the `head_dim` of values, of the gate and of rows of `output`. A bias is a
+ * matrix of one row.
  */
 typedef struct headroom_weights {
   size_t size;                        /**< of this struct: `sizeof(headroom_weights)` */

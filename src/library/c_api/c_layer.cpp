@@ -83,6 +83,7 @@ LayerConfig layer_config_of(const headroom_layer_config& config) {
           .dropout = config.dropout,
           .dropout_seed = config.dropout_seed,
           .kv_heads = config.kv_heads,
+          .value_dim = config.value_dim,
           .window = config.window,
           .chunk = config.chunk,
           .clip = config.clip,
@@ -136,7 +137,8 @@ headroom_layer_config c_config_of(const LayerConfig& from) {
           .position_bias_buckets = from.position_bias.buckets,
           .position_bias_farthest = from.position_bias.farthest,
           .temperature_step = from.temperature.step,
-          .temperature_scale = from.temperature.scale};
+          .temperature_scale = from.temperature.scale,
+          .value_dim = from.value_dim};
 }
 
 }  // namespace headroom::c_api
