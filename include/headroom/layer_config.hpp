@@ -72,6 +72,19 @@ struct Temperature {
   bool operator==(const Temperature&) const = default;
 };
 
+/// Keys and values that are made of a latent, a narrow vector for each token, which is all that a
+/// cache has to keep (DeepSeek-AI, "DeepSeek-V2", 2024; "multi-head latent attention").
+struct Latent {
+  std::int64_t rank = 0;        ///< its width; 0: keys and values are made of the input
+  std::int64_t query_rank = 0;  ///< width of another one that queries are made of; 0: of x
+  /// The last values of a key, made of x, which all heads share. They and the last ones of a query
+  /// are what rotary positions turn.
+  std::int64_t shared = 0;
+  double epsilon = 1e-6;  ///< of the root-mean-square norms of both, above 0
+
+  bool operator==(const Latent&) const = default;
+};
+
 /// What is fixed when weights are packed: `q, k, v = x W (+ b)`, norms and rotary positions of q
 /// and k, `softmax(q k^T * scale) v` for each head, heads merged, then an optional output
 /// projection.
@@ -106,6 +119,8 @@ struct HEADROOM_API LayerConfig {
   /// What heads give is multiplied by `sigmoid(x W_g)`, with `WeightViews::gate`, before the output
   /// projection.
   bool gate = false;
+  /// Its weights are `WeightViews::key_down`, `query_down` and their norms.
+  Latent latent = {};
   /// Width of a second input that keys and values are made of (cross-attention); 0: made of x.
   std::int64_t d_memory = 0;
 
@@ -123,7 +138,7 @@ struct HEADROOM_API LayerConfig {
   /// Width of what all heads give for a token, `heads * head_value_dim()`; without `value_dim` it
   /// is `d_out`.
   std::int64_t context_width() const { return heads * head_value_dim(); }
-  /// Width of the input that keys and values are made of.
+  /// Width of the input that keys and values are made of, or their latent.
   std::int64_t key_input() const { return d_memory > 0 ? d_memory : d_in; }
   /// Values of `WeightViews::query_norm`; 0 where there are none.
   std::int64_t query_norm_width() const { return norm_width(d_out); }
@@ -133,6 +148,21 @@ struct HEADROOM_API LayerConfig {
   std::int64_t position_bias_rows() const {
     if (position_bias.kind == PositionBias::Kind::slopes) return 1;
     return position_bias.kind == PositionBias::Kind::buckets ? position_bias.buckets : 0;
+  }
+  bool is_latent() const { return latent.rank > 0; }
+  /// Rows of the query's weights: `d_in`, or the width of its latent.
+  std::int64_t query_depth() const { return latent.query_rank > 0 ? latent.query_rank : d_in; }
+  /// Rows of the weights of keys and values: `key_input()`, or the width of their latent.
+  std::int64_t key_depth() const { return is_latent() ? latent.rank : key_input(); }
+  /// Values of a key that its head has for itself.
+  std::int64_t own_key_dim() const { return head_dim() - latent.shared; }
+  /// Columns of the key's weights: `kv_width()`, without what heads share.
+  std::int64_t own_key_width() const { return key_heads() * own_key_dim(); }
+  /// A token's latent with what heads share of its key.
+  std::int64_t latent_width() const { return latent.rank + latent.shared; }
+  /// Values that a cache keeps of a token: keys and values, or `latent_width()`.
+  std::int64_t cached_width() const {
+    return is_latent() ? latent_width() : kv_width() + value_width();
   }
   /// What scores are multiplied by.
   double score_scale() const;

@@ -29,11 +29,12 @@ struct HEADROOM_API Matrix {
 /// `(h + 1) * head_dim` of the query's, and key head `g` those columns of the other two, which are
 /// `d_in x d_out` as well in a layer without `kv_heads` and `d_memory`; with `value_dim` that is
 /// the width of its values. A product is `y = x W + b`, so `nn.Linear.weight` is the transpose.
-/// Bias vectors are empty where the layer has none.
+/// Bias vectors are empty where the layer has none. Of a latent layer (`LayerConfig::latent`) these
+/// matrices are those behind the latents: a key head owns `own_key_dim()` columns of the key's.
 struct SplitWeights {
-  Matrix query;                             ///< `d_in x d_out`
-  Matrix key;                               ///< `key_input() x kv_width()`
-  Matrix value;                             ///< `key_input() x value_width()`
+  Matrix query;                             ///< `query_depth() x d_out`
+  Matrix key;                               ///< `key_depth() x own_key_width()`
+  Matrix value;                             ///< `key_depth() x value_width()`
   std::vector<float> query_bias;            ///< `d_out`, or empty
   std::vector<float> key_bias, value_bias;  ///< `kv_width()` and `value_width()`, or empty
   Matrix output;                            ///< `context_width() x d_proj`, or empty
@@ -43,6 +44,10 @@ struct SplitWeights {
   std::vector<float> sinks;  ///< a logit for each query head, or empty
   Matrix gate;               ///< `d_in x context_width()`, or empty
   Matrix position_bias;      ///< slopes `1 x heads`, values `buckets x heads`, or empty
+  Matrix query_down;         ///< `d_in x query_rank`, or empty
+  Matrix key_down;           ///< `d_in x latent_width()`: latent, then what heads share, or empty
+  /// Weights of the norms of both latents: `query_rank` and `rank`, or empty.
+  std::vector<float> query_down_norm, key_down_norm;
 };
 
 /// The same where they lie, of any dtype, each for itself. What `nn.Linear` stores is read as it
@@ -53,9 +58,9 @@ struct HEADROOM_API WeightViews {
   // NOLINTNEXTLINE(google-explicit-constructor): a view is a view
   WeightViews(const SplitWeights& weights);
 
-  ConstAnyMatrix query;                 ///< `d_in x d_out`
-  ConstAnyMatrix key;                   ///< `key_input() x kv_width()`
-  ConstAnyMatrix value;                 ///< `key_input() x value_width()`
+  ConstAnyMatrix query;                 ///< `query_depth() x d_out`
+  ConstAnyMatrix key;                   ///< `key_depth() x own_key_width()`
+  ConstAnyMatrix value;                 ///< `key_depth() x value_width()`
   ConstAnyMatrix query_bias;            ///< `1 x d_out`, or nothing
   ConstAnyMatrix key_bias, value_bias;  ///< one row as wide as these, or nothing
   ConstAnyMatrix output;                ///< `context_width() x d_proj`, or nothing
@@ -64,13 +69,16 @@ struct HEADROOM_API WeightViews {
   ConstAnyMatrix sinks;                 ///< `1 x heads`, or nothing
   ConstAnyMatrix gate;                  ///< `d_in x context_width()`, or nothing
   ConstAnyMatrix position_bias;  ///< slopes `1 x heads`, values `buckets x heads`, or nothing
+  ConstAnyMatrix query_down;     ///< `d_in x query_rank`, or nothing
+  ConstAnyMatrix key_down;       ///< `d_in x latent_width()`, or nothing
+  ConstAnyMatrix query_down_norm, key_down_norm;  ///< one row as long as in `SplitWeights`
 };
 
 /// The three small matrices of one head, as the textbook's wrapper keeps them.
 struct HeadWeights {
-  Matrix query;                                         ///< `d_in x head_dim`
-  Matrix key;                                           ///< `key_input() x head_dim`
-  Matrix value;                                         ///< `key_input() x head_value_dim()`
+  Matrix query;                                         ///< `query_depth() x head_dim`
+  Matrix key;                                           ///< `key_depth() x own_key_dim()`
+  Matrix value;                                         ///< `key_depth() x head_value_dim()`
   std::vector<float> query_bias, key_bias, value_bias;  ///< one for each column, or empty
 };
 
@@ -81,6 +89,8 @@ struct PerHeadWeights {
   std::vector<float> output_bias;                  ///< `d_proj`, or empty
   std::vector<float> query_norm, key_norm, sinks;  ///< as in `SplitWeights`
   Matrix gate, position_bias;                      ///< likewise
+  Matrix query_down, key_down;
+  std::vector<float> query_down_norm, key_down_norm;
 };
 
 /// Column slices of the split matrices, one head after the other. Query heads that share a key head

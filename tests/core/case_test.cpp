@@ -189,6 +189,60 @@ TEST(Case, KeysThatCannotBeCountedAreRefused) {
   EXPECT_NE(refusal(shape).find("past 1 and tokens"), std::string::npos) << refusal(shape);
 }
 
+Case deepseek() {
+  Case shape;
+  shape.tokens = 2;
+  shape.d_in = shape.d_proj = 7168;
+  shape.heads = 128;
+  shape.d_out = 128 * 192;
+  shape.value_dim = 128;
+  shape.latent = {512, 1536, 64};
+  shape.rotary.pairs = Rotary::Pairs::neighbours;
+  return shape;
+}
+
+TEST(Case, CountsWhatALatentLayerTakes) {
+  Case shape = deepseek();
+  EXPECT_EQ(refusal(shape), "");
+  EXPECT_EQ(shape.id(), "B1_T2_D24576_H128_in7168_proj7168_v128_ropen_latent512x64q1536");
+  EXPECT_EQ(shape.context_width(), 16384);
+  EXPECT_EQ(shape.cached_width(), 576) << "and not 128 * (192 + 128)";
+  const double products = 7168.0 * (1536 + 576) + 1536.0 * 24576 + 512.0 * (16384 + 16384);
+  EXPECT_EQ(shape.flops().qkv, 2 * 2 * products);
+  EXPECT_EQ(shape.flops().attention, 2.0 * 3 * (24576 + 16384)) << "expanded";
+  shape.tokens = 1;
+  shape.past = 9;
+  EXPECT_EQ(shape.flops().attention, 2.0 * 10 * 128 * (576 + 512)) << "over latents";
+  EXPECT_EQ(shape.bytes().past, 4 * 9 * 576);
+  const std::int64_t weights =
+      7168 * (1536 + 576) + 1536 + 512 + 1536 * 24576 + 512 * (16384 + 16384) + 16384 * 7168 + 7168;
+  EXPECT_EQ(shape.bytes().weights, 4 * weights);
+}
+
+TEST(Case, ALatentRefusesWhatStandsBetweenItAndTheScores) {
+  const std::vector<Refused> table{
+      {"kv_heads and latent", [](Case& s) { s.kv_heads = 64; }},
+      {"qkv_bias and latent", [](Case& s) { s.qkv_bias = true; }},
+      {"clip and latent", [](Case& s) { s.clip = 1; }},
+      {"norm and latent", [](Case& s) { s.norm.over = QueryKeyNorm::Over::head; }},
+      {"latent shared is 192", [](Case& s) { s.latent.shared = 192; }},
+      {"latent epsilon", [](Case& s) { s.latent.epsilon = 0; }},
+      {"a latent that has no rank", [](Case& s) { s.latent.rank = 0; }},
+      {"latent shared is 3", [](Case& s) { s.latent.shared = 3; }},
+      {"rotary width is 32", [](Case& s) { s.rotary.width = 32; }},
+      {"latent belongs to a layer",
+       [](Case& s) { s.d_in = s.d_proj = s.value_dim = 0, s.rotary = {}; }},
+      {"value_dim is -1", [](Case& s) { s.value_dim = -1; }},
+      {"value_dim belongs to a layer",
+       [](Case& s) { s.d_in = s.d_proj = 0, s.rotary = {}, s.latent = {}; }},
+  };
+  for (const Refused& row : table) {
+    Case shape = deepseek();
+    row.change(shape);
+    EXPECT_NE(refusal(shape).find(row.names), std::string::npos) << refusal(shape);
+  }
+}
+
 TEST(Case, HasAStableName) {
   Case shape = gpt2();
   EXPECT_EQ(shape.id(), "B1_T1024_D768_H12");

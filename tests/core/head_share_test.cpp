@@ -87,6 +87,33 @@ TEST(HeadShare, WeightsOfAllSharesAreTheWhole) {
   }
 }
 
+TEST(HeadShare, SharesOfALatentLayerAddUpToIt) {
+  Case shape = shape_of(5, 5);
+  shape.value_dim = 3;
+  shape.latent = {7, 4, 2};
+  shape.rotary.pairs = Rotary::Pairs::neighbours;
+  const SplitWeights all = gaussian_weights(shape, 3);
+  const Matrix x = gaussian_input(shape.tokens, shape, 1);
+  AttentionOptions options;
+  options.backend = "naive";
+  const auto run = [&](const Case& layer, const SplitWeights& weights) {
+    Matrix y(shape.tokens, shape.output_width());
+    layer_for(layer, weights, options).forward(x.view(), y.view());
+    return y;
+  };
+  const Matrix whole = run(shape, all);
+  std::vector<double> sum(whole.values.size());
+  for (int rank = 0; rank < 2; ++rank) {
+    const HeadShare share = share_of(shape, 2, rank);
+    const Case own{share_config(shape, share), shape, {}};
+    const Matrix part = run(own, share_weights(shape, all, share));
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(part.values[i]);
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(sum[i], static_cast<double>(whole.values[i]), 1e-5);
+  }
+}
+
 TEST(HeadShare, OneRankAloneBringsTheOutputsBias) {
   const Case shape = shape_of(6, 6);
   const SplitWeights all = gaussian_weights(shape, 3);

@@ -88,6 +88,26 @@ TEST(Weights, OfGroupedHeadsComeBackUnchanged) {
   }
 }
 
+TEST(Weights, OfLatentsComeBackUnchanged) {
+  LayerConfig config = small(false, 7);
+  config.value_dim = 3;
+  config.latent = {6, 2, 1};
+  const SplitWeights weights = gaussian_weights(config, 3);
+  EXPECT_EQ(weights.key_down.cols, 6 + 1);
+  EXPECT_EQ(weights.key.rows, 6);
+  EXPECT_EQ(weights.key.cols, 3 * (4 - 1));
+  EXPECT_EQ(weights.value.cols, 3 * 3);
+  EXPECT_EQ(weights.output.rows, 3 * 3);
+  const SplitWeights again = to_split(config, to_per_head(config, weights));
+  EXPECT_NO_THROW(check_weights(config, again));
+  expect_equal(again, weights);
+  EXPECT_EQ(again.key_down.values, weights.key_down.values);
+  EXPECT_EQ(again.query_down_norm, weights.query_down_norm);
+  SplitWeights wrong = weights;
+  wrong.key_down_norm.pop_back();
+  EXPECT_THROW(check_weights(config, wrong), InvalidArgument);
+}
+
 TEST(Weights, HeadsOfAGroupGetTheColumnsOfTheirKeyHead) {
   const LayerConfig config = grouped(true);
   const SplitWeights weights = gaussian_weights(config, 3);

@@ -55,6 +55,12 @@ TEST(TrainedLesson, EndsWithTheResultOfTheModelsOwnLibrary) {
   expect_result_of_its_library("llama", first);
 }
 
+TEST(TrainedLesson, LatentKeysAreRefused) {
+  Choices choices;
+  choices.layer = layer_of("../models/deepseek_v3/model.safetensors");
+  EXPECT_THROW(make_lesson("split", choices), Unsupported);
+}
+
 TEST(TrainedLesson, GroupedHeadsHaveAxesOfTheirOwn) {
   Choices choices;
   choices.layer = layer_of("llama");

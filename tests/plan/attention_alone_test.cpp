@@ -42,6 +42,13 @@ TEST(AttentionAlone, HasOneCellWhereALayerHasThree) {
   EXPECT_EQ(expand(small("attention"), {}).cell_count(), 4u);
 }
 
+TEST(AttentionAlone, IsRefusedWhereValuesHaveAnotherWidth) {
+  Axes axes = small("attention");
+  axes.heads = Axes().heads;
+  axes.model = "deepseek-v3";
+  EXPECT_THROW(expand(axes, {}), Unsupported);
+}
+
 TEST(AttentionAlone, ItsRivalsAreNumberedAnew) {
   std::vector<Cell> cells(4);
   for (std::size_t i = 0; i < cells.size(); ++i) {

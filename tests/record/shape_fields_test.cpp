@@ -43,6 +43,14 @@ Case crossed() {
   return shape;
 }
 
+Case latent() {
+  Case shape = plain();
+  shape.value_dim = 3;
+  shape.latent = {5, 6, 2, 0.30000000000000004};
+  shape.rotary.pairs = Rotary::Pairs::neighbours;
+  return shape;
+}
+
 std::string refusal(const Case& shape, const Change& change) {
   ordered_json json = to_json(shape);
   change(json);
@@ -61,7 +69,7 @@ TEST(ShapeFields, APlainLayerHasTheSameLineAsEver) {
 }
 
 TEST(ShapeFields, AreReadAsTheyWereWritten) {
-  for (const Case& shape : {plain(), full(), crossed()}) {
+  for (const Case& shape : {plain(), full(), crossed(), latent()}) {
     const std::string text = to_json(shape).dump();
     const ordered_json line = ordered_json::parse(text);
     EXPECT_EQ(shape_from_json(JsonFields(line, "shape")), shape) << text;

@@ -69,6 +69,23 @@ void stretch(Draws& draws, Rotary& rotary, std::int64_t head_dim) {
   }
 }
 
+// Keys and values of a latent, and what it excludes left out.
+void make_latent(Draws& draws, Case& shape) {
+  shape.kv_heads = 0;
+  shape.qkv_bias = false;
+  shape.norm = {};
+  shape.clip = 0;
+  shape.latent.rank = draws.from_to(1, 40);
+  if (draws.one_in(2)) shape.latent.query_rank = draws.from_to(1, 30);
+  shape.latent.shared = 2 * draws.from_to(0, (shape.head_dim() - 1) / 2);
+  if (draws.one_in(2)) shape.latent.epsilon = 0.1;
+  Rotary& rotary = shape.rotary;
+  rotary.width = 0;
+  if (shape.latent.shared == 0) rotary = {};
+  rotary.divisors.resize(
+      rotary.divisors.empty() ? 0 : static_cast<std::size_t>(shape.latent.shared / 2), 2);
+}
+
 // What models add, each now and then, so that all pairs of them meet.
 void add_features(Draws& draws, Case& shape) {
   if (draws.one_in(3)) return;
@@ -100,6 +117,7 @@ void add_features(Draws& draws, Case& shape) {
     shape.window = draws.from_to(1, shape.tokens + 5);
   }
   if (draws.one_in(3)) shape.value_dim = draws.one_of({1, 3, 8, 16, 24, 40});
+  if (shape.d_memory == 0 && draws.one_in(4)) make_latent(draws, shape);
 }
 
 // How many tokens come next: often one, sometimes as many as there is room for.
@@ -195,7 +213,8 @@ class ProgramRun {
         layer_(program.shape, program.shape, weights_, options),
         cache_(layer_, {program.sequences, program.capacity}),
         draws_(program.seed),
-        same_bits_(same_bits && program.shape.causal),
+        // Steps multiply latents in another order than prompts.
+        same_bits_(same_bits && program.shape.causal && !program.shape.is_latent()),
         truth_(truth),
         seen_(static_cast<std::size_t>(program.sequences)) {}
 

@@ -26,12 +26,12 @@ void check_sizes(const LayerConfig& config, const CacheSize& size) {
   constexpr std::int64_t kBytesPerValue = 64;
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(size.sequences, size.capacity, &bytes) ||
-      __builtin_mul_overflow(bytes, std::max(config.kv_width(), config.value_width()), &bytes) ||
+      __builtin_mul_overflow(bytes, config.cached_width(), &bytes) ||
       __builtin_mul_overflow(bytes, kBytesPerValue, &bytes)) {
     throw InvalidArgument(
         fmt::format("cache: {} sequences of {} tokens of {} values are too many to be counted in "
                     "63-bit bytes; make one of them smaller",
-                    size.sequences, size.capacity, config.kv_width()));
+                    size.sequences, size.capacity, config.cached_width()));
   }
 }
 

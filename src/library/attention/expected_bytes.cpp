@@ -61,6 +61,23 @@ double products_floats(const std::vector<PlannedProduct>& products, std::int64_t
   return floats;
 }
 
+// In both orders: what makes latents of x, then queries, keys and values of them, and once more
+// what absorbs keys and values, head by head.
+double latent_floats(const Case& shape, const Multiplying& by) {
+  if (!shape.is_latent()) return 0;
+  const auto product = [&](std::int64_t depth, std::int64_t width) {
+    return product_floats(static_cast<double>(shape.rows()), static_cast<double>(depth),
+                          static_cast<double>(width), by);
+  };
+  const auto heads = static_cast<double>(shape.heads);
+  return product(shape.d_in, shape.latent.query_rank + shape.latent_width()) +
+         product(shape.query_depth(), shape.d_out) +
+         product(shape.latent.rank, shape.own_key_width() + shape.value_width()) +
+         heads * (product(shape.own_key_dim(), shape.latent.rank) +
+                  product(shape.latent.rank, shape.head_value_dim())) +
+         kBlockRows * heads * static_cast<double>(3 * shape.latent_width());
+}
+
 constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be more
 
 }  // namespace
@@ -75,6 +92,7 @@ std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
   double floats = attend_floats(shape, threads);
   floats += products_floats(products.of_x, shape.rows(), shape.d_in, by);
   floats += products_floats(products.of_memory, shape.memory_rows(), shape.d_memory, by);
+  floats += latent_floats(shape, by);
   if (shape.d_proj > 0) floats += product_floats(rows, context, d_proj, by);
   if (shape.gate) floats += product_floats(rows, d_in, context, by) + rows * context;
   // Query, key, value and context, and as much again for dense copies of inputs and results.

@@ -11,6 +11,7 @@
 #include "attention/expected_bytes.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
+#include "core/call/demand.hpp"
 #include "core/call/gate.hpp"
 #include "core/call/preparation.hpp"
 #include "core/element/convert.hpp"
@@ -56,15 +57,19 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
   check_weights(shape, weights);
   choice = choose_backend(shape, shape, wanted_options);
   options = resolve(wanted_options, choice);
-  products_ = plan_products(choice.formulation, shape, weights);
+  if (!shape.is_latent()) products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};
   const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
   const ArenaScope arena(
       expected_bytes(shape, products_, backend_facts(choice.backend), does, options.threads));
   backend_ = make_backend(options, choice);
   make_buffers();
-  prepare(products_.of_x, shape.rows(), project_);
-  costs.project_provenance = project_->costs().provenance;
+  if (shape.is_latent()) {
+    make_latent(weights);
+  } else {
+    prepare(products_.of_x, shape.rows(), project_);
+    costs.project_provenance = project_->costs().provenance;
+  }
   if (shape.d_memory > 0) prepare(products_.of_memory, shape.memory_rows(), project_memory_);
   destinations_.resize(std::max(products_.of_x.size(), products_.of_memory.size()));
   keep_parameters(weights);
@@ -97,6 +102,15 @@ void Attention::Plan::make_buffers() {
   const std::int64_t context_width = shape.d_proj > 0 ? shape.context_width() : 0;
   context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
   costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
+}
+
+void Attention::Plan::make_latent(const WeightViews& weights) {
+  latent_ =
+      std::make_unique<LatentHeads>(*backend_, choice.formulation, shape, weights, options.dtype);
+  steps_ = std::make_unique<LatentSteps>(*backend_, shape, weights);
+  add_costs(latent_->costs());
+  add_costs(steps_->costs());
+  costs.project_provenance = latent_->costs().provenance;
 }
 
 void Attention::Plan::make_output(const WeightViews& weights) {
@@ -176,6 +190,7 @@ void Attention::Plan::add_costs(const OperationCosts& part) {
 
 std::unique_ptr<KeyValueStore> Attention::Plan::make_store(const CacheSize& size) {
   distances_.reach(size.capacity);
+  if (steps_) return headroom::make_store(steps_->attention(), steps_->shape(), size);
   return headroom::make_store(*attend_, shape, size);
 }
 
@@ -339,7 +354,8 @@ void Attention::Plan::round_output(const AnyBlockedView& from, const AnyMatrix& 
 }
 
 HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& call) {
-  HeadBlocks heads = place_heads(sequences_.rows(), sequences_.memory_rows());
+  HeadBlocks heads;
+  if (!latent_) heads = place_heads(sequences_.rows(), sequences_.memory_rows());
   const auto project = [&](Projection& projection, const std::vector<PlannedProduct>& products,
                            const ConstAnyMatrix& from) {
     if (from.rows == 0) return;
@@ -347,7 +363,12 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
     projection.run(from, std::span(destinations_).first(products.size()));
   };
   const ConstAnyMatrix dense = call.padded_tokens > 0 ? without_padding(x, call) : x;
-  project(*project_, products_.of_x, dense);
+  if (latent_) {
+    latent_->project(dense, qkv_data_.data());
+    heads = latent_->heads();
+  } else {
+    project(*project_, products_.of_x, dense);
+  }
   if (gate_ && dense.rows > 0) {
     const std::int64_t width = shape.context_width();
     gate_->run(dense, BlockedView{gate_data_.data(), dense.rows, width, 1, width, 0});
@@ -358,13 +379,38 @@ HeadBlocks Attention::Plan::project_heads(const ConstAnyMatrix& x, const Call& c
   return heads;
 }
 
-void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call) {
-  if (sequences_.list().empty()) return;
+AttendCall Attention::Plan::attend_call(const HeadBlocks& heads, const AnyBlockedView& out,
+                                        const Call& call) const {
   AttendCall attended{heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list()};
   if (call.cache != nullptr) attended.store = call.cache->state_->store.get();
   attended.parameters = parameters_;
   attended.mask = distances_.mask();
   attended.mask_by_position = !distances_.empty();
+  return attended;
+}
+
+// Of latents: whether keys and values are made of them. For a prompt they are, as each serves many
+// rows; after a past they would be made of all that came before.
+bool Attention::Plan::expands(const Call& call) const {
+  if (call.cache == nullptr) return true;
+  std::int64_t most = 0;
+  for (const Sequence& sequence : sequences_.list()) {
+    if (sequence.past > 0) return false;
+    most = std::max(most, sequence.rows);
+  }
+  return most > kFewRows;
+}
+
+void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call) {
+  if (sequences_.list().empty()) return;
+  AttendCall attended = attend_call(heads, out, call);
+  if (latent_) {
+    const bool expanded = expands(call);
+    if (expanded) latent_->expand();  // first, because what is appended is turned in place
+    if (call.cache != nullptr) steps_->append(attended, latent_->latents());
+    if (!expanded) return steps_->run(attended);
+    attended.store = nullptr;
+  }
   attend_->run(attended);
 }
 

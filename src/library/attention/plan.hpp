@@ -1,12 +1,14 @@
 // What a layer is made of. Only for the sources of this room.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
 #include "attention/formulation.hpp"
+#include "attention/head_blocks.hpp"
 #include "attention/key_value_state.hpp"
+#include "attention/latent/latent_heads.hpp"
+#include "attention/latent/latent_steps.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
@@ -16,16 +18,6 @@
 #include "headroom/attention.hpp"
 
 namespace headroom {
-
-/// Where query, key and value lie between the two operations: blocks of one head each.
-struct HeadBlocks {
-  std::array<BlockedView, 3> parts;
-  std::int64_t heads = 0;
-  std::int64_t key_heads = 0;
-
-  /// Blocks of one part, or of several where they lie evenly one after the other.
-  BlockedView slice(const PlannedProduct& product) const;
-};
 
 class [[gnu::visibility("hidden")]] Attention::Plan {
  public:
@@ -47,6 +39,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
                std::unique_ptr<Projection>& projection);
   void make_buffers();
+  void make_latent(const WeightViews& weights);
   void make_output(const WeightViews& weights);
   void keep_parameters(const WeightViews& weights);
   void make_gate(const WeightViews& weights);
@@ -57,7 +50,10 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void grow(const Call& call) const;
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
   HeadBlocks project_heads(const ConstAnyMatrix& x, const Call& call);
+  AttendCall attend_call(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call)
+      const;
   void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call);
+  bool expands(const Call& call) const;
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
   void check_append(const ConstAnyMatrix& x, const Call& call);
@@ -76,6 +72,8 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   std::unique_ptr<Projection> project_;
   std::unique_ptr<Projection> project_memory_;  ///< of a second input
   std::vector<AnyBlockedView> destinations_;    ///< room for one per product
+  std::unique_ptr<LatentHeads> latent_;         ///< in place of these, where there are latents
+  std::unique_ptr<LatentSteps> steps_;
   std::unique_ptr<HeadAttention> attend_;
   std::vector<float> query_norm_, key_norm_, sinks_;
   std::vector<float> query_factors_, key_factors_;  ///< of a norm over the width, one for each row

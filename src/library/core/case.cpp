@@ -71,6 +71,7 @@ void check_given_heads(const Case& shape) {
   refuse(shape.temperature.step > 0, "temperature");
   refuse(shape.clip > 0, "clip");
   refuse(shape.value_dim > 0, "value_dim");
+  refuse(shape.is_latent(), "latent");
   refuse(shape.d_memory > 0, "d_memory");
   check_size("batch", shape.batch, 1);
   check_size("tokens", shape.tokens, 1);
@@ -127,13 +128,38 @@ std::int64_t Case::rows() const {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
+namespace {
+
+// Of a latent layer: what is made of x, then of the latents, in the order that a call takes.
+double latent_products(const Case& shape) {
+  const std::int64_t of_keys =
+      shape.latent.rank * (shape.own_key_width() + shape.value_width());  // in either order
+  return static_cast<double>(shape.d_in) *
+             static_cast<double>(shape.latent.query_rank + shape.latent_width()) +
+         static_cast<double>(shape.query_depth()) * static_cast<double>(shape.d_out) +
+         static_cast<double>(of_keys);
+}
+
+// Multiply-adds of a row and a key that it sees. After a past, a latent layer multiplies latents.
+double pair_products(const Case& shape) {
+  if (!shape.is_latent() || shape.past == 0) {
+    return static_cast<double>(shape.d_out + shape.context_width());
+  }
+  return static_cast<double>(shape.heads) *
+         static_cast<double>(shape.latent_width() + shape.latent.rank);
+}
+
+}  // namespace
+
 FlopCount Case::flops() const {
   const auto all_rows = static_cast<double>(rows());
   const auto width = static_cast<double>(d_out);
   const auto context_cols = static_cast<double>(context_width());
   const auto keys = static_cast<double>(kv_width() + value_width());
   FlopCount count;
-  if (d_memory > 0) {
+  if (is_latent()) {
+    count.qkv = 2 * all_rows * latent_products(*this);
+  } else if (d_memory > 0) {
     count.qkv = 2 * all_rows * static_cast<double>(d_in) * width +
                 2 * static_cast<double>(memory_rows()) * static_cast<double>(d_memory) * keys;
   } else {
@@ -145,7 +171,7 @@ FlopCount Case::flops() const {
     pairs = static_cast<double>(batch) * seen_pairs(*this, static_cast<double>(tokens));
   }
   for (const std::int64_t length : lengths) pairs += seen_pairs(*this, static_cast<double>(length));
-  count.attention = 2 * pairs * (width + context_cols);
+  count.attention = 2 * pairs * pair_products(*this);
   count.output = 2 * all_rows * context_cols * static_cast<double>(d_proj);
   return count;
 }
@@ -153,13 +179,16 @@ FlopCount Case::flops() const {
 ByteCount Case::bytes(Dtype dtype) const {
   const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
   const std::int64_t keys_and_values = kv_width() + value_width();
-  std::int64_t weights =
-      d_in * d_out + key_input() * keys_and_values + context_width() * d_proj + d_proj;
+  std::int64_t weights = query_depth() * d_out + key_depth() * (own_key_width() + value_width()) +
+                         context_width() * d_proj + d_proj;
+  if (is_latent()) {
+    weights += d_in * (latent.query_rank + latent_width()) + latent.query_rank + latent.rank;
+  }
   if (qkv_bias) weights += d_out + keys_and_values;
   if (gate) weights += d_in * context_width();
   const std::int64_t row = has_projections() ? d_in : d_out + keys_and_values;
   return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
-          each * weights, each * batch * past * keys_and_values};
+          each * weights, each * batch * past * cached_width()};
 }
 
 std::string Case::id() const {

@@ -17,11 +17,12 @@ namespace headroom {
 /// and masked products do not count.
 struct FlopCount {
   /// `2 * B * T * d_in * 3 * d_out`; with fewer key heads or other values the width is
-  /// `d_out + kv_width() + value_width()`.
+  /// `d_out + kv_width() + value_width()`. Of a latent layer all products before attention.
   double qkv = 0;
   /// `4 * d_out` for each pair of a row and a key that it sees: `4 * B * T * T * d_out`, causal
   /// `2 * B * T * (T + 1) * d_out`; a past, a window and lengths change the number of pairs, and
-  /// values of another width make it `2 * (d_out + context_width())`.
+  /// values of another width make it `2 * (d_out + context_width())`. After a past, a latent layer
+  /// attends over latents: `2 * heads * (latent_width() + rank)`.
   double attention = 0;
   double output = 0;  ///< `2 * B * T * context_width() * d_proj`
 
@@ -47,6 +48,9 @@ struct HEADROOM_API Case : LayerConfig, CallSizes {
 
   /// Whether queries, keys and values are made of x, by weights; else they are given.
   bool has_projections() const { return d_in > 0; }
+  /// Whether values are the first ones of their keys, `head_value_dim()` of them: the latents that
+  /// a latent layer attends over.
+  bool values_in_keys() const { return !has_projections() && is_latent(); }
   /// Tokens of one sequence.
   std::int64_t length(std::int64_t sequence) const {
     return lengths.empty() ? tokens : lengths[static_cast<std::size_t>(sequence)];

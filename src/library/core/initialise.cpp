@@ -11,6 +11,7 @@
 
 #include "core/size_checks.hpp"
 #include "headroom/dropout.hpp"
+#include "headroom/error.hpp"
 
 namespace headroom {
 namespace {
@@ -39,6 +40,10 @@ enum class Stream : std::uint32_t {
   sinks,
   gate,
   position_bias,
+  query_down,
+  key_down,
+  query_down_norm,
+  key_down_norm,
 };
 
 // ln(u) for normal u > 0: u = m 2^e with m in [sqrt(1/2), sqrt(2)), ln(m) = 2 artanh((m-1)/(m+1)).
@@ -162,6 +167,23 @@ void add_norms(const LayerConfig& config, std::uint64_t seed, SplitWeights& weig
   weights.key_norm = gaussian_norm(config.key_norm_width(), seed, Stream::key_norm);
 }
 
+void add_latent(const LayerConfig& config, std::uint64_t seed, SplitWeights& weights) {
+  const Latent& latent = config.latent;
+  if (latent.rank == 0) return;
+  weights.key_down = gaussian_matrix(config.d_in, config.latent_width(), seed, Stream::key_down);
+  weights.key_down_norm = gaussian_norm(latent.rank, seed, Stream::key_down_norm);
+  if (latent.query_rank == 0) return;
+  weights.query_down = gaussian_matrix(config.d_in, latent.query_rank, seed, Stream::query_down);
+  weights.query_down_norm = gaussian_norm(latent.query_rank, seed, Stream::query_down_norm);
+}
+
+// PyTorch has no such layer to draw for.
+void refuse_latent(const LayerConfig& config) {
+  if (!config.is_latent()) return;
+  throw InvalidArgument(
+      "initialise: PyTorch draws no weights of latents; use gaussian_weights, or leave latent out");
+}
+
 // Slopes as ALiBi has them for a power of two; else Gaussian values.
 Matrix position_biases(const LayerConfig& config, std::uint64_t seed) {
   if (config.position_bias_rows() == 0) return {};
@@ -262,9 +284,9 @@ void share_key_value(const HeadWeights& from, HeadWeights& to) {
 SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
   config.validate();
   SplitWeights weights;
-  weights.query = gaussian_matrix(config.d_in, config.d_out, seed, Stream::query);
-  weights.key = gaussian_matrix(config.key_input(), config.kv_width(), seed, Stream::key);
-  weights.value = gaussian_matrix(config.key_input(), config.value_width(), seed, Stream::value);
+  weights.query = gaussian_matrix(config.query_depth(), config.d_out, seed, Stream::query);
+  weights.key = gaussian_matrix(config.key_depth(), config.own_key_width(), seed, Stream::key);
+  weights.value = gaussian_matrix(config.key_depth(), config.value_width(), seed, Stream::value);
   if (config.qkv_bias) {
     weights.query_bias = gaussian_bias(config.d_out, seed, Stream::query_bias);
     weights.key_bias = gaussian_bias(config.kv_width(), seed, Stream::key_bias);
@@ -283,6 +305,7 @@ SplitWeights gaussian_weights(const LayerConfig& config, std::uint64_t seed) {
     weights.gate = gaussian_matrix(config.d_in, config.context_width(), seed, Stream::gate);
   }
   weights.position_bias = position_biases(config, seed);
+  add_latent(config, seed, weights);
   return weights;
 }
 
@@ -300,6 +323,7 @@ Matrix gaussian_past(std::int64_t rows, const LayerConfig& config, std::uint64_t
 
 SplitWeights linear_weights(const LayerConfig& config, std::uint32_t seed) {
   config.validate();
+  refuse_latent(config);
   TorchUniform draws(seed);
   SplitWeights weights;
   draws.linear_query(config, config.d_out, weights);
@@ -310,6 +334,7 @@ SplitWeights linear_weights(const LayerConfig& config, std::uint32_t seed) {
 
 PerHeadWeights linear_weights_per_head(const LayerConfig& config, std::uint32_t seed) {
   config.validate();
+  refuse_latent(config);
   TorchUniform draws(seed);
   PerHeadWeights weights;
   weights.heads.resize(static_cast<std::size_t>(config.heads));

@@ -73,18 +73,66 @@ void check_value_dim(const LayerConfig& config) {
   check_product("heads * value_dim", {config.heads, config.value_dim});
 }
 
+// Where nothing else is said, what heads share is what turns.
+std::int64_t turned_width(const LayerConfig& config) {
+  if (config.rotary.width > 0) return config.rotary.width;
+  return config.is_latent() ? config.latent.shared : config.head_dim();
+}
+
+void check_latent(const LayerConfig& config) {
+  const Latent& latent = config.latent;
+  check_size("latent rank", latent.rank, 0);
+  check_size("latent query_rank", latent.query_rank, 0);
+  check_size("latent shared", latent.shared, 0);
+  const auto refuse = [](bool there, std::string_view name, std::string_view why) {
+    if (!there) return;
+    throw InvalidArgument(
+        fmt::format("shape: {} and latent exclude each other: {}; leave one out", name, why));
+  };
+  if (latent.rank == 0) {
+    if (latent == Latent{}) return;
+    throw InvalidArgument(
+        "shape: latent says something of a latent that has no rank; set latent.rank, its width, or "
+        "leave latent out");
+  }
+  check_positive("latent epsilon", latent.epsilon);
+  if (latent.shared >= config.head_dim()) {
+    throw InvalidArgument(fmt::format(
+        "shape: latent shared is {} of a head of {}; allowed are 0 to {}, because a head has to "
+        "have values of its own",
+        latent.shared, config.head_dim(), config.head_dim() - 1));
+  }
+  refuse(config.key_heads() != config.heads, "kv_heads", "each head has a key of its own");
+  refuse(config.d_memory > 0, "d_memory", "the latent is made of x");
+  refuse(config.qkv_bias, "qkv_bias", "what is made of a latent has no bias");
+  refuse(config.clip > 0, "clip", "steps never make the keys that would be clamped");
+  refuse(config.norm.over != QueryKeyNorm::Over::none, "norm",
+         "steps never make the keys that it would be of");
+  if (config.rotary.pairs != Rotary::Pairs::none && turned_width(config) != latent.shared) {
+    throw InvalidArgument(
+        fmt::format("shape: rotary width is {} and latent shared is {}; what heads share is what "
+                    "turns, so they must be equal, or rotary width 0",
+                    config.rotary.width, latent.shared));
+  }
+  check_product("d_in * latent", {config.d_in, latent.rank});
+  check_product("d_in * query latent", {config.d_in, latent.query_rank});
+  check_product("latent * d_out", {latent.rank, config.d_out});
+  check_product("query latent * d_out", {latent.query_rank, config.d_out});
+  check_product("heads * latent", {config.heads, latent.rank});
+}
+
 void check_rotary(const LayerConfig& config) {
   const Rotary& rotary = config.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
   check_size("rotary width", rotary.width, 0);
-  const std::int64_t width = rotary.width > 0 ? rotary.width : config.head_dim();
+  const std::int64_t width = turned_width(config);
   if (rotary.width == 0 && width % 2 != 0) {
     throw InvalidArgument(
-        fmt::format("shape: rotary positions turn pairs of values, and head_dim is {}; allowed are "
-                    "even widths",
-                    width));
+        fmt::format("shape: rotary positions turn pairs of values, and {} is {}; allowed are even "
+                    "widths",
+                    config.is_latent() ? "latent shared" : "head_dim", width));
   }
-  if (width % 2 != 0 || width > config.head_dim()) {
+  if (width < 2 || width % 2 != 0 || width > config.head_dim()) {
     throw InvalidArgument(
         fmt::format("shape: rotary width is {} of a head of {}; allowed are even widths up to that",
                     width, config.head_dim()));
@@ -166,6 +214,14 @@ std::string rotary_id(const Rotary& rotary) {
   return id + "s" + print.text().substr(0, 6);
 }
 
+std::string latent_id(const Latent& latent) {
+  if (latent.rank == 0) return "";
+  std::string id = fmt::format("_latent{}x{}", latent.rank, latent.shared);
+  if (latent.query_rank > 0) id += fmt::format("q{}", latent.query_rank);
+  if (latent.epsilon != Latent{}.epsilon) id += fmt::format("e{}", latent.epsilon);
+  return id;
+}
+
 std::string norm_id(const QueryKeyNorm& norm) {
   if (norm.over == QueryKeyNorm::Over::none) return "";
   std::string id = norm.over == QueryKeyNorm::Over::head ? "_norm" : "_normw";
@@ -217,6 +273,7 @@ void check_widths(const LayerConfig& config) {
         config.window));
   }
   check_chunk(config);
+  check_latent(config);
   check_rotary(config);
   check_norm(config);
   check_positive_or_none("clip", config.clip);
@@ -276,6 +333,7 @@ std::string options_in_id(const LayerConfig& config, const std::string& memory) 
     id += fmt::format("_temp{}x{}", config.temperature.step, config.temperature.scale);
   }
   if (config.gate) id += "_gate";
+  id += latent_id(config.latent);
   if (!memory.empty()) id += "_" + memory;
   return id;
 }

@@ -24,7 +24,8 @@ void for_each_piece(Weights& weights, const Move& move) {
        {&weights.query.values, &weights.key.values, &weights.value.values, &weights.query_bias,
         &weights.key_bias, &weights.value_bias, &weights.output.values, &weights.output_bias,
         &weights.query_norm, &weights.key_norm, &weights.sinks, &weights.gate.values,
-        &weights.position_bias.values}) {
+        &weights.position_bias.values, &weights.query_down.values, &weights.key_down.values,
+        &weights.query_down_norm, &weights.key_down_norm}) {
     const auto size = static_cast<std::int64_t>(values->size());
     for (std::int64_t done = 0; done < size; done += kMostAtOnce) {
       move(values->data() + done, static_cast<int>(std::min(kMostAtOnce, size - done)));
@@ -34,9 +35,9 @@ void for_each_piece(Weights& weights, const Move& move) {
 
 SplitWeights room_for(const LayerConfig& config) {
   SplitWeights weights;
-  weights.query = Matrix(config.d_in, config.d_out);
-  weights.key = Matrix(config.key_input(), config.kv_width());
-  weights.value = Matrix(config.key_input(), config.value_width());
+  weights.query = Matrix(config.query_depth(), config.d_out);
+  weights.key = Matrix(config.key_depth(), config.own_key_width());
+  weights.value = Matrix(config.key_depth(), config.value_width());
   if (config.qkv_bias) {
     weights.query_bias.resize(static_cast<std::size_t>(config.d_out));
     weights.key_bias.resize(static_cast<std::size_t>(config.kv_width()));
@@ -48,6 +49,13 @@ SplitWeights room_for(const LayerConfig& config) {
   }
   weights.query_norm.resize(static_cast<std::size_t>(config.query_norm_width()));
   weights.key_norm.resize(static_cast<std::size_t>(config.key_norm_width()));
+  if (config.is_latent()) {
+    weights.key_down = Matrix(config.d_in, config.latent_width());
+    weights.key_down_norm.resize(static_cast<std::size_t>(config.latent.rank));
+    weights.query_down =
+        Matrix(config.latent.query_rank > 0 ? config.d_in : 0, config.latent.query_rank);
+    weights.query_down_norm.resize(static_cast<std::size_t>(config.latent.query_rank));
+  }
   if (config.sinks) weights.sinks.resize(static_cast<std::size_t>(config.heads));
   if (config.gate) weights.gate = Matrix(config.d_in, config.context_width());
   if (config.position_bias_rows() > 0) {

@@ -77,6 +77,19 @@ void add_positions(const Case& shape, nlohmann::ordered_json& json) {
   }
 }
 
+void add_latent(const Latent& latent, nlohmann::ordered_json& json) {
+  if (latent.rank == 0) return;
+  json["latent"] = {{"rank", latent.rank},
+                    {"query_rank", latent.query_rank},
+                    {"shared", latent.shared},
+                    {"epsilon", latent.epsilon}};
+}
+
+Latent read_latent(const JsonFields& fields) {
+  return {fields.whole("rank", 1), fields.whole("query_rank", 0), fields.whole("shared", 0),
+          fields.positive("epsilon")};
+}
+
 PositionBias read_position_bias(const JsonFields& fields) {
   PositionBias bias;
   const std::optional<Kind> kind = value_of(kKinds, fields.text("kind"));
@@ -125,6 +138,7 @@ void read_fields(const JsonFields& fields, Case& shape) {
   if (fields.has("position_bias")) {
     shape.position_bias = read_position_bias(fields.object("position_bias"));
   }
+  if (fields.has("latent")) shape.latent = read_latent(fields.object("latent"));
   if (fields.has("temperature")) shape.temperature = read_temperature(fields.object("temperature"));
   if (fields.has("lengths")) {
     shape.lengths = fields.wholes("lengths", 0, std::numeric_limits<std::int64_t>::max());
@@ -156,6 +170,7 @@ nlohmann::ordered_json to_json(const Case& shape) {
   add_rotary(shape.rotary, json);
   add_norm(shape.norm, json);
   add_positions(shape, json);
+  add_latent(shape.latent, json);
   for (const ShapeField& field : kFields) {
     std::visit(
         [&](auto member) {

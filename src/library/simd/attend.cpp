@@ -49,15 +49,18 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   const std::int64_t value_dim = shape.head_value_dim();
   const std::int64_t key_heads = shape.key_heads();
   const bool cross = shape.d_memory > 0;
-  const std::int64_t tokens = cross ? shape.memory_tokens : shape.tokens;
-  const std::int64_t all_tokens = cross ? shape.memory_rows() : shape.rows();
+  // Values that lie in keys are read from a store alone, and their rows are those of floats.
+  const bool stored_alone = shape.values_in_keys();
+  if (stored_alone) tiles_ = {};
+  const std::int64_t tokens = stored_alone ? 0 : cross ? shape.memory_tokens : shape.tokens;
+  const std::int64_t all_tokens = stored_alone ? 0 : cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
   in_place_ = value_dim % kernels.lanes == 0 && dtype == Dtype::f32;
   const std::int64_t slots = executor.slots();
   keys_per_slot_ = round_up(tokens, panel_);
   slot_heads_ =
       PackedHeads(kernels, dtype, head_dim, value_dim, slots * keys_per_slot_, !in_place_);
-  if (key_heads % slots != 0) {
+  if (key_heads % slots != 0 && !stored_alone) {
     shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
     const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
                                        shared_pairs_ * keys_per_slot_);
@@ -69,7 +72,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   auto zero = [this](std::int64_t slot, int) {
     slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
   };
-  executor.run(slots, zero);
+  if (!stored_alone) executor.run(slots, zero);
   preparation_ = HeadPreparation(shape, tokens);
   const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
   scratch_per_slot_ =
@@ -83,7 +86,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
-  if (cross) {
+  if (cross || stored_alone) {
     room_per_slot_ = round_up(attend_room_floats(kernels.lanes, head_dim, value_dim), kChunk);
     room_ = AlignedBuffer(room_per_slot_ * slots);
   }
@@ -95,12 +98,16 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
   const std::int64_t pairs = sequences * shape_.key_heads();
-  store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
-                             pairs * store->capacity, true);
-  auto zero = [&](std::int64_t pair, int) {
-    store->heads.zero(pair * store->capacity, store->capacity);
-  };
-  executor.run(pairs, zero);
+  if (shape_.values_in_keys()) {
+    store->rows = stored_buffer(dtype_, pairs * store->capacity * shape_.head_dim());
+  } else {
+    store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
+                               pairs * store->capacity, true);
+    auto zero = [&](std::int64_t pair, int) {
+      store->heads.zero(pair * store->capacity, store->capacity);
+    };
+    executor.run(pairs, zero);
+  }
   store->preparation = HeadPreparation(shape_, capacity);
   // Threads share the segments of a head only where heads are few and its rows are one tile.
   if (executor.slots() > 1 && capacity > kSegment) {
@@ -120,7 +127,9 @@ std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
 }
 
 void StreamingAttention::attend(AttendTask& task) const {
-  if (tiles_.attends(task.rows)) {
+  if (task.new_keys.data != nullptr) {
+    kernels_->f32.attend(task);
+  } else if (tiles_.attends(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
   } else {
     kernels_->stored(dtype_).attend(task);
@@ -155,6 +164,10 @@ PackedHeads::Head StreamingAttention::place(const Run& run, std::int64_t pair, i
   const auto index = static_cast<std::size_t>(pair / key_heads);
   const Sequence& sequence = run.call.sequences[index];
   const std::int64_t head = pair % key_heads;
+  if (run.store != nullptr && run.store->rows.size() > 0) {
+    const std::int64_t first = (sequence.number * key_heads + head) * run.store->capacity;
+    return {stored_at(run.store->rows.data(), dtype_, first * shape_.head_dim()), nullptr};
+  }
   if (run.store != nullptr) {
     return run.store->heads.head((sequence.number * key_heads + head) * run.store->capacity);
   }
@@ -173,6 +186,14 @@ void StreamingAttention::append(const Run& run, std::int64_t pair,
   preparation.keys(call, sequence, key_head);
   for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
     preparation.queries(call, sequence, h);
+  }
+  if (run.store != nullptr && run.store->rows.size() > 0) {
+    for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
+      kernels_->stored(dtype_).copy(
+          call.k.at(sequence.first_key + i, key_head), call.k.dtype, shape_.head_dim(),
+          stored_at(head.keys, dtype_, (sequence.past + i) * shape_.head_dim()));
+    }
+    return;
   }
   const PackedHeads& heads = run.store != nullptr ? run.store->heads : slot_heads_;
   heads.append(head, sequence.past, sequence.new_keys, call.k, call.v, sequence.first_key,
@@ -198,6 +219,10 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   const bool in_place = head.values == nullptr;
   task.values = in_place ? call.v.at(sequence.first_key, key_head) : head.values;
   task.value_stride = in_place ? call.v.row_stride : slot_heads_.value_stride();
+  if (run.store != nullptr && run.store->rows.size() > 0) {
+    task.new_keys = task.new_values = {head.keys, dtype_, shape_.head_dim()};
+    task.room = room_.data() + slot * room_per_slot_;
+  }
   task.key_count = sequence.keys();
   task.out = call.out.at(sequence.first_out, first_head);
   task.out_dtype = call.out.dtype;

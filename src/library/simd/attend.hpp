@@ -20,10 +20,11 @@ namespace headroom::simd {
 struct PackedStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< keys of a head, whole panels
   PackedHeads heads;          ///< of all sequences, `key_heads` each
+  AlignedBuffer rows;         ///< in their place, keys as they come, where values lie in them
   HeadPreparation preparation;
   AlignedBuffer states;  ///< of the segments that threads share
   std::int64_t bytes() const override {
-    return heads.bytes() + preparation.bytes() + states.bytes();
+    return heads.bytes() + rows.bytes() + preparation.bytes() + states.bytes();
   }
 };
 
@@ -81,7 +82,8 @@ class StreamingAttention {
   HeadPreparation preparation_;
   AlignedBuffer scratch_;
   std::int64_t room_per_slot_ = 0;
-  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there
+  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there; and
+                        ///< of those whose values lie in keys
 };
 
 }  // namespace headroom::simd

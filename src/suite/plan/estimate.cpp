@@ -24,8 +24,12 @@ double cache_bytes(const Case& shape) {
   const auto padded = [](std::int64_t width) {
     return std::ceil(static_cast<double>(width) / kLanes) * kLanes;
   };
-  return 4.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.context()) *
-         static_cast<double>(shape.key_heads()) *
+  const double tokens = static_cast<double>(shape.batch) * static_cast<double>(shape.context());
+  // Of latents some backends keep those that are values once more.
+  if (shape.is_latent()) {
+    return 4.0 * tokens * (padded(shape.latent_width()) + padded(shape.latent.rank));
+  }
+  return 4.0 * tokens * static_cast<double>(shape.key_heads()) *
          (padded(shape.head_dim()) + padded(shape.head_value_dim()));
 }
 
@@ -60,7 +64,10 @@ double copies_of_keys(const Case& shape, const Cell& cell) {
 double weight_bytes(const Case& shape, const Cell& cell) {
   const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype,
                                         select_target(cell.isa, cell.unit));
-  return static_cast<double>(shape.bytes().weights) / sizeof(float) *
+  // What is made of latents is packed for both orders of multiplication.
+  const std::int64_t twice =
+      shape.is_latent() ? shape.latent.rank * (shape.own_key_width() + shape.value_width()) : 0;
+  return (static_cast<double>(shape.bytes().weights) / sizeof(float) + static_cast<double>(twice)) *
          static_cast<double>(does.weight_bytes);
 }
 

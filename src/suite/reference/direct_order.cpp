@@ -31,6 +31,16 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
   }
   const float* token = layer_.tokens(sequence, key).data;
   const SplitWeights& w = layer_.weights;
+  if (layer_.shape.is_latent()) {
+    Sized keys(layer_.shape.kv_width()), values(layer_.shape.value_width());
+    apply_latent(layer_, token, keys, values);
+    std::copy(keys.values.begin(), keys.values.end(), k);
+    std::copy(keys.sizes.begin(), keys.sizes.end(), k_size);
+    std::copy(values.values.begin(), values.values.end(), v);
+    std::copy(values.sizes.begin(), values.sizes.end(), v_size);
+    layer_.prepare(key, layer_.shape.key_heads(), {}, k, k_size);
+    return;
+  }
   apply(layer_, token, w.key, w.key_bias, k, k_size);
   clamp(layer_.shape, layer_.shape.kv_width(), k);
   layer_.prepare(key, layer_.shape.key_heads(), w.key_norm, k, k_size);

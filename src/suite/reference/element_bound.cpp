@@ -25,9 +25,17 @@ BoundFactors bound_factors(const Case& shape, std::int64_t visible) {
   constexpr double kRoundingsOfNorm = 8;
   const bool turned = shape.rotary.pairs != Rotary::Pairs::none;
   const bool normed = shape.norm.over != QueryKeyNorm::Over::none;
-  const double projections = static_cast<double>(shape.d_in) + key_input;
+  // Both orders of multiplication: behind a latent follow its norm and a sum over its values.
+  const Latent& latent = shape.latent;
+  const double keys_behind =
+      shape.is_latent() ? static_cast<double>(latent.rank) + kRoundingsOfNorm : 0;
+  const double queries_behind =
+      latent.query_rank > 0 ? static_cast<double>(latent.query_rank) + kRoundingsOfNorm : 0;
+  const double projections =
+      static_cast<double>(shape.d_in) + key_input + keys_behind + queries_behind +
+      static_cast<double>(shape.is_latent() ? latent.rank : 0);  // of absorbed queries
   BoundFactors factors;
-  factors.value = 4 + std::sqrt(key_input + 8 * static_cast<double>(visible));
+  factors.value = 4 + std::sqrt(key_input + keys_behind + 8 * static_cast<double>(visible));
   const double prepared = (turned ? kRoundingsOfTurn : 0) + (normed ? kRoundingsOfNorm : 0);
   factors.logit = 4 + std::sqrt(projections + 2 * prepared + head_dim);
   if (shape.d_proj > 0)

@@ -31,8 +31,12 @@
 //      L_j' = L_j (1 - (s'/c)^2) + |s'|.
 //    A bias by position b is rounded once, as is the sum with it: |b| more in L_j.
 //    A sink is one more p_k in the sums of 3 below, whose t_k is 3 u |s_k - max s|.
-//    Keys and values of a second input have its width in place of their d_in, here and in c0.
-//    Heads that are given have no error of a projection: d_in = 0 and Qa = |q|, Ka = |k|, Va = |v|.
+//    A latent c of k, with |dc| <= u sqrt(d_in) Ca, gives Ka = Ca |W_k| as c is normed like q
+//    above, and its own sum of rank r counts as r more in d_in, as do the roundings of its norm;
+//    likewise for q and v. In the absorbed order (W_k^T q).c is a sum over the same products, whose
+//    roundings are within those of |q|.Ka; its second sum over r counts as r once more. Keys and
+//    values of a second input have its width in place of their d_in, here and in c0. Heads that are
+//    given have no error of a projection: d_in = 0 and Qa = |q|, Ka = |k|, Va = |v|.
 // 3. Weight j becomes p_j exp(d_j) / S with |d_k| <= t_k and S = sum_k p_k exp(d_k), thus
 //    |dp_j| / p_j = |sum_k p_k (exp(d_j) - exp(d_k))| / S
 //                <= ((1 - p_j) g_j + sum_{k != j} p_k g_k) exp(sum_k p_k t_k),  g = exp(t) - 1:

@@ -52,14 +52,50 @@ void warm(const Case& shape, std::int64_t position, Sized& query) {
   for (double& size : query.sizes) size *= factor;
 }
 
+namespace {
+
+// A row of x times the matrix of a latent, and its norm; what lies beside the latent stays.
+Sized latent_of(const Layer& layer, const float* token, const Matrix& down,
+                const std::vector<float>& norm) {
+  Sized latent(down.cols);
+  apply(layer, token, down, {}, latent.values.data(), latent.sizes.data());
+  normalise_latent(layer.shape.latent.epsilon, norm, latent.values.data(), latent.sizes.data());
+  return latent;
+}
+
+}  // namespace
+
+void apply_latent(const Layer& layer, const float* token, Sized& k, Sized& v) {
+  const Case& shape = layer.shape;
+  const SplitWeights& w = layer.weights;
+  const Sized latent = latent_of(layer, token, w.key_down, w.key_down_norm);
+  Sized own(shape.own_key_width());
+  apply(layer, latent, w.key, own.values.data(), own.sizes.data());
+  apply(layer, latent, w.value, v.values.data(), v.sizes.data());
+  const std::int64_t dim = shape.own_key_dim();
+  for (std::int64_t c = 0; c < shape.kv_width(); ++c) {
+    const std::int64_t head = c / shape.head_dim(), at = c % shape.head_dim();
+    const bool is_own = at < dim;
+    const std::size_t from = index(is_own ? head * dim + at : shape.latent.rank + at - dim);
+    k.values[index(c)] = (is_own ? own : latent).values[from];
+    k.sizes[index(c)] = (is_own ? own : latent).sizes[from];
+  }
+}
+
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position) {
   Sized query(layer.shape.d_out);
   if (!layer.shape.has_projections()) {
     take(layer.inputs.x, row, query.values.data(), query.sizes.data());
     return query;
   }
-  apply(layer, layer.inputs.x.row(row), layer.weights.query, layer.weights.query_bias,
-        query.values.data(), query.sizes.data());
+  const float* token = layer.inputs.x.row(row);
+  const SplitWeights& w = layer.weights;
+  if (layer.shape.latent.query_rank > 0) {
+    apply(layer, latent_of(layer, token, w.query_down, w.query_down_norm), w.query,
+          query.values.data(), query.sizes.data());
+  } else {
+    apply(layer, token, w.query, w.query_bias, query.values.data(), query.sizes.data());
+  }
   clamp(layer.shape, layer.shape.d_out, query.values.data());
   layer.prepare(position, layer.shape.heads, layer.weights.query_norm, query.values.data(),
                 query.sizes.data());

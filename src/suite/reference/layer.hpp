@@ -107,6 +107,21 @@ inline void apply(const Layer& layer, const float* row, const Matrix& matrix,
   add_products<kMagnitudes>(row, columns(matrix, 0, matrix.cols), values, sizes);
 }
 
+/// The same of a row that has sizes of its own, a latent.
+inline void apply(const Layer& layer, const Sized& row, const Matrix& matrix, double* values,
+                  double* sizes) {
+  std::fill_n(values, matrix.cols, 0.0);
+  std::fill_n(sizes, matrix.cols, 0.0);
+  const Block<float> all = columns(matrix, 0, matrix.cols);
+  add_product<kSigned>(row.values.data(), all, values);
+  if (layer.operands == Precision::f32) {
+    add_product<kMagnitudes>(row.sizes.data(), all, sizes);
+    return;
+  }
+  add_product<Terms::squares>(row.sizes.data(), all, sizes);
+  for (std::int64_t c = 0; c < matrix.cols; ++c) sizes[c] = coarse_size(values[c], sizes[c]);
+}
+
 /// A row that is given as it is: it carries no error of a product, but its own size.
 inline void take(ConstMatrixView matrix, std::int64_t row, double* values, double* sizes) {
   const float* from = matrix.row(row);
@@ -123,6 +138,10 @@ inline void clamp(const Case& shape, std::int64_t count, double* values) {
     values[i] = std::clamp(values[i], -shape.clip, shape.clip);
   }
 }
+
+/// The key and value of a token, before they are turned.
+/// @param k, v of all key heads
+void apply_latent(const Layer& layer, const float* token, Sized& k, Sized& v);
 
 /// Applies the temperature of a position.
 void warm(const Case& shape, std::int64_t position, Sized& query);

@@ -25,8 +25,10 @@ double product_flops(std::int64_t a, std::int64_t b) {
 
 // Keys that a row sees, on average. Exact for plain shapes: all factors are small integers.
 double mean_visible(const Case& shape) {
+  Case plain = shape;
+  plain.latent = {};  // which has another order after a past, and as many pairs
   const double pairs =
-      shape.flops().attention / (2 * static_cast<double>(shape.d_out + shape.context_width()));
+      plain.flops().attention / (2 * static_cast<double>(shape.d_out + shape.context_width()));
   return pairs / static_cast<double>(std::max<std::int64_t>(1, shape.rows()));
 }
 
@@ -34,10 +36,13 @@ double mean_visible(const Case& shape) {
 constexpr double kSizedProduct = 1.5;
 
 Cost direct_cost(const Case& shape, double tokens) {
+  const std::int64_t of_latent = shape.is_latent() ? shape.latent_width() : 0;
   const double keys_and_values =
-      kSizedProduct * product_flops(shape.key_input(), shape.kv_width() + shape.value_width());
+      kSizedProduct * (product_flops(shape.key_depth(), shape.kv_width() + shape.value_width()) +
+                       product_flops(shape.d_in, of_latent));
   return {keys_and_values * tokens,
-          kSizedProduct * product_flops(shape.d_in, shape.d_out) +
+          kSizedProduct * (product_flops(shape.query_depth(), shape.d_out) +
+                           product_flops(shape.d_in, shape.latent.query_rank)) +
               2 * product_flops(shape.context_width(), shape.d_proj) +
               5 * mean_visible(shape) * static_cast<double>(shape.d_out + shape.context_width())};
 }
@@ -69,9 +74,9 @@ double direct_tokens(const Case& shape, const std::vector<std::int64_t>& rows) {
 
 // Whether nothing stands between x and the scores but weights.
 bool can_be_factored(const Case& shape) {
-  return shape.has_projections() && shape.rotary.pairs == Rotary::Pairs::none &&
-         shape.norm.over == QueryKeyNorm::Over::none && shape.temperature.step == 0 &&
-         shape.clip == 0;
+  return shape.has_projections() && !shape.is_latent() &&
+         shape.rotary.pairs == Rotary::Pairs::none && shape.norm.over == QueryKeyNorm::Over::none &&
+         shape.temperature.step == 0 && shape.clip == 0;
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ OperationCosts TextbookProduct::costs() const {
 TextbookAttention::TextbookAttention(const textbook::Kernels& kernels, std::string provenance,
                                      const Case& shape)
     : kernels_(kernels), provenance_(std::move(provenance)), shape_(shape) {
-  const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
+  const std::int64_t keys = shape.values_in_keys() ? 0  // they are read from a store alone
+                            : shape.d_memory > 0   ? shape.memory_tokens
+                                                   : shape.tokens;
   weights_ = AlignedBuffer(shape.tokens * keys);
   if (shape.dropout > 0) factors_ = AlignedBuffer(keys);
   preparation_ = HeadPreparation(shape, shape.tokens);
@@ -52,7 +54,9 @@ std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequen
   auto store = std::make_unique<TextbookStore>();
   store->capacity = capacity;
   store->keys = AlignedBuffer(sequences * capacity * shape_.kv_width());
-  store->values = AlignedBuffer(sequences * capacity * shape_.value_width());
+  if (!shape_.values_in_keys()) {
+    store->values = AlignedBuffer(sequences * capacity * shape_.value_width());
+  }
   store->weights = AlignedBuffer(shape_.tokens * capacity);
   if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
   store->preparation = HeadPreparation(shape_, capacity);
@@ -83,18 +87,19 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
   }
   const std::int64_t first = (sequence.number * shape_.key_heads() + key_head) * store->capacity;
   float* keys = store->keys.data() + first * args.head_dim;
-  float* values = store->values.data() + first * args.value_dim;
+  float* values = shape_.values_in_keys() ? nullptr : store->values.data() + first * args.value_dim;
   for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
     const std::int64_t at = sequence.past + i;
     std::copy_n(call.k.floats().at(sequence.first_key + i, key_head), args.head_dim,
                 keys + at * args.head_dim);
+    if (shape_.values_in_keys()) continue;
     std::copy_n(call.v.floats().at(sequence.first_key + i, key_head), args.value_dim,
                 values + at * args.value_dim);
   }
   args.k = keys;
-  args.v = values;
   args.k_stride = args.head_dim;
-  args.v_stride = args.value_dim;
+  args.v = shape_.values_in_keys() ? keys : values;
+  args.v_stride = shape_.values_in_keys() ? args.head_dim : args.value_dim;
   return args;
 }
 

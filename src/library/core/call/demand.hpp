@@ -53,8 +53,7 @@ inline std::int64_t bytes_to_read(const Case& shape, Dtype dtype = Dtype::f32) {
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
   if (!shape.lengths.empty())
     sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
-  return shape.bytes(dtype).weights +
-         each * sequences * seen_past(shape) * (shape.kv_width() + shape.value_width());
+  return shape.bytes(dtype).weights + each * sequences * seen_past(shape) * shape.cached_width();
 }
 
 }  // namespace headroom

@@ -30,7 +30,11 @@ HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positio
       head_dim_(config.head_dim()) {
   if (!turns()) return;
   const Rotary& rotary = config.rotary;
-  const std::int64_t width = rotary.width > 0 ? rotary.width : head_dim_;
+  std::int64_t width = rotary.width > 0 ? rotary.width : head_dim_;
+  if (config.is_latent()) {
+    width = config.latent.shared;
+    first_turned_ = head_dim_ - width;
+  }
   half_ = width / 2;
   angles_ = AlignedBuffer(positions * 2 * half_);
   for (std::int64_t i = 0; i < half_; ++i) {
@@ -84,7 +88,7 @@ void HeadPreparation::prepare(const Rows& rows) const {
     float* row = rows.first + i * rows.stride;
     const float* factor = rows.factors != nullptr ? rows.factors + i : nullptr;
     if (norms && !norm_.after_rotary) normalise(row, rows.weights, factor);
-    if (turns()) turn(row, rows.position + i);
+    if (turns()) turn(row + first_turned_, rows.position + i);
     if (norms && norm_.after_rotary) normalise(row, rows.weights, factor);
     if (rows.queries && temperature_.step > 0) warm(row, rows.position + i);
   }

@@ -52,8 +52,9 @@ class HEADROOM_API HeadPreparation {
   QueryKeyNorm norm_;
   Temperature temperature_;
   std::int64_t head_dim_ = 0;
-  std::int64_t half_ = 0;  ///< pairs of a head
-  AlignedBuffer angles_;   ///< of each position: `half_` cosines, then `half_` sines
+  std::int64_t half_ = 0;          ///< pairs of a head
+  std::int64_t first_turned_ = 0;  ///< where they begin
+  AlignedBuffer angles_;           ///< of each position: `half_` cosines, then `half_` sines
 };
 
 /// The order of the sum is a function of `count` alone.

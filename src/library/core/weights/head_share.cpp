@@ -56,8 +56,8 @@ SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weight
   const std::int64_t head_dim = config.head_dim();
   const std::int64_t first = share.first_head * head_dim;
   const std::int64_t width = share.heads * head_dim;
-  const std::int64_t first_key = share.first_key_head * head_dim;
-  const std::int64_t key_width = share.key_heads * head_dim;
+  const std::int64_t first_key = share.first_key_head * config.own_key_dim();
+  const std::int64_t key_width = share.key_heads * config.own_key_dim();
   const std::int64_t value_dim = config.head_value_dim();
   const std::int64_t first_value = share.first_key_head * value_dim;
   const std::int64_t value_width = share.key_heads * value_dim;
@@ -72,6 +72,10 @@ SplitWeights share_weights(const LayerConfig& config, const SplitWeights& weight
   own.value_bias = part(weights.value_bias, first_value, value_width);
   own.query_norm = weights.query_norm;
   own.key_norm = weights.key_norm;
+  own.query_down = weights.query_down;
+  own.key_down = weights.key_down;
+  own.query_down_norm = weights.query_down_norm;
+  own.key_down_norm = weights.key_down_norm;
   own.sinks = part(weights.sinks, share.first_head, share.heads);
   if (config.gate) own.gate = columns(weights.gate, first_out, out_width);
   if (config.position_bias.kind != PositionBias::Kind::none) {

@@ -156,16 +156,44 @@ void check_position_bias(const LayerConfig& config, const ConstAnyMatrix& values
                          : "buckets x heads");
 }
 
+// What the rows of the matrices behind a latent are called.
+std::string_view query_depth_name(const LayerConfig& config) {
+  return config.latent.query_rank > 0 ? "latent query_rank" : "d_in";
+}
+
+std::string_view key_depth_name(const LayerConfig& config) {
+  return config.is_latent() ? "latent rank" : key_input_name(config);
+}
+
+void check_latent(const LayerConfig& config, const ConstAnyMatrix& query_down,
+                  const ConstAnyMatrix& query_norm, const ConstAnyMatrix& key_down,
+                  const ConstAnyMatrix& key_norm) {
+  const auto check = [&](const std::string& name, const ConstAnyMatrix& down,
+                         const ConstAnyMatrix& norm, std::int64_t width, std::int64_t normed) {
+    const std::string_view unused = "there is no such latent, so leave it empty";
+    check_matrix(config, name, down, width > 0 ? Size{config.d_in, width} : Size{0, 0},
+                 width > 0 ? "d_in x width of the latent" : unused);
+    check_bias(config, name + "_norm", norm, normed,
+               width > 0 ? "the width of the latent" : unused);
+  };
+  const Latent& latent = config.latent;
+  check("query_down", query_down, query_norm, latent.query_rank, latent.query_rank);
+  check("key_down", key_down, key_norm, latent.rank > 0 ? config.latent_width() : 0, latent.rank);
+}
+
 void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   require_layer(config);
   if (weights.heads.size() != index(config.heads)) {
     throw InvalidArgument(fmt::format("weights: there are {} heads; shape {} needs {}",
                                       weights.heads.size(), config.id(), config.heads));
   }
-  const Needed query{{config.d_in, config.head_dim()}, "d_in", "head_dim"};
-  const Needed key{{config.key_input(), config.head_dim()}, key_input_name(config), "head_dim"};
-  const Needed value{{config.key_input(), config.head_value_dim()},
-                     key_input_name(config),
+  const Needed query{
+      {config.query_depth(), config.head_dim()}, query_depth_name(config), "head_dim"};
+  const Needed key{{config.key_depth(), config.own_key_dim()},
+                   key_depth_name(config),
+                   config.is_latent() ? "head_dim - latent shared" : "head_dim"};
+  const Needed value{{config.key_depth(), config.head_value_dim()},
+                     key_depth_name(config),
                      config.value_dim > 0 ? "value_dim" : "head_dim"};
   for (std::size_t h = 0; h < weights.heads.size(); ++h) {
     const HeadWeights& head = weights.heads[h];
@@ -183,6 +211,8 @@ void check_weights(const LayerConfig& config, const PerHeadWeights& weights) {
   check_sinks(config, one_row(weights.sinks));
   check_gate(config, whole("gate", weights.gate));
   check_position_bias(config, whole("position_bias", weights.position_bias));
+  check_latent(config, whole("query_down", weights.query_down), one_row(weights.query_down_norm),
+               whole("key_down", weights.key_down), one_row(weights.key_down_norm));
 }
 
 // What both arrangements have alike.
@@ -195,6 +225,10 @@ void copy_shared(const From& from, To& to) {
   to.sinks = from.sinks;
   to.gate = from.gate;
   to.position_bias = from.position_bias;
+  to.query_down = from.query_down;
+  to.key_down = from.key_down;
+  to.query_down_norm = from.query_down_norm;
+  to.key_down_norm = from.key_down_norm;
 }
 
 void set_columns(Matrix& to, std::int64_t first, const Matrix& slice) {
@@ -228,7 +262,11 @@ WeightViews::WeightViews(const SplitWeights& weights)
       key_norm(one_row(weights.key_norm)),
       sinks(one_row(weights.sinks)),
       gate(whole("gate", weights.gate)),
-      position_bias(whole("position_bias", weights.position_bias)) {}
+      position_bias(whole("position_bias", weights.position_bias)),
+      query_down(whole("query_down", weights.query_down)),
+      key_down(whole("key_down", weights.key_down)),
+      query_down_norm(one_row(weights.query_down_norm)),
+      key_down_norm(one_row(weights.key_down_norm)) {}
 
 SplitWeights to_split(const WeightViews& weights) {
   const auto matrix = [](const ConstAnyMatrix& from) {
@@ -251,19 +289,25 @@ SplitWeights to_split(const WeightViews& weights) {
   copy.sinks = bias(weights.sinks);
   copy.gate = matrix(weights.gate);
   copy.position_bias = matrix(weights.position_bias);
+  copy.query_down = matrix(weights.query_down);
+  copy.key_down = matrix(weights.key_down);
+  copy.query_down_norm = bias(weights.query_down_norm);
+  copy.key_down_norm = bias(weights.key_down_norm);
   return copy;
 }
 
 void check_weights(const LayerConfig& config, const WeightViews& weights) {
   require_layer(config);
   const bool grouped = config.kv_width() != config.d_out;
-  const Needed query{{config.d_in, config.d_out}, "d_in", "d_out"};
-  const Needed key{{config.key_input(), config.kv_width()},
-                   key_input_name(config),
-                   grouped ? "kv_heads * head_dim" : "d_out"};
+  const Needed query{{config.query_depth(), config.d_out}, query_depth_name(config), "d_out"};
+  const Needed key{{config.key_depth(), config.own_key_width()},
+                   key_depth_name(config),
+                   config.is_latent() ? "heads * (head_dim - latent shared)"
+                   : grouped          ? "kv_heads * head_dim"
+                                      : "d_out"};
   check_projection(config, "query", weights.query, weights.query_bias, query);
-  const Needed value{{config.key_input(), config.value_width()},
-                     key_input_name(config),
+  const Needed value{{config.key_depth(), config.value_width()},
+                     key_depth_name(config),
                      config.value_dim > 0 ? "key heads * value_dim" : key.cols_name};
   check_projection(config, "key", weights.key, weights.key_bias, key);
   check_projection(config, "value", weights.value, weights.value_bias, value);
@@ -272,25 +316,28 @@ void check_weights(const LayerConfig& config, const WeightViews& weights) {
   check_sinks(config, weights.sinks);
   check_gate(config, weights.gate);
   check_position_bias(config, weights.position_bias);
+  check_latent(config, weights.query_down, weights.query_down_norm, weights.key_down,
+               weights.key_down_norm);
 }
 
 PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weights) {
   check_weights(config, weights);
   const std::int64_t width = config.head_dim();
+  const std::int64_t key_width = config.own_key_dim();
   const std::int64_t value_width = config.head_value_dim();
   PerHeadWeights result;
   result.heads.reserve(index(config.heads));
   for (std::int64_t h = 0; h < config.heads; ++h) {
     const std::int64_t first = h * width;
     const std::int64_t key_head = h / group_size(config);
-    const std::int64_t first_key = key_head * width;
+    const std::int64_t first_key = key_head * key_width;
     const std::int64_t first_value = key_head * value_width;
     HeadWeights head;
     head.query = columns(weights.query, first, width);
-    head.key = columns(weights.key, first_key, width);
+    head.key = columns(weights.key, first_key, key_width);
     head.value = columns(weights.value, first_value, value_width);
     head.query_bias = part(weights.query_bias, first, width);
-    head.key_bias = part(weights.key_bias, first_key, width);
+    head.key_bias = part(weights.key_bias, first_key, key_width);
     head.value_bias = part(weights.value_bias, first_value, value_width);
     result.heads.push_back(std::move(head));
   }
@@ -301,16 +348,16 @@ PerHeadWeights to_per_head(const LayerConfig& config, const SplitWeights& weight
 SplitWeights to_split(const LayerConfig& config, const PerHeadWeights& weights) {
   check_weights(config, weights);
   SplitWeights result;
-  result.query = Matrix(config.d_in, config.d_out);
-  result.key = Matrix(config.key_input(), config.kv_width());
-  result.value = Matrix(config.key_input(), config.value_width());
+  result.query = Matrix(config.query_depth(), config.d_out);
+  result.key = Matrix(config.key_depth(), config.own_key_width());
+  result.value = Matrix(config.key_depth(), config.value_width());
   for (std::int64_t h = 0; h < config.heads; ++h) {
     const HeadWeights& head = weights.heads[index(h)];
     set_columns(result.query, h * config.head_dim(), head.query);
     append(result.query_bias, head.query_bias);
     if (h % group_size(config) != 0) continue;
     const std::int64_t key_head = h / group_size(config);
-    set_columns(result.key, key_head * config.head_dim(), head.key);
+    set_columns(result.key, key_head * config.own_key_dim(), head.key);
     set_columns(result.value, key_head * config.head_value_dim(), head.value);
     append(result.key_bias, head.key_bias);
     append(result.value_bias, head.value_bias);

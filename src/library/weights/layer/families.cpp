@@ -44,6 +44,8 @@ constexpr Family kFamilies[] = {
     {.name = "olmo", .causal = true, .turns = true},
     {.name = "olmo2", .causal = true, .turns = true, .norm = Norm::width},
     {.name = "olmo3", .causal = true, .turns = true, .norm = Norm::width},
+    {.name = "deepseek_v3", .causal = true, .turns = true, .latent = true},
+    {.name = "kimi_k2", .causal = true, .turns = true, .latent = true},
     {.name = "glm4_moe",
      .causal = true,
      .turns = true,

@@ -36,6 +36,7 @@ struct Family {
   FamilyWindows windows = FamilyWindows::all;
   bool sinks = false;
   bool gate = false;
+  bool latent = false;    ///< keys and values are made of a latent
   bool slopes = false;    ///< ALiBi
   bool buckets = false;   ///< T5's biases
   double scale = 0;       ///< of scores, where no field says it; 0: the usual one

@@ -19,6 +19,9 @@ constexpr Layout kLayouts[] = {
     {"llama", "q_proj, k_proj, v_proj and o_proj of Llama, Mistral, Qwen and many others",
      "q_proj.weight", "k_proj.weight", "v_proj.weight", "", "o_proj.weight", Stored::out_in,
      Biases::optional, Mask::causal, Pairs::halves},
+    {"deepseek", "kv_a_proj_with_mqa, kv_b_proj and o_proj of DeepSeek, whose keys are latent", "",
+     "kv_b_proj.weight", "", "", "o_proj.weight", Stored::out_in, Biases::optional, Mask::causal,
+     Pairs::neighbours, "kv_a_proj_with_mqa.weight"},
     {"falcon", "query_key_value and dense of Falcon, BLOOM and GPT-NeoX", "", "", "",
      "query_key_value.weight", "dense.weight", Stored::out_in, Biases::optional, Mask::causal,
      Pairs::halves},
@@ -92,7 +95,7 @@ FoundLayer layer_at(const Layout& layout, std::string prefix,
                     const std::vector<std::string>& names) {
   FoundLayer layer{&layout, std::move(prefix), std::nullopt, {}};
   for (const std::string_view word :
-       {layout.query, layout.key, layout.value, layout.qkv, layout.output}) {
+       {layout.query, layout.key, layout.value, layout.qkv, layout.output, layout.down}) {
     const std::string name = layer.prefix + std::string(word);
     if (!word.empty() && !has(names, name)) layer.missing.push_back(name);
   }

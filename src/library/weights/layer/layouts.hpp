@@ -27,9 +27,11 @@ struct Layout {
   Biases biases = Biases::optional;
   Mask mask = Mask::none;
   Rotary::Pairs pairs = Rotary::Pairs::none;  ///< if a config says that there are rotary positions
+  /// What makes the latent of keys and values, where there is one; `key` is both behind it then.
+  std::string_view down = {};
 
   /// The tensor by which a layer is found.
-  std::string_view first() const { return qkv.empty() ? query : qkv; }
+  std::string_view first() const { return !down.empty() ? down : qkv.empty() ? query : qkv; }
 };
 
 /// Names of a layer's tensors; those that it does not have are empty.

@@ -67,7 +67,11 @@ class Reader {
     read_groups();
     read_window();
     read_norm();
-    read_rotary();
+    if (family_.latent) {
+      read_latent();
+    } else {
+      read_rotary();
+    }
     read_scores();
     read_position_bias();
     for (const Harmless& field : harmless_values()) {
@@ -206,8 +210,49 @@ class Reader {
     if (epsilon != nullptr) norm.epsilon = positive(*epsilon, "rms_norm_eps");
   }
 
+  std::int64_t required(std::string_view name) const {
+    const auto value = whole({name});
+    if (!value) fail(name, "there, which a latent layer needs");
+    return *value;
+  }
+
+  // DeepSeek's: a head's own values of queries and keys, then those that turn, which keys share.
+  // The latents' norms have their class's epsilon, whatever the file says.
+  void read_latent() {
+    rules_.latent.rank = required("kv_lora_rank");
+    rules_.latent.query_rank = whole({"q_lora_rank"}).value_or(0);
+    rules_.latent.shared = required("qk_rope_head_dim");
+    rules_.value_dim = required("v_head_dim");
+    rules_.rotary.pairs = Rotary::Pairs::neighbours;
+    const json* neighbours = find("rope_interleave");
+    if (neighbours != nullptr && *neighbours == false) rules_.rotary.pairs = Rotary::Pairs::halves;
+    config_.head_dim = rules_.latent.shared;  // of which all turns
+    read_rotary();
+    config_.head_dim = required("qk_nope_head_dim") + rules_.latent.shared;
+    if (rules_.value_dim == *config_.head_dim) rules_.value_dim = 0;
+    if (rules_.qkv_bias) add_foreign("attention_bias", true);
+  }
+
+  // Scores grow with the stretch of YaRN by a multiplier of their own.
+  void read_latent_scale() {
+    if (!family_.latent) return;
+    const json* parameters = rope_parameters();
+    const json* scaling = parameters != nullptr ? parameters : find("rope_scaling");
+    if (scaling == nullptr || !scaling->is_object()) return;
+    const json* multiplier = find_in(*scaling, "mscale_all_dim");
+    const json* factor = find_in(*scaling, "factor");
+    const json* type = find_in(*scaling, "rope_type");
+    if (type == nullptr) type = find_in(*scaling, "type");
+    if (type == nullptr || *type == "default") return;
+    if (multiplier == nullptr || factor == nullptr || *multiplier == 0) return;
+    const double grown = yarn_growth(positive(*factor, "rope_scaling.factor"),
+                                     positive(*multiplier, "rope_scaling.mscale_all_dim"));
+    rules_.scale = grown * grown / std::sqrt(static_cast<double>(*config_.head_dim));
+  }
+
   void read_scores() {
     rules_.scale = family_.scale;
+    read_latent_scale();
     const json* scalar = find("query_pre_attn_scalar");
     if (scalar != nullptr) rules_.scale = 1 / std::sqrt(positive(*scalar, "query_pre_attn_scalar"));
     const json* multiplier = find("attention_multiplier");

@@ -41,17 +41,13 @@ void scale_llama3(const ScalingFields& fields, const Contexts& contexts, std::in
   });
 }
 
-double yarn_scale(double factor, double multiplier) {
-  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
-}
-
 // The factor on cosines and sines, so that scores grow with the logarithm of the stretch.
 double yarn_amplitude(const ScalingFields& fields, double factor) {
   if (const auto given = fields.number("attention_factor")) return *given;
   const auto multiplier = fields.number("mscale");
   const auto of_all = fields.number("mscale_all_dim");
-  if (!multiplier || !of_all) return yarn_scale(factor, 1);
-  return yarn_scale(factor, *multiplier) / yarn_scale(factor, *of_all);
+  if (!multiplier || !of_all) return yarn_growth(factor, 1);
+  return yarn_growth(factor, *multiplier) / yarn_growth(factor, *of_all);
 }
 
 void scale_yarn(const ScalingFields& fields, const Contexts& contexts, std::int64_t width,
@@ -104,6 +100,10 @@ void scale_longrope(const ScalingFields& fields, const Contexts& contexts, std::
 }
 
 }  // namespace
+
+double yarn_growth(double factor, double multiplier) {
+  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
+}
 
 bool scale_rotary(std::string_view type, const ScalingFields& fields, const Contexts& contexts,
                   std::int64_t width, Rotary& rotary) {

@@ -41,4 +41,8 @@ struct Contexts {
 HEADROOM_API bool scale_rotary(std::string_view type, const ScalingFields& fields,
                                const Contexts& contexts, std::int64_t width, Rotary& rotary);
 
+/// What YaRN multiplies queries and keys by, so that scores grow with the logarithm of the stretch.
+/// @param multiplier a model's own
+HEADROOM_API double yarn_growth(double factor, double multiplier);
+
 }  // namespace headroom::weights

@@ -9,43 +9,14 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "weights/layer/latent_tensors.hpp"
 #include "weights/layer/layer_shape_rules.hpp"
 #include "weights/layer/model_config.hpp"
 #include "weights/layer/naming.hpp"
+#include "weights/layer/stored_parts.hpp"
 
 namespace headroom::weights {
 namespace {
-
-StoredTensor find_values(TensorSet& set, const std::string& name, std::size_t dims) {
-  if (!set.has(name)) fail_missing(set, name);
-  StoredTensor tensor = set.find(name);
-  if (!tensor.tensor.type) {
-    tensor.fail(
-        fmt::format("its values are {}; allowed are F32, F16, BF16 and F64", tensor.tensor.dtype),
-        "name another tensor, or convert it");
-  }
-  if (tensor.tensor.dims.size() != dims || count_of(tensor.tensor.dims) == 0) {
-    tensor.fail(fmt::format("its shape is {}", shown_dims(tensor.tensor.dims)),
-                dims == 2 ? "a matrix is expected" : "a bias, a list of numbers, is expected");
-  }
-  return tensor;
-}
-
-StoredMatrix find_matrix(TensorSet& set, const std::string& name, Stored stored) {
-  StoredMatrix matrix{find_values(set, name, 2), stored, 0, 0, {}};
-  const std::vector<std::int64_t>& dims = matrix.tensor.tensor.dims;
-  const bool rows_are_outputs = stored == Stored::out_in;
-  matrix.outputs = dims[rows_are_outputs ? 0 : 1];
-  matrix.inputs = dims[rows_are_outputs ? 1 : 0];
-  return matrix;
-}
-
-[[noreturn]] void fail_shape(const StoredMatrix& matrix, const std::string& allowed) {
-  matrix.tensor.fail(
-      fmt::format("its shape {} means {} inputs and {} outputs; {}",
-                  shown_dims(matrix.tensor.tensor.dims), matrix.inputs, matrix.outputs, allowed),
-      "if it is stored the other way, give --stored");
-}
 
 // ALiBi's: those of the largest power of two, then every second one of the next.
 std::vector<double> slopes_of(std::int64_t heads, double factor) {
@@ -157,14 +128,7 @@ class Assembly {
 
   void add_bias(StoredLayer& layer, const std::string& name, std::vector<BiasPart> parts) {
     if (name.empty()) return;
-    StoredBias bias{find_values(set_, name, 1), std::move(parts)};
-    const MatrixPart& last = bias.parts.back();
-    const std::int64_t wanted = (last.groups - 1) * last.stride + last.first + last.count;
-    if (bias.tensor.tensor.dims[0] != wanted) {
-      bias.tensor.fail(fmt::format("it has {} values", bias.tensor.tensor.dims[0]),
-                       fmt::format("its matrix needs {}", wanted));
-    }
-    layer.biases.push_back(std::move(bias));
+    layer.biases.push_back(find_bias(set_, name, std::move(parts)));
   }
 
   void add_biases(StoredLayer& layer) {
@@ -258,6 +222,10 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   layer.layer = found != nullptr ? found->name() : "";
   note_or_refuse(config, found != nullptr, layer.notes);
   name_parameters(set, config, naming);
+  if (found != nullptr && !found->layout->down.empty()) {
+    add_latent_tensors(set, naming, config, options, layer);
+    return layer;
+  }
   Assembly assembly(set, naming, config);
   layer.config = config_of_layer(assembly.widths(), options, config, found, layer.notes);
   assembly.finish(layer, config);

@@ -1,57 +1,12 @@
 // One attention layer in its files: which tensors, how they lie, and the shape that they give.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "headroom/export.h"
-#include "headroom/layer_config.hpp"
 #include "headroom/load_weights.hpp"
-#include "headroom/weights.hpp"
+#include "weights/layer/stored_parts.hpp"
 #include "weights/tensor_set.hpp"
 
 namespace headroom::weights {
-
-/// Outputs `first` to `first + count - 1` of a stored matrix are one matrix of the layer; with
-/// groups, those of each `stride` outputs, one group after the other.
-struct MatrixPart {
-  ConstAnyMatrix WeightViews::*into;
-  std::int64_t first = 0;
-  std::int64_t count = 0;  ///< of a group
-  std::int64_t groups = 1;
-  std::int64_t stride = 0;
-};
-
-struct StoredMatrix {
-  StoredTensor tensor;
-  Stored stored = Stored::out_in;
-  std::int64_t inputs = 0;
-  std::int64_t outputs = 0;
-  std::vector<MatrixPart> parts;
-};
-
-/// The same of a bias.
-using BiasPart = MatrixPart;
-
-struct StoredBias {
-  StoredTensor tensor;
-  std::vector<BiasPart> parts;
-  bool plus_one = false;  ///< the values are added to ones
-};
-
-/// The layout of tensors that the user has named.
-inline constexpr const char* kNamedLayout = "named";
-
-/// Nothing of its values is read yet.
-struct StoredLayer {
-  LayerConfig config;
-  std::string layout, layer;       ///< as in `LayerWeights`
-  std::vector<std::string> notes;  ///< likewise
-  std::vector<StoredMatrix> matrices;
-  std::vector<StoredBias> biases;
-  std::vector<double> slopes;  ///< of each head, where no file holds the values of a bias
-};
 
 /// @throws as `load_weights`, but for what the values say.
 HEADROOM_API StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options);

@@ -196,6 +196,30 @@ constexpr Model kModels[] = {
      .window = 65,
      .base = 10'000,
      .both_sides = true},
+    {.name = "deepseek-v2-lite",
+     .sizes = {2048, 16, 192},
+     .base = 10'000,
+     .stretch = Stretch::yarn40,
+     .pairs = Pairs::neighbours,
+     .value_dim = 128,
+     .latent = {.rank = 512, .shared = 64},
+     .growth = 0.707},
+    {.name = "deepseek-v3",
+     .sizes = {7168, 128, 192},
+     .base = 10'000,
+     .stretch = Stretch::yarn40,
+     .pairs = Pairs::neighbours,
+     .value_dim = 128,
+     .latent = {.rank = 512, .query_rank = 1536, .shared = 64},
+     .growth = 1},
+    {.name = "kimi-k2",
+     .sizes = {7168, 64, 192},
+     .base = 50'000,
+     .stretch = Stretch::yarn32_sharp,
+     .pairs = Pairs::neighbours,
+     .value_dim = 128,
+     .latent = {.rank = 512, .query_rank = 1536, .shared = 64},
+     .growth = 1},
 };
 
 /// A scaling as a configuration would have it.
@@ -203,6 +227,7 @@ struct Scaling {
   std::string_view type;
   std::map<std::string_view, double> fields;
   double original;
+  bool truncates = true;  // gpt-oss does not
 };
 
 std::optional<Scaling> scaling_of(Stretch stretch) {
@@ -219,7 +244,23 @@ std::optional<Scaling> scaling_of(Stretch stretch) {
                       {"high_freq_factor", 4}},
                      8192};
     case Stretch::yarn32:
-      return Scaling{"yarn", {{"factor", 32}, {"beta_fast", 32}, {"beta_slow", 1}}, 4096};
+      return Scaling{"yarn", {{"factor", 32}, {"beta_fast", 32}, {"beta_slow", 1}}, 4096, false};
+    case Stretch::yarn32_sharp:
+      return Scaling{"yarn",
+                     {{"factor", 32},
+                      {"beta_fast", 1},
+                      {"beta_slow", 1},
+                      {"mscale", 1},
+                      {"mscale_all_dim", 1}},
+                     4096};
+    case Stretch::yarn40:
+      return Scaling{"yarn",
+                     {{"factor", 40},
+                      {"beta_fast", 32},
+                      {"beta_slow", 1},
+                      {"mscale", 1},
+                      {"mscale_all_dim", 1}},
+                     4096};
   }
   return std::nullopt;
 }
@@ -231,7 +272,7 @@ void stretch(const Scaling& scaling, std::int64_t width, Rotary& rotary) {
         return place == scaling.fields.end() ? std::nullopt : std::optional(place->second);
       },
       [](std::string_view) { return std::vector<double>(); },
-      [](std::string_view) { return true; },  // gpt-oss truncates nothing
+      [&](std::string_view name) { return name == "truncate" && !scaling.truncates; },
       [](std::string_view, std::string_view) {}};
   weights::scale_rotary(scaling.type, fields, {std::nullopt, scaling.original}, width, rotary);
 }
@@ -253,13 +294,20 @@ LayerConfig rules_of(const Model& model) {
   rules.scale = model.scaled_by > 0 ? 1 / std::sqrt(model.scaled_by) : model.scale;
   rules.norm = {model.norm, model.weighted, model.after_rotary, model.epsilon};
   if (model.norm == Over::none) rules.norm = {};
+  rules.value_dim = model.value_dim;
+  rules.latent = model.latent;
   if (model.base == 0) return rules;
   rules.rotary.pairs = model.pairs;
   rules.rotary.base = model.base;
-  const auto width =
-      static_cast<std::int64_t>(model.part * static_cast<double>(model.sizes.head_dim));
-  if (width < model.sizes.head_dim) rules.rotary.width = width;
-  if (const auto scaling = scaling_of(model.stretch)) stretch(*scaling, width, rules.rotary);
+  const std::int64_t turned = model.latent.rank > 0 ? model.latent.shared : model.sizes.head_dim;
+  const auto width = static_cast<std::int64_t>(model.part * static_cast<double>(turned));
+  if (width < turned) rules.rotary.width = width;
+  const auto scaling = scaling_of(model.stretch);
+  if (scaling) stretch(*scaling, width, rules.rotary);
+  if (scaling && model.growth > 0) {
+    const double grown = weights::yarn_growth(scaling->fields.at("factor"), model.growth);
+    rules.scale = grown * grown / std::sqrt(static_cast<double>(model.sizes.head_dim));
+  }
   return rules;
 }
 

@@ -12,10 +12,12 @@ namespace headroom::plan {
 /// How a model's rotary positions are stretched.
 enum class Stretch {
   none,
-  linear8,    ///< positions divided by 8 (Gemma 3's global layers)
-  llama3_8,   ///< by frequency, up to 8 times 8,192 positions (Llama 3.1)
-  llama3_32,  ///< up to 32 times (Llama 3.2)
-  yarn32,     ///< YaRN, 32 times 4,096 positions (gpt-oss)
+  linear8,       ///< positions divided by 8 (Gemma 3's global layers)
+  llama3_8,      ///< by frequency, up to 8 times 8,192 positions (Llama 3.1)
+  llama3_32,     ///< up to 32 times (Llama 3.2)
+  yarn32,        ///< YaRN, 32 times 4,096 positions (gpt-oss)
+  yarn32_sharp,  ///< the same with one border between long and short wavelengths (Kimi K2)
+  yarn40,        ///< 40 times 4,096 positions (DeepSeek)
 };
 
 struct ModelSizes {
@@ -39,6 +41,9 @@ struct Model {
   double scale = 0;      ///< or multiplied by this
   double softcap = 0;
   bool sinks = false, bias = false, both_sides = false;
+  std::int64_t value_dim = 0;  ///< 0: as wide as keys
+  Latent latent = {};
+  double growth = 0;  ///< YaRN's multiplier of the scale of scores
 };
 
 /// All of them. Where layers are of two kinds, those that see all positions have a name of their

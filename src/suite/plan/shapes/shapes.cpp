@@ -191,8 +191,8 @@ std::vector<Case> expand_calls(const Axes& axes, const LayerConfig& layer, std::
 Case attention_alone(const Case& shape) {
   if (shape.head_value_dim() != shape.head_dim()) {
     throw Unsupported(fmt::format(
-        "--op: heads that are given have values as wide as keys, and those of {} are {} and {}; "
-        "leave --op out",
+        "--op: heads that are given have values as wide as keys, and those of {} are {} and {} "
+        "wide; leave --op out",
         shape.id(), shape.head_value_dim(), shape.head_dim()));
   }
   LayerConfig layer;

@@ -14,4 +14,8 @@ namespace headroom::reference {
 void normalise(const Case& shape, std::int64_t heads, const std::vector<float>& weights,
                double* values, double* sizes);
 
+/// The same of one row, a latent.
+void normalise_latent(double epsilon, const std::vector<float>& weights, double* values,
+                      double* sizes);
+
 }  // namespace headroom::reference

@@ -30,7 +30,11 @@ Rotation::Rotation(const Case& shape)
       amplitude_(shape.rotary.amplitude) {
   const Rotary& rotary = shape.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
-  const std::int64_t width = rotary.width == 0 ? head_dim_ : rotary.width;
+  std::int64_t width = rotary.width == 0 ? head_dim_ : rotary.width;
+  if (shape.is_latent()) {
+    width = shape.latent.shared;
+    first_ = head_dim_ - width;
+  }
   if (rotary.pairs == Rotary::Pairs::halves) distance_ = width / 2;
   for (std::int64_t i = 0; i < width / 2; ++i) {
     const double exponent = -2 * static_cast<double>(i) / static_cast<double>(width);
@@ -47,7 +51,7 @@ void Rotation::turn(std::int64_t position, std::int64_t heads, double* values,
     const double cosine = amplitude_ * std::cos(angle);
     const double sine = amplitude_ * std::sin(angle);
     for (std::int64_t head = 0; head < heads; ++head) {
-      const std::int64_t a = head * head_dim_ + static_cast<std::int64_t>(i) * step_;
+      const std::int64_t a = head * head_dim_ + first_ + static_cast<std::int64_t>(i) * step_;
       const std::int64_t b = a + distance_;
       turn_pair(cosine, sine, values[a], values[b]);
       turn_sizes(cosine, sine, sizes[a], sizes[b]);

@@ -19,8 +19,9 @@ class Rotation {
 
  private:
   std::int64_t head_dim_;
-  std::int64_t step_;      // from a pair's first value to the next pair's
-  std::int64_t distance_;  // from a pair's first value to its second
+  std::int64_t first_ = 0;  // value of a head that turns
+  std::int64_t step_;       // from a pair's first value to the next pair's
+  std::int64_t distance_;   // from a pair's first value to its second
   double amplitude_;
   std::vector<double> frequencies_;  // angle per position of each pair; empty for none
 };

@@ -34,6 +34,11 @@ void check(const TrainedLayer& trained, const Subject& subject) {
                     "random ones",
                     subject.source, subject.width(), trained.source, shape.d_in));
   }
+  if (shape.is_latent() || shape.head_value_dim() != shape.head_dim()) {
+    throw Unsupported(fmt::format(
+        "--weights: {} has {}, which no lesson shows; headroom run computes it", trained.source,
+        shape.is_latent() ? "latent keys and values" : "values of another width than keys"));
+  }
   const std::int64_t width = std::max({shape.d_in, shape.d_out, shape.d_proj});
   if (width > kMostWidth) {
     throw InvalidArgument(
