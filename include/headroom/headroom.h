@@ -103,7 +103,12 @@ typedef struct headroom_layer_config {
   double temperature_step;  /**< queries grow by `1 + scale ln(1 + floor((p + 1) / step))`; 0: they
                                do not; 0 */
   double temperature_scale; /**< see there; 0 */
-  int64_t value_dim; /**< width of a head's values, and of what it gives; 0: as its keys'; 0 */
+  int64_t value_dim;   /**< width of a head's values, and of what it gives; 0: as its keys'; 0 */
+  int64_t latent_rank; /**< width of the latent of keys and values; 0: they are made of the
+                          input; 0 */
+  int64_t latent_query_rank; /**< width of that of queries; 0: they are made of x; 0 */
+  int64_t latent_shared;     /**< the last values of a key, which all heads share; 0 */
+  double latent_epsilon;     /**< of the norms of both latents, above 0; 1e-6 */
 } headroom_layer_config;
 
 /** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
@@ -154,8 +159,9 @@ static inline headroom_matrix headroom_linear(const void* weight, int64_t output
  * own. A product is `y = x W + b`; `headroom_linear` shows what `nn.Linear` stores as that. Head
  * `h` owns columns `h * head_dim` to `(h + 1) * head_dim`. `key_input` is `d_memory`, or `d_in`
  * without a second input; `kv_width` is `kv_heads * head_dim`, or `d_out` without `kv_heads`. With
- * `value_dim`, that is the `head_dim` of values, of the gate and of rows of `output`. A bias is a
- * matrix of one row.
+ * `value_dim`, that is the `head_dim` of values, of the gate and of rows of `output`. With a
+ * latent, query, key and value are what stands behind it: `latent_query_rank` and `latent_rank`
+ * rows, and a key head owns `head_dim - latent_shared` columns. A bias is a matrix of one row.
  */
 typedef struct headroom_weights {
   size_t size;                        /**< of this struct: `sizeof(headroom_weights)` */
@@ -174,7 +180,11 @@ typedef struct headroom_weights {
   const headroom_matrix* sinks;       /**< `1 x heads`, or NULL */
   const headroom_matrix* gate;        /**< `d_in x d_out`, or NULL */
   const headroom_matrix*
-      position_bias; /**< slopes `1 x heads`, values `buckets x heads`, or NULL */
+      position_bias;                 /**< slopes `1 x heads`, values `buckets x heads`, or NULL */
+  const headroom_matrix* query_down; /**< `d_in x latent_query_rank`, or NULL */
+  const headroom_matrix* query_down_norm; /**< `1 x latent_query_rank`, or NULL */
+  const headroom_matrix* key_down;        /**< `d_in x (latent_rank + latent_shared)`, or NULL */
+  const headroom_matrix* key_down_norm;   /**< `1 x latent_rank`, or NULL */
 } headroom_weights;
 
 /** Who computes the layer, and how exactly. Begin with `headroom_default_options`. */

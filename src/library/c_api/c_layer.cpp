@@ -100,6 +100,10 @@ LayerConfig layer_config_of(const headroom_layer_config& config) {
                             .farthest = config.position_bias_farthest},
           .temperature = {.step = config.temperature_step, .scale = config.temperature_scale},
           .gate = config.gate != 0,
+          .latent = {.rank = config.latent_rank,
+                     .query_rank = config.latent_query_rank,
+                     .shared = config.latent_shared,
+                     .epsilon = config.latent_epsilon},
           .d_memory = config.d_memory};
 }
 
@@ -138,7 +142,11 @@ headroom_layer_config c_config_of(const LayerConfig& from) {
           .position_bias_farthest = from.position_bias.farthest,
           .temperature_step = from.temperature.step,
           .temperature_scale = from.temperature.scale,
-          .value_dim = from.value_dim};
+          .value_dim = from.value_dim,
+          .latent_rank = from.latent.rank,
+          .latent_query_rank = from.latent.query_rank,
+          .latent_shared = from.latent.shared,
+          .latent_epsilon = from.latent.epsilon};
 }
 
 }  // namespace headroom::c_api

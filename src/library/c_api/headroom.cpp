@@ -70,6 +70,11 @@ headroom::WeightViews weights_of(const headroom_weights& given,
   weights.gate = view_of(given.gate, "gate", config.gate);
   weights.position_bias =
       view_of(given.position_bias, "position_bias", config.position_bias_rows() > 0);
+  const bool latent_queries = config.is_latent() && config.latent.query_rank > 0;
+  weights.query_down = view_of(given.query_down, "query_down", latent_queries);
+  weights.query_down_norm = view_of(given.query_down_norm, "query_down_norm", latent_queries);
+  weights.key_down = view_of(given.key_down, "key_down", config.is_latent());
+  weights.key_down_norm = view_of(given.key_down_norm, "key_down_norm", config.is_latent());
   return weights;
 }
 

@@ -32,7 +32,11 @@ constexpr std::array kParts = {
     Part{&headroom::WeightViews::key_norm, &headroom_weights::key_norm},
     Part{&headroom::WeightViews::sinks, &headroom_weights::sinks},
     Part{&headroom::WeightViews::gate, &headroom_weights::gate},
-    Part{&headroom::WeightViews::position_bias, &headroom_weights::position_bias}};
+    Part{&headroom::WeightViews::position_bias, &headroom_weights::position_bias},
+    Part{&headroom::WeightViews::query_down, &headroom_weights::query_down},
+    Part{&headroom::WeightViews::query_down_norm, &headroom_weights::query_down_norm},
+    Part{&headroom::WeightViews::key_down, &headroom_weights::key_down},
+    Part{&headroom::WeightViews::key_down_norm, &headroom_weights::key_down_norm}};
 
 }  // namespace
 
