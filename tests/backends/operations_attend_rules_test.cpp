@@ -112,6 +112,61 @@ TEST_P(OperationAttendRules, LargeLogitsMatchADoubleLoop) {
   }
 }
 
+// Small scores are capped by a polynomial and larger ones by others, of whole rows or of single
+// scores: a few large queries among the others give rows of every kind.
+TEST_P(OperationAttendRules, CapsMatchADoubleLoop) {
+  for (const double cap : {1e-30, 1e-3, 0.7, 5.0, 50.0, 1e30}) {
+    for (const bool causal : {true, false}) {
+      for (const std::int64_t tokens : {1, 40, 530}) {
+        Case shape = attention_shape(tokens, 16, 2, 1, causal);
+        shape.softcap = cap;
+        const AttendProblem values = make_problem(shape);
+        for (std::int64_t r = 0; r < tokens; r += 3) {
+          const auto factor = static_cast<float>(1 + r % 7 * r % 29);
+          std::for_each_n(values.q().at(r, 1), 16, [factor](float& q) { q *= factor; });
+        }
+        for (std::int64_t r = 2; r < tokens; r += 97) {
+          std::for_each_n(values.k().at(r, 0), 16, [](float& k) { k *= 40; });
+        }
+        run(values);
+        ASSERT_TRUE(matches(values)) << "cap " << cap;
+      }
+    }
+  }
+}
+
+// Whether a neighbour's score is small, or hidden, or in another tile, is nothing to a row's bits.
+TEST_P(OperationAttendRules, CapsGiveARowTheSameBitsBesideAnyOthers) {
+  Case shape = attention_shape(300, 16, 2);
+  shape.softcap = 8;
+  const AttendProblem all = make_problem(shape);
+  const auto raise = [](const AttendProblem& of, std::int64_t row, std::int64_t head) {
+    std::for_each_n(of.q().at(row, head), 16, [](float& q) { q *= 9; });
+  };
+  for (const std::int64_t row : {7, 8, 100, 290}) raise(all, row, 0);
+  run(all);
+  for (const std::int64_t tokens : {8, 9, 101, 263, 291}) {
+    shape.tokens = tokens;
+    const AttendProblem some = make_problem(shape);
+    for (std::int64_t h = 0; h < 2; ++h) {
+      for (std::int64_t r = 0; r < tokens; ++r) {
+        std::copy_n(all.q().at(r, h), 16, some.q().at(r, h));
+        std::copy_n(all.k().at(r, h), 16, some.k().at(r, h));
+        std::copy_n(all.v().at(r, h), 16, some.v().at(r, h));
+      }
+    }
+    if (tokens == 291) raise(some, 289, 0);
+    run(some);
+    for (std::int64_t h = 0; h < 2; ++h) {
+      for (std::int64_t r = 0; r < tokens; ++r) {
+        if (tokens == 291 && r == 289) continue;
+        ASSERT_TRUE(same_bits(some.out_row(r, h), all.out_row(r, h)))
+            << "row " << r << " head " << h << " of " << tokens;
+      }
+    }
+  }
+}
+
 // A weight far below the maximum is 0, not the smallest normal number; huge values would show that.
 TEST_P(OperationAttendRules, WeightsFarBelowTheMaximumAreZero) {
   const Case shape = attention_shape(40, 16, 1, 1, false);

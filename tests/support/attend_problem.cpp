@@ -43,6 +43,7 @@ ExpectedRow expected_row(const AttendProblem& problem, std::int64_t sequence, st
   for (std::size_t j = 0; j < visible; ++j) {
     const float* key = problem.k().at(first + static_cast<std::int64_t>(j), head);
     weights[j] = scale * dot(query, key, s.head_dim(), false);
+    if (s.softcap > 0) weights[j] = s.softcap * std::tanh(weights[j] / s.softcap);
     row.logit = std::max(row.logit, scale * dot(query, key, s.head_dim(), true));
   }
   const double largest = *std::max_element(weights.begin(), weights.end());

@@ -44,7 +44,8 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
-      panel_(2 * kernels.lanes) {
+      panel_(2 * kernels.lanes),
+      cap_(score_cap(shape.score_scale(), shape.softcap)) {
   const std::int64_t head_dim = shape.head_dim();
   const std::int64_t value_dim = shape.head_value_dim();
   const std::int64_t key_heads = shape.key_heads();
@@ -73,7 +74,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
     slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
   };
   if (!stored_alone) executor.run(slots, zero);
-  preparation_ = HeadPreparation(shape, tokens);
+  preparation_ = HeadPreparation(shape, tokens, kernels.normalise_rows);
   const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
   scratch_per_slot_ =
       round_up(attend_scratch_floats(kernels.tile_rows, kernels.lanes, head_dim, value_dim,
@@ -98,17 +99,8 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
   const std::int64_t pairs = sequences * shape_.key_heads();
-  if (shape_.values_in_keys()) {
-    store->rows = stored_buffer(dtype_, pairs * store->capacity * shape_.head_dim());
-  } else {
-    store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
-                               pairs * store->capacity, true);
-    auto zero = [&](std::int64_t pair, int) {
-      store->heads.zero(pair * store->capacity, store->capacity);
-    };
-    executor.run(pairs, zero);
-  }
-  store->preparation = HeadPreparation(shape_, capacity);
+  if (!stored_alone) executor.run(slots, zero);
+  preparation_ = HeadPreparation(shape, tokens, kernels.normalise_rows);
   // Threads share the segments of a head only where heads are few and its rows are one tile.
   if (executor.slots() > 1 && capacity > kSegment) {
     store->states = AlignedBuffer(
@@ -235,11 +227,9 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.prefetches = prefetches_;
   task.scale = static_cast<float>(std::numbers::log2e * shape_.score_scale());
   if (call.mask.any()) task.mask = call.mask_of(sequence, first_head);
-  task.cap = static_cast<float>(std::numbers::log2e * shape_.softcap);
-  if (task.has_rule()) task.rule_scale = std::exchange(task.scale, 1.0F);
-  if (shape_.softcap > 0) {
-    task.rule_scale = static_cast<float>(shape_.score_scale() / shape_.softcap);
-  }
+  task.cap = cap_;
+  if (cap_.any()) task.scale = 1;
+  if (task.mask.any()) task.rule_scale = std::exchange(task.scale, 1.0F);
   if (call.parameters.sinks != nullptr) task.sinks = call.parameters.sinks + first_head;
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;

@@ -72,7 +72,8 @@ class StreamingAttention {
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head
   std::int64_t panel_ = 0;  ///< keys per panel
-  bool in_place_ = false;   ///< values can be read where they lie
+  ScoreCap cap_;
+  bool in_place_ = false;  ///< values can be read where they lie
   std::int64_t scratch_per_slot_ = 0;
   std::int64_t keys_per_slot_ = 0;
   std::int64_t shared_pairs_ = 0;         ///< the most heads whose keys lie in `shared_heads_`

@@ -6,10 +6,12 @@
 #include <cstdint>
 
 #include "core/call/key_range.hpp"
+#include "core/call/row_norm.hpp"
 #include "core/call/score_mask.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
+#include "simd/score_cap.hpp"
 #include "simd/variants.hpp"
 
 namespace headroom::simd {
@@ -117,12 +119,10 @@ struct AttendTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   MaskRule rule = {};
-  float scale = 1;      ///< `log2(e)` times that of scores
-  ScoreMask mask = {};  ///< of the group's first head
-  float cap = 0;        ///< `log2(e)` times that of scores; 0 for none
-  /// With a mask or a cap `scale` is 1. This is what it is without, or scores times this are what
-  /// the cap takes the tanh of.
-  float rule_scale = 1;
+  float scale = 1;               ///< `log2(e)` times that of scores
+  ScoreMask mask = {};           ///< of the group's first head
+  ScoreCap cap = {};             ///< with one `scale` is 1
+  float rule_scale = 1;          ///< with a mask `scale` is 1, and this is what it is without
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
   bool prefetches = false;       ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
@@ -141,8 +141,8 @@ struct AttendTask {
   float* states = nullptr;
   std::int64_t segment = 0;
 
-  /// Whether scores are changed before they become weights.
-  [[gnu::always_inline]] bool has_rule() const { return mask.any() || cap > 0; }
+  /// Whether scores are capped as they become weights; beside a mask they are before.
+  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.any(); }
 };
 
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.
@@ -185,6 +185,7 @@ struct KernelTable {
   /// The register tile of `project` with its operands in the L1, which no product can pass: loads
   /// and the clock that they cost keep it below the peak on some cores. As `fma_chain`.
   double (*tile_chain)(std::int64_t iterations, float* sink);
+  void (*normalise_rows)(const NormRows& rows);
   /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
 };

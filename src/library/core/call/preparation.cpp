@@ -1,30 +1,22 @@
 #include "core/call/preparation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headroom {
 
-double sum_of_squares(const float* x, std::int64_t count) {
-  constexpr std::int64_t kChains = 16;  // so that no sum waits for the one before
-  float sums[kChains] = {};
-  std::int64_t i = 0;
-  for (; i + kChains <= count; i += kChains) {
-    for (std::int64_t chain = 0; chain < kChains; ++chain) {
-      sums[chain] += x[i + chain] * x[i + chain];
-    }
-  }
-  double total = 0;
-  for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  for (const float sum : sums) total += static_cast<double>(sum);
-  return total;
-}
+double sum_of_squares(const float* x, std::int64_t count) { return squares_of(x, count); }
 
 float inverse_rms(double squares, std::int64_t count, double epsilon) {
-  return static_cast<float>(1 / std::sqrt(squares / static_cast<double>(count) + epsilon));
+  return inverse_rms_of(squares, count, epsilon);
 }
 
-HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positions)
-    : pairs_(config.rotary.pairs),
+void normalise_rows(const NormRows& rows) { normalise_rows_of(rows); }
+
+HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positions,
+                                 NormaliseRows* kernel)
+    : normalise_(kernel),
+      pairs_(config.rotary.pairs),
       norm_(config.norm),
       temperature_(config.temperature),
       head_dim_(config.head_dim()) {
@@ -64,33 +56,41 @@ void HeadPreparation::turn(float* row, std::int64_t position) const {
   }
 }
 
-void HeadPreparation::normalise(float* row, const float* weights, const float* factor) const {
-  const float scale = factor != nullptr
-                          ? *factor
-                          : inverse_rms(sum_of_squares(row, head_dim_), head_dim_, norm_.epsilon);
-  if (weights == nullptr) {
-    for (std::int64_t i = 0; i < head_dim_; ++i) row[i] *= scale;
-  } else {
-    for (std::int64_t i = 0; i < head_dim_; ++i) row[i] = row[i] * scale * weights[i];
-  }
+void HeadPreparation::normalise(const Rows& rows) const {
+  normalise_(
+      {rows.first, rows.stride, rows.count, head_dim_, rows.weights, rows.factors, norm_.epsilon});
 }
 
-void HeadPreparation::warm(float* row, std::int64_t position) const {
-  const double steps = std::floor(static_cast<double>(position + 1) / temperature_.step);
-  const auto factor = static_cast<float>(1 + temperature_.scale * std::log1p(steps));
-  for (std::int64_t i = 0; i < head_dim_; ++i) row[i] *= factor;
+// Most rows have the factor of the row before.
+void HeadPreparation::warm(const Rows& rows) const {
+  double steps = -1;
+  float factor = 1;
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const double here = std::floor(static_cast<double>(rows.position + i + 1) / temperature_.step);
+    if (here != steps) {
+      steps = here;
+      factor = static_cast<float>(1 + temperature_.scale * std::log1p(steps));
+    }
+    float* row = rows.first + i * rows.stride;
+    for (std::int64_t c = 0; c < head_dim_; ++c) row[c] *= factor;
+  }
 }
 
 void HeadPreparation::prepare(const Rows& rows) const {
   if (rows.first == nullptr) return;
   const bool norms = norm_.over != QueryKeyNorm::Over::none;
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    float* row = rows.first + i * rows.stride;
-    const float* factor = rows.factors != nullptr ? rows.factors + i : nullptr;
-    if (norms && !norm_.after_rotary) normalise(row, rows.weights, factor);
-    if (turns()) turn(row + first_turned_, rows.position + i);
-    if (norms && norm_.after_rotary) normalise(row, rows.weights, factor);
-    if (rows.queries && temperature_.step > 0) warm(row, rows.position + i);
+  for (std::int64_t i = 0; i < rows.count; i += kRowsTogether) {
+    Rows some = rows;
+    some.first += i * rows.stride;
+    some.position += i;
+    some.count = std::min(kRowsTogether, rows.count - i);
+    if (rows.factors != nullptr) some.factors += i;
+    if (norms && !norm_.after_rotary) normalise(some);
+    for (std::int64_t r = 0; turns() && r < some.count; ++r) {
+      turn(some.first + r * some.stride + first_turned_, some.position + r);
+    }
+    if (norms && norm_.after_rotary) normalise(some);
+    if (rows.queries && temperature_.step > 0) warm(some);
   }
 }
 

@@ -6,19 +6,25 @@
 
 #include "core/aligned_buffer.hpp"
 #include "core/call/attend_call.hpp"
+#include "core/call/row_norm.hpp"
 #include "core/case.hpp"
 #include "core/head_view.hpp"
 #include "headroom/export.h"
 
 namespace headroom {
 
-/// Prepares heads in place, row by row while a row is in the L1. The same loops serve every
-/// backend: they are a hundredth of a layer's work. Cosines and sines of every position up to a
-/// capacity are computed in double and rounded once.
+using NormaliseRows = void(const NormRows& rows);
+/// As every level does it, compiled for none.
+HEADROOM_API void normalise_rows(const NormRows& rows);
+
+/// Prepares heads in place, some rows at a time while they are in the L1. The same loops serve
+/// every backend; those of norms are compiled for each level as well. Cosines and sines of every
+/// position up to a capacity are computed in double and rounded once.
 class HEADROOM_API HeadPreparation {
  public:
   HeadPreparation() = default;
-  HeadPreparation(const LayerConfig& config, std::int64_t positions);
+  HeadPreparation(const LayerConfig& config, std::int64_t positions,
+                  NormaliseRows* kernel = normalise_rows);
 
   /// Whether there is nothing to do.
   bool empty() const {
@@ -44,10 +50,11 @@ class HEADROOM_API HeadPreparation {
 
   bool turns() const { return pairs_ != Rotary::Pairs::none; }
   void prepare(const Rows& rows) const;
-  void normalise(float* row, const float* weights, const float* factor) const;
+  void normalise(const Rows& rows) const;
   void turn(float* row, std::int64_t position) const;
-  void warm(float* row, std::int64_t position) const;
+  void warm(const Rows& rows) const;
 
+  NormaliseRows* normalise_ = normalise_rows;
   Rotary::Pairs pairs_ = Rotary::Pairs::none;
   QueryKeyNorm norm_;
   Temperature temperature_;

@@ -33,12 +33,10 @@ HEADROOM_INLINE void raise_maximum(float scale, std::int64_t rows, const TileSta
 /// Scores become weights, exp2((score - maximum) * scale), and are added to the rows' sums.
 template <int MR>
 HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 float* scores, float* factors) {
+                                 float* scores) {
   const Vec scale(task.scale);
   for (int r = 0; r < MR; ++r) {
-    // Rows that have seen only -inf keep a shift of 0, so that exp2(-inf) is 0 and not NaN.
-    const float max = tile.state.max[r] == kMinusInfinity ? 0.0F : tile.state.max[r];
-    const Vec shift(-max * task.scale);
+    const Vec shift(-shift_of(tile.state.max[r]) * task.scale);
     Vec sum = load(tile.state.sum + r * kLanes);
     // By chunks, in which the places of a row's scores are neighbours.
     for (std::int64_t c = block.first / kChunk; c * kChunk < block.count; ++c) {
@@ -53,14 +51,18 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
       }
     }
     store(tile.state.sum + r * kLanes, sum);
-    if (task.dropout != nullptr) {
-      const RowPlace at = place_of(task, tile.row + r);
-      const std::uint64_t index =
-          dropout_row(task.dropout_head + at.head, task.position + at.token);
-      task.dropout->factors(index, block.begin, block.count, factors);
-      for (std::int64_t k = block.first; k < block.count; ++k) {
-        scores[score_at<MR>(k, r)] *= factors[k];
-      }
+  }
+}
+
+template <int MR>
+HEADROOM_INLINE void drop_weights(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                  float* scores, float* factors) {
+  for (int r = 0; r < MR; ++r) {
+    const RowPlace at = place_of(task, tile.row + r);
+    const std::uint64_t index = dropout_row(task.dropout_head + at.head, task.position + at.token);
+    task.dropout->factors(index, block.begin, block.count, factors);
+    for (std::int64_t k = block.first; k < block.count; ++k) {
+      scores[score_at<MR>(k, r)] *= factors[k];
     }
   }
 }
@@ -81,15 +83,29 @@ template <class B, int MR>
 [[gnu::noinline]] void attend_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                     float* scores, float* factors, const PrefetchRows& prefetch) {
   const std::int64_t cols = padded_cols(task);
-  float block_max[MR];
+  constexpr int kRows = (MR + kLanes - 1) / kLanes * kLanes;
+  float block_max[kRows];
+  float capped_max[kRows];
+  const float* most = block_max;
   if (task.as_rows) {
     dot_block<B, MR>(task, tile, block, scores, block_max);
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
-  if (task.has_rule()) rule_block<MR>(task, tile, block, scores, factors, block_max);
-  raise_maximum(task.scale, MR, tile.state, block_max, cols);
-  weigh_block<MR>(task, tile, block, scores, factors);
+  if (task.mask.any()) {
+    rule_block<MR>(task, tile, block, scores, factors, block_max);
+  } else if (task.cap.any()) {
+    for (int r = MR; r < kRows; ++r) block_max[r] = 0;
+    cap_maxima(task.cap, block_max, MR, capped_max);
+    most = capped_max;
+  }
+  raise_maximum(task.scale, MR, tile.state, most, cols);
+  if (task.caps_weights()) {
+    weigh_capped<MR>(task, tile.state, block, scores, block_max);
+  } else {
+    weigh_block<MR>(task, tile, block, scores);
+  }
+  if (task.dropout != nullptr) drop_weights<MR>(task, tile, block, scores, factors);
   add_values<MR, B>(task, tile, block, scores, cols);
 }
 

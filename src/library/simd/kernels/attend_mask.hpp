@@ -1,13 +1,11 @@
-// What changes scores of a block before they become weights: a cap, and a mask that the caller
-// brings.
+// A mask that the caller brings: it changes scores of a block before they become weights.
 #pragma once
 
 #include <limits>
 #include <numbers>
 
 #include "core/call/score_mask.hpp"
-#include "simd/kernels/attend_tile.hpp"
-#include "simd/kernels/tanh.hpp"
+#include "simd/kernels/attend_cap.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -33,26 +31,19 @@ template <class At>
 HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const KeyBlock& block,
                                  std::int64_t begin, std::int64_t end, float* room, At&& at) {
   constexpr auto kLog2e = std::numbers::log2e_v<float>;
-  const bool masks = task.mask.any();
-  if (masks) read_block_mask(task, row, block, begin, end, room);
+  read_block_mask(task, row, block, begin, end, room);
   const Vec none(kMinusInfinity);
   const Vec lowest(std::numeric_limits<float>::lowest());
   const Vec scale(task.rule_scale);
-  const Vec cap(task.cap);
   Vec most = none;
   for (std::int64_t k = begin; k < end; k += kLanes) {
     float* scores = at(k);
     const Vec score = load(scores);
-    // Hidden keys must not come back from -inf.
-    const Vec capped =
-        task.cap > 0 ? xsimd::select(score == none, none, cap * tanh(score * scale)) : score;
-    Vec sum = capped;
-    if (masks) {
-      const Vec mask = load(room + k);
-      const Vec added = max_or_second(lowest, mask * Vec(kLog2e));
-      const Vec all = task.cap > 0 ? capped + added : multiply_add(score, scale, added);
-      sum = xsimd::select(mask == none, none, all);
-    }
+    const Vec mask = load(room + k);
+    const Vec added = max_or_second(lowest, mask * Vec(kLog2e));
+    const Vec all =
+        task.cap.any() ? capped(task.cap, score, added) : multiply_add(score, scale, added);
+    const Vec sum = xsimd::select(mask == none, none, all);
     store(scores, sum);
     most = max_or_second(most, sum);
   }

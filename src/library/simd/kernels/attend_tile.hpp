@@ -15,6 +15,10 @@ struct TileState {
   float* max = nullptr;  ///< `rows`: running maxima of the unscaled scores
 };
 
+/// What is subtracted from a row's scores. Rows that have seen only -inf keep a shift of 0, so that
+/// exp2(-inf) is 0 and not NaN.
+HEADROOM_INLINE float shift_of(float max) { return max == kMinusInfinity ? 0.0F : max; }
+
 /// A tile of rows, and its state over the present segment.
 struct Tile {
   std::int64_t row = 0;  ///< first row

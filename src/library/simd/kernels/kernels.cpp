@@ -29,9 +29,11 @@ void softmax_tile(float* scores, float* sums) {
   AttendTask task;
   const Tile tile{0, kTileRows, nullptr, {nullptr, partial_sums, max}};
   raise_maximum(task.scale, kTileRows, tile.state, block_max, 0);
-  weigh_block<kTileRows>(task, tile, {0, 0, 0, kKeyBlock, 0, kKeyBlock}, scores, nullptr);
+  weigh_block<kTileRows>(task, tile, {0, 0, 0, kKeyBlock, 0, kKeyBlock}, scores);
   for (int r = 0; r < kTileRows; ++r) sums[r] = sum_lanes(load(partial_sums + r * kLanes));
 }
+
+void normalise_rows(const NormRows& rows) { normalise_rows_of(rows); }
 
 /// As many independent chains as the register tile has, to hide the latency.
 double fma_chain(std::int64_t iterations, float* sink) {
@@ -116,11 +118,11 @@ constexpr Isa kIsa =
 extern const StoredKernels kHalfKernels;
 extern const KernelTable kTable;
 const KernelTable kTable{
-    kIsa,          kLanes,
-    kTileRows,     {project<float>, attend<float>, pack_keys<float>, copy_values<float>},
-    &kHalfKernels, merge_segments,
-    exp2_array,    softmax_tile,
-    fma_chain,     tile_chain,
-    read_sum};
+    kIsa,           kLanes,
+    kTileRows,      {project<float>, attend<float>, pack_keys<float>, copy_values<float>},
+    &kHalfKernels,  merge_segments,
+    exp2_array,     softmax_tile,
+    fma_chain,      tile_chain,
+    normalise_rows, read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

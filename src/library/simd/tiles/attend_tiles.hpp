@@ -178,11 +178,16 @@ class TileBlock {
     const std::int64_t end = whole_end < keys.end ? whole_end : keys.end;
     if (row_ >= tile.rows.rows) {
       clear(end);
-    } else if (task_->dropout == nullptr) {
-      weigh<false>(end);
     } else {
-      if (key_ == keys.begin) draw_factors(*task_, tile.rows.row + row_, block, factors_);
-      weigh<true>(end);
+      if (task_->caps_weights()) {
+        weigh_with(
+            end, [cap = task_->cap](const Vec& score, const Vec& shift)
+                     __attribute__((always_inline)) { return capped(cap, score, shift); });
+      } else {
+        weigh_with(
+            end, [scale = Vec(task_->scale)](const Vec& score, const Vec& shift)
+                     __attribute__((always_inline)) { return multiply_add(score, scale, shift); });
+      }
     }
     key_ = end;
     if (key_ < keys.end) return;
@@ -193,7 +198,7 @@ class TileBlock {
   HEADROOM_INLINE void find_maxima(std::int64_t r) {
     if (r == 0) {
       mask_tile(*task_, tile.rows, block, scores_);
-      if (task_->has_rule()) apply_rule_to_tile(*task_, tile.rows, block, scores_, factors_);
+      if (task_->mask.any()) apply_rule_to_tile(*task_, tile.rows, block, scores_, factors_);
     }
     Vec most[kGroup];
 #pragma GCC unroll 4
@@ -215,6 +220,7 @@ class TileBlock {
   /// Merges the maxima of the block into the running ones.
   HEADROOM_INLINE void raise() {
     const TileState& state = tile.rows.state;
+    if (task_->caps_weights()) cap_maxima(task_->cap, most_, kTileBlock, most_);
     const Vec scale(task_->scale);
     const Vec none(kMinusInfinity);
     for (std::int64_t r = 0; r < tile.rows.rows; r += kLanes) {
@@ -232,12 +238,22 @@ class TileBlock {
     }
   }
 
+  /// @param exponent of two, from a score and the row's shift
+  template <class Exponent>
+  HEADROOM_INLINE void weigh_with(std::int64_t end, const Exponent& exponent) {
+    if (task_->dropout == nullptr) {
+      weigh<false>(end, exponent);
+      return;
+    }
+    if (key_ == keys.begin) draw_factors(*task_, tile.rows.row + row_, block, factors_);
+    weigh<true>(end, exponent);
+  }
+
   /// Some scores of a row become weights, are added to its sum, and are cut into parts.
-  template <bool kDropout>
-  HEADROOM_INLINE void weigh(std::int64_t end) {
+  template <bool kDropout, class Exponent>
+  HEADROOM_INLINE void weigh(std::int64_t end, const Exponent& exponent) {
     const float* scores = score_row(scores_, row_);
     std::uint16_t* out = weights_ + row_ * kTileDepth;
-    const Vec scale(task_->scale);
     const Vec shift(shift_[row_]);
     float* sum = tile.rows.state.sum + row_ * kLanes;
     Vec sums[2] = {load(sum), Vec(0.0F)};
@@ -250,8 +266,7 @@ class TileBlock {
 #pragma GCC unroll 2
         for (int i = 0; i < 2; ++i) {
           const std::int64_t key = k + i * kLanes;
-          weights[i] =
-              exp2_for<S::kPrecision>(multiply_add(load(from + score_of(key)), scale, shift));
+          weights[i] = exp2_for<S::kPrecision>(exponent(load(from + score_of(key)), shift));
           sums[i] += weights[i];
           if (kDropout) weights[i] = weights[i] * load(factors_ + step + key);
         }
