@@ -288,8 +288,8 @@ static inline void headroom_default_load_options(headroom_load_options* options)
  * Reads the weights of one layer of a model: only the tensors that it needs, as they are stored. A
  * bias that the layout may leave out is zero then.
  *
- * @param path a safetensors file, a folder with one or with the index of several, or a folder of
- *        `.npy` files, each named after its tensor.
+ * @param path a safetensors file, a folder with one or with the index of several, a GGUF file, or a
+ *        folder of `.npy` files, each named after its tensor.
  * @param options NULL for the defaults.
  * @param stored receives it, owned by the caller until `headroom_stored_destroy`; NULL on failure.
  */

@@ -23,7 +23,7 @@ enum class Stored {
 };
 
 /// Which layer of a file, and what the file does not say. Nothing here has to be set where the
-/// tensors' names are known and a `config.json` lies beside the file.
+/// tensors' names are known and a `config.json` lies beside the file, or the file is a GGUF file.
 struct WeightsOptions {
   /// The number in the names of the layer's tensors, such as `"3"`, or the part of the names that
   /// they share, such as `"decoder.layers.3.self_attn"`. Empty: the lowest number.
@@ -63,8 +63,8 @@ struct LayerWeights {
 /// Reads the weights of one layer; of a large file, only the tensors that it needs. They are kept
 /// as they are stored, but for f64, which is rounded to f32. A bias that the layout may leave out
 /// is zero then.
-/// @param path a safetensors file, a folder with one or with the index of several, or a folder of
-///        `.npy` files, each named after its tensor
+/// @param path a safetensors file, a folder with one or with the index of several, a GGUF file or a
+///        folder with one, or a folder of `.npy` files, each named after its tensor
 /// @throws FileError for a file that is not what it should be, naming the tensor, and for a tensor
 ///         that is missing or has another shape; InvalidArgument for options that say too little or
 ///         contradict the file; Unsupported if the model does something between these tensors that

@@ -53,6 +53,17 @@ TEST_F(Run, WritesWhatPyTorchComputed) {
   }
 }
 
+TEST_F(Run, TakesGgufFiles) {
+  const std::string file = std::string(HEADROOM_TEST_DATA) + "/gguf/gpt_oss.gguf";
+  expect("$headroom run --weights " + file + " --list", 0,
+         {"gpt_oss.gguf: gguf, 10 tensors", "gguf       blk.1", "Q8_0  (4, 32)"});
+  expect("$headroom run --weights " + file + " --layer 1 --tokens 8 --check", 0,
+         {"nrmse", "of its bound"});
+  expect("$headroom verify --weights " + file + " --layer 1 --tokens 8 --backend naive", 0,
+         {"0 failed"});
+  expect("$headroom run --weights " + file + " --layer 7", 2, {"--layer: '7' is not there"});
+}
+
 TEST_F(Run, TakesEveryBackendAndFormulation) {
   const json all = json_of(
       "$headroom run --weights models/gpt2 --input models/gpt2/x.npy --output y.npy --check "
@@ -174,7 +185,7 @@ TEST_F(Run, BadFilesAreNamed) {
       {"--weights empty.safetensors", "empty.safetensors: byte 0: the file ends here"},
       {"--weights torn.safetensors", "torn.safetensors: tensor '"},
       {"--weights more.safetensors", "1 bytes at the end belong to no tensor"},
-      {"--weights models", "neither safetensors nor .npy files"},
+      {"--weights models", "neither safetensors nor GGUF nor .npy files"},
       {"--weights models/gpt2/x.npy", "this is a .npy file"},
       {"--weights models/gpt2 --input missing.npy", "missing.npy: No such file"},
       {"--weights models/gpt2 --input fifo.npy", "it is a FIFO"},

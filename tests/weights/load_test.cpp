@@ -365,7 +365,7 @@ TEST_F(Load, SeveralFilesWithAnIndexAreAsGood) {
 TEST_F(Load, WhatHoldsNoWeightsIsRefused) {
   expect_refused<FileError>("No such file", {}, "missing");
   fs::create_directories(path_ / "empty");
-  expect_refused<FileError>("neither safetensors nor .npy files", {}, "empty");
+  expect_refused<FileError>("neither safetensors nor GGUF nor .npy files", {}, "empty");
   write("m", SafetensorsText().add("weight", {2}, {1, 2}));
   expect_refused<FileError>("no tensor has a name of a known layout; the names begin with weight");
 }

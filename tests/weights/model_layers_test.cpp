@@ -3,13 +3,10 @@
 // float64.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,14 +16,12 @@
 #include "headroom/load_weights.hpp"
 #include "reference/oracle.hpp"
 #include "support/layer_cases.hpp"
-#include "weights/tensor_set.hpp"
+#include "support/model_entries.hpp"
 
 namespace headroom::test {
 namespace {
 
 using nlohmann::json;
-
-const std::filesystem::path kModels = std::filesystem::path(HEADROOM_TEST_DATA) / "models";
 
 // The bound of the project's contract for float32, and what is left of it for float64, where
 // weights of norms are rounded once when one is added to them.
@@ -35,7 +30,7 @@ constexpr double kMostInDouble = 1e-7;
 
 const json& entries() {
   static const json all = [] {
-    std::ifstream file(kModels / "models.json");
+    std::ifstream file(models_folder() / "models.json");
     json kept = json::array();
     for (const json& entry : json::parse(file)) {
       // A layer turns by the divisors for long contexts, where its model has two sets; and no file
@@ -53,33 +48,6 @@ std::string name_of(const json& entry) {
   return entry.at("folder").get<std::string>() + " " + entry.at("kind").get<std::string>();
 }
 
-std::vector<double> read_doubles(const std::filesystem::path& path, const std::string& name,
-                                 std::vector<std::int64_t>& dims) {
-  weights::TensorSet set(path);
-  const weights::StoredTensor stored = set.find(name);
-  dims = stored.tensor.dims;
-  std::vector<char> bytes(static_cast<std::size_t>(stored.tensor.bytes));
-  stored.file->read(stored.tensor.offset, bytes);
-  if (*stored.tensor.type == weights::Element::f64) {
-    std::vector<double> values(bytes.size() / sizeof(double));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return {values.begin(), values.end()};
-}
-
-double nrmse(std::span<const double> expected, std::span<const double> found) {
-  double error = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    error += (found[i] - expected[i]) * (found[i] - expected[i]);
-    size += expected[i] * expected[i];
-  }
-  return std::sqrt(error / size);
-}
-
 /// What names the layer of an entry among those of its model.
 std::string layer_name(const json& entry) {
   const std::string query =
@@ -94,26 +62,12 @@ std::string layer_name(const json& entry) {
 
 /// The layer of an entry, with its input.
 Layer layer_of(const json& entry) {
-  const std::filesystem::path folder = kModels / entry.at("folder").get<std::string>();
+  const std::filesystem::path folder = models_folder() / entry.at("folder").get<std::string>();
   WeightsOptions options;
   options.layer = layer_name(entry);
   const LayerWeights loaded = load_weights(folder / "model.safetensors", options);
   EXPECT_TRUE(loaded.notes.empty()) << name_of(entry) << ": " << loaded.notes.front();
-  Layer layer{{loaded.config, {}, {}}, to_split(loaded.weights), {}};
-  std::vector<std::int64_t> dims;
-  const std::vector<double> x =
-      read_doubles(folder / entry.at("file").get<std::string>(), "x", dims);
-  layer.shape.tokens = dims.at(dims.size() - 2);
-  layer.shape.batch = 1;
-  layer.x = Matrix(layer.shape.tokens, dims.back());
-  for (std::size_t i = 0; i < x.size(); ++i) layer.x.values[i] = static_cast<float>(x[i]);
-  return layer;
-}
-
-std::vector<double> expected_of(const json& entry) {
-  std::vector<std::int64_t> dims;
-  const std::filesystem::path folder = kModels / entry.at("folder").get<std::string>();
-  return read_doubles(folder / entry.at("file").get<std::string>(), "expected", dims);
+  return with_input(loaded, entry);
 }
 
 TEST(ModelLayers, HaveFamiliesThatAreComputed) {
@@ -135,7 +89,7 @@ TEST(ModelLayers, AreWhatTheOracleComputes) {
 
 /// What C gives for the layer of an entry: loaded, made and run by `headroom.h` alone.
 std::vector<double> run_in_c(const json& entry, const Matrix& x) {
-  const std::filesystem::path folder = kModels / entry.at("folder").get<std::string>();
+  const std::filesystem::path folder = models_folder() / entry.at("folder").get<std::string>();
   const std::string name = layer_name(entry);
   headroom_load_options which;
   headroom_default_load_options(&which);

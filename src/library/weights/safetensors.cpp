@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "weights/json_events.hpp"
+#include "weights/tensor_order.hpp"
 
 namespace headroom::weights {
 namespace {
 
 constexpr std::int64_t kLengthBytes = 8;
-constexpr std::string_view kGetFile = "the file is damaged or hostile; get it again";
 
 // Every type of the format, because a file may hold other tensors beside the weights.
 struct Type {
@@ -142,9 +142,7 @@ class Header final : public JsonEvents {
     fail(fmt::format("its entry has {} where the format has none", found));
   }
 
-  [[noreturn]] void fail(const std::string& found) const {
-    StoredTensor{tensor_, {&bytes(), [](const ByteSource*) {}}}.fail(found, kGetFile);
-  }
+  [[noreturn]] void fail(const std::string& found) const { fail_tensor(bytes(), tensor_, found); }
 
   void begin_tensor() {
     if (tensors_.size() == kMaxTensors) {
@@ -190,41 +188,6 @@ class Header final : public JsonEvents {
   std::vector<std::int64_t>* list_ = nullptr;  // the one that is read
 };
 
-[[noreturn]] void fail(const ByteSource& bytes, const Tensor& tensor, const std::string& found) {
-  StoredTensor{tensor, {&bytes, [](const ByteSource*) {}}}.fail(found, kGetFile);
-}
-
-// One after the other, from the first byte to the last.
-void require_no_gaps(const ByteSource& bytes, const std::vector<Tensor>& tensors,
-                     std::int64_t first) {
-  std::vector<const Tensor*> order;
-  order.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
-    return std::pair(a->offset, a->bytes) < std::pair(b->offset, b->bytes);
-  });
-  std::int64_t end = first;
-  for (const Tensor* tensor : order) {
-    if (tensor->offset < end) fail(bytes, *tensor, "it overlaps the tensor before it");
-    if (tensor->offset > end) {
-      fail(bytes, *tensor,
-           fmt::format("{} bytes before it belong to no tensor", tensor->offset - end));
-    }
-    end += tensor->bytes;
-  }
-  if (end != bytes.size()) {
-    bytes.fail(end, fmt::format("{} bytes at the end belong to no tensor", bytes.size() - end),
-               kGetFile);
-  }
-}
-
-void require_different_names(const ByteSource& bytes, const std::vector<Tensor>& tensors) {
-  const auto twice =
-      std::adjacent_find(tensors.begin(), tensors.end(),
-                         [](const Tensor& a, const Tensor& b) { return a.name == b.name; });
-  if (twice != tensors.end()) fail(bytes, *twice, "two tensors have this name");
-}
-
 // Other formats that people have at hand.
 void refuse_other_formats(const ByteSource& bytes, std::string_view start) {
   if (start.starts_with("PK\3\4") || start.starts_with("\x80\2")) {
@@ -261,10 +224,8 @@ std::vector<Tensor> read_safetensors_header(const ByteSource& bytes) {
   Header header(bytes, static_cast<std::int64_t>(length));
   header.parse(text);
   std::vector<Tensor> tensors = header.take();
-  std::sort(tensors.begin(), tensors.end(),
-            [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
-  require_different_names(bytes, tensors);
-  require_no_gaps(bytes, tensors, kLengthBytes + static_cast<std::int64_t>(length));
+  sort_by_name(bytes, tensors);
+  require_no_gaps(bytes, tensors, kLengthBytes + static_cast<std::int64_t>(length), 1);
   return tensors;
 }
 

@@ -12,8 +12,6 @@ namespace headroom::weights {
 
 /// Bytes of a header at most.
 inline constexpr std::int64_t kMaxSafetensorsHeader = std::int64_t{16} << 20;
-/// Tensors of one file at most.
-inline constexpr std::size_t kMaxTensors = 100'000;
 
 /// All tensors, in the order of their names. The file's bytes behind the header belong to exactly
 /// one tensor each.

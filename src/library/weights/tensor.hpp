@@ -17,6 +17,8 @@ namespace headroom::weights {
 
 /// The most dimensions of a tensor that is read.
 inline constexpr std::size_t kMostDims = 32;
+/// Tensors of one file at most.
+inline constexpr std::size_t kMaxTensors = 100'000;
 
 struct Tensor {
   std::string name;

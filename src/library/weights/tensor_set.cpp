@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text/shown.hpp"
+#include "weights/gguf/gguf.hpp"
 #include "weights/npy.hpp"
 #include "weights/safetensors.hpp"
 #include "weights/safetensors_index.hpp"
@@ -24,7 +25,7 @@ constexpr const char* kIndexEnding = ".safetensors.index.json";
 
 // The files of a folder that hold weights, each kind in the order of its names.
 struct Contents {
-  std::vector<fs::path> indices, files, arrays;
+  std::vector<fs::path> indices, files, ggufs, arrays;
 };
 
 Contents contents_of(const fs::path& folder) {
@@ -36,13 +37,14 @@ Contents contents_of(const fs::path& folder) {
     const std::string name = path.filename().string();
     if (name.ends_with(kIndexEnding)) contents.indices.push_back(path);
     if (name.ends_with(".safetensors")) contents.files.push_back(path);
+    if (name.ends_with(".gguf")) contents.ggufs.push_back(path);
     if (name.ends_with(".npy")) contents.arrays.push_back(path);
     if (contents.arrays.size() > kMaxTensors) {
       fail(folder, fmt::format("it has more than {} arrays", kMaxTensors), "name a smaller folder");
     }
   }
   if (error) fail(folder, error.message(), "check the path and its permissions");
-  for (auto* paths : {&contents.indices, &contents.files, &contents.arrays}) {
+  for (auto* paths : {&contents.indices, &contents.files, &contents.ggufs, &contents.arrays}) {
     std::sort(paths->begin(), paths->end());
   }
   return contents;
@@ -69,6 +71,11 @@ TensorSet::TensorSet(const fs::path& path) : path_(path), folder_(path.parent_pa
   }
 }
 
+TensorSet::TensorSet(std::shared_ptr<const ByteSource> file)
+    : path_(file->path()), folder_(path_.parent_path()) {
+  add(std::move(file));
+}
+
 void TensorSet::open_folder() {
   Contents contents = contents_of(path_);
   if (contents.indices.size() == 1) {
@@ -83,19 +90,38 @@ void TensorSet::open_folder() {
                      shown_path((contents.indices.empty() ? contents.files : contents.indices)
                                     .front()
                                     .filename())));
+  } else if (contents.ggufs.size() == 1) {
+    add_file(contents.ggufs.front());
+  } else if (!contents.ggufs.empty()) {
+    fail(path_, fmt::format("it has {} GGUF files", contents.ggufs.size()),
+         fmt::format("name one of them, such as {}", shown_path(contents.ggufs[0].filename())));
   } else if (!contents.arrays.empty()) {
     open_arrays(std::move(contents.arrays));
   } else {
-    fail(path_, "it has neither safetensors nor .npy files", "name a folder with weights");
+    fail(path_, "it has neither safetensors nor GGUF nor .npy files", "name a folder with weights");
   }
 }
 
-void TensorSet::add_file(const fs::path& path) {
-  auto bytes = std::make_shared<FileBytes>(path);
-  std::vector<Tensor> tensors = read_safetensors_header(*bytes);
+void TensorSet::add_file(const fs::path& path) { add(std::make_shared<FileBytes>(path)); }
+
+void TensorSet::add(std::shared_ptr<const ByteSource> file) {
+  std::vector<Tensor> tensors = read_header(*file);
   for (const Tensor& tensor : tensors) names_.push_back(tensor.name);
   places_.assign(names_.size(), 0);
-  files_.push_back({path, std::move(bytes), std::move(tensors)});
+  const fs::path& path = file->path();
+  files_.push_back({path, std::move(file), std::move(tensors)});
+}
+
+std::vector<Tensor> TensorSet::read_header(const ByteSource& bytes) {
+  if (!is_gguf(bytes)) return read_safetensors_header(bytes);
+  GgufHeader header = read_gguf_header(bytes);
+  const auto parts = header.metadata.find("split.count");
+  if (parts != header.metadata.end() && parts->is_number() && *parts > 1) {
+    fail(bytes.path(), fmt::format("it is one of {} parts", parts->dump()),
+         "put them together first: llama-gguf-split --merge");
+  }
+  metadata_ = std::make_shared<const nlohmann::json>(std::move(header.metadata));
+  return std::move(header.tensors);
 }
 
 void TensorSet::open_index(const fs::path& path) {
@@ -118,6 +144,7 @@ void TensorSet::open_arrays(std::vector<fs::path> paths) {
 
 std::string TensorSet::kind() const {
   if (places_.empty() && !names_.empty()) return "a folder of .npy files";
+  if (metadata_ != nullptr) return "gguf";
   return files_.size() == 1 ? "safetensors" : fmt::format("safetensors, {} files", files_.size());
 }
 

@@ -1,9 +1,11 @@
-// The tensors of a safetensors file, of several with an index, or of a folder of .npy files.
+// The tensors of a safetensors file, of several with an index, of a GGUF file, or of a folder of
+// .npy files.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +17,19 @@ namespace headroom::weights {
 
 class HEADROOM_API TensorSet {
  public:
-  /// @param path a safetensors file, the index of several, or a folder: with an index, with one
-  ///        safetensors file, or with .npy files, whose names without the ending are the tensors'
+  /// @param path a safetensors file, the index of several, a GGUF file, or a folder: with an index,
+  ///        with one safetensors file, with one GGUF file, or with .npy files, whose names without
+  ///        the ending are the tensors'
   /// @throws FileError if it is none of these, or the header of a file that was read is bad.
   explicit TensorSet(const std::filesystem::path& path);
+  /// One file, or memory that stands for it.
+  explicit TensorSet(std::shared_ptr<const ByteSource> file);
 
   const std::filesystem::path& path() const { return path_; }
   /// Where `config.json` would be.
   const std::filesystem::path& folder() const { return folder_; }
+  /// What a GGUF file says beside its tensors, as `read_gguf_metadata` gives it; null for others.
+  const nlohmann::json* metadata() const { return metadata_.get(); }
   /// Such as `safetensors, 3 files`.
   std::string kind() const;
   /// Sorted.
@@ -42,6 +49,8 @@ class HEADROOM_API TensorSet {
   };
 
   void add_file(const std::filesystem::path& path);
+  void add(std::shared_ptr<const ByteSource> file);
+  std::vector<Tensor> read_header(const ByteSource& bytes);
   void open_folder();
   void open_index(const std::filesystem::path& path);
   void open_arrays(std::vector<std::filesystem::path> paths);
@@ -51,6 +60,7 @@ class HEADROOM_API TensorSet {
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;  // of each name in `files_`; empty for a folder of arrays
   std::vector<File> files_;
+  std::shared_ptr<const nlohmann::json> metadata_;
 };
 
 }  // namespace headroom::weights

@@ -335,8 +335,8 @@ Axes::Axes()
              presets_of),
       weights({.name = "weights",
                .help = "a layer of trained weights in place of random ones: a safetensors file, a "
-                       "folder with one or with the index of several, or a folder of .npy files; "
-                       "sizes come from it",
+                       "folder with one or with the index of several, a GGUF file, or a folder of "
+                       ".npy files; sizes come from it",
                .value = "PATH",
                .sets_size = true,
                .says_weights = true,

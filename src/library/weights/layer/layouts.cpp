@@ -49,20 +49,31 @@ constexpr Layout kLayouts[] = {
     {"meta-llama", "wq, wk, wv and wo of Meta's own Llama files", "wq.weight", "wk.weight",
      "wv.weight", "", "wo.weight", Stored::out_in, Biases::optional, Mask::causal,
      Pairs::neighbours},
+    {"gguf", "attn_q, attn_k, attn_v and attn_output of GGUF files", "attn_q.weight",
+     "attn_k.weight", "attn_v.weight", "", "attn_output.weight", Stored::out_in, Biases::optional,
+     Mask::causal, Pairs::none, kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
+    {"gguf-fused", "attn_qkv and attn_output of GGUF files", "", "", "", "attn_qkv.weight",
+     "attn_output.weight", Stored::out_in, Biases::optional, Mask::causal, Pairs::none,
+     kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
 };
 
-constexpr std::string_view kForeign[] = {kQueryNorm,
-                                         kKeyNorm,
+constexpr std::string_view kForeign[] = {"q_norm.weight",
+                                         "k_norm.weight",
                                          "q_layernorm.weight",
                                          "k_layernorm.weight",
                                          "query_norm.weight",
                                          "key_norm.weight",
-                                         kSinks,
+                                         "sinks",
                                          "bias_k",
                                          "bias_v",
                                          kBuckets,
                                          "self.distance_embedding.weight",
                                          "self.query_global.weight"};
+
+// All tensors of attention in GGUF files begin so; these stand before or behind it.
+constexpr std::string_view kGgufStart = "attn_";
+constexpr std::string_view kGgufBeside[] = {"attn_norm.", "attn_norm_2.", "attn_output_norm.",
+                                            "attn_post_norm.", "attn_pre_norm."};
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::binary_search(names.begin(), names.end(), name);
@@ -100,6 +111,26 @@ FoundLayer layer_at(const Layout& layout, std::string prefix,
     if (!word.empty() && !has(names, name)) layer.missing.push_back(name);
   }
   return layer;
+}
+
+void add_foreign_gguf(const FoundLayer& layer, const std::vector<std::string>& names,
+                      const LayerNames& known, std::vector<std::string>& found) {
+  const std::string start = layer.prefix + std::string(kGgufStart);
+  const std::string* used[] = {
+      &known.query,      &known.key,      &known.value,      &known.qkv,      &known.output,
+      &known.query_bias, &known.key_bias, &known.value_bias, &known.qkv_bias, &known.output_bias,
+      &known.query_norm, &known.key_norm, &known.sinks};
+  for (auto name = std::lower_bound(names.begin(), names.end(), start);
+       name != names.end() && name->starts_with(start); ++name) {
+    const auto is_name = [&](const std::string* each) { return *each == *name; };
+    const auto stands_beside = [&](std::string_view word) {
+      return name->compare(layer.prefix.size(), word.size(), word) == 0;
+    };
+    if (std::none_of(std::begin(used), std::end(used), is_name) &&
+        std::none_of(std::begin(kGgufBeside), std::end(kGgufBeside), stands_beside)) {
+      found.push_back(*name);
+    }
+  }
 }
 
 }  // namespace
@@ -145,6 +176,7 @@ std::vector<std::string> foreign_tensors(const FoundLayer& layer,
                       name == known.position_bias;
     if (has(names, name) && !used) found.push_back(name);
   }
+  if (layer.layout->name.starts_with("gguf")) add_foreign_gguf(layer, names, known, found);
   return found;
 }
 

@@ -29,6 +29,7 @@ struct Layout {
   Rotary::Pairs pairs = Rotary::Pairs::none;  ///< if a config says that there are rotary positions
   /// What makes the latent of keys and values, where there is one; `key` is both behind it then.
   std::string_view down = {};
+  std::string_view query_norm = "q_norm.weight", key_norm = "k_norm.weight", sinks = "sinks";
 
   /// The tensor by which a layer is found.
   std::string_view first() const { return !down.empty() ? down : qkv.empty() ? query : qkv; }
@@ -56,9 +57,10 @@ struct HEADROOM_API FoundLayer {
 /// @param names sorted
 HEADROOM_API std::vector<FoundLayer> find_layers(const std::vector<std::string>& names);
 
-/// What layers of every layout call the weights of their norms, and their sinks.
-inline constexpr std::string_view kQueryNorm = "q_norm.weight", kKeyNorm = "k_norm.weight",
-                                  kSinks = "sinks", kBuckets = "relative_attention_bias.weight";
+/// What T5 calls the values of its buckets.
+inline constexpr std::string_view kBuckets = "relative_attention_bias.weight";
+/// The weights of GGUF's query norms.
+inline constexpr std::string_view kGgufQueryNorm = "attn_q_norm.weight";
 
 /// Tensors beside those of the layout that change what the layer computes, such as norms of
 /// queries.

@@ -465,6 +465,11 @@ ModelConfig read_config_file(const std::filesystem::path& path, std::optional<st
     throw FileError(fmt::format("{}: it is no JSON object; correct the file or move it away",
                                 shown_path(path)));
   }
+  return read_config_fields(path, fields, layer);
+}
+
+ModelConfig read_config_fields(const std::filesystem::path& path, const json& fields,
+                               std::optional<std::int64_t> layer) {
   return Reader(path, fields, layer).read();
 }
 

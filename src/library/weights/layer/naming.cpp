@@ -166,13 +166,15 @@ void name_parameters(const TensorSet& set, const std::optional<ModelConfig>& con
   const FoundLayer& layer = *naming.found;
   if (config && config->rules.norm.over != QueryKeyNorm::Over::none &&
       config->rules.norm.weighted) {
-    naming.names.query_norm = layer.prefix + std::string(kQueryNorm);
-    naming.names.key_norm = layer.prefix + std::string(kKeyNorm);
+    naming.names.query_norm = layer.prefix + std::string(layer.layout->query_norm);
+    naming.names.key_norm = layer.prefix + std::string(layer.layout->key_norm);
   }
   if (config && config->rules.position_bias.kind == PositionBias::Kind::buckets) {
     naming.names.position_bias = buckets_of(set, layer);
   }
-  if (config && config->rules.sinks) naming.names.sinks = layer.prefix + std::string(kSinks);
+  if (config && config->rules.sinks) {
+    naming.names.sinks = layer.prefix + std::string(layer.layout->sinks);
+  }
   const std::vector<std::string> foreign = foreign_tensors(layer, set.names(), naming.names);
   if (foreign.empty()) return;
   throw Unsupported(

@@ -9,6 +9,7 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "weights/layer/gguf_config.hpp"
 #include "weights/layer/latent_tensors.hpp"
 #include "weights/layer/layer_shape_rules.hpp"
 #include "weights/layer/model_config.hpp"
@@ -195,6 +196,21 @@ class Assembly {
   std::int64_t groups_ = 1;
 };
 
+std::optional<ModelConfig> config_of(TensorSet& set, const WeightsOptions& options,
+                                     std::optional<std::int64_t> number) {
+  if (set.metadata() == nullptr) {
+    return options.config.empty() ? read_config(set.folder(), number)
+                                  : read_config_file(options.config, number);
+  }
+  if (!options.config.empty()) {
+    throw InvalidArgument(
+        fmt::format("--config: {} says itself what its layers are, and its tensors may lie in "
+                    "another order than those of the configuration; leave the option out",
+                    shown_path(set.path())));
+  }
+  return read_gguf_config(set, number);
+}
+
 void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
                     std::vector<std::string>& notes) {
   if (!config || config->foreign.empty()) return;
@@ -214,9 +230,7 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   Naming naming = name_tensors(set, options);
   const FoundLayer* found = naming.found ? &*naming.found : nullptr;
   const auto number = found != nullptr ? found->number : std::nullopt;
-  const std::optional<ModelConfig> config = options.config.empty()
-                                                ? read_config(set.folder(), number)
-                                                : read_config_file(options.config, number);
+  const std::optional<ModelConfig> config = config_of(set, options, number);
   StoredLayer layer;
   layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
   layer.layer = found != nullptr ? found->name() : "";
