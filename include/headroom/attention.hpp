@@ -267,6 +267,13 @@ class HEADROOM_API KeyValueCache {
   void truncate(const CacheCut& to);
   /// Forgets all tokens of all sequences.
   void clear();
+  /// Copies tokens of another cache of the same layer, whose number of sequences and capacity may
+  /// be others: to give it more room, or to go on from one sequence in several ways.
+  /// @param sequences for each sequence of this one, which of the other's it becomes
+  /// @throws InvalidArgument, before anything is copied, if `from` is this cache or of another
+  ///         layer, if there is no such sequence or not one for each, or if one is longer than the
+  ///         capacity.
+  void take(const KeyValueCache& from, std::span<const std::int64_t> sequences);
   /// Memory of the whole capacity, and of what a call needs to read it.
   std::int64_t bytes() const;
 

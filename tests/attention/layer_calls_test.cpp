@@ -155,6 +155,43 @@ TEST_P(LayerCalls, TruncatingForgets) {
   EXPECT_TRUE(equal_for(GetParam(), y.view(), expected.view()));
 }
 
+// Another cache, with more room and the sequences in another order, goes on with the same bits.
+TEST_P(LayerCalls, ATakenCacheGoesOn) {
+  for (const Case& each : call_shapes()) {
+    Layer layer = gaussian_layer(each);
+    layer.shape.dropout = 0;  // its pattern depends on the sequence's place
+    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
+    const Matrix expected = whole_pass(GetParam(), layer, attention);
+    const std::int64_t tokens = layer.shape.tokens, past = tokens - 20;
+    KeyValueCache first(attention, {3, past + 7});
+    Matrix y(tokens, layer.shape.output_width());
+    const Lengths lengths{0, 7, past};
+    Matrix x(7 + past, layer.shape.d_in);
+    std::copy_n(layer.x.values.begin(), 7 * x.cols, x.values.begin());
+    std::copy_n(layer.x.values.begin(), past * x.cols, x.values.begin() + 7 * x.cols);
+    // NaN after what is there must not come along.
+    std::vector<float> nans(static_cast<std::size_t>(7 * x.cols),
+                            std::numeric_limits<float>::quiet_NaN());
+    Matrix out(7 + past, layer.shape.output_width());
+    attention.forward(x.view(), out.view(), {.lengths = lengths, .cache = &first});
+    const Lengths only_last{0, 0, 7};
+    attention.forward({nans.data(), Dtype::f32, 7, x.cols, x.cols}, rows_of(out, 0, 7),
+                      {.lengths = only_last, .cache = &first});
+    first.truncate({2, past});
+
+    KeyValueCache second(attention, {2, tokens});
+    second.take(first, Lengths{2, 1});
+    EXPECT_EQ(second.length(0), past);
+    EXPECT_EQ(second.length(1), 7);
+    const Lengths rest{20, 0};
+    attention.forward(rows(layer.x, past, 20), rows_of(y, past, 20),
+                      {.lengths = rest, .cache = &second});
+    EXPECT_TRUE(equal_for(GetParam(), rows_of(y, past, 20), rows(expected, past, 20)))
+        << layer.shape.id();
+    EXPECT_EQ(first.length(2), past);
+  }
+}
+
 /// Each sequence by itself, one after the other.
 Matrix one_by_one(const Layer& layer, Attention& attention, const Lengths& lengths) {
   Matrix y(layer.x.rows, layer.shape.output_width());

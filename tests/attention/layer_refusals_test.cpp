@@ -91,6 +91,14 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   expect_refused("add up to 4", [&] { forward(5, {1, 3}, nullptr); });
   expect_refused("there is no sequence 2", [&] { pair.truncate({2, 0}); });
   expect_refused("cannot be cut to 1", [&] { pair.truncate({0, 1}); });
+  expect_refused("another cache of the same layer", [&] { pair.take(of_twin, Lengths{0, 0}); });
+  expect_refused("another cache of the same layer", [&] { pair.take(pair, Lengths{0, 1}); });
+  KeyValueCache longer(attention, {1, 11});
+  forward(11, {}, &longer);
+  expect_refused("1 sequences are named for one of 2", [&] { pair.take(longer, Lengths{0}); });
+  expect_refused("there is no sequence 1", [&] { pair.take(longer, Lengths{1, 0}); });
+  expect_refused("has 11 tokens and there is room for 10",
+                 [&] { pair.take(longer, Lengths{0, 0}); });
   expect_refused("0 sequences", [&] { KeyValueCache(attention, {0, 4}); });
   expect_refused("63-bit", [&] { KeyValueCache(attention, {1 << 30, std::int64_t{1} << 40}); });
   Call with_memory;

@@ -81,6 +81,30 @@ void KeyValueCache::truncate(const CacheCut& to) {
   present = to.length;
 }
 
+void KeyValueCache::take(const KeyValueCache& from, std::span<const std::int64_t> sequences) {
+  if (&from == this || from.state_->owner != state_->owner) {
+    throw InvalidArgument(
+        "cache: it can only take tokens of another cache of the same layer; make both with it");
+  }
+  if (sequences.size() != state_->lengths.size()) {
+    throw InvalidArgument(fmt::format("cache: {} sequences are named for one of {}; name as many",
+                                      sequences.size(), state_->lengths.size()));
+  }
+  for (const std::int64_t sequence : sequences) {
+    if (from.length(sequence) > capacity()) {
+      throw InvalidArgument(
+          fmt::format("cache: sequence {} has {} tokens and there is room for {}; make the cache "
+                      "for more",
+                      sequence, from.length(sequence), capacity()));
+    }
+  }
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const std::int64_t length = from.length(sequences[i]);
+    state_->store->copy(static_cast<std::int64_t>(i), *from.state_->store, sequences[i], length);
+    state_->lengths[i] = length;
+  }
+}
+
 void KeyValueCache::clear() { std::fill(state_->lengths.begin(), state_->lengths.end(), 0); }
 
 std::int64_t KeyValueCache::bytes() const { return state_->store->bytes(); }

@@ -93,11 +93,23 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   }
 }
 
+void PackedStore::copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+                       std::int64_t tokens) {
+  const auto& other = static_cast<const PackedStore&>(from);
+  const std::int64_t count = round_up(tokens, panel);
+  for (std::int64_t head = 0; head < key_heads; ++head) {
+    heads.copy((sequence * key_heads + head) * capacity, other.heads,
+               (of * key_heads + head) * other.capacity, count);
+  }
+}
+
 std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& executor,
                                                             std::int64_t sequences,
                                                             std::int64_t capacity) const {
   auto store = std::make_unique<PackedStore>();
   store->capacity = round_up(capacity, panel_);
+  store->key_heads = shape_.key_heads();
+  store->panel = panel_;
   const std::int64_t pairs = sequences * shape_.key_heads();
   if (!stored_alone) executor.run(slots, zero);
   preparation_ = HeadPreparation(shape, tokens, kernels.normalise_rows);

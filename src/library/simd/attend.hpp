@@ -19,6 +19,8 @@ namespace headroom::simd {
 /// Keys and values of earlier calls, packed.
 struct PackedStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< keys of a head, whole panels
+  std::int64_t key_heads = 0;
+  std::int64_t panel = 0;  ///< keys of one
   PackedHeads heads;          ///< of all sequences, `key_heads` each
   AlignedBuffer rows;         ///< in their place, keys as they come, where values lie in them
   HeadPreparation preparation;
@@ -26,6 +28,8 @@ struct PackedStore final : public KeyValueStore {
   std::int64_t bytes() const override {
     return heads.bytes() + rows.bytes() + preparation.bytes() + states.bytes();
   }
+  void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+            std::int64_t tokens) override;
 };
 
 class StreamingAttention {

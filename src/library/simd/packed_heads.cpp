@@ -46,4 +46,15 @@ void PackedHeads::zero(std::int64_t first, std::int64_t count) {
   if (begin.values != nullptr) std::memset(begin.values, 0, bytes(value_stride_));
 }
 
+void PackedHeads::copy(std::int64_t first, const PackedHeads& from, std::int64_t of,
+                       std::int64_t count) {
+  const auto copied = [&](AlignedBuffer& to, const AlignedBuffer& other, std::int64_t each) {
+    const auto* begin = reinterpret_cast<const char*>(other.data());
+    std::memcpy(stored_at(to.data(), dtype_, first * each), begin + bytes_of(dtype_, of * each),
+                static_cast<std::size_t>(bytes_of(dtype_, count * each)));
+  };
+  copied(keys_, from.keys_, head_dim_);
+  if (values_.size() > 0) copied(values_, from.values_, value_stride_);
+}
+
 }  // namespace headroom::simd

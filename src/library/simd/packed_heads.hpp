@@ -40,6 +40,9 @@ class PackedHeads {
   /// avoid slow denormals and undefined values in both, and place the pages near this thread.
   void zero(std::int64_t first, std::int64_t count);
 
+  /// Whole panels of another one of the same kind.
+  void copy(std::int64_t first, const PackedHeads& from, std::int64_t of, std::int64_t count);
+
   std::int64_t bytes() const { return keys_.bytes() + values_.bytes(); }
 
  private:

@@ -1,6 +1,7 @@
 #include "backends/onednn/dense_heads.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -83,6 +84,19 @@ void DenseHeads::append_as(std::int64_t head, std::int64_t first_row, const Sequ
                    sequence.new_keys, value_dim_, 1.0f, static_cast<T*>(values(to)), report);
   std::fill(static_cast<T*>(values(first_row + sequence.keys())),
             static_cast<T*>(values(first_row + padded)), T{});
+}
+
+void DenseHeads::copy(const Place& to, const DenseHeads& from, const Place& of,
+                      std::int64_t count) {
+  const auto copied = [&](void* begin, const void* other, std::int64_t width) {
+    std::memcpy(begin, other, static_cast<std::size_t>(count * width * bytes_of(operand_)));
+  };
+  copied(keys(to.first_row), from.at(from.keys_, of.first_row * head_dim_), head_dim_);
+  copied(values(to.first_row), from.at(from.values_, of.first_row * value_dim_), value_dim_);
+  forget(to.head, 0);
+  for (const Special& s : from.specials_) {
+    if (s.head == of.head && s.row < count) keep(to.head, s.row, s.key.data(), s.value.data());
+  }
 }
 
 DenseHeads::Copy DenseHeads::as_they_are(std::int64_t head, std::int64_t first_row,

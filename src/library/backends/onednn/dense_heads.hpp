@@ -43,6 +43,13 @@ class DenseHeads {
   };
   Copy as_they_are(std::int64_t head, std::int64_t first_row, std::int64_t count) const;
 
+  struct Place {
+    std::int64_t head = 0;
+    std::int64_t first_row = 0;  ///< of the head's memory
+  };
+  /// The first rows of a head of another one of the same kind.
+  void copy(const Place& to, const DenseHeads& from, const Place& of, std::int64_t count);
+
   std::int64_t bytes() const { return keys_.bytes() + values_.bytes(); }
 
  private:
@@ -53,6 +60,9 @@ class DenseHeads {
   };
   void* at(AlignedBuffer& buffer, std::int64_t value) const {
     return reinterpret_cast<char*>(buffer.data()) + value * bytes_of(operand_);
+  }
+  const void* at(const AlignedBuffer& buffer, std::int64_t value) const {
+    return reinterpret_cast<const char*>(buffer.data()) + value * bytes_of(operand_);
   }
   template <class T>
   void append_as(std::int64_t head, std::int64_t first_row, const Sequence& sequence,

@@ -84,6 +84,7 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
                                                            std::int64_t capacity) {
   auto store = std::make_unique<OnednnStore>();
   store->capacity = round_up(capacity, kKeyStep);
+  store->key_heads = shape_.key_heads();
   const std::int64_t heads = sequences * shape_.key_heads();
   store->heads = DenseHeads(heads, heads * store->capacity, shape_.head_dim(),
                             shape_.head_value_dim(), operand_);
@@ -92,6 +93,15 @@ std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequence
   store->space = BlockWorkspace(threads_, store->block_rows, store->block_rows * store->capacity,
                                 store->capacity, shape_, operand_);
   return store;
+}
+
+void OnednnStore::copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+                       std::int64_t tokens) {
+  const auto& other = static_cast<const OnednnStore&>(from);
+  for (std::int64_t head = 0; head < key_heads; ++head) {
+    const std::int64_t to = sequence * key_heads + head, at = of * key_heads + head;
+    heads.copy({to, to * capacity}, other.heads, {at, at * other.capacity}, tokens);
+  }
 }
 
 KeyRange OnednnAttention::seen_keys(const Sequence& sequence, std::int64_t row) const {

@@ -16,6 +16,7 @@ namespace headroom::onednn {
 /// Keys and values of earlier calls, and the workspace of calls that see them.
 struct OnednnStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< rows of a head
+  std::int64_t key_heads = 0;
   DenseHeads heads;
   BlockWorkspace space;
   HeadPreparation preparation;
@@ -23,6 +24,8 @@ struct OnednnStore final : public KeyValueStore {
   std::int64_t bytes() const override {
     return heads.bytes() + space.bytes() + preparation.bytes();
   }
+  void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+            std::int64_t tokens) override;
 };
 
 class OnednnAttention final : public HeadAttention {

@@ -53,14 +53,29 @@ std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequen
                                                              std::int64_t capacity) {
   auto store = std::make_unique<TextbookStore>();
   store->capacity = capacity;
+  store->key_heads = shape_.key_heads();
+  store->head_dim = shape_.head_dim();
   store->keys = AlignedBuffer(sequences * capacity * shape_.kv_width());
   if (!shape_.values_in_keys()) {
+    store->value_dim = shape_.head_value_dim();
     store->values = AlignedBuffer(sequences * capacity * shape_.value_width());
   }
   store->weights = AlignedBuffer(shape_.tokens * capacity);
   if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
   store->preparation = HeadPreparation(shape_, capacity);
   return store;
+}
+
+void TextbookStore::copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+                         std::int64_t tokens) {
+  const auto& other = static_cast<const TextbookStore&>(from);
+  for (std::int64_t head = 0; head < key_heads; ++head) {
+    const std::int64_t to = (sequence * key_heads + head) * capacity;
+    const std::int64_t at = (of * key_heads + head) * other.capacity;
+    std::copy_n(other.keys.data() + at * head_dim, tokens * head_dim, keys.data() + to * head_dim);
+    std::copy_n(other.values.data() + at * value_dim, tokens * value_dim,
+                values.data() + to * value_dim);
+  }
 }
 
 void TextbookAttention::run(const AttendCall& call) {

@@ -36,6 +36,8 @@ class TextbookProduct {
 /// Keys and values of earlier calls, row by row for each head, and room for a call's scores.
 struct TextbookStore final : public KeyValueStore {
   std::int64_t capacity = 0;
+  std::int64_t key_heads = 0, head_dim = 0;
+  std::int64_t value_dim = 0;  ///< 0: values lie in keys
   AlignedBuffer keys, values;  ///< `sequences x key_heads x capacity`, rows of a head
   AlignedBuffer weights;
   AlignedBuffer factors;
@@ -43,6 +45,8 @@ struct TextbookStore final : public KeyValueStore {
   std::int64_t bytes() const override {
     return keys.bytes() + values.bytes() + weights.bytes() + factors.bytes() + preparation.bytes();
   }
+  void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+            std::int64_t tokens) override;
 };
 
 /// Keeps the `T x T` attention weights of one head at a time, as the textbook does.

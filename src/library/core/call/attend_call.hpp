@@ -44,6 +44,11 @@ class KeyValueStore {
  public:
   virtual ~KeyValueStore() = default;
   virtual std::int64_t bytes() const = 0;
+  /// Writes what the first tokens of a sequence of another store left there over those of
+  /// `sequence`.
+  /// @param from of the same maker; both have room for so many tokens
+  virtual void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
+                    std::int64_t tokens) = 0;
 };
 
 /// What heads have beside their rows; null where the layer has none.

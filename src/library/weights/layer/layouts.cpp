@@ -51,10 +51,10 @@ constexpr Layout kLayouts[] = {
      Pairs::neighbours},
     {"gguf", "attn_q, attn_k, attn_v and attn_output of GGUF files", "attn_q.weight",
      "attn_k.weight", "attn_v.weight", "", "attn_output.weight", Stored::out_in, Biases::optional,
-     Mask::causal, Pairs::none, kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
+     Mask::causal, Pairs::none, "", kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
     {"gguf-fused", "attn_qkv and attn_output of GGUF files", "", "", "", "attn_qkv.weight",
      "attn_output.weight", Stored::out_in, Biases::optional, Mask::causal, Pairs::none,
-     kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
+     "", kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
 };
 
 constexpr std::string_view kForeign[] = {"q_norm.weight",
