@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, activations, as_array, is_bf16, is_tensor, like, require_cpu
-from ._layer import options_of
+from ._config import options_of
 
 
 class Rule(NamedTuple):

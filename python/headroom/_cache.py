@@ -1,6 +1,6 @@
 """Keys and values between calls."""
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 from . import _core
 
@@ -41,6 +41,20 @@ class KeyValueCache:
             ValueError: there is no such sequence, or it is shorter.
         """
         self._core.truncate(sequence, length)
+
+    def take(self, other: "KeyValueCache", sequences: Sequence[int]) -> None:
+        """Copies tokens of another cache of the same layer, of any capacity: to have more room, or
+        to go on from one sequence in several ways.
+
+        Args:
+            other: it stays as it is
+            sequences: for each sequence of this cache, which one of the other it becomes
+
+        Raises:
+            ValueError: the caches are of different layers, there is no such sequence or not one for
+                each, or one is longer than the capacity.
+        """
+        self._core.take(other._core, list(sequences))
 
     def clear(self) -> None:
         """Forgets all tokens of all sequences."""

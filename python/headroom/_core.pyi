@@ -14,9 +14,27 @@ class LayerConfig:
     dropout_seed: int
     kv_heads: int
     window: int
+    chunk: int
+    clip: float
+    scale: float
+    softcap: float
+    sinks: bool
+    gate: bool
     d_memory: int
     def __init__(self) -> None: ...
-    def set_rotary(self, pairs: str, base: float, scale: float) -> None: ...
+    def set_rotary(
+        self,
+        pairs: str,
+        base: float,
+        scale: float,
+        width: int,
+        divisors: List[float],
+        amplitude: float,
+    ) -> None: ...
+    def set_norm(self, over: str, weighted: bool, after_rotary: bool, epsilon: float) -> None: ...
+    def set_position_bias(self, kind: str, buckets: int, farthest: int) -> None: ...
+    def set_temperature(self, step: float, scale: float) -> None: ...
+    def fields(self) -> Dict[str, Any]: ...
     @property
     def output_width(self) -> int: ...
     def id(self) -> str: ...
@@ -36,6 +54,11 @@ class Weights:
     key_bias: Any
     value_bias: Any
     output_bias: Any
+    query_norm: Any
+    key_norm: Any
+    sinks: Any
+    gate: Any
+    position_bias: Any
     def __init__(self) -> None: ...
 
 class Options:
@@ -60,6 +83,7 @@ class Cache:
     @property
     def lengths(self) -> List[int]: ...
     def truncate(self, sequence: int, length: int) -> None: ...
+    def take(self, other: Cache, sequences: List[int]) -> None: ...
     def clear(self) -> None: ...
 
 class Layer:
@@ -83,6 +107,16 @@ class Layer:
     def choice(self) -> Dict[str, Any]: ...
     @property
     def costs(self) -> Dict[str, Any]: ...
+
+class LayerWeights:
+    config: LayerConfig
+    layout: str
+    layer: str
+    notes: List[str]
+    warnings: List[str]
+    def make(self, largest: CallSizes, options: Options) -> Tuple[Layer, List[str]]: ...
+
+def load_weights(path: str, layer: str, config: str) -> LayerWeights: ...
 
 class Sizes:
     batch: int

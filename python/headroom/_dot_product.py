@@ -20,7 +20,7 @@ from ._attend import (
     widened,
 )
 from ._cache import CacheOwner, KeyValueCache
-from ._layer import options_of
+from ._config import options_of
 
 
 class DotProductAttention(CacheOwner):

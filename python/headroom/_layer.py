@@ -1,13 +1,16 @@
 """The layer and its caches."""
 
+import os
 import warnings
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, as_array, like, new_result
+from ._arrays import Array, activations, like, new_result
 from ._cache import CacheOwner, KeyValueCache
+from ._config import above_0, add_rules, kv_heads_of, options_of, weights_of, with_zero_biases
+from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -18,54 +21,6 @@ def backends() -> List[Dict[str, Any]]:
         None), ``description``, ``library`` and ``threaded``.
     """
     return _core.backends()
-
-
-def _weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
-    weights = _core.Weights()
-    for name, array in parts.items():
-        if array is not None:
-            setattr(weights, name, as_array(array))
-    return weights
-
-
-def _with_zero_biases(weights: _core.Weights) -> bool:
-    """Gives parts without a bias one of zeros if another part has one; says whether one has."""
-    names = ("query", "key", "value")
-    found = [getattr(weights, name + "_bias") != (0,) for name in names]
-    if any(found):
-        for name, has_bias in zip(names, found):
-            if not has_bias:
-                width = getattr(weights, name)[1]
-                setattr(weights, name + "_bias", np.zeros(width, np.float32))
-    return any(found)
-
-
-def _kv_heads(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) -> int:
-    if kv_heads is not None:
-        return kv_heads
-    if kv_width == d_out or heads < 1 or d_out % heads:
-        return 0
-    return kv_width // max(d_out // heads, 1)
-
-
-def options_of(
-    *,
-    backend: str = "auto",
-    formulation: Optional[str] = None,
-    threads: int = 0,
-    isa: Optional[str] = None,
-    unit: Optional[str] = None,
-    kernels: str = "",
-    precision: str = "f32",
-    dtype: str = "f32",
-    tuning_file: str = "",
-) -> _core.Options:
-    """As ``Attention`` takes them."""
-    options = _core.Options()
-    options.backend, options.formulation, options.threads = backend, formulation, threads
-    options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
-    options.precision, options.dtype, options.unit = precision, dtype, unit
-    return options
 
 
 class Attention(CacheOwner):
@@ -93,10 +48,20 @@ class Attention(CacheOwner):
         kv_heads: heads of keys and values, a divisor of ``heads``. Default: by the width of
             ``key``.
         window: the most keys that a token sees, its own included.
+        chunk: a causal token sees none of another chunk of so many positions.
+        clip: queries, keys and values are clamped to plus and minus this.
+        norm: a ``QueryKeyNorm`` of queries and keys.
         rotary: ``"halves"`` turns values ``i`` and ``i + head_dim / 2`` of queries and keys by
-            their position, ``"neighbours"`` values ``2 i`` and ``2 i + 1``.
+            their position, ``"neighbours"`` values ``2 i`` and ``2 i + 1``; a ``Rotary`` says the
+            same, and a part of the head, divisors and amplitude.
         rotary_base: angles are ``position * rotary_scale * rotary_base ** (-2 i / head_dim)``.
         rotary_scale: see there.
+        temperature: a ``Temperature`` of queries by their position.
+        scale: of scores. Default: ``1 / sqrt(head_dim)``.
+        position_bias: a ``PositionBias``, added to scaled scores.
+        softcap: scores become ``softcap * tanh(score / softcap)``, before any mask.
+        sinks: ``(heads,)``, one more logit in the sum of each head's softmax, without a value.
+        gate: ``(d_in, d_out)``; what heads give is multiplied by ``sigmoid(x gate)``.
         memory_tokens: makes it cross-attention: keys and values are made of a second input with at
             most so many tokens of a sequence.
         dropout: probability that an attention weight is dropped.
@@ -137,9 +102,18 @@ class Attention(CacheOwner):
         causal: Optional[bool] = None,
         kv_heads: Optional[int] = None,
         window: Optional[int] = None,
-        rotary: Optional[str] = None,
+        chunk: Optional[int] = None,
+        clip: Optional[float] = None,
+        norm: Optional[QueryKeyNorm] = None,
+        rotary: Union[None, str, Rotary] = None,
         rotary_base: float = 10000.0,
         rotary_scale: float = 1.0,
+        temperature: Optional[Temperature] = None,
+        scale: Optional[float] = None,
+        position_bias: Optional[PositionBias] = None,
+        softcap: Optional[float] = None,
+        sinks: Optional[Array] = None,
+        gate: Optional[Array] = None,
         memory_tokens: Optional[int] = None,
         dropout: float = 0.0,
         dropout_seed: int = 0,
@@ -153,7 +127,7 @@ class Attention(CacheOwner):
         dtype: str = "f32",
         tuning_file: str = "",
     ) -> None:
-        weights = _weights_of(
+        weights = weights_of(
             {
                 "query": query,
                 "key": key,
@@ -163,6 +137,8 @@ class Attention(CacheOwner):
                 "key_bias": key_bias,
                 "value_bias": value_bias,
                 "output_bias": output_bias,
+                "sinks": sinks,
+                "gate": gate,
             }
         )
         config, largest = _core.LayerConfig(), _core.CallSizes()
@@ -172,15 +148,22 @@ class Attention(CacheOwner):
         config.d_proj = weights.output[1]
         if output is not None and output_bias is None:
             weights.output_bias = np.zeros(config.d_proj, np.float32)
-        config.qkv_bias = _with_zero_biases(weights)
-        config.kv_heads = _kv_heads(kv_heads, heads, config.d_out, weights.key[1])
+        config.qkv_bias = with_zero_biases(weights)
+        config.kv_heads = kv_heads_of(kv_heads, heads, config.d_out, weights.key[1])
         config.window = 0 if window is None else window
         config.causal = memory_tokens is None if causal is None else causal
         if memory_tokens is not None:
             config.d_memory, largest.memory_tokens = weights.key[0], memory_tokens
         config.dropout, config.dropout_seed = dropout, dropout_seed
+        config.chunk, config.clip = chunk or 0, clip or 0.0
+        config.scale, config.softcap = above_0("scale", scale), above_0("softcap", softcap)
+        config.sinks, config.gate = sinks is not None, gate is not None
+        if isinstance(rotary, str):
+            rotary = Rotary(rotary, rotary_base, rotary_scale)
         if rotary is not None:
-            config.set_rotary(rotary, rotary_base, rotary_scale)
+            pairs, base, turned, width, divisors, amplitude = rotary
+            config.set_rotary(pairs, base, turned, width, list(divisors), amplitude)
+        add_rules(config, weights, norm, position_bias, temperature)
         options = options_of(
             backend=backend,
             formulation=formulation,
@@ -192,11 +175,76 @@ class Attention(CacheOwner):
             dtype=dtype,
             tuning_file=tuning_file,
         )
-        self._core, notes = _core.Layer.make(config, largest, weights, options)
-        self._width = config.output_width
-        self._id = f"B{batch}_T{tokens}_{config.id()}"
-        for note in notes:
+        core, notes = _core.Layer.make(config, largest, weights, options)
+        self._adopt(core, config, largest, notes)
+
+    @classmethod
+    def load(
+        cls,
+        path: Union[str, "os.PathLike[str]"],
+        *,
+        tokens: int,
+        batch: int = 1,
+        layer: Union[int, str] = "",
+        config: Optional[Union[str, "os.PathLike[str]"]] = None,
+        **options: Any,
+    ) -> "Attention":
+        """A layer of a trained model, with all that its ``config.json`` says of it.
+
+        Args:
+            path: a safetensors file, a folder with one or with the index of several, or a folder
+                of ``.npy`` files
+            tokens: the most tokens of one sequence in one call
+            batch: ``batch * tokens`` is the most rows of one call
+            layer: its number, or what the names of its tensors share. Default: the lowest number.
+            config: the model's configuration. Default: ``config.json`` beside the weights, if there
+                is one.
+            options: ``backend``, ``threads`` and all that follows them in the constructor
+
+        Raises:
+            ValueError: ``layer`` is not there, or an option has no such value.
+            RuntimeError: a file is not what it should be, or the model does something in this layer
+                that headroom does not.
+        """
+        loaded = _core.load_weights(
+            os.fspath(path), str(layer), "" if config is None else os.fspath(config)
+        )
+        for note in loaded.warnings:
             warnings.warn(note, RuntimeWarning, stacklevel=2)
+        return cls._of_loaded(loaded, tokens, batch, options)
+
+    @classmethod
+    def _of_loaded(
+        cls, loaded: _core.LayerWeights, tokens: int, batch: int, options: Dict[str, Any]
+    ) -> "Attention":
+        largest = _core.CallSizes()
+        largest.batch, largest.tokens = batch, tokens
+        if loaded.config.fields()["d_memory"]:
+            largest.memory_tokens = tokens
+        made = cls.__new__(cls)
+        core, notes = loaded.make(largest, options_of(**options))
+        made._adopt(core, loaded.config, largest, notes)
+        return made
+
+    def _adopt(
+        self,
+        core: _core.Layer,
+        config: _core.LayerConfig,
+        largest: _core.CallSizes,
+        notes: List[str],
+    ) -> None:
+        self._core, self._config = core, config
+        self._width = config.output_width
+        self._id = f"B{largest.batch}_T{largest.tokens}_{config.id()}"
+        for note in notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
+
+    @property
+    def config(self) -> Dict[str, Any]:
+        """What is fixed since the weights were packed: ``heads``, ``causal``, ``rotary``, ``norm``,
+        ``scale`` and all others, by the names of ``LayerConfig`` in ``headroom/layer_config.hpp``.
+        """
+        return self._config.fields()
 
     def __call__(
         self,

@@ -17,6 +17,12 @@ void Cache::truncate(std::int64_t sequence, std::int64_t length) {
   cache_.truncate({sequence, length});
 }
 
+void Cache::take(Cache& from, const std::vector<std::int64_t>& sequences) {
+  // Both are of one owner, or it is refused before the other is looked at.
+  const Turn turn(*owner_);
+  cache_.take(from.cache_, sequences);
+}
+
 void Cache::clear() {
   const Turn turn(*owner_);
   cache_.clear();

@@ -47,6 +47,8 @@ class Cache {
   std::vector<std::int64_t> lengths() const;
   void truncate(std::int64_t sequence, std::int64_t length);
   void clear();
+  /// @throws as `KeyValueCache::take`
+  void take(Cache& from, const std::vector<std::int64_t>& sequences);
 
   /// For a call of a `Turn` with the owner.
   KeyValueCache* get() { return &cache_; }

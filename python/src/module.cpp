@@ -8,6 +8,7 @@
 
 #include "arrays.hpp"
 #include "attend.hpp"
+#include "config.hpp"
 #include "headroom/headroom.hpp"
 #include "headroom/load_weights.hpp"
 #include "headroom/version.h"
@@ -17,37 +18,6 @@ namespace headroom::python {
 namespace {
 
 using namespace nanobind::literals;
-
-Rotary rotary_of(const std::string& pairs, double base, double scale) {
-  if (pairs == "halves") return {Rotary::Pairs::halves, base, scale};
-  if (pairs == "neighbours") return {Rotary::Pairs::neighbours, base, scale};
-  throw InvalidArgument("rotary is '" + pairs + "'; allowed are 'halves', 'neighbours' and None");
-}
-
-void bind_config(nb::module_& module) {
-  nb::class_<LayerConfig>(module, "LayerConfig")
-      .def(nb::init<>())
-      .def_rw("d_in", &LayerConfig::d_in)
-      .def_rw("d_out", &LayerConfig::d_out)
-      .def_rw("heads", &LayerConfig::heads)
-      .def_rw("causal", &LayerConfig::causal)
-      .def_rw("qkv_bias", &LayerConfig::qkv_bias)
-      .def_rw("d_proj", &LayerConfig::d_proj)
-      .def_rw("dropout", &LayerConfig::dropout)
-      .def_rw("dropout_seed", &LayerConfig::dropout_seed)
-      .def_rw("kv_heads", &LayerConfig::kv_heads)
-      .def_rw("window", &LayerConfig::window)
-      .def_rw("d_memory", &LayerConfig::d_memory)
-      .def("set_rotary", [](LayerConfig& config, const std::string& pairs, double base,
-                            double scale) { config.rotary = rotary_of(pairs, base, scale); })
-      .def_prop_ro("output_width", &LayerConfig::output_width)
-      .def("id", &LayerConfig::id);
-  nb::class_<CallSizes>(module, "CallSizes")
-      .def(nb::init<>())
-      .def_rw("batch", &CallSizes::batch)
-      .def_rw("tokens", &CallSizes::tokens)
-      .def_rw("memory_tokens", &CallSizes::memory_tokens);
-}
 
 // Read, a part is its sizes; written, it is kept where it lies.
 void bind_weights(nb::module_& module) {
@@ -72,6 +42,11 @@ void bind_weights(nb::module_& module) {
   bind("key_bias", &WeightViews::key_bias, 1);
   bind("value_bias", &WeightViews::value_bias, 1);
   bind("output_bias", &WeightViews::output_bias, 1);
+  bind("query_norm", &WeightViews::query_norm, 1);
+  bind("key_norm", &WeightViews::key_norm, 1);
+  bind("sinks", &WeightViews::sinks, 1);
+  bind("gate", &WeightViews::gate, 2);
+  bind("position_bias", &WeightViews::position_bias, 2);
 }
 
 nb::dict facts_of(const Choice& choice) {
@@ -131,6 +106,7 @@ void bind_layer(nb::module_& module) {
       .def_prop_ro("nbytes", &Cache::bytes)
       .def_prop_ro("lengths", &Cache::lengths)
       .def("truncate", &Cache::truncate, "sequence"_a, "length"_a)
+      .def("take", &Cache::take, "other"_a, "sequences"_a)
       .def("clear", &Cache::clear);
   nb::class_<Layer>(module, "Layer")
       .def_static("make",
@@ -148,6 +124,33 @@ void bind_layer(nb::module_& module) {
       .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
       .def_prop_ro("choice", &choice_of)
       .def_prop_ro("costs", &costs_of);
+}
+
+// A layer of a file, before it is packed.
+void bind_loaded(nb::module_& module) {
+  nb::class_<LayerWeights>(module, "LayerWeights")
+      .def_ro("config", &LayerWeights::config)
+      .def_ro("layout", &LayerWeights::layout)
+      .def_ro("layer", &LayerWeights::layer)
+      .def_ro("notes", &LayerWeights::notes)
+      .def_ro("warnings", &LayerWeights::warnings)
+      .def("make", [](const LayerWeights& loaded, const CallSizes& largest,
+                      const NamedOptions& options) {
+        std::vector<std::string> warnings;
+        auto layer = std::make_unique<Layer>(loaded.config, largest, loaded.weights, options,
+                                             warnings);
+        return std::make_pair(std::move(layer), warnings);
+      });
+  module.def(
+      "load_weights",
+      [](const std::string& path, const std::string& layer, const std::string& config) {
+        WeightsOptions options;
+        options.layer = layer;
+        options.config = config;
+        nb::gil_scoped_release unlocked;
+        return load_weights(path, options);
+      },
+      "path"_a, "layer"_a, "config"_a);
 }
 
 void bind_attend(nb::module_& module) {
@@ -203,6 +206,7 @@ NB_MODULE(_core, module) {
   bind_config(module);
   bind_weights(module);
   bind_layer(module);
+  bind_loaded(module);
   bind_attend(module);
   module.def("backends", &list_backends);
 }

@@ -1,0 +1,55 @@
+"""What models add to a layer, as ``Attention`` takes it."""
+
+from typing import NamedTuple, Optional, Sequence
+
+from ._arrays import Array
+
+
+class Rotary(NamedTuple):
+    """Rotary positions: pair ``i`` of a head at position ``p`` is turned by the angle
+    ``p * scale * base ** (-2 i / width) / divisors[i]``."""
+
+    pairs: str
+    """``"halves"`` (``i`` and ``i + width / 2``) or ``"neighbours"`` (``2 i`` and ``2 i + 1``)."""
+    base: float = 10000.0
+    scale: float = 1.0
+    """Multiplies positions; below 1 stretches a context."""
+    width: int = 0
+    """Values of a head that are turned, its first ones; 0: all."""
+    divisors: Sequence[float] = ()
+    """One for each pair, above 0, or none: Llama 3's, YaRN's and LongRoPE's scaling."""
+    amplitude: float = 1.0
+    """Of cosines and sines; YaRN's attention factor."""
+
+
+class QueryKeyNorm(NamedTuple):
+    """Root-mean-square norm of queries and keys: ``x / sqrt(mean(x ** 2) + epsilon)``, times
+    weights."""
+
+    over: str
+    """Whose mean it is: ``"head"``, each head's own, or ``"width"``, all heads' of a token."""
+    query: Optional[Array] = None
+    """``(head_dim,)`` or, over the width, ``(d_out,)``; with ``key``, or neither: no weights."""
+    key: Optional[Array] = None
+    """``(head_dim,)`` or ``(kv_heads * head_dim,)``."""
+    epsilon: float = 1e-6
+    after_rotary: bool = False
+    """Applied to turned queries and keys; of heads only."""
+
+
+class PositionBias(NamedTuple):
+    """What is added to scaled scores by the distance of key and query."""
+
+    values: Array
+    """ALiBi: a slope for each head, ``(heads,)``. T5: a value for each bucket of distances and
+    head, ``(buckets, heads)``; in a layer that is not causal, half of them for keys ahead."""
+    farthest: int = 128
+    """Of buckets: distances from here on share the last one."""
+
+
+class Temperature(NamedTuple):
+    """Queries grow with the logarithm of their position ``p``: times
+    ``1 + scale * log(1 + floor((p + 1) / step))``, as in Llama 4."""
+
+    step: float
+    scale: float

@@ -1,0 +1,191 @@
+"""What models add to a layer: read from a model's files, and given by hand."""
+
+import json
+import pathlib
+import struct
+
+import headroom
+import numpy as np
+import pytest
+from headroom import Attention, PositionBias, QueryKeyNorm, Rotary, Temperature
+
+import reference
+
+MODELS = pathlib.Path(__file__).parents[2] / "tests" / "data" / "models"
+ENTRIES = [
+    one
+    for one in json.loads((MODELS / "models.json").read_text())
+    if not one["features"]["mla"] and not one["features"]["cross"]
+]
+HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
+
+
+def arrays(path):
+    """Of a safetensors file."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    header.pop("__metadata__", None)
+    types = {"F32": np.float32, "F64": np.float64}
+    return {
+        name: np.frombuffer(data[8 + size :][slice(*one["data_offsets"])], types[one["dtype"]])
+        .reshape(one["shape"])
+        .copy()
+        for name, one in header.items()
+    }
+
+
+def name_of(entry):
+    return f"{entry['folder']}-{entry['file'].removesuffix('.safetensors')}"
+
+
+def described(entry, tmp_path):
+    """Its config.json; Phi's of the contexts that the file was made of."""
+    config = json.loads((MODELS / entry["folder"] / "config.json").read_text())
+    if entry["file"] == "layer1_short.safetensors":
+        rope = config["rope_parameters"]
+        original = rope["original_max_position_embeddings"]
+        rope["factor"] = config["max_position_embeddings"] / original
+        config["max_position_embeddings"] = original
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    return path
+
+
+def loaded(entry, config, **options):
+    path = MODELS / entry["folder"] / "model.safetensors"
+    expected = arrays(MODELS / entry["folder"] / entry["file"])
+    rows = max(len(expected["x"]), 1)
+    stacks = entry["folder"] in ("t5", "whisper")  # a number fits two layers
+    number = entry["module"] if stacks else entry["layer"]
+    layer = Attention.load(path, tokens=rows, layer=number, config=config, **options)
+    return layer, expected
+
+
+@pytest.mark.parametrize("backend", HERE)
+@pytest.mark.parametrize("entry", ENTRIES, ids=name_of)
+def test_a_layer_of_a_model(entry, backend, tmp_path):
+    layer, data = loaded(entry, described(entry, tmp_path), backend=backend)
+    x = data["x"]
+    if "positions" in data and data["positions"][0] != 0:
+        pytest.skip("it stands at positions that a whole call does not begin with")
+    assert reference.close(layer(x), data["expected"])
+
+
+def by_hand(folder):
+    """The tensors of a model's layer, and those that every layer has, for the constructor."""
+    parts = arrays(MODELS / folder / "model.safetensors")
+    prefix = "model.layers.1.self_attn."
+    if folder == "t5":
+        prefix = "encoder.block.0.layer.0.SelfAttention."
+    own = {
+        name.removeprefix(prefix): part for name, part in parts.items() if name.startswith(prefix)
+    }
+    words = ("q", "k", "v", "o") if folder == "t5" else ("q_proj", "k_proj", "v_proj", "o_proj")
+    products = {
+        name: own[word + ".weight"].T
+        for name, word in zip(("query", "key", "value", "output"), words)
+    }
+    biases = {
+        f"{name}_bias": own[word + ".bias"]
+        for name, word in zip(("query", "key", "value", "output"), words)
+        if word + ".bias" in own
+    }
+    return own, {**products, **biases}
+
+
+def rules_of(config):
+    """What ``Attention.config`` says, as the constructor takes it; without what has arrays."""
+    turned, bias = config["rotary"], config["position_bias"]
+    assert bias["kind"] in ("none", "buckets")
+    rotary = None
+    if turned["pairs"] != "none":
+        rotary = Rotary(**turned)
+    return {
+        "heads": config["heads"],
+        "kv_heads": config["kv_heads"],
+        "causal": config["causal"],
+        "window": config["window"] or None,
+        "chunk": config["chunk"] or None,
+        "clip": config["clip"] or None,
+        "rotary": rotary,
+        "temperature": Temperature(*config["temperature"]) if config["temperature"][0] else None,
+        "scale": config["scale"],
+        "softcap": config["softcap"] or None,
+    }
+
+
+@pytest.mark.parametrize("folder", ["qwen3", "gemma2", "gpt_oss", "llama4", "qwen3_next", "t5"])
+def test_the_same_by_hand(folder):
+    entry = next(
+        one for one in ENTRIES if one["folder"] == folder and (one["layer"] == 1 or folder == "t5")
+    )
+    model, data = loaded(entry, None)
+    config = model.config
+    own, parts = by_hand(folder)
+    more = {}
+    if "q_norm.weight" in own:
+        one = 1 if folder == "qwen3_next" else 0
+        norm = config["norm"]
+        more["norm"] = QueryKeyNorm(
+            norm["over"], own["q_norm.weight"] + one, own["k_norm.weight"] + one, norm["epsilon"]
+        )
+    elif config["norm"]["over"] != "none":
+        more["norm"] = QueryKeyNorm(
+            "head", epsilon=config["norm"]["epsilon"], after_rotary=config["norm"]["after_rotary"]
+        )
+    if config["sinks"]:
+        more["sinks"] = own["sinks"]
+    if folder == "t5":
+        bias = config["position_bias"]
+        more["position_bias"] = PositionBias(
+            own["relative_attention_bias.weight"], bias["farthest"]
+        )
+    if config["gate"]:  # rows of each head's query, then of its gate
+        both = parts["query"].T.reshape(config["heads"], 2, -1, parts["query"].shape[0])
+        parts["query"], more["gate"] = (
+            np.ascontiguousarray(both[:, i].reshape(-1, both.shape[-1]).T) for i in range(2)
+        )
+    layer = Attention(**parts, tokens=len(data["x"]), **rules_of(config), **more)
+    assert layer.config == config
+    assert np.array_equal(layer(data["x"]), model(data["x"]))
+
+
+def test_slopes_and_clips(weights, normal):
+    parts = weights()
+    x = normal(9, 32)
+    slopes = np.array([0.5, 0.25, 0.125, 0.0625], np.float32)
+    biased = Attention(**parts, heads=4, tokens=9, position_bias=PositionBias(slopes))
+    assert biased.config["position_bias"]["kind"] == "slopes"
+    assert not np.array_equal(biased(x), Attention(**parts, heads=4, tokens=9)(x))
+    clipped = Attention(**parts, heads=4, tokens=9, clip=1e30)
+    assert np.array_equal(clipped(x), Attention(**parts, heads=4, tokens=9)(x))
+    tight = Attention(**parts, heads=4, tokens=9, clip=0.01)
+    assert np.abs(tight(x)).max() < np.abs(clipped(x)).max()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"softcap": 0.0}, "softcap is 0.0; allowed are numbers above 0"),
+        ({"scale": -1.0}, "scale is -1.0; allowed are numbers above 0"),
+        ({"rotary": Rotary("half")}, "rotary is 'half'; allowed are 'halves', 'neighbours'"),
+        ({"norm": QueryKeyNorm("token")}, "norm is 'token'; allowed are 'head', 'width'"),
+        ({"norm": QueryKeyNorm("head", np.ones(8, np.float32))}, "one of query and key"),
+        ({"norm": QueryKeyNorm("head", *[np.ones(7, np.float32)] * 2)}, "norm"),
+        ({"sinks": np.ones(3, np.float32)}, "sinks"),
+        ({"gate": np.ones((32, 8), np.float32)}, "gate"),
+        ({"clip": -2.0}, "clip"),
+        ({"chunk": -2}, "chunk"),
+    ],
+)
+def test_what_is_refused(weights, given, message):
+    with pytest.raises(ValueError, match=message):
+        Attention(**weights(), heads=4, tokens=9, **given)
+
+
+def test_files_that_are_no_model(tmp_path):
+    with pytest.raises(RuntimeError, match="cannot read"):
+        Attention.load(tmp_path / "nothing.safetensors", tokens=9)
+    with pytest.raises(ValueError, match="--layer: '9' is not there"):
+        Attention.load(MODELS / "qwen3" / "model.safetensors", tokens=9, layer=9)
