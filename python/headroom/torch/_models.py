@@ -47,7 +47,7 @@ _OWN = frozenset(
 _FALSE_IS_NONE = frozenset(("output_attentions",))
 
 
-def _unusual(given: Dict[str, Any]) -> List[str]:
+def unusual(given: Dict[str, Any]) -> List[str]:
     """Names of the arguments that the layer does not know."""
     return [
         name
@@ -78,12 +78,12 @@ def own_way(module: Any, given: Dict[str, Any]) -> Optional[Tuple[str, Function]
     Raises:
         ValueError: there is an argument that this function does not honour either.
     """
-    unusual = _unusual(given)
-    if not unusual:
+    found = unusual(given)
+    if not found:
         return None
     function = own_function(module)
     known = _OWN | _named_by(function) if function is not None else set()
-    for name in unusual:
+    for name in found:
         if function is None or name not in known:
             raise ValueError(
                 f"{type(module).__name__} hands its attention {name!r}, which headroom does not"
@@ -91,7 +91,7 @@ def own_way(module: Any, given: Dict[str, Any]) -> Optional[Tuple[str, Function]
                 " attn_implementation='eager' or 'sdpa'"
             )
     assert function is not None
-    return unusual[0], function
+    return found[0], function
 
 
 def honours(module: Any, name: str) -> Optional[Function]:

@@ -147,18 +147,33 @@ def whole_mask(seen: Seen, sizes: Sizes) -> Tensor:
     return shown if seen.keys is None else shown & seen.keys
 
 
+class Told(NamedTuple):
+    """What a mask was made of."""
+
+    pattern: Pattern
+    padding: Optional[Tensor]  # (batch, keys) of bool: true where there is a token
+    sizes: Sizes
+
+
 class NumberedMask(Tensor):
     """A boolean mask of which only the numbers exist, until somebody computes with it."""
 
-    seen: Optional[Seen]  # None once it was written to
+    seen: Optional[Seen]  # None if it has no such numbers, and once it was written to
+    told: Optional[Told]  # None once it was written to
     _make: Callable[[], Tensor]
     _whole: Optional[Tensor]
 
     @staticmethod
-    def __new__(cls, seen: Seen, sizes: Sizes, make: Callable[[], Tensor]) -> "NumberedMask":
+    def __new__(
+        cls,
+        seen: Optional[Seen],
+        sizes: Sizes,
+        make: Callable[[], Tensor],
+        told: Optional[Told] = None,
+    ) -> "NumberedMask":
         shape = (sizes.batch, 1, sizes.queries, sizes.keys)
         made: Any = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.bool)
-        made.seen, made._make, made._whole = seen, make, None
+        made.seen, made.told, made._make, made._whole = seen, told, make, None
         return made  # type: ignore[no-any-return, unused-ignore]
 
     def __init__(self, *_: Any) -> None:
@@ -186,7 +201,7 @@ class NumberedMask(Tensor):
             if not isinstance(x, NumberedMask):
                 return x
             if func._schema.is_mutable:
-                x.seen = None
+                x.seen = x.told = None
             return x.whole()
 
         return func(*tree_map(plain, args), **tree_map(plain, kwargs or {}))

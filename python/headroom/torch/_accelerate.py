@@ -1,0 +1,192 @@
+"""Whole attention layers of models of ``transformers``, replaced in place and back."""
+
+import json
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch import nn
+
+from ._model_layer import Place
+from ._transformers import register_transformers
+from ._whole_layer import NoProduct, Sizes, WholeLayer
+
+
+class Family(NamedTuple):
+    """How models of a ``model_type`` name their attention."""
+
+    attention: str  # class of the modules
+    prefix: str = "layers.{}.self_attn."  # of their tensors in a checkpoint, by number
+    apart: bool = False  # the last product is the parent's output.dense
+    hooked: bool = True  # masks are made for the implementation
+    mask: str = "shown"  # what its masks say, see ``Place``
+    residual: bool = False  # what it returns has the layer's input added, as it is handed it
+
+
+_H = "h.{}.self_attention."
+_BERT = "layer.{}.attention.self."
+FAMILIES: Dict[str, Family] = {
+    "bert": Family("BertSelfAttention", _BERT, apart=True),
+    "bloom": Family("BloomAttention", _H, hooked=False, residual=True),
+    "falcon": Family("FalconAttention", _H, hooked=False, mask="biased"),
+    "gemma2": Family("Gemma2Attention"),
+    "gemma3_text": Family("Gemma3Attention"),
+    "glm4_moe": Family("Glm4MoeAttention"),
+    "gpt_oss": Family("GptOssAttention"),
+    "granite": Family("GraniteAttention"),
+    "llama": Family("LlamaAttention"),
+    "llama4_text": Family("Llama4TextAttention"),
+    "mistral": Family("MistralAttention"),
+    "modernbert": Family("ModernBertAttention", "layers.{}.attn."),
+    "mpt": Family("MptAttention", "blocks.{}.attn.", hooked=False, mask="hidden"),
+    "olmo2": Family("Olmo2Attention"),
+    "phi3": Family("Phi3Attention"),
+    "qwen3": Family("Qwen3Attention"),
+    "qwen3_next": Family("Qwen3NextAttention"),
+    "roberta": Family("RobertaSelfAttention", _BERT, apart=True),
+    "vit": Family("ViTAttention", "layers.{}.self_attn."),
+}
+
+
+def _config_of(name: str, model: nn.Module) -> Any:
+    """Of a module, or of the nearest one around it that has one."""
+    config = getattr(model.get_submodule(name), "config", None)
+    while config is None and name:
+        name = name.rpartition(".")[0]
+        config = getattr(model.get_submodule(name), "config", None)
+    return config
+
+
+def _place(name: str, module: nn.Module, model: nn.Module) -> Optional[Tuple[Place, Family]]:
+    if "Attention" not in type(module).__name__:
+        return None
+    family = FAMILIES.get(str(getattr(_config_of(name, model), "model_type", None)))
+    if family is None or type(module).__name__ != family.attention:
+        return None
+    number = getattr(module, "layer_idx", None)
+    if number is None:  # the last number in its name
+        number = next((int(one) for one in reversed(name.split(".")) if one.isdigit()), 0)
+    output = None
+    if family.apart:
+        output = model.get_submodule(name.rpartition(".")[0]).get_submodule("output.dense")
+    prefix = family.prefix.format(number)
+    place = Place(name, module, output, prefix, family.mask, family.residual)
+    return place, family
+
+
+def _check(place: Place) -> None:
+    if isinstance(place.module.__dict__.get("forward"), WholeLayer):
+        raise ValueError(
+            f"{place.name} is accelerated already; restore() what accelerated it first"
+        )
+    for name, one in place.module.named_parameters():
+        if one.device.type != "cpu" or one.dtype not in (torch.float32, torch.bfloat16):
+            raise ValueError(
+                f"{place.name}.{name} is of {one.dtype} on {one.device}; allowed are float32 and"
+                " bfloat16 on the CPU: call model.to('cpu', torch.float32) first"
+            )
+
+
+def _description(config: Any) -> Dict[str, Any]:
+    """What ``config.json`` would say."""
+    said: Dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
+    return said
+
+
+class Acceleration:
+    """What ``accelerate`` replaced. Use it in a ``with`` statement, or call ``restore``."""
+
+    def __init__(self, model: Any, layers: List[WholeLayer], before: Optional[str]) -> None:
+        self.model = model
+        self._layers = layers
+        self._before = before
+        self._hook = model.register_load_state_dict_post_hook(lambda *_: self.repack())
+
+    @property
+    def layers(self) -> List[str]:
+        """Names of the modules that were replaced."""
+        return [one.place.name for one in self._layers]
+
+    @property
+    def packed_bytes(self) -> int:
+        """Memory of the packed weights; the model keeps its own beside them."""
+        return sum(one.packed_bytes for one in self._layers)
+
+    def repack(self) -> None:
+        """Packs the weights that the model has now. ``load_state_dict`` of the model does it; call
+        it after any other change of them."""
+        for one in self._layers:
+            one.repack()
+
+    def restore(self) -> Any:
+        """Gives the model its own layers back, and returns it. A second time changes nothing."""
+        for one in self._layers:
+            one.place.module.__dict__.pop("forward", None)
+            if one.place.output is not None:
+                one.place.output.__dict__.pop("forward", None)
+        if self._layers:
+            self._hook.remove()
+            if self._before is not None:
+                self.model.set_attn_implementation(self._before)
+        self._layers = []
+        return self.model
+
+    def __enter__(self) -> "Acceleration":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.restore()
+
+    def __repr__(self) -> str:
+        return f"Acceleration({type(self.model).__name__}, {len(self._layers)} layers)"
+
+
+def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
+    """Replaces the attention layers of a loaded model of ``transformers``, products included.
+
+    The weights are packed once, here; the model keeps its own as well. What the model is called for
+    stays the same: prompts, steps, several tokens after a cache, padding on either side, batches,
+    ``generate``. Keys and values of a replaced layer lie in a cache of headroom's, inside the cache
+    of ``transformers`` that the caller or ``generate`` makes: it has lengths, and can be cropped,
+    reset and reordered, but no tensors to show. Without a cache none is made.
+
+    Args:
+        model: of float32 or bfloat16 on the CPU
+        rows: tokens that a layer computes at once; what is longer is done in pieces, with the same
+            bits. Its workspace grows with them.
+        options: of ``headroom.Attention``: ``backend``, ``threads``, ``isa``, ``kernels``,
+            ``precision`` ...
+
+    Returns:
+        What gives the model its own layers back: ``restore()``, or the end of a ``with`` statement.
+
+    Raises:
+        ImportError: ``transformers`` is not installed.
+        ValueError: the model has no layer of a family that is known, or is accelerated already, or
+            is of another dtype or device.
+        RuntimeError: the model does something in its attention that headroom does not.
+    """
+    found = [_place(name, module, model) for name, module in model.named_modules()]
+    places = [one for one in found if one is not None]
+    if not places:
+        kind = getattr(getattr(model, "config", None), "model_type", type(model).__name__)
+        raise ValueError(
+            f"{kind} has no attention layer that headroom can replace; families that are known are"
+            f" {', '.join(sorted(FAMILIES))}; register_transformers() computes attention alone for"
+            " most others"
+        )
+    for place, _ in places:
+        _check(place)
+    layers = [
+        WholeLayer(place, _description(_config_of(place.name, model)), options, Sizes(rows, rows))
+        for place, _ in places
+    ]
+    before = None
+    if all(family.hooked for _, family in places):
+        before = model.config._attn_implementation
+        model.set_attn_implementation(register_transformers("headroom_rows", **options))
+    for one in layers:
+        one.place.module.forward = one
+        if one.place.output is not None:
+            output: Any = one.place.output
+            output.forward = NoProduct(output)
+    return Acceleration(model, layers, before)

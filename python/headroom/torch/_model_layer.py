@@ -1,0 +1,82 @@
+"""A layer of a loaded model, read as one of a checkpoint."""
+
+import json
+import os
+import tempfile
+from typing import Any, Dict, NamedTuple, Optional
+
+from torch import Tensor, nn
+
+from .. import _core
+from ._rows import Rule
+from ._seen import Pattern
+
+
+class Place(NamedTuple):
+    """Where a layer stands in its model."""
+
+    name: str  # of the module, for messages
+    module: nn.Module  # that attends
+    output: Optional[nn.Module]  # the last product, if another module computes it
+    prefix: str  # of its tensors, as headroom knows them
+    mask: str  # says which keys are "shown", or "hidden", or has the position bias in it: "biased"
+    residual: bool  # adds what it is handed by this name
+
+
+def tensors_of(place: Place) -> Dict[str, Tensor]:
+    """By the names of a checkpoint."""
+    found = {place.prefix + name: x for name, x in place.module.state_dict().items()}
+    if place.output is not None:
+        above = place.prefix.removesuffix("self.") + "output.dense."
+        found.update({above + name: x for name, x in place.output.state_dict().items()})
+    return {name: x.contiguous() for name, x in found.items() if x.is_floating_point()}
+
+
+def load(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
+    """Reads a module's weights as those of a checkpoint, from memory."""
+    from safetensors.torch import save
+
+    file = os.memfd_create("headroom", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(file), "wb") as to:
+            to.write(save(tensors_of(place)))
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as description:
+            json.dump(config, description)
+            description.flush()
+            return _core.load_weights(f"/proc/self/fd/{file}", "", description.name)
+    finally:
+        os.close(file)
+
+
+def rule_of(config: Dict[str, Any]) -> Rule:
+    """Of a layer."""
+    reach = config["window"]
+    biased = config["position_bias"]["kind"] != "none"
+    return Rule(
+        Pattern(config["causal"], reach, config["chunk"]),
+        config["rotary"]["pairs"] != "none" or biased,
+        config["temperature"][0] > 0,
+    )
+
+
+def _rope(config: Dict[str, Any]) -> Dict[str, Any]:
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    return rope if rope.get("rope_type", rope.get("type")) == "longrope" else {}
+
+
+def short_context(config: Dict[str, Any]) -> int:
+    """Up to where a model has other angles than for longer contexts; 0: nowhere."""
+    rope = _rope(config)
+    original = rope.get("original_max_position_embeddings")
+    original = original or config.get("original_max_position_embeddings")
+    longer = rope and original and original < config["max_position_embeddings"]
+    return int(original or 0) if longer else 0
+
+
+def for_short(config: Dict[str, Any]) -> Dict[str, Any]:
+    """The configuration of the same model for the contexts that are short."""
+    original, rope = short_context(config), dict(_rope(config))
+    rope.setdefault("factor", None)
+    rope["factor"] = rope["factor"] or config["max_position_embeddings"] / original
+    name = "rope_parameters" if config.get("rope_parameters") else "rope_scaling"
+    return {**config, name: rope, "max_position_embeddings": original}

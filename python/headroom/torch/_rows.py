@@ -1,0 +1,282 @@
+"""Which rows of a call of a whole layer are tokens, by the mask that its model made.
+
+Nothing here needs ``transformers`` or the extension module.
+"""
+
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+
+import torch
+from torch import Tensor
+
+from ._seen import NumberedMask, Pattern
+
+
+class Rule(NamedTuple):
+    """Which keys a layer's queries see, and whether it matters where they stand."""
+
+    pattern: Pattern
+    turns: bool  # by their distance
+    by_place: bool  # by their place itself, which counts padding
+
+
+class Past(NamedTuple):
+    """What earlier calls left in a layer's cache."""
+
+    places: int = 0  # of every sequence, padding included
+    there: Optional[Tensor] = None  # (batch, places) of bool; None: no padding
+    offsets: Optional[List[int]] = None  # of positions from the number of tokens; None: not known
+
+
+class Rows(NamedTuple):
+    """The rows of ``(batch, tokens)`` that are tokens."""
+
+    lengths: Optional[List[int]] = None  # of each sequence; None: all are
+    there: Optional[Tensor] = None  # (batch, tokens) of bool
+    offsets: Optional[List[int]] = None  # as in Past
+    after: Optional[Tensor] = None  # ``Past.there`` after the call
+
+
+class Shape(NamedTuple):
+    """Of a call."""
+
+    batch: int
+    tokens: int
+
+
+Reason = str
+
+
+def _same(rule: Pattern, said: Pattern, keys: int) -> bool:
+    """Whether both show the same of so many keys."""
+
+    def plain(one: Pattern) -> Pattern:
+        return Pattern(
+            one.causal,
+            one.window if one.window < keys else 0,
+            one.chunk if one.chunk < keys else 0,
+        )
+
+    return plain(rule) == plain(said)
+
+
+def _expected(pattern: Pattern, past: int, sizes: Tuple[int, int]) -> Tensor:
+    """``(queries, keys)``: what the rule shows by places, without padding."""
+    query = past + torch.arange(sizes[0])[:, None]
+    key = torch.arange(sizes[1])[None, :]
+    shown = key < past + sizes[0]
+    if pattern.causal:
+        shown = shown & (key <= query)
+    if pattern.window:
+        shown = shown & ((query - key).abs() < pattern.window)
+    if pattern.chunk:
+        shown = shown & (query // pattern.chunk == key // pattern.chunk)
+    return shown
+
+
+def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union[Tensor, Reason]:
+    """``(batch, keys)``, true where there is a token, of a mask that somebody else made.
+
+    Args:
+        mask: ``(batch or 1, heads or 1, tokens, keys)``, true or 0 where a key is seen
+        pattern: of the layer; a mask that shows other keys is refused
+    """
+    if mask.dim() != 4 or mask.shape[2] != shape.tokens or mask.shape[3] < past + shape.tokens:
+        return "the mask is of another shape than the call"
+    seen = mask
+    if mask.dtype != torch.bool:
+        seen = mask == 0
+        hidden = torch.finfo(mask.dtype).min if mask.is_floating_point() else 0
+        if not mask.is_floating_point() or bool((~seen & (mask > hidden / 2)).any()):
+            return "the mask adds other numbers to scores than 0 and the lowest"
+    if mask.shape[1] != 1 and not bool((seen == seen[:, :1]).all()):
+        return "heads have masks of their own"
+    seen = seen[:, 0].expand(shape.batch, -1, -1)
+    expected = _expected(pattern, past, (shape.tokens, mask.shape[3]))
+    # The last query sees all that the order shows, and is a token or comes after all of them.
+    last, known = seen[:, -1], expected[-1]
+    there = torch.where(known, last, (seen & expected).any(1) | ~expected.any(0))
+    rows = there[:, past : past + shape.tokens]
+    if not bool(((seen == (expected & there[:, None])) | ~rows[:, :, None]).all()):
+        return "the mask shows other keys than the layer's own order, window and padding"
+    there[:, past + shape.tokens :] = False
+    return there
+
+
+def _padding_of(
+    mask: Optional[Tensor], rule: Rule, past: Past, shape: Shape
+) -> Union[None, Tuple[Tensor, int], Reason]:
+    """True where there is a token, and the place of its first column; None: no padding."""
+    if mask is None:
+        return None
+    end = past.places + shape.tokens
+    told = mask.told if isinstance(mask, NumberedMask) else None
+    if told is None:
+        whole = mask.whole() if isinstance(mask, NumberedMask) else mask
+        found = padding_in(whole, rule.pattern, past.places, shape)
+        return found if isinstance(found, str) else (found, 0)
+    if told.sizes[:2] != shape or told.sizes.first_query != past.places:
+        return "the mask is for other tokens than those of the call"
+    if told.sizes.first_key + told.sizes.keys < end:
+        return "the mask is for fewer keys than there are"
+    if not _same(rule.pattern, told.pattern, end):
+        return "the mask has another order or window than the layer"
+    if told.padding is None:
+        return None
+    return told.padding, told.sizes.first_key
+
+
+def _positions(
+    given: Tensor, shape: Shape, past: List[int], there: Optional[Tensor]
+) -> Union[List[int], Reason]:
+    """How far the positions of each sequence are from the number of tokens before."""
+    if given.dim() != 2 or given.shape[1] != shape.tokens:
+        return "positions have more than one number for a token"
+    if shape.tokens == 1:
+        rows = given[:, 0].tolist()
+        return [p - n for p, n in zip(rows * (shape.batch // len(rows)), past)]
+    positions = given.expand(shape.batch, -1)
+    if there is None:
+        index = torch.arange(shape.tokens).expand(shape.batch, -1)
+    else:
+        index = there.cumsum(1) - 1
+    far = positions - index - torch.tensor(past)[:, None]
+    if there is None:
+        first = far[:, :1]
+        other = far != first
+    else:
+        first = far.gather(1, there.int().argmax(1, keepdim=True))
+        other = (far != first) & there
+    if bool(other.any()):
+        return "positions do not follow each other"
+    return first[:, 0].tolist()
+
+
+def _gaps(there: Tensor) -> bool:
+    """Whether padding stands between tokens of a sequence."""
+    begun = there.cummax(1).values if there.dtype != torch.bool else there.int().cummax(1).values
+    ended = begun.bool() & ~there
+    return bool((ended[:, :-1] & there[:, 1:]).any()) if there.shape[1] > 1 else False
+
+
+def rows_of(
+    mask: Optional[Tensor], positions: Optional[Tensor], rule: Rule, past: Past, shape: Shape
+) -> Union[Rows, Reason]:
+    """The rows that are tokens; or why a whole layer cannot compute this call."""
+    if past.places and not rule.pattern.causal:
+        return "a layer without an order has a cache"
+    padding = _padding_of(mask, rule, past, shape)
+    if isinstance(padding, str):
+        return padding
+    there = None
+    if padding is not None:
+        found = _with_past(padding, past, shape)
+        if isinstance(found, str):
+            return found
+        there = found
+    elif past.there is not None and not bool(_reached(past, rule.pattern).all()):
+        return "there is no mask, but earlier tokens had padding"
+    counts = [past.places] * shape.batch
+    if past.there is not None:
+        counts = past.there.sum(1).tolist()
+    return _placed(there, positions, rule, past, shape, counts)
+
+
+def _reached(past: Past, pattern: Pattern) -> Tensor:
+    """Of ``Past.there``, what the next query may see."""
+    assert past.there is not None
+    first = 0
+    if pattern.window:
+        first = max(past.places + 1 - pattern.window, 0)
+    if pattern.chunk:
+        first = past.places // pattern.chunk * pattern.chunk
+    return past.there[:, first:]
+
+
+def _with_past(
+    padding: Tuple[Tensor, int], past: Past, shape: Shape
+) -> Union[None, Tensor, Reason]:
+    """Of the new tokens; None: all are."""
+    shown, first = padding
+    end = past.places + shape.tokens - first
+    if first > past.places or shown.shape[1] < end:
+        return "the mask is for other keys than there are"
+    old, new = shown[:, : past.places - first], shown[:, past.places - first : end]
+    before = None if past.there is None else past.there[:, first:]
+    if not bool((old if before is None else old == before).all()):
+        return "the mask hides other earlier tokens than before"
+    return None if bool(new.all()) else new
+
+
+def _placed(
+    there: Optional[Tensor],
+    positions: Optional[Tensor],
+    rule: Rule,
+    past: Past,
+    shape: Shape,
+    counts: List[int],
+) -> Union[Rows, Reason]:
+    offsets = past.offsets
+    matters = rule.turns or rule.by_place
+    if matters and positions is not None:
+        found = _positions(positions, shape, counts, there)
+        if isinstance(found, str):
+            return found
+        if there is not None:  # a sequence without a token has no position
+            known = offsets or found
+            some = there.any(1).tolist()
+            found = [f if one else k for f, k, one in zip(found, known, some)]
+        if (
+            past.places
+            and offsets is not None
+            and any(count and one != other for count, one, other in zip(counts, found, offsets))
+        ):
+            return "positions do not follow those of earlier calls"
+        offsets = found
+    by_place = rule.by_place or bool(rule.pattern.window) or bool(rule.pattern.chunk)
+    whole = None
+    if there is not None or past.there is not None:
+        new = torch.ones(*shape, dtype=torch.bool) if there is None else there
+        old = past.there
+        if old is None:
+            old = torch.ones(shape.batch, past.places, dtype=torch.bool)
+        whole = torch.cat((old, new), 1)
+        if (by_place or (rule.turns and positions is None)) and _gaps(whole):
+            return "padding stands between tokens"
+        if rule.by_place and not bool(whole[:, 0].all()):
+            return "padding comes first, and the layer counts it"
+    if rule.by_place and offsets is not None and any(offsets):
+        return "positions do not begin at 0, and the layer depends on them"
+    lengths = None if there is None else there.sum(1).tolist()
+    return Rows(lengths, there, offsets, whole)
+
+
+class Memory:
+    """The last answers: all layers of a model ask the same of one call."""
+
+    def __init__(self) -> None:
+        self._kept: Dict[Any, Any] = {}
+
+    def rows_of(
+        self,
+        mask: Optional[Tensor],
+        positions: Optional[Tensor],
+        rule: Rule,
+        past: Past,
+        shape: Shape,
+    ) -> Union[Rows, Reason]:
+        """As the function of this name."""
+        key = (id(mask), id(positions), rule, past.places, id(past.there), shape)
+        kept = self._kept.get(key)
+        # What was asked about is kept with the answer, so that its number is nobody else's.
+        if kept is not None and kept[1] == past.offsets and kept[2] == _changes(positions):
+            return kept[0]  # type: ignore[no-any-return]
+        found = rows_of(mask, positions, rule, past, shape)
+        if len(self._kept) > 8:
+            self._kept.clear()
+        asked = (found, past.offsets, _changes(positions), mask, positions, past.there)
+        self._kept[key] = asked
+        return found
+
+
+def _changes(x: Optional[Tensor]) -> int:
+    return 0 if x is None or x.is_inference() else x._version

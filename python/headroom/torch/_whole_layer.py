@@ -1,0 +1,252 @@
+"""A layer of a model of ``transformers`` as headroom computes it, products included."""
+
+import inspect
+import threading
+from typing import Any, Dict, List, NamedTuple, Optional, Union
+
+import torch
+from torch import Tensor, nn
+
+from .._arrays import as_array
+from .._cache import KeyValueCache
+from .._layer import Attention
+from ._model_layer import Place, for_short, load, rule_of, short_context
+from ._models import unusual
+from ._packed import say_once, why_gradients
+from ._rows import Memory, Past, Rows, Shape
+
+
+class Sizes(NamedTuple):
+    """How much one call of headroom's layer may bring; what is more is done in pieces."""
+
+    rows: int
+    tokens: int
+
+
+# Arguments of attention modules that say what the layer knows, or what ``Rows`` is made of.
+_CACHES = ("cache", "past_key_values", "past_key_value", "layer_past")
+_READ = frozenset(
+    (
+        *_CACHES,
+        "alibi",
+        "attention_mask",
+        "hidden_states",
+        "position_bias",
+        "position_embeddings",
+        "position_ids",
+        "residual",
+    )
+)
+
+
+class WholeLayer:
+    """What replaces the ``forward`` of a module.
+
+    Calls that it cannot compute go to the module's own, with a warning once. A cache that was begun
+    here is refused there.
+    """
+
+    def __init__(
+        self, place: Place, config: Dict[str, Any], options: Dict[str, Any], sizes: Sizes
+    ) -> None:
+        self.place, self.config, self.options, self.sizes = place, config, options, sizes
+        self.own = place.module.forward
+        self.names = list(inspect.signature(self.own).parameters)
+        self.memory = Memory()
+        self.lock = threading.Lock()
+        self.index: int = getattr(place.module, "layer_idx", None) or 0
+        self.context = short_context(config)
+        self.made: Dict[bool, Attention] = {}
+        self.repack()
+        self.rule = rule_of(self.attention(1).config)
+
+    def _make(self, short: bool) -> Attention:
+        options = {**self.options, **({"dtype": "bf16"} if self.dtype == torch.bfloat16 else {})}
+        loaded = load(self.place, for_short(self.config) if short else self.config)
+        return Attention._of_loaded(
+            loaded, self.sizes.tokens, -(-self.sizes.rows // self.sizes.tokens), options
+        )
+
+    def attention(self, end: int) -> Attention:
+        """For a call whose positions end there: most models have one layer for all."""
+        short = end <= self.context
+        made = self.made.get(short)
+        if made is None:
+            with self.lock:
+                made = self.made[short] = self._make(short)
+        return made
+
+    @property
+    def packed_bytes(self) -> int:
+        return sum(one.costs["packed_bytes"] for one in self.made.values())
+
+    def repack(self) -> None:
+        """Packs the weights that the module has now. Caches that were begun before are refused."""
+        self.dtype: torch.dtype = next(self.place.module.parameters()).dtype
+        self.made = {}
+        self.attention(1)
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kwargs.update(zip(self.names, args))
+        x = kwargs["hidden_states"]
+        reason = self._why_not(x, kwargs)
+        if reason is not None:
+            return self._by_itself(reason, kwargs)
+        given = [kwargs[name] for name in _CACHES if kwargs.get(name) is not None]
+        cache = given[0] if given else None
+        found = self._compute(x, cache, kwargs)
+        if isinstance(found, str):
+            return self._by_itself(found, kwargs)
+        return (found + kwargs["residual"] if self.place.residual else found), None
+
+    def _why_not(self, x: Tensor, given: Dict[str, Any]) -> Optional[str]:
+        if x.dtype != self.dtype or x.device.type != "cpu" or x.dim() != 3 or 0 in x.shape:
+            return f"the layer takes (batch, tokens, width) of {self.dtype} on the CPU"
+        reason = why_gradients(x, *self.place.module.parameters())
+        if reason is not None:
+            return reason
+        if self.place.module.training and self._drops():
+            return "attention weights are dropped"
+        more = unusual({name: value for name, value in given.items() if name not in _READ})
+        if more:
+            return f"{type(self.place.module).__name__} is given {more[0]!r}"
+        return None
+
+    def _drops(self) -> bool:
+        module = self.place.module
+        rates = [getattr(module, name, 0) for name in ("attention_dropout", "attn_dropout_p")]
+        rates.append(getattr(module, "dropout", 0))
+        return any((one.p if isinstance(one, nn.Dropout) else one or 0) > 0 for one in rates)
+
+    def _by_itself(self, reason: str, given: Dict[str, Any]) -> Any:
+        say_once(f"{reason}; the model's own layer takes the call")
+        found = self.own(**given)
+        if self.place.output is None:
+            return found
+        product: Any = self.place.output.forward
+        return (product.own(found[0]), *found[1:])
+
+    def _compute(self, x: Tensor, cache: Any, given: Dict[str, Any]) -> Union[Tensor, str]:
+        from ._packed_cache import PackedLayer, packed_layer
+
+        shape = Shape(*x.shape[:2])
+        layer: Optional[PackedLayer] = None
+        begun = False
+        if cache is not None:
+            if not hasattr(cache, "layers"):
+                return "the cache is of a kind that headroom does not know"
+            begun = self.index < len(cache.layers) and isinstance(
+                cache.layers[self.index], PackedLayer
+            )
+            if not begun and int(cache.get_seq_length(self.index)) > 0:
+                return "the cache was begun by the model's own layer"
+        past = cache.layers[self.index].past if begun else Past()
+        mask = given.get("attention_mask")
+        if mask is not None and self.place.mask == "hidden":
+            mask = ~mask.bool()
+        elif mask is not None and self.place.mask == "biased" and mask.is_floating_point():
+            mask = mask > torch.finfo(mask.dtype).min / 2
+        rows = self.memory.rows_of(mask, given.get("position_ids"), self.rule, past, shape)
+        if isinstance(rows, str):
+            if begun:
+                raise ValueError(
+                    f"headroom: {self.place.name} began this cache and cannot go on: {rows}; start"
+                    " with a new cache, or restore the model"
+                )
+            return rows
+        attention = self.attention(self._end(given.get("position_ids"), past, shape))
+        if cache is not None:
+            layer = packed_layer(cache, self.index, attention, shape.batch)
+            if layer is None:
+                return "the cache is of a kind that headroom does not know"
+        with torch.no_grad():
+            out = self._run(x, rows, attention, layer)
+        if layer is not None:
+            layer.past = Past(past.places + shape.tokens, rows.after, rows.offsets)
+        return out
+
+    def _end(self, positions: Optional[Tensor], past: Past, shape: Shape) -> int:
+        """Where the positions of a call end, as the model counts them."""
+        if self.context == 0 or positions is None:
+            return past.places + shape.tokens
+        return int(positions.max()) + 1
+
+    def _run(self, x: Tensor, rows: Rows, attention: Attention, layer: Any) -> Tensor:
+        batch, tokens, width = x.shape
+        lengths = [tokens] * batch if rows.lengths is None else rows.lengths
+        flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
+        out = flat.new_empty(len(flat), attention._width)
+        cache = None if layer is None else layer.room(lengths)
+        self._in_pieces(attention, flat.contiguous(), out, lengths, cache)
+        if rows.there is None:
+            return out.view(batch, tokens, -1)
+        whole = out.new_zeros(batch, tokens, out.shape[1])
+        whole[rows.there] = out
+        return whole
+
+    def _in_pieces(
+        self,
+        attention: Attention,
+        x: Tensor,
+        out: Tensor,
+        lengths: List[int],
+        cache: Optional[KeyValueCache],
+    ) -> None:
+        """Rows of sequences without gaps, no more at once than the layer is made for."""
+        if len(x) == 0:
+            return
+        longest = max(lengths)
+        if longest > self.sizes.tokens and cache is None:
+            if self.rule.pattern.causal:
+                cache = attention.cache(longest, len(lengths))
+            else:
+                attention = self._grown(longest)
+        array, result = as_array(x), as_array(out)
+        for first, counts in pieces(lengths, self.sizes):
+            end = first + sum(counts)
+            piece = (array[first:end], result[first:end])
+            attention(*piece, lengths=counts, cache=cache)
+
+    def _grown(self, tokens: int) -> Attention:
+        """Where no row can be computed without all others: a layer for longer calls."""
+        with self.lock:
+            if tokens > self.sizes.tokens:
+                most = 1 << (tokens - 1).bit_length()
+                self.sizes = Sizes(max(most, self.sizes.rows), most)
+                self.made = {}
+        return self.attention(tokens)
+
+
+def pieces(lengths: List[int], sizes: Sizes) -> Any:
+    """First row and the rows of each sequence, of pieces that a layer of such sizes can take."""
+    first, done = 0, 0
+    counts = [0] * len(lengths)
+    for i, length in enumerate(lengths):
+        left = length
+        while left:
+            free = sizes.rows - sum(counts)
+            # A sequence is cut only where it does not fit into a piece of its own.
+            taken = min(left, sizes.tokens)
+            if taken > free:
+                yield first, counts
+                first, counts = done, [0] * len(lengths)
+                continue
+            counts[i] += taken
+            done += taken
+            left -= taken
+            if left:
+                yield first, counts
+                first, counts = done, [0] * len(lengths)
+    if any(counts):
+        yield first, counts
+
+
+class NoProduct:
+    """The last product of a layer that another module computes: already done."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.own = module.forward
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x
