@@ -11,29 +11,29 @@ namespace {
 
 /// One value of an enumeration, which C numbers.
 template <class Enum>
-struct Choice {
+struct Numbered {
   Enum value;
   std::string_view name;
 };
 
 // Each at the place of its number in C.
-constexpr Choice<Rotary::Pairs> kPairs[] = {{Rotary::Pairs::none, "none"},
-                                            {Rotary::Pairs::neighbours, "neighbours"},
-                                            {Rotary::Pairs::halves, "halves"}};
+constexpr Numbered<Rotary::Pairs> kPairs[] = {{Rotary::Pairs::none, "none"},
+                                              {Rotary::Pairs::neighbours, "neighbours"},
+                                              {Rotary::Pairs::halves, "halves"}};
 static_assert(HEADROOM_ROTARY_NONE == 0 && HEADROOM_ROTARY_NEIGHBOURS == 1 &&
               HEADROOM_ROTARY_HALVES == 2);
-constexpr Choice<QueryKeyNorm::Over> kNorms[] = {{QueryKeyNorm::Over::none, "none"},
-                                                 {QueryKeyNorm::Over::head, "head"},
-                                                 {QueryKeyNorm::Over::width, "width"}};
+constexpr Numbered<QueryKeyNorm::Over> kNorms[] = {{QueryKeyNorm::Over::none, "none"},
+                                                   {QueryKeyNorm::Over::head, "head"},
+                                                   {QueryKeyNorm::Over::width, "width"}};
 static_assert(HEADROOM_NORM_NONE == 0 && HEADROOM_NORM_HEAD == 1 && HEADROOM_NORM_WIDTH == 2);
-constexpr Choice<PositionBias::Kind> kBiases[] = {{PositionBias::Kind::none, "none"},
-                                                  {PositionBias::Kind::slopes, "slopes"},
-                                                  {PositionBias::Kind::buckets, "buckets"}};
+constexpr Numbered<PositionBias::Kind> kBiases[] = {{PositionBias::Kind::none, "none"},
+                                                    {PositionBias::Kind::slopes, "slopes"},
+                                                    {PositionBias::Kind::buckets, "buckets"}};
 static_assert(HEADROOM_POSITION_BIAS_NONE == 0 && HEADROOM_POSITION_BIAS_SLOPES == 1 &&
               HEADROOM_POSITION_BIAS_BUCKETS == 2);
 
 template <class Enum, std::size_t N>
-Enum chosen(std::string_view field, std::int32_t number, const Choice<Enum> (&choices)[N]) {
+Enum chosen(std::string_view field, std::int32_t number, const Numbered<Enum> (&choices)[N]) {
   if (number >= 0 && number < static_cast<std::int32_t>(N)) return choices[number].value;
   std::string allowed;
   for (std::size_t i = 0; i < N; ++i) {
@@ -48,7 +48,7 @@ Enum chosen(std::string_view field, std::int32_t number, const Choice<Enum> (&ch
 }
 
 template <class Enum, std::size_t N>
-std::int32_t number_of(Enum value, const Choice<Enum> (&choices)[N]) {
+std::int32_t number_of(Enum value, const Numbered<Enum> (&choices)[N]) {
   std::int32_t number = 0;
   while (choices[number].value != value) ++number;
   return number;
