@@ -25,7 +25,7 @@ TEST_F(CliExplain, WithoutAnExampleListsTheLadder) {
   }
   EXPECT_EQ(names,
             "simplified self-attention causal dropout batch wrapper dream split heads-by-hand "
-            "cat-sleeps kid-smiles six-bias ");
+            "cat-sleeps kid-smiles six-bias qwen3 gemma2 gpt-oss ");
 }
 
 TEST_F(CliExplain, PrintsTheWellKnownRows) {
@@ -37,6 +37,22 @@ TEST_F(CliExplain, PrintsTheWellKnownRows) {
           "products with 96 heads"});
 }
 
+TEST_F(CliExplain, WalksLayersOfModels) {
+  expect("$headroom explain qwen3", 0,
+         {"Norm of each query and key head", "Turn query and key", "H_kv", "agrees"});
+  expect("$headroom explain gemma2 --seed 5", 0,
+         {"capped scores", "scores within the window", "seed 5", "agrees"});
+  expect("$headroom explain gpt-oss --json", 0, {"share of the sink", "divisors", "b_query"});
+  write("own.txt", "the 1 2 3 4\ncat 4 3 2 1\nsleeps 1 1 1 1\n");
+  expect("$headroom explain gpt-oss --input own.txt", 0, {"sleeps", "(B, T, d_in) = (1, 3, 4)"});
+  expect("$headroom explain qwen3 --heads 4", 2, {"--heads", "'qwen3'"});
+}
+
+TEST_F(CliExplain, ShellsCompleteExamples) {
+  expect("$headroom complete explain g", 0, {"gemma2\ta layer of Gemma 2\n", "gpt-oss\t"});
+  EXPECT_EQ(run("$headroom complete explain split ''").output, "");
+}
+
 TEST_F(CliExplain, JsonHasEveryNumber) {
   const Outcome split = run("$headroom explain split --json");
   ASSERT_EQ(split.code, 0) << split.errors;
@@ -44,7 +60,7 @@ TEST_F(CliExplain, JsonHasEveryNumber) {
   EXPECT_EQ(lesson.at("schema"), "headroom.lesson/1");
   EXPECT_EQ(lesson.at("products").at("wrapper"), 6);
   const auto list = nlohmann::json::parse(run("$headroom explain --json").output);
-  EXPECT_EQ(list.at("examples").size(), 12U);
+  EXPECT_EQ(list.at("examples").size(), 15U);
 }
 
 TEST_F(CliExplain, WalksAUsersOwnNumbers) {

@@ -74,6 +74,7 @@ expect "headroom sweep --backend naive,xs" naive,xsimd
 expect "headroom sweep --cache c" cold
 expect "headroom pick --emit cm" cmake
 expect "headroom sweep --model gpt2-x" gpt2-xl
+expect "headroom explain gem" gemma2
 if [[ "$what" != zsh ]]; then expect "headroom sweep --out=" -; fi
 if [[ "$what" == bash ]]; then expect "headroom sweep --backend=onedn" onednn; fi
 exit "$failed"

@@ -123,6 +123,12 @@ const checkOthers = async (browser) => {
   await open(browser, makePage("simplified", "simplified"), 400);
   check(await count(browser, "#formulations") === 0, "a lesson without heads has formulations");
   await checkWidth(browser, "simplified", 400);
+  await open(browser, makePage("gpt-oss", "gpt-oss"), 400);
+  const text = await browser.evaluate("document.querySelector('main').innerText");
+  for (const words of ["Softmax with a sink", "share of the sink", "amplitude"]) {
+    check(text.includes(words), "no " + words + " on the page of gpt-oss");
+  }
+  await checkWidth(browser, "gpt-oss", 400);
   const table = join(folder, "own.txt");
   const rows = Array.from({ length: 40 }, (_, t) => `<b>w${t}</b> ` +
     Array.from({ length: 8 }, (_, c) => Math.sin(t * 8 + c).toFixed(4)).join(" "));

@@ -68,7 +68,7 @@ TEST(TrainedLesson, GroupedHeadsHaveAxesOfTheirOwn) {
   ASSERT_NE(shape.key_heads(), shape.heads);
   const Lesson lesson = make_lesson("split", choices);
   const auto turned = [](const Step& step) {
-    return step.title == "Project every token, and turn it to its position";
+    return step.title == "Turn query and key to their positions";
   };
   EXPECT_EQ(std::count_if(lesson.steps.begin(), lesson.steps.end(), turned), 1);
   const Value& key = value_named(lesson, "key");

@@ -40,7 +40,16 @@ const std::vector<Listed>& ladder() {
        cat_sleeps_lesson},
       {{"kid-smiles", "Gaussian weights, step by step", false, true, true}, kid_smiles_lesson},
       {{"six-bias", "weight splits with biases; corrects a mask without effect", false, true, true},
-       six_bias}};
+       six_bias},
+      {{"qwen3", "a layer of Qwen3: norms of query and key, and rotary positions", true, false,
+        true},
+       qwen3_lesson},
+      {{"gemma2", "a layer of Gemma 2: a scale of its own, capped scores, a window", true, false,
+        true},
+       gemma2_lesson},
+      {{"gpt-oss", "a layer of gpt-oss: biases, stretched positions, a window, sinks", true, false,
+        true},
+       gpt_oss_lesson}};
   return all;
 }
 

@@ -1,6 +1,5 @@
 #include "lesson/layer_trace.hpp"
 
-#include <cmath>
 #include <utility>
 
 namespace headroom::lesson {
@@ -10,6 +9,17 @@ Case without_mask(Case shape) {
   shape.causal = false;
   shape.window = 0;  // only a causal layer may have one
   return shape;
+}
+
+// The layer without its norms, its rotary positions, or both.
+reference::Intermediates without(Layer layer, bool norms, bool turns) {
+  if (norms) {
+    layer.shape.norm = {};
+    layer.weights.query_norm.clear();
+    layer.weights.key_norm.clear();
+  }
+  if (turns) layer.shape.rotary = {};
+  return reference::intermediates(layer.shape, layer.weights, layer.x.view());
 }
 
 }  // namespace
@@ -28,7 +38,19 @@ LayerTrace::LayerTrace(Layer layer)
     : layer_(std::move(layer)),
       seen_(reference::intermediates(layer_.shape, layer_.weights, layer_.x.view())),
       unmasked_(
-          reference::intermediates(without_mask(layer_.shape), layer_.weights, layer_.x.view())) {}
+          reference::intermediates(without_mask(layer_.shape), layer_.weights, layer_.x.view())) {
+  const bool norms = layer_.shape.norm.over != QueryKeyNorm::Over::none;
+  const bool turns = layer_.shape.rotary.pairs != Rotary::Pairs::none;
+  if (norms || turns) projected_ = without(layer_, true, true);
+  const bool norm_is_last = layer_.shape.norm.after_rotary;
+  if (norms && turns) between_ = without(layer_, norm_is_last, !norm_is_last);
+}
+
+const reference::Intermediates& LayerTrace::at(Stage stage) const {
+  if (stage == Stage::projected && projected_) return *projected_;
+  if (stage == Stage::between && between_) return *between_;
+  return seen_;
+}
 
 Value LayerTrace::x() const {
   Value value =
@@ -61,7 +83,7 @@ Value LayerTrace::pairs(const char* name, const std::vector<double>& data) const
 
 Value LayerTrace::scaled_scores() const {
   Value value = pairs("scaled scores", seen_.scores);
-  const double scale = 1 / std::sqrt(static_cast<double>(layer_.shape.head_dim()));
+  const double scale = layer_.shape.score_scale();
   for (double& score : value.data) score *= scale;
   return value;
 }

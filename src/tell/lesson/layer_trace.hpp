@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,20 @@ class LayerTrace {
   const Layer& layer() const { return layer_; }
   const Case& shape() const { return layer_.shape; }
 
+  /// How far query and key are on their way to the scores.
+  enum class Stage {
+    projected,
+    between,  ///< after the first of norm and turn, where the layer has both
+    scored,
+  };
+
   Value x() const;
-  Value query() const { return projected("query", seen_.query); }  ///< `(B, T, d_out)`
-  Value key() const { return keyed("key", seen_.key); }            ///< `(B, T, kv_width)`
+  Value query(Stage stage = Stage::scored) const {
+    return projected("query", at(stage).query);
+  }  ///< `(B, T, d_out)`
+  Value key(Stage stage = Stage::scored) const {
+    return keyed("key", at(stage).key);
+  }  ///< `(B, T, kv_width)`
   Value value() const { return keyed("value", seen_.value); }
   /// `(B, H, T, T)`: every pair of tokens, masked or not
   Value scores() const { return pairs("scores", unmasked_.scores); }
@@ -60,6 +72,7 @@ class LayerTrace {
   Axis kv_width_axis() const;
 
  private:
+  const reference::Intermediates& at(Stage stage) const;
   Value projected(const char* name, const std::vector<double>& data) const;
   Value keyed(const char* name, const std::vector<double>& data) const;
   Value pairs(const char* name, const std::vector<double>& data) const;
@@ -67,6 +80,8 @@ class LayerTrace {
   Layer layer_;
   reference::Intermediates seen_;
   reference::Intermediates unmasked_;
+  // Where the layer has norms or rotary positions.
+  std::optional<reference::Intermediates> projected_, between_;
 };
 
 }  // namespace headroom::lesson

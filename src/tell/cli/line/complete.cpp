@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "cli/line/output.hpp"
 #include "cli/line/usage.hpp"
+#include "lesson/examples.hpp"
 #include "plan/axes.hpp"
 #include "program/exit_code.hpp"
 
@@ -58,6 +60,19 @@ std::vector<Candidate> options_of(const CLI::App& app, const std::string& begun)
   return candidates;
 }
 
+// What stands in a command's place: the examples of the lesson, unless one was named.
+std::vector<Candidate> places_of(const CLI::App& command, const std::vector<std::string>& before,
+                                 const std::string& begun) {
+  std::vector<Candidate> candidates;
+  if (command.get_option_no_throw("EXAMPLE") == nullptr) return candidates;
+  for (const lesson::Example& example : lesson::examples()) {
+    const std::string name(example.name);
+    if (std::find(before.begin(), before.end(), name) != before.end()) return {};
+    if (name.starts_with(begun)) candidates.push_back({name, brief(std::string(example.line))});
+  }
+  return candidates;
+}
+
 }  // namespace
 
 std::vector<Candidate> complete(const CLI::App& app, const std::vector<Command>& commands,
@@ -81,7 +96,7 @@ std::vector<Candidate> complete(const CLI::App& app, const std::vector<Command>&
     }
     return candidates;
   }
-  if (command != nullptr) return {};
+  if (command != nullptr) return places_of(*command->app, before, begun);
   std::vector<Candidate> candidates;
   for (const Command& each : commands) {
     if (!each.app->get_name().starts_with(begun)) continue;

@@ -28,5 +28,8 @@ Lesson heads_by_hand(const Choices& choices);
 Lesson cat_sleeps_lesson(const Choices& choices);
 Lesson kid_smiles_lesson(const Choices& choices);
 Lesson six_bias(const Choices& choices);
+Lesson qwen3_lesson(const Choices& choices);
+Lesson gemma2_lesson(const Choices& choices);
+Lesson gpt_oss_lesson(const Choices& choices);
 
 }  // namespace headroom::lesson

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lesson/answer.hpp"
-#include "lesson/layer_steps.hpp"
+#include "lesson/steps/layer_steps.hpp"
 
 namespace headroom::lesson {
 

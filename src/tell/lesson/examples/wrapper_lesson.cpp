@@ -6,8 +6,8 @@
 #include "headroom/initialise.hpp"
 #include "lesson/answer.hpp"
 #include "lesson/examples/builders.hpp"
-#include "lesson/layer_steps.hpp"
 #include "lesson/layer_trace.hpp"
+#include "lesson/steps/layer_steps.hpp"
 #include "lesson/texts/example_texts.hpp"
 #include "lesson/texts/texts.hpp"
 

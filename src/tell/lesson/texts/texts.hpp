@@ -25,15 +25,6 @@ inline constexpr Text kProject{"Project every token",
                                "to be found by) and a value "
                                "(what it hands over): x W_query, x W_key and x W_value."};
 
-inline constexpr Text kProjectAndTurn{
-    "Project every token, and turn it to its position",
-    "Each token gets a query (what it looks for), a key (what it offers to be found by) and a "
-    "value "
-    "(what it hands over): x W_query, x W_key and x W_value. Then pairs of numbers of query and "
-    "key "
-    "are turned, by angles that grow with the token's position (rotary positions), so that a score "
-    "depends on how far apart two tokens are. Here they stand turned."};
-
 inline constexpr Text kScores{"Scores",
                               "Row i, column j: the dot product of query i with key j, all at once "
                               "as query key^T. The larger, "

@@ -1,13 +1,17 @@
-#include "lesson/layer_steps.hpp"
+#include "lesson/steps/layer_steps.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "lesson/steps/rule_steps.hpp"
+#include "lesson/texts/model_texts.hpp"
 #include "lesson/texts/texts.hpp"
 
 namespace headroom::lesson {
 namespace {
+
+constexpr LayerTrace::Stage kProjected = LayerTrace::Stage::projected;
 
 Value unrolled_heads(const LayerTrace& trace, Value value) {
   return unrolled(std::move(value), 2, trace.heads_axis(), trace.head_dim_axis());
@@ -42,9 +46,10 @@ void add_input(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
 }
 
 void add_projections(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
-  lesson.steps.push_back(make_step(
-      texts::kProject, {on_path(squeezed(trace.query(), squeeze)), squeezed(trace.key(), squeeze),
-                        squeezed(trace.value(), squeeze)}));
+  lesson.steps.push_back(
+      make_step(texts::kProject,
+                {on_path(squeezed(trace.query(kProjected), squeeze)),
+                 squeezed(trace.key(kProjected), squeeze), squeezed(trace.value(), squeeze)}));
 }
 
 void add_attention(Lesson& lesson, const LayerTrace& trace, const Names& squeeze) {
@@ -59,18 +64,25 @@ void add_attention(Lesson& lesson, const LayerTrace& trace, const Names& squeeze
 }
 
 void add_split_projections(Lesson& lesson, const LayerTrace& trace) {
-  const bool turned = trace.shape().rotary.pairs != Rotary::Pairs::none;
-  lesson.steps.push_back(make_step(turned ? texts::kProjectAndTurn : texts::kProject,
-                                   {on_path(trace.query()), trace.key(), trace.value()}));
-  const Value query = unrolled_heads(trace, trace.query());
-  const Value key = unrolled_key_heads(trace, trace.key());
+  const Value flat_query = trace.query(kProjected), flat_key = trace.key(kProjected);
+  lesson.steps.push_back(
+      make_step(texts::kProject, {on_path(flat_query), flat_key, trace.value()}));
+  const Value query = unrolled_heads(trace, flat_query);
+  const Value key = unrolled_key_heads(trace, flat_key);
   const Value value = unrolled_key_heads(trace, trace.value());
-  lesson.steps.push_back(make_step(texts::kUnroll, {on_path(query), key, value}));
+  const bool groups = trace.shape().key_heads() != trace.shape().heads;
+  lesson.steps.push_back(
+      make_step(groups ? texts::kUnrollGrouped : texts::kUnroll, {on_path(query), key, value}));
   lesson.steps.push_back(
       make_step(texts::kGroup, {on_path(swapped(query, 1)), swapped(key, 1), swapped(value, 1)}));
+  add_preparation(lesson, trace);
 }
 
 void add_head_weights(Lesson& lesson, const LayerTrace& trace) {
+  if (has_score_rules(trace.shape())) {
+    add_ruled_weights(lesson, trace);
+    return;
+  }
   lesson.steps.push_back(make_step(texts::kHeadScores, {on_path(trace.scores())}));
   if (trace.shape().causal) {
     lesson.steps.push_back(make_step(texts::kMask, {trace.masked_scores()}));
