@@ -1,6 +1,7 @@
 #include "simd/attend.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numbers>
 #include <utility>
 
@@ -98,8 +99,15 @@ void PackedStore::copy(std::int64_t sequence, const KeyValueStore& from, std::in
   const auto& other = static_cast<const PackedStore&>(from);
   const std::int64_t count = round_up(tokens, panel);
   for (std::int64_t head = 0; head < key_heads; ++head) {
-    heads.copy((sequence * key_heads + head) * capacity, other.heads,
-               (of * key_heads + head) * other.capacity, count);
+    const std::int64_t to = (sequence * key_heads + head) * capacity;
+    const std::int64_t at = (of * key_heads + head) * other.capacity;
+    if (row_bytes == 0) {
+      heads.copy(to, other.heads, at, count);
+    } else {
+      std::memcpy(reinterpret_cast<char*>(rows.data()) + to * row_bytes,
+                  reinterpret_cast<const char*>(other.rows.data()) + at * row_bytes,
+                  static_cast<std::size_t>(tokens * row_bytes));
+    }
   }
 }
 
@@ -111,8 +119,18 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
   store->key_heads = shape_.key_heads();
   store->panel = panel_;
   const std::int64_t pairs = sequences * shape_.key_heads();
-  if (!stored_alone) executor.run(slots, zero);
-  preparation_ = HeadPreparation(shape, tokens, kernels.normalise_rows);
+  if (shape_.values_in_keys()) {
+    store->rows = stored_buffer(dtype_, pairs * store->capacity * shape_.head_dim());
+    store->row_bytes = bytes_of(dtype_, shape_.head_dim());
+  } else {
+    store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
+                               pairs * store->capacity, true);
+    auto zero = [&](std::int64_t pair, int) {
+      store->heads.zero(pair * store->capacity, store->capacity);
+    };
+    executor.run(pairs, zero);
+  }
+  store->preparation = HeadPreparation(shape_, capacity, kernels_->normalise_rows);
   // Threads share the segments of a head only where heads are few and its rows are one tile.
   if (executor.slots() > 1 && capacity > kSegment) {
     store->states = AlignedBuffer(

@@ -20,9 +20,10 @@ namespace headroom::simd {
 struct PackedStore final : public KeyValueStore {
   std::int64_t capacity = 0;  ///< keys of a head, whole panels
   std::int64_t key_heads = 0;
-  std::int64_t panel = 0;  ///< keys of one
-  PackedHeads heads;          ///< of all sequences, `key_heads` each
-  AlignedBuffer rows;         ///< in their place, keys as they come, where values lie in them
+  std::int64_t panel = 0;      ///< keys of one
+  PackedHeads heads;           ///< of all sequences, `key_heads` each
+  AlignedBuffer rows;          ///< in their place, keys as they come, where values lie in them
+  std::int64_t row_bytes = 0;  ///< of one of these; 0: there are none
   HeadPreparation preparation;
   AlignedBuffer states;  ///< of the segments that threads share
   std::int64_t bytes() const override {
