@@ -108,8 +108,8 @@ void bind_rules(nb::class_<LayerConfig>& binding) {
       .def("set_rotary",
            [](LayerConfig& config, const std::string& pairs, double base, double scale,
               std::int64_t width, const std::vector<double>& divisors, double amplitude) {
-             config.rotary = {value_of(kPairs, "rotary", pairs), base,     scale,
-                              width,                             divisors, amplitude};
+             const Rotary::Pairs of = value_of(kPairs, "rotary", pairs);
+             config.rotary = {of, base, scale, width, divisors, amplitude};
            })
       .def("set_norm",
            [](LayerConfig& config, const std::string& over, bool weighted, bool after_rotary,

@@ -134,13 +134,13 @@ void bind_loaded(nb::module_& module) {
       .def_ro("layer", &LayerWeights::layer)
       .def_ro("notes", &LayerWeights::notes)
       .def_ro("warnings", &LayerWeights::warnings)
-      .def("make", [](const LayerWeights& loaded, const CallSizes& largest,
-                      const NamedOptions& options) {
-        std::vector<std::string> warnings;
-        auto layer = std::make_unique<Layer>(loaded.config, largest, loaded.weights, options,
-                                             warnings);
-        return std::make_pair(std::move(layer), warnings);
-      });
+      .def("make",
+           [](const LayerWeights& loaded, const CallSizes& largest, const NamedOptions& options) {
+             std::vector<std::string> warnings;
+             auto layer =
+                 std::make_unique<Layer>(loaded.config, largest, loaded.weights, options, warnings);
+             return std::make_pair(std::move(layer), warnings);
+           });
   module.def(
       "load_weights",
       [](const std::string& path, const std::string& layer, const std::string& config) {

@@ -101,13 +101,13 @@ def test_what_it_refuses(model):
         accelerate(strange)
 
 
-@pytest.mark.parametrize("kind", ["qwen3", "bert"])
+@pytest.mark.parametrize("kind", ["qwen3", "bert", "t5"])
 @pytest.mark.parametrize("why", ["gradients", "dropout", "output_attentions"])
 def test_the_model_takes_what_the_layer_does_not(kind, why):
     torch.manual_seed(3)
     config = tiny_models.config_of(kind)
-    name = "attention_probs_dropout_prob" if kind == "bert" else "attention_dropout"
-    setattr(config, name, 0.5 if why == "dropout" else 0.0)
+    names = {"bert": "attention_probs_dropout_prob", "t5": "dropout_rate"}
+    setattr(config, names.get(kind, "attention_dropout"), 0.5 if why == "dropout" else 0.0)
     model = tiny_models.make(config, "eager", masked=kind == "bert")
     tiny_models.draw(model)
     model.train(why == "dropout")
@@ -115,8 +115,9 @@ def test_the_model_takes_what_the_layer_does_not(kind, why):
 
     def run():
         torch.manual_seed(8)
+        given = {"decoder_input_ids": tokens()} if kind == "t5" else {}
         with torch.set_grad_enabled(why == "gradients"):
-            return model(tokens(), **more)
+            return model(input_ids=tokens(), **given, **more)
 
     want = run()
     said = {"gradients": "gradients", "dropout": "dropped", "output_attentions": "given"}[why]
@@ -128,7 +129,27 @@ def test_the_model_takes_what_the_layer_does_not(kind, why):
     assert got.logits.requires_grad == want.logits.requires_grad
     assert torch.allclose(got.logits, want.logits, rtol=1e-4, atol=1e-5) or why == "dropout"
     if more:
-        assert torch.allclose(got.attentions[1], want.attentions[1], atol=1e-5)
+        name = "decoder_attentions" if kind == "t5" else "attentions"
+        assert torch.allclose(getattr(got, name)[1], getattr(want, name)[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("alone", [0, 1])
+def test_biases_that_the_first_layer_hands_on(alone):
+    """T5's, where one of two layers is the model's own."""
+    torch.manual_seed(3)
+    model = tiny_models.make(tiny_models.config_of("t5"), "eager")
+    tiny_models.draw(model)
+    given = {"input_ids": tokens(), "max_new_tokens": 9, "decoder_start_token_id": 0}
+    with torch.inference_mode():
+        want = model(input_ids=tokens(), decoder_input_ids=tokens()).logits
+        generated = model.generate(**given)
+        with accelerate(model) as made, warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            for layer in made._layers[alone::2]:
+                layer.dtype = torch.float64
+            assert close(model(input_ids=tokens(), decoder_input_ids=tokens()).logits, want)
+            assert torch.equal(model.generate(**given), generated)
+            assert fallbacks()
 
 
 def test_beams(model):

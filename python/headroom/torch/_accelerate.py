@@ -15,7 +15,9 @@ class Family(NamedTuple):
     """How models of a ``model_type`` name their attention."""
 
     attention: str  # class of the modules
-    prefix: str = "layers.{}.self_attn."  # of their tensors in a checkpoint, by number
+    prefix: str = "layers.{}.self_attn."  # of their tensors in a checkpoint, by number and stack
+    ending: str = ""  # of the modules' names, where some of the class attend to a second input
+    biases: str = ""  # the tensor of the first layer that all of a stack add to scores
     apart: bool = False  # the last product is the parent's output.dense
     hooked: bool = True  # masks are made for the implementation
     mask: str = "shown"  # what its masks say, see ``Place``
@@ -42,8 +44,15 @@ FAMILIES: Dict[str, Family] = {
     "phi3": Family("Phi3Attention"),
     "qwen3": Family("Qwen3Attention"),
     "qwen3_next": Family("Qwen3NextAttention"),
+    "t5": Family(
+        "T5Attention",
+        "{1}.block.{0}.layer.0.SelfAttention.",
+        ".SelfAttention",
+        biases="relative_attention_bias.weight",
+    ),
     "roberta": Family("RobertaSelfAttention", _BERT, apart=True),
     "vit": Family("ViTAttention", "layers.{}.self_attn."),
+    "whisper": Family("WhisperAttention", "{1}.layers.{0}.self_attn.", ".self_attn"),
 }
 
 
@@ -62,14 +71,22 @@ def _place(name: str, module: nn.Module, model: nn.Module) -> Optional[Tuple[Pla
     family = FAMILIES.get(str(getattr(_config_of(name, model), "model_type", None)))
     if family is None or type(module).__name__ != family.attention:
         return None
-    number = getattr(module, "layer_idx", None)
-    if number is None:  # the last number in its name
-        number = next((int(one) for one in reversed(name.split(".")) if one.isdigit()), 0)
+    if not name.endswith(family.ending):
+        return None
+    words = name.split(".")
+    # T5's layers have a number within a block, after that of the block.
+    numbers = [int(one) for one in words if one.isdigit()]
+    number = numbers[0] if numbers else 0
     output = None
     if family.apart:
         output = model.get_submodule(name.rpartition(".")[0]).get_submodule("output.dense")
-    prefix = family.prefix.format(number)
-    place = Place(name, module, output, prefix, family.mask, family.residual)
+    stack = "decoder" if "decoder" in words else "encoder"
+    prefix = family.prefix.format(number, stack)
+    first, biases = None, ""
+    if family.biases:
+        first = model.get_submodule(name.replace(f".block.{number}.", ".block.0."))
+        biases = family.prefix.format(0, stack) + family.biases
+    place = Place(name, module, output, prefix, family.mask, family.residual, first, biases)
     return place, family
 
 

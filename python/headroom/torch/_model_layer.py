@@ -21,6 +21,8 @@ class Place(NamedTuple):
     prefix: str  # of its tensors, as headroom knows them
     mask: str  # says which keys are "shown", or "hidden", or has the position bias in it: "biased"
     residual: bool  # adds what it is handed by this name
+    first: Any = None  # the module that has the biases of all, and hands them on
+    biases: str = ""  # the name of its tensor
 
 
 def tensors_of(place: Place) -> Dict[str, Tensor]:
@@ -29,6 +31,9 @@ def tensors_of(place: Place) -> Dict[str, Tensor]:
     if place.output is not None:
         above = place.prefix.removesuffix("self.") + "output.dense."
         found.update({above + name: x for name, x in place.output.state_dict().items()})
+    if place.first is not None:
+        table = place.first.relative_attention_bias.weight
+        found[place.biases] = table.detach()
     return {name: x.contiguous() for name, x in found.items() if x.is_floating_point()}
 
 

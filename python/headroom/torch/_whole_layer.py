@@ -31,6 +31,7 @@ _READ = frozenset(
         "alibi",
         "attention_mask",
         "hidden_states",
+        "mask",
         "position_bias",
         "position_embeddings",
         "position_ids",
@@ -94,10 +95,12 @@ class WholeLayer:
         if reason is not None:
             return self._by_itself(reason, kwargs)
         given = [kwargs[name] for name in _CACHES if kwargs.get(name) is not None]
-        cache = given[0] if given else None
+        cache = getattr(given[0], "self_attention_cache", given[0]) if given else None
         found = self._compute(x, cache, kwargs)
         if isinstance(found, str):
             return self._by_itself(found, kwargs)
+        if self.place.first is not None:
+            return found, None, None  # whoever goes on without us makes the biases anew
         return (found + kwargs["residual"] if self.place.residual else found), None
 
     def _why_not(self, x: Tensor, given: Dict[str, Any]) -> Optional[str]:
@@ -121,11 +124,27 @@ class WholeLayer:
 
     def _by_itself(self, reason: str, given: Dict[str, Any]) -> Any:
         say_once(f"{reason}; the model's own layer takes the call")
+        if self.place.first is not None and given.get("position_bias") is None:
+            given["position_bias"] = self._biases(given)
         found = self.own(**given)
         if self.place.output is None:
             return found
         product: Any = self.place.output.forward
         return (product.own(found[0]), *found[1:])
+
+    def _biases(self, given: Dict[str, Any]) -> Tensor:
+        """What the first layer of the stack would have handed on."""
+        cache = given.get("cache")
+        cache = getattr(cache, "self_attention_cache", cache)
+        tokens = given["hidden_states"].shape[1]
+        keys, past = tokens, 0
+        if cache is not None:
+            keys, past = (
+                cache.get_mask_sizes(tokens, self.index)[0],
+                cache.get_seq_length(self.index),
+            )
+        made: Tensor = self.place.first.compute_bias(tokens, keys, past_seen_tokens=past)
+        return made
 
     def _compute(self, x: Tensor, cache: Any, given: Dict[str, Any]) -> Union[Tensor, str]:
         from ._packed_cache import PackedLayer, packed_layer
@@ -142,7 +161,7 @@ class WholeLayer:
             if not begun and int(cache.get_seq_length(self.index)) > 0:
                 return "the cache was begun by the model's own layer"
         past = cache.layers[self.index].past if begun else Past()
-        mask = given.get("attention_mask")
+        mask = given.get("attention_mask", given.get("mask"))
         if mask is not None and self.place.mask == "hidden":
             mask = ~mask.bool()
         elif mask is not None and self.place.mask == "biased" and mask.is_floating_point():
