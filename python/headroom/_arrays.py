@@ -1,7 +1,7 @@
 """Tensors and other arrays on their way into the extension module, which says what is wrong."""
 
 import sys
-from typing import Any
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -70,6 +70,15 @@ def activations(name: str, x: Array) -> Array:
             " under torch.inference_mode()"
         )
     return _shared(x.detach())
+
+
+def padded(
+    lengths: Optional[Sequence[int]], padding_side: str
+) -> Tuple[Optional[List[int]], bool]:
+    """Lengths of sequences, and whether padding stands before them."""
+    if padding_side not in ("left", "right"):
+        raise ValueError(f"padding_side is {padding_side!r}; allowed are 'left' and 'right'")
+    return lengths if lengths is None else list(lengths), padding_side == "left"
 
 
 def new_result(x: Array, width: int, zero: bool) -> "np.ndarray[Any, Any]":

@@ -95,12 +95,14 @@ class Layer:
         self,
         x: Any,
         out: Any,
-        lengths: Optional[List[int]],
+        padded: Tuple[Optional[List[int]], bool],
         cache: Optional[Cache],
         memory: Any,
         memory_lengths: Optional[List[int]],
     ) -> None: ...
-    def append(self, x: Any, lengths: Optional[List[int]], cache: Cache) -> None: ...
+    def append(
+        self, x: Any, padded: Tuple[Optional[List[int]], bool], cache: Cache
+    ) -> None: ...
     def seconds(self, x: Any, out: Any, calls: int) -> float: ...
     def make_cache(self, sequences: int, capacity: int) -> Cache: ...
     @property

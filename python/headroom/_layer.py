@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, like, new_result
+from ._arrays import Array, activations, like, new_result, padded
 from ._cache import CacheOwner, KeyValueCache
 from ._config import above_0, add_rules, kv_heads_of, options_of, weights_of, with_zero_biases
 from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
@@ -252,6 +252,7 @@ class Attention(CacheOwner):
         out: Optional[Array] = None,
         *,
         lengths: Optional[Sequence[int]] = None,
+        padding_side: str = "right",
         cache: Optional[KeyValueCache] = None,
         memory: Optional[Array] = None,
         memory_lengths: Optional[Sequence[int]] = None,
@@ -267,6 +268,8 @@ class Attention(CacheOwner):
             lengths: tokens of each sequence. With two dimensions of x, sequences follow each other
                 without gaps; with three, rows after a sequence's length are padding: they are
                 neither read nor written, and 0 where the result is new.
+            padding_side: ``"left"`` where padding comes before a sequence's rows, which are then
+                the last ones
             cache: the rows are appended, and each sees all that came before it.
             memory: of a layer with ``memory_tokens``, ``(tokens, d_memory)`` or
                 ``(batch, tokens, d_memory)``. With a cache it may be left out after the first call.
@@ -289,7 +292,7 @@ class Attention(CacheOwner):
         self._core.forward(
             array,
             result,
-            lengths if lengths is None else list(lengths),
+            padded(lengths, padding_side),
             cache if cache is None else cache._core,
             memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
@@ -297,7 +300,12 @@ class Attention(CacheOwner):
         return out
 
     def append(
-        self, x: Array, cache: KeyValueCache, *, lengths: Optional[Sequence[int]] = None
+        self,
+        x: Array,
+        cache: KeyValueCache,
+        *,
+        lengths: Optional[Sequence[int]] = None,
+        padding_side: str = "right",
     ) -> None:
         """Puts the keys and values of x into the cache and computes no output.
 
@@ -305,13 +313,12 @@ class Attention(CacheOwner):
             x: as in a call
             cache: as in a call
             lengths: as in a call
+            padding_side: as in a call
 
         Raises:
             ValueError: as in a call, and for a layer with a second input.
         """
-        self._core.append(
-            activations("x", x), lengths if lengths is None else list(lengths), cache._core
-        )
+        self._core.append(activations("x", x), padded(lengths, padding_side), cache._core)
 
     def __repr__(self) -> str:
         choice = self.choice

@@ -31,7 +31,13 @@ Attention made_without_interpreter(const LayerConfig& config, const CallSizes& l
 class CallRows {
  public:
   /// @param even the sequences that a call without lengths has
-  CallRows(const Rows& x, const Lengths& given, std::int64_t even) {
+  CallRows(const Rows& x, const PaddedLengths& padded, std::int64_t even) : before_(padded.second) {
+    const Lengths& given = padded.first;
+    if (before_ && !x.batched()) {
+      throw InvalidArgument(
+          "padding_side is 'left', and x has 2 dimensions, which have no padding; give it 3: "
+          "(batch, tokens, d_in)");
+    }
     if (given) {
       lengths_ = *given;
       if (!x.batched()) return;
@@ -49,6 +55,7 @@ class CallRows {
   void tell(Call& call) const {
     call.lengths = lengths_;
     call.padded_tokens = padded_tokens_;
+    call.padded_before = before_ && padded_tokens_ > 0;
   }
 
   std::int64_t sequences(std::int64_t even) const {
@@ -58,6 +65,7 @@ class CallRows {
  private:
   std::vector<std::int64_t> lengths_;
   std::int64_t padded_tokens_ = 0;
+  bool before_;
 };
 
 std::vector<std::int64_t> memory_lengths_of(const Rows& memory, const Lengths& given,
@@ -107,14 +115,14 @@ Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightVi
     : state_(std::make_shared<LayerState>(
           made_without_interpreter(config, largest, weights, options, warnings))) {}
 
-void Layer::forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache* cache,
+void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
                     nb::handle memory, const Lengths& memory_lengths) {
   const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
   result.require_like(rows, attention.config().output_width());
   const std::int64_t even = cache != nullptr ? cache->sequences() : attention.largest().batch;
-  const CallRows call_rows(rows, lengths, even);
+  const CallRows call_rows(rows, padded, even);
   Call call;
   call_rows.tell(call);
   if (cache != nullptr) call.cache = cache->get();
@@ -131,10 +139,10 @@ void Layer::forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache*
   state_->attention.forward(rows.view(), result.view(), call);
 }
 
-void Layer::append(nb::handle x, const Lengths& lengths, Cache& cache) {
+void Layer::append(nb::handle x, const PaddedLengths& padded, Cache& cache) {
   const Rows rows = Rows::read("x", x);
   Call call;
-  const CallRows call_rows(rows, lengths, cache.sequences());
+  const CallRows call_rows(rows, padded, cache.sequences());
   call_rows.tell(call);
   call.cache = cache.get();
   const Turn turn(*state_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache.hpp"
@@ -17,6 +18,8 @@ namespace headroom::python {
 namespace nb = nanobind;
 
 using Lengths = std::optional<std::vector<std::int64_t>>;
+/// Lengths of sequences, and whether padding stands before them.
+using PaddedLengths = std::pair<Lengths, bool>;
 
 /// Options by their names, as Python gives them.
 struct NamedOptions {
@@ -48,10 +51,10 @@ class Layer {
         const NamedOptions& options, std::vector<std::string>& warnings);
 
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
-  void forward(nb::handle x, nb::handle out, const Lengths& lengths, Cache* cache,
+  void forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
                nb::handle memory, const Lengths& memory_lengths);
   /// Appends x (a layer with a second input: `memory`) to the cache.
-  void append(nb::handle x, const Lengths& lengths, Cache& cache);
+  void append(nb::handle x, const PaddedLengths& padded, Cache& cache);
   /// Processor time of a call of the C++ interface with these arrays, the mean of so many: what one
   /// from Python is held against.
   double seconds(nb::handle x, nb::handle out, std::int64_t calls);

@@ -117,9 +117,9 @@ void bind_layer(nb::module_& module) {
                                                          warnings);
                     return std::make_pair(std::move(layer), warnings);
                   })
-      .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "lengths"_a.none(),
-           "cache"_a.none(), "memory"_a.none(), "memory_lengths"_a.none())
-      .def("append", &Layer::append, "x"_a.none(), "lengths"_a.none(), "cache"_a)
+      .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "padded"_a, "cache"_a.none(),
+           "memory"_a.none(), "memory_lengths"_a.none())
+      .def("append", &Layer::append, "x"_a.none(), "padded"_a, "cache"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)
       .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
       .def_prop_ro("choice", &choice_of)

@@ -92,6 +92,23 @@ def test_padding_is_not_read_and_zero_in_a_new_result(weights, normal):
     assert not y[0, 2:].any() and not y[1].any()
 
 
+def test_padding_on_the_left(weights, normal):
+    layer = Attention(**weights(), heads=4, tokens=6, batch=3)
+    x = normal(3, 6, 32)
+    x[0, :4] = np.nan
+    x[1] = np.nan
+    y = layer(x, lengths=[2, 0, 6], padding_side="left")
+    assert np.array_equal(y[0, 4:], layer(x[0, 4:])) and np.array_equal(y[2], layer(x[2]))
+    assert not y[0, :4].any() and not y[1].any()
+    cache = layer.cache(6, 3)
+    layer.append(x, cache, lengths=[2, 0, 6], padding_side="left")
+    assert cache.lengths == [2, 0, 6]
+    with pytest.raises(ValueError, match="padding_side is 'before'; allowed are"):
+        layer(x, lengths=[2, 0, 6], padding_side="before")
+    with pytest.raises(ValueError, match="x has 2 dimensions, which have no padding"):
+        layer(x[0], padding_side="left")
+
+
 def test_padding_of_out_is_left_alone(weights, normal):
     layer = Attention(**weights(), heads=4, tokens=6, batch=2)
     x, out = normal(2, 6, 32), np.full((2, 6, 32), 5, np.float32)

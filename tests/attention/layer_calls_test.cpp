@@ -206,6 +206,26 @@ Matrix one_by_one(const Layer& layer, Attention& attention, const Lengths& lengt
   return y;
 }
 
+TEST_P(LayerCalls, ATakenCacheOfLatentsGoesOn) {
+  Case shape = plain_shape(24, 48, 3, 30);
+  shape.value_dim = 8;
+  shape.latent = {.rank = 20, .shared = 4};
+  shape.rotary.pairs = Rotary::Pairs::halves;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention = layer_for(shape, layer.weights, GetParam().options());
+  Matrix y(30, shape.output_width()), again(30, shape.output_width());
+  KeyValueCache first(attention, {1, 30});
+  attention.forward(rows(layer.x, 0, 21), rows_of(y, 0, 21), {.cache = &first});
+  KeyValueCache second(attention, {2, 40});
+  second.take(first, Lengths{0, 0});
+  second.truncate({0, 0});
+  attention.forward(rows(layer.x, 21, 9), rows_of(y, 21, 9), {.cache = &first});
+  const Lengths lengths{0, 9};
+  attention.forward(rows(layer.x, 21, 9), rows_of(again, 21, 9),
+                    {.lengths = lengths, .cache = &second});
+  EXPECT_TRUE(equal_for(GetParam(), rows_of(again, 21, 9), rows(y, 21, 9)));
+}
+
 TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
   for (Case shape : call_shapes()) {
     if (shape.dropout > 0) continue;  // its pattern goes by the place in the call
