@@ -126,6 +126,8 @@ class Way:
 
     def step(self, tokens):
         """After a cache that the layer itself fills, with what it sees at every place."""
+        if self.way == "flex_attention":  # what it compiles for several shapes does not compile
+            torch._dynamo.reset()
         config = self.model.config
         self.cache = transformers.DynamicCache(config=config)
         if self.way == "layer":

@@ -77,9 +77,11 @@ def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union
     """``(batch, keys)``, true where there is a token, of a mask that somebody else made.
 
     Args:
-        mask: ``(batch or 1, heads or 1, tokens, keys)``, true or 0 where a key is seen
+        mask: ``(batch or 1, heads or 1, tokens or 1, keys)``, true or 0 where a key is seen
         pattern: of the layer; a mask that shows other keys is refused
     """
+    if mask.dim() == 4 and mask.shape[2] == 1:
+        mask = mask.expand(-1, -1, shape.tokens, -1)
     if mask.dim() != 4 or mask.shape[2] != shape.tokens or mask.shape[3] < past + shape.tokens:
         return "the mask is of another shape than the call"
     seen = mask
