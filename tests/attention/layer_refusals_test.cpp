@@ -97,8 +97,9 @@ TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {
   forward(11, {}, &longer);
   expect_refused("1 sequences are named for one of 2", [&] { pair.take(longer, Lengths{0}); });
   expect_refused("there is no sequence 1", [&] { pair.take(longer, Lengths{1, 0}); });
-  expect_refused("has 11 tokens and there is room for 10",
-                 [&] { pair.take(longer, Lengths{0, 0}); });
+  expect_refused("has 11 tokens and there is room for 10", [&] {
+    pair.take(longer, Lengths{0, 0});
+  });
   expect_refused("0 sequences", [&] { KeyValueCache(attention, {0, 4}); });
   expect_refused("63-bit", [&] { KeyValueCache(attention, {1 << 30, std::int64_t{1} << 40}); });
   Call with_memory;

@@ -1,6 +1,5 @@
-// The header of a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2
-// and 3: metadata, one entry for each tensor, and then the tensors, each at a multiple of the
-// alignment.
+// The header of a GGUF file (as ggml's documentation describes it), versions 2 and 3: metadata, one
+// entry for each tensor, and then the tensors, each at a multiple of the alignment.
 #pragma once
 
 #include <nlohmann/json.hpp>

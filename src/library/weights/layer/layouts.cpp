@@ -53,8 +53,8 @@ constexpr Layout kLayouts[] = {
      "attn_k.weight", "attn_v.weight", "", "attn_output.weight", Stored::out_in, Biases::optional,
      Mask::causal, Pairs::none, "", kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
     {"gguf-fused", "attn_qkv and attn_output of GGUF files", "", "", "", "attn_qkv.weight",
-     "attn_output.weight", Stored::out_in, Biases::optional, Mask::causal, Pairs::none,
-     "", kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
+     "attn_output.weight", Stored::out_in, Biases::optional, Mask::causal, Pairs::none, "",
+     kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
 };
 
 constexpr std::string_view kForeign[] = {"q_norm.weight",
