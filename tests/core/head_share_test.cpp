@@ -105,7 +105,7 @@ TEST(HeadShare, SharesOfALatentLayerAddUpToIt) {
   std::vector<double> sum(whole.values.size());
   for (int rank = 0; rank < 2; ++rank) {
     const HeadShare share = share_of(shape, 2, rank);
-    const Case own{share_config(shape, share), shape, {}};
+    const Case own{share_config(shape, share), {.tokens = shape.tokens}, {}};
     const Matrix part = run(own, share_weights(shape, all, share));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(part.values[i]);
   }

@@ -1,4 +1,4 @@
-#include "weights/layer/gguf_architectures.hpp"
+#include "weights/layer/gguf/gguf_architectures.hpp"
 
 #include <algorithm>
 #include <iterator>

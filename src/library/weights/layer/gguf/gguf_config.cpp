@@ -1,4 +1,4 @@
-#include "weights/layer/gguf_config.hpp"
+#include "weights/layer/gguf/gguf_config.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
-#include "weights/layer/gguf_architectures.hpp"
-#include "weights/layer/gguf_fields.hpp"
+#include "weights/layer/gguf/gguf_architectures.hpp"
+#include "weights/layer/gguf/gguf_fields.hpp"
 #include "weights/layer/layouts.hpp"
 
 namespace headroom::weights {

@@ -1,4 +1,4 @@
-#include "weights/layer/gguf_fields.hpp"
+#include "weights/layer/gguf/gguf_fields.hpp"
 
 #include <fmt/format.h>
 
