@@ -207,7 +207,7 @@ Matrix one_by_one(const Layer& layer, Attention& attention, const Lengths& lengt
 }
 
 TEST_P(LayerCalls, ATakenCacheOfLatentsGoesOn) {
-  Case shape = plain_shape(24, 48, 3, 30);
+  Case shape = plain_shape(30, 24, 3, 16);
   shape.value_dim = 8;
   shape.latent = {.rank = 20, .shared = 4};
   shape.rotary.pairs = Rotary::Pairs::halves;
