@@ -104,10 +104,10 @@ TEST_F(Run, TakesAConfigurationWithoutWeights) {
   run_layer("gpt_oss", 0, "_W5_");
   run_layer("gpt_oss", 1, "_sinks");
   run_layer("bloom", 0, "_alibi");
+  run_layer("deepseek_v3", 1, "_latent");
   expect("$headroom run --config config.json --layer query", 2, {"--layer"});
-  write("config.json", R"({"model_type": "deepseek_v3", "num_attention_heads": 4})");
-  expect("$headroom run --config config.json", 5,
-         {"'deepseek_v3' is no family that headroom knows"});
+  write("config.json", R"({"model_type": "mamba", "num_attention_heads": 4})");
+  expect("$headroom run --config config.json", 5, {"'mamba' is no family that headroom knows"});
 }
 
 TEST_F(Run, TakesSequencesOfSeveralLengths) {
