@@ -80,12 +80,13 @@ static void check_caches(const headroom_options* options) {
   headroom_destroy(layer);
 }
 
-static int rows_like_the_last(const float* y) {
-  const size_t bytes = D_PROJ * sizeof *y;
+static int untouched_rows(const float* y) {
+  unsigned char untouched[D_PROJ * sizeof(float)];
   int count = 0;
   int r;
+  memset(untouched, 0x7E, sizeof untouched);
   for (r = 0; r < 3 * TOKENS; ++r) {
-    count += memcmp(y + r * D_PROJ, y + (3 * TOKENS - 1) * D_PROJ, bytes) == 0;
+    count += memcmp(y + r * D_PROJ, untouched, sizeof untouched) == 0;
   }
   return count;
 }
@@ -124,7 +125,7 @@ static void check_lengths(const headroom_options* options) {
       memcpy(found, y + starts[padded][s] * D_PROJ, count * sizeof *y);
       expect(equal(layer, found, p.y), "a sequence of a batch is the sequence alone");
     }
-    expect(rows_like_the_last(y) == 3 * TOKENS - 22, "rows of no sequence stay as they were");
+    expect(untouched_rows(y) == 3 * TOKENS - 22, "rows of no sequence stay as they were");
   }
   headroom_destroy(layer);
 }
