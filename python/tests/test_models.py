@@ -242,7 +242,8 @@ def test_a_cap_with_gradients_goes_to_the_own_function_of_the_module():
         y, _ = call(module, query, key, value, None, scaling=0.5, softcap=2.0)
     y.sum().backward()
     with torch.no_grad():
-        assert torch.allclose(y, call(module, query, key, value, None, 0.0, 0.5, softcap=2.0)[0])
+        ours, _ = call(module, query, key, value, None, 0.0, 0.5, softcap=2.0)
+    assert torch.allclose(y, ours, atol=1e-6)  # both are rounded, each in its own way
     assert query.grad is not None
 
 
