@@ -58,5 +58,17 @@ TEST(ConfigSpellings, Llama4CountsItsLayersWithoutPositions) {
   EXPECT_FALSE(read(fields, 1).turns);
 }
 
+// DeepSeek V3's code turns pairs of halves where a file asks for them; that of V2 knows no such
+// field.
+TEST(ConfigSpellings, DeepSeekV2AlwaysTurnsNeighbours) {
+  for (const auto& [folder, pairs] : {std::pair("deepseek_v2", Rotary::Pairs::neighbours),
+                                      std::pair("deepseek_v3", Rotary::Pairs::halves)}) {
+    json fields = parsed(test::models_folder() / folder / "config.json");
+    EXPECT_EQ(read(fields, 1).rules.rotary.pairs, Rotary::Pairs::neighbours) << folder;
+    fields["rope_interleave"] = false;
+    EXPECT_EQ(read(fields, 1).rules.rotary.pairs, pairs) << folder;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::weights
