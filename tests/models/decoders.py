@@ -30,6 +30,19 @@ def llama3():
     return Family("Llama 3", "llama3", published, lambda m: [decoder(m, 1, "full")])
 
 
+# --- Norms of queries and keys
+
+
+def normed_layer(over):
+    """Layer 1, which sees everything, with norms by `head` or over the `width`."""
+
+    def layers(model):
+        eps = model.config.rms_norm_eps
+        return [decoder(model, 1, "full", qk_norm=over, norm_eps=eps, vectors=HEAD_NORMS)]
+
+    return layers
+
+
 # --- Qwen3
 
 
@@ -39,12 +52,7 @@ def qwen3():
         rope_theta=100.0, rope_scaling=None, attention_bias=False, use_sliding_window=False,
         sliding_window=None, max_window_layers=2,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="head", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("Qwen3", "qwen3", published, layers)
+    return Family("Qwen3", "qwen3", published, normed_layer("head"))
 
 
 # --- Gemma
@@ -141,12 +149,7 @@ def olmo2():
         architectures=["Olmo2ForCausalLM"], model_type="olmo2", rms_norm_eps=1e-2,
         rope_theta=100.0, attention_bias=False,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="width", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("OLMo 2", "olmo2", published, layers)
+    return Family("OLMo 2", "olmo2", published, normed_layer("width"))
 
 
 # --- Granite
@@ -211,12 +214,7 @@ def glm4_moe():
         first_k_dense_replace=1, num_nextn_predict_layers=0, norm_topk_prob=True,
         routed_scaling_factor=1.0,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="head", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("GLM-4.5", "glm4_moe", published, layers)
+    return Family("GLM-4.5", "glm4_moe", published, normed_layer("head"))
 
 
 # --- Qwen3-Next
