@@ -72,6 +72,15 @@ nb::dict fields_of_norm(const QueryKeyNorm& norm) {
   return fields;
 }
 
+nb::dict fields_of_latent(const Latent& latent) {
+  nb::dict fields;
+  fields["rank"] = latent.rank;
+  fields["query_rank"] = latent.query_rank;
+  fields["shared"] = latent.shared;
+  fields["epsilon"] = latent.epsilon;
+  return fields;
+}
+
 // All of them, by the names of the C++ structure.
 nb::dict fields_of(const LayerConfig& config) {
   nb::dict fields;
@@ -79,6 +88,7 @@ nb::dict fields_of(const LayerConfig& config) {
   fields["d_out"] = config.d_out;
   fields["heads"] = config.heads;
   fields["kv_heads"] = config.key_heads();
+  fields["value_dim"] = config.head_value_dim();
   fields["d_proj"] = config.d_proj;
   fields["d_memory"] = config.d_memory;
   fields["causal"] = config.causal;
@@ -98,6 +108,7 @@ nb::dict fields_of(const LayerConfig& config) {
   fields["position_bias"] = bias;
   fields["temperature"] = nb::make_tuple(config.temperature.step, config.temperature.scale);
   fields["gate"] = config.gate;
+  fields["latent"] = fields_of_latent(config.latent);
   fields["dropout"] = config.dropout;
   fields["dropout_seed"] = config.dropout_seed;
   return fields;

@@ -13,9 +13,7 @@ import reference
 
 MODELS = pathlib.Path(__file__).parents[2] / "tests" / "data" / "models"
 ENTRIES = [
-    one
-    for one in json.loads((MODELS / "models.json").read_text())
-    if not one["features"]["mla"] and not one["features"]["cross"]
+    one for one in json.loads((MODELS / "models.json").read_text()) if not one["features"]["cross"]
 ]
 HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
 
@@ -70,6 +68,13 @@ def test_a_layer_of_a_model(entry, backend, tmp_path):
     if "positions" in data and data["positions"][0] != 0:
         pytest.skip("it stands at positions that a whole call does not begin with")
     assert reference.close(layer(x), data["expected"])
+
+
+def test_latents_are_said():
+    entry = next(one for one in ENTRIES if one["folder"] == "deepseek_v3")
+    config = loaded(entry, MODELS / "deepseek_v3" / "config.json")[0].config
+    assert config["latent"] == {"rank": 16, "query_rank": 24, "shared": 8, "epsilon": 1e-6}
+    assert config["value_dim"] == 12 and config["d_out"] // config["heads"] == 16
 
 
 def by_hand(folder):

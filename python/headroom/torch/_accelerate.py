@@ -29,6 +29,8 @@ _BERT = "layer.{}.attention.self."
 FAMILIES: Dict[str, Family] = {
     "bert": Family("BertSelfAttention", _BERT, apart=True),
     "bloom": Family("BloomAttention", _H, hooked=False, residual=True),
+    "deepseek_v2": Family("DeepseekV2Attention"),
+    "deepseek_v3": Family("DeepseekV3Attention"),
     "falcon": Family("FalconAttention", _H, hooked=False, mask="biased"),
     "gemma2": Family("Gemma2Attention"),
     "gemma3_text": Family("Gemma3Attention"),
