@@ -158,6 +158,10 @@ struct Call {
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
+  /// Places of padding that stand before the first token of each sequence, those of earlier calls
+  /// included; 0 and above. `LayerConfig::temperature` counts them, as Llama 4 does, and nothing
+  /// else. Empty: there are none.
+  std::span<const std::int64_t> places_before = {};
 
   /// Of a padded call, the row of x and y where a sequence of so many rows begins.
   std::int64_t padded_row(std::int64_t sequence, std::int64_t length) const {

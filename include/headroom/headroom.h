@@ -241,6 +241,9 @@ typedef struct headroom_call {
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
   int32_t padded_before;         /**< not 0: a sequence's rows are the last of its `padded_tokens`,
                                     and those before them are neither read nor written */
+  const int64_t* places_before;  /**< padding before the first token of each sequence, which
+                                    temperatures count; NULL: none */
+  int64_t places_before_count;   /**< the number of sequences, if it is given */
 } headroom_call;
 
 /**

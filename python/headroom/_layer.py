@@ -256,6 +256,7 @@ class Attention(CacheOwner):
         cache: Optional[KeyValueCache] = None,
         memory: Optional[Array] = None,
         memory_lengths: Optional[Sequence[int]] = None,
+        places_before: Optional[Sequence[int]] = None,
     ) -> Array:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
@@ -274,6 +275,8 @@ class Attention(CacheOwner):
             memory: of a layer with ``memory_tokens``, ``(tokens, d_memory)`` or
                 ``(batch, tokens, d_memory)``. With a cache it may be left out after the first call.
             memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
+            places_before: padding before the first token of each sequence, in earlier calls too.
+                A ``temperature`` counts it, as Llama 4 does, and nothing else.
 
         Returns:
             ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
@@ -296,6 +299,7 @@ class Attention(CacheOwner):
             cache if cache is None else cache._core,
             memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
+            places_before if places_before is None else list(places_before),
         )
         return out
 

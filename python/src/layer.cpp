@@ -116,7 +116,8 @@ Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightVi
           made_without_interpreter(config, largest, weights, options, warnings))) {}
 
 void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
-                    nb::handle memory, const Lengths& memory_lengths) {
+                    nb::handle memory, const Lengths& memory_lengths,
+                    const Lengths& places_before) {
   const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
@@ -126,6 +127,7 @@ void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, C
   Call call;
   call_rows.tell(call);
   if (cache != nullptr) call.cache = cache->get();
+  if (places_before) call.places_before = *places_before;
 
   std::optional<Rows> memory_rows;
   std::vector<std::int64_t> lengths_of_memory;

@@ -194,3 +194,18 @@ def test_files_that_are_no_model(tmp_path):
         Attention.load(tmp_path / "nothing.safetensors", tokens=9)
     with pytest.raises(ValueError, match="--layer: '9' is not there"):
         Attention.load(MODELS / "qwen3" / "model.safetensors", tokens=9, layer=9)
+
+
+@pytest.mark.parametrize("backend", HERE)
+def test_a_temperature_counts_padding(weights, normal, backend):
+    warm = dict(heads=4, tokens=5, batch=2, backend=backend, temperature=Temperature(4, 0.5))
+    layer, x = Attention(**weights(), **warm), normal(2, 5, 32)
+    none, some = layer(x), layer(x, places_before=[0, 4])
+    assert np.array_equal(some[0], none[0]) and not np.allclose(some[1], none[1], rtol=1e-3)
+    cache = layer.cache(9, 2)
+    parts = [
+        layer(one, cache=cache, places_before=[0, 4]) for one in (x[:, :2].copy(), x[:, 2:].copy())
+    ]
+    assert np.array_equal(np.concatenate(parts, 1), some)
+    with pytest.raises(ValueError, match="1 places_before for 2 sequences"):
+        layer(x, places_before=[1])

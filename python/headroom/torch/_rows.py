@@ -16,7 +16,7 @@ class Rule(NamedTuple):
 
     pattern: Pattern
     turns: bool  # by their distance
-    by_place: bool  # by their place itself, which counts padding
+    by_place: bool  # by their place itself, which counts padding and no positions
 
 
 class Past(NamedTuple):
@@ -34,6 +34,7 @@ class Rows(NamedTuple):
     there: Optional[Tensor] = None  # (batch, tokens) of bool
     offsets: Optional[List[int]] = None  # as in Past
     after: Optional[Tensor] = None  # ``Past.there`` after the call
+    before: Optional[List[int]] = None  # padding before each sequence, where places matter
 
 
 class Shape(NamedTuple):
@@ -218,8 +219,7 @@ def _placed(
     counts: List[int],
 ) -> Union[Rows, Reason]:
     offsets = past.offsets
-    matters = rule.turns or rule.by_place
-    if matters and positions is not None:
+    if rule.turns and positions is not None:
         found = _positions(positions, shape, counts, there)
         if isinstance(found, str):
             return found
@@ -235,7 +235,7 @@ def _placed(
             return "positions do not follow those of earlier calls"
         offsets = found
     by_place = rule.by_place or bool(rule.pattern.window) or bool(rule.pattern.chunk)
-    whole = None
+    whole = before = None
     if there is not None or past.there is not None:
         new = torch.ones(*shape, dtype=torch.bool) if there is None else there
         old = past.there
@@ -244,12 +244,10 @@ def _placed(
         whole = torch.cat((old, new), 1)
         if (by_place or (rule.turns and positions is None)) and _gaps(whole):
             return "padding stands between tokens"
-        if rule.by_place and not bool(whole[:, 0].all()):
-            return "padding comes first, and the layer counts it"
-    if rule.by_place and offsets is not None and any(offsets):
-        return "positions do not begin at 0, and the layer depends on them"
+        if rule.by_place:
+            before = whole.int().argmax(1).tolist()
     lengths = None if there is None else there.sum(1).tolist()
-    return Rows(lengths, there, offsets, whole)
+    return Rows(lengths, there, offsets, whole, before)
 
 
 class Memory:

@@ -197,7 +197,7 @@ class WholeLayer:
         flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
         out = flat.new_empty(len(flat), attention._width)
         cache = None if layer is None else layer.room(lengths)
-        self._in_pieces(attention, flat.contiguous(), out, lengths, cache)
+        self._in_pieces(attention, flat.contiguous(), out, lengths, cache, rows.before)
         if rows.there is None:
             return out.view(batch, tokens, -1)
         whole = out.new_zeros(batch, tokens, out.shape[1])
@@ -211,6 +211,7 @@ class WholeLayer:
         out: Tensor,
         lengths: List[int],
         cache: Optional[KeyValueCache],
+        before: Optional[List[int]] = None,
     ) -> None:
         """Rows of sequences without gaps, no more at once than the layer is made for."""
         if len(x) == 0:
@@ -225,7 +226,7 @@ class WholeLayer:
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
             piece = (array[first:end], result[first:end])
-            attention(*piece, lengths=counts, cache=cache)
+            attention(*piece, lengths=counts, cache=cache, places_before=before)
 
     def _grown(self, tokens: int) -> Attention:
         """Where no row can be computed without all others: a layer for longer calls."""

@@ -66,7 +66,8 @@ void HeadPreparation::warm(const Rows& rows) const {
   double steps = -1;
   float factor = 1;
   for (std::int64_t i = 0; i < rows.count; ++i) {
-    const double here = std::floor(static_cast<double>(rows.position + i + 1) / temperature_.step);
+    const std::int64_t place = rows.places_before + rows.position + i;
+    const double here = std::floor(static_cast<double>(place + 1) / temperature_.step);
     if (here != steps) {
       steps = here;
       factor = static_cast<float>(1 + temperature_.scale * std::log1p(steps));
@@ -115,7 +116,7 @@ void HeadPreparation::keys(const AttendCall& call, const Sequence& sequence,
   const BlockedView k = call.k.floats();
   prepare({k.at(sequence.first_key, key_head), k.row_stride, sequence.new_keys, sequence.past,
            weights_of(call.parameters.key_norm, norm_, key_head, head_dim_),
-           from_row(call.parameters.key_factors, sequence.first_key), false});
+           from_row(call.parameters.key_factors, sequence.first_key), false, 0});
 }
 
 void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
@@ -124,7 +125,8 @@ void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
   const BlockedView q = call.q.floats();
   prepare({q.at(sequence.first_row, head), q.row_stride, sequence.rows, sequence.position,
            weights_of(call.parameters.query_norm, norm_, head, head_dim_),
-           from_row(call.parameters.query_factors, sequence.first_row), true});
+           from_row(call.parameters.query_factors, sequence.first_row), true,
+           sequence.places_before});
 }
 
 }  // namespace headroom

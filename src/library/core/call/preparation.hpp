@@ -46,6 +46,7 @@ class HEADROOM_API HeadPreparation {
     const float* weights;  ///< of the norm, or null
     const float* factors;  ///< of its rows, or null
     bool queries;
+    std::int64_t places_before;  ///< of padding
   };
 
   bool turns() const { return pairs_ != Rotary::Pairs::none; }
