@@ -9,8 +9,16 @@ import numpy as np
 from . import _core
 from ._arrays import Array, activations, like, new_result, padded
 from ._cache import CacheOwner, KeyValueCache
-from ._config import above_0, add_rules, kv_heads_of, options_of, weights_of, with_zero_biases
-from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
+from ._config import (
+    above_0,
+    add_latent,
+    add_rules,
+    kv_heads_of,
+    options_of,
+    weights_of,
+    with_zero_biases,
+)
+from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -62,6 +70,10 @@ class Attention(CacheOwner):
         softcap: scores become ``softcap * tanh(score / softcap)``, before any mask.
         sinks: ``(heads,)``, one more logit in the sum of each head's softmax, without a value.
         gate: ``(d_in, d_out)``; what heads give is multiplied by ``sigmoid(x gate)``.
+        latent: a ``Latent`` that keys and values are made of. Then ``query`` is ``(query_rank or
+            d_in, d_out)``, ``key`` ``(rank, heads * (head_dim - shared))``, ``value``
+            ``(rank, heads * value_dim)``, of any width, and ``output`` has ``heads * value_dim``
+            rows.
         memory_tokens: makes it cross-attention: keys and values are made of a second input with at
             most so many tokens of a sequence.
         dropout: probability that an attention weight is dropped.
@@ -114,6 +126,7 @@ class Attention(CacheOwner):
         softcap: Optional[float] = None,
         sinks: Optional[Array] = None,
         gate: Optional[Array] = None,
+        latent: Optional[Latent] = None,
         memory_tokens: Optional[int] = None,
         dropout: float = 0.0,
         dropout_seed: int = 0,
@@ -149,6 +162,9 @@ class Attention(CacheOwner):
         if output is not None and output_bias is None:
             weights.output_bias = np.zeros(config.d_proj, np.float32)
         config.qkv_bias = with_zero_biases(weights)
+        if latent is not None:
+            add_latent(config, weights, latent)
+            kv_heads = heads if kv_heads is None else kv_heads
         config.kv_heads = kv_heads_of(kv_heads, heads, config.d_out, weights.key[1])
         config.window = 0 if window is None else window
         config.causal = memory_tokens is None if causal is None else causal

@@ -132,8 +132,13 @@ void bind_rules(nb::class_<LayerConfig>& binding) {
               std::int64_t farthest) {
              config.position_bias = {value_of(kBiases, "position_bias", kind), buckets, farthest};
            })
-      .def("set_temperature", [](LayerConfig& config, double step, double scale) {
-        config.temperature = {step, scale};
+      .def("set_temperature",
+           [](LayerConfig& config, double step, double scale) {
+             config.temperature = {step, scale};
+           })
+      .def("set_latent", [](LayerConfig& config, std::int64_t rank, std::int64_t query_rank,
+                            std::int64_t shared, double epsilon) {
+        config.latent = {rank, query_rank, shared, epsilon};
       });
 }
 
@@ -152,6 +157,7 @@ void bind_config(nb::module_& module) {
       .def_rw("dropout", &LayerConfig::dropout)
       .def_rw("dropout_seed", &LayerConfig::dropout_seed)
       .def_rw("kv_heads", &LayerConfig::kv_heads)
+      .def_rw("value_dim", &LayerConfig::value_dim)
       .def_rw("window", &LayerConfig::window)
       .def_rw("chunk", &LayerConfig::chunk)
       .def_rw("clip", &LayerConfig::clip)

@@ -47,6 +47,10 @@ void bind_weights(nb::module_& module) {
   bind("sinks", &WeightViews::sinks, 1);
   bind("gate", &WeightViews::gate, 2);
   bind("position_bias", &WeightViews::position_bias, 2);
+  bind("key_down", &WeightViews::key_down, 2);
+  bind("key_down_norm", &WeightViews::key_down_norm, 1);
+  bind("query_down", &WeightViews::query_down, 2);
+  bind("query_down_norm", &WeightViews::query_down_norm, 1);
 }
 
 nb::dict facts_of(const Choice& choice) {
