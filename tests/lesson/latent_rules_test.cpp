@@ -1,5 +1,5 @@
-// Lessons through layers of latents: each step follows from the one before it, by plain loops over
-// what the steps show; both orders give the same; and the last step is what the model computes.
+// Lessons through layers of latents: each step follows from the one before it, and the last one is
+// what the model computes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,44 +18,14 @@ namespace {
 
 using nlohmann::json;
 using test::at;
+using test::columns;
 using test::Doubles;
 using test::expect_equal;
 using test::find_value;
+using test::product;
 using test::size_of;
+using test::transposed;
 using test::value_named;
-
-/// `rows x inner` times `inner x cols`.
-Doubles product(const Doubles& a, const Doubles& b, std::int64_t inner, std::int64_t cols) {
-  const std::int64_t rows = static_cast<std::int64_t>(a.size()) / inner;
-  Doubles result(at(rows * cols));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < cols; ++c) {
-      for (std::int64_t i = 0; i < inner; ++i) {
-        result[at(r * cols + c)] += a[at(r * inner + i)] * b[at(i * cols + c)];
-      }
-    }
-  }
-  return result;
-}
-
-/// Columns `first` to `first + count - 1`.
-Doubles columns(const Doubles& rows, std::int64_t width, std::int64_t first, std::int64_t count) {
-  Doubles result;
-  for (std::int64_t r = 0; r < static_cast<std::int64_t>(rows.size()) / width; ++r) {
-    result.insert(result.end(), rows.begin() + r * width + first,
-                  rows.begin() + r * width + first + count);
-  }
-  return result;
-}
-
-Doubles transposed(const Doubles& rows, std::int64_t width) {
-  Doubles result;
-  for (std::int64_t c = 0; c < width; ++c) {
-    const Doubles column = columns(rows, width, c, 1);
-    result.insert(result.end(), column.begin(), column.end());
-  }
-  return result;
-}
 
 class Walk {
  public:

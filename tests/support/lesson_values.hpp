@@ -1,4 +1,4 @@
-// Values of a lesson by their names, and what they should be.
+// Values of a lesson by their names, and plain loops over them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,6 +16,41 @@ namespace headroom::test {
 using Doubles = std::vector<double>;
 
 inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// `rows x inner` times `inner x cols`.
+inline Doubles product(const Doubles& a, const Doubles& b, std::int64_t inner, std::int64_t cols) {
+  const std::int64_t rows = static_cast<std::int64_t>(a.size()) / inner;
+  Doubles result(at(rows * cols));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < cols; ++c) {
+      for (std::int64_t i = 0; i < inner; ++i) {
+        result[at(r * cols + c)] += a[at(r * inner + i)] * b[at(i * cols + c)];
+      }
+    }
+  }
+  return result;
+}
+
+/// Columns `first` to `first + count - 1`.
+inline Doubles columns(const Doubles& rows, std::int64_t width, std::int64_t first,
+                       std::int64_t count) {
+  Doubles result;
+  for (std::int64_t r = 0; r < static_cast<std::int64_t>(rows.size()) / width; ++r) {
+    result.insert(result.end(), rows.begin() + r * width + first,
+                  rows.begin() + r * width + first + count);
+  }
+  return result;
+}
+
+/// Rows of that width.
+inline Doubles transposed(const Doubles& rows, std::int64_t width) {
+  Doubles result;
+  for (std::int64_t c = 0; c < width; ++c) {
+    const Doubles column = columns(rows, width, c, 1);
+    result.insert(result.end(), column.begin(), column.end());
+  }
+  return result;
+}
 
 inline const lesson::Value* find_value(const lesson::Lesson& lesson, const std::string& name) {
   for (const lesson::Step& step : lesson.steps) {
