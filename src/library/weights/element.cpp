@@ -17,14 +17,21 @@ struct Stored {
   std::string_view name;
   std::int64_t values;  // of a block
   std::int64_t bytes;
+  void (*expand)(const std::uint8_t* block, float* out) = nullptr;
 };
 constexpr Stored kStored[] = {
-    {Element::f16, "f16", 1, 2},       {Element::bf16, "bf16", 1, 2},
-    {Element::f32, "f32", 1, 4},       {Element::f64, "f64", 1, 8},
-    {Element::q8_0, "q8_0", 32, 34},   {Element::q4_0, "q4_0", 32, 18},
-    {Element::q4_1, "q4_1", 32, 20},   {Element::q5_0, "q5_0", 32, 22},
-    {Element::q5_1, "q5_1", 32, 24},   {Element::q4_k, "q4_k", 256, 144},
-    {Element::q5_k, "q5_k", 256, 176}, {Element::q6_k, "q6_k", 256, 210},
+    {Element::f16, "f16", 1, 2},
+    {Element::bf16, "bf16", 1, 2},
+    {Element::f32, "f32", 1, 4},
+    {Element::f64, "f64", 1, 8},
+    {Element::q8_0, "q8_0", 32, 34, expand_q8_0},
+    {Element::q4_0, "q4_0", 32, 18, expand_q4_0},
+    {Element::q4_1, "q4_1", 32, 20, expand_q4_1},
+    {Element::q5_0, "q5_0", 32, 22, expand_q5_0},
+    {Element::q5_1, "q5_1", 32, 24, expand_q5_1},
+    {Element::q4_k, "q4_k", 256, 144, expand_q4_k},
+    {Element::q5_k, "q5_k", 256, 176, expand_q5_k},
+    {Element::q6_k, "q6_k", 256, 210, expand_q6_k},
 };
 
 const Stored& stored(Element type) {
@@ -33,6 +40,14 @@ const Stored& stored(Element type) {
 }
 
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian");
+
+void expand_blocks(const Stored& type, std::span<const char> bytes, std::span<float> out) {
+  const auto values = static_cast<std::size_t>(type.values);
+  const auto* block = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  for (std::size_t i = 0; i < out.size(); i += values, block += type.bytes) {
+    type.expand(block, out.data() + i);
+  }
+}
 
 template <class T>
 T value_at(std::span<const char> bytes, std::size_t index) {
@@ -77,7 +92,7 @@ std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
       }
       break;
     default:
-      expand_blocks(type, bytes, out);
+      expand_blocks(stored(type), bytes, out);
   }
   return beyond;
 }

@@ -1,6 +1,5 @@
 #include "weights/element_blocks.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -22,13 +21,6 @@ float f16_at(const Byte* place) {
 
 int low(Byte byte) { return byte & 15; }
 int high(Byte byte) { return byte >> 4; }
-
-void expand_q8_0(const Byte* block, float* out) {
-  const float scale = f16_at(block);
-  for (int i = 0; i < kShort; ++i) {
-    out[i] = scale * static_cast<float>(static_cast<std::int8_t>(block[2 + i]));
-  }
-}
 
 // The low halves of 16 bytes are the first 16 values, the high ones those that follow.
 // @param least what 0 stands for
@@ -82,6 +74,41 @@ void expand_k(const Byte* block, const Byte* fifth, const Byte* nibbles, float* 
   }
 }
 
+constexpr int kAfterOne = 2, kAfterTwo = 4, kAfterScales = 16;
+
+}  // namespace
+
+void expand_q8_0(const Byte* block, float* out) {
+  const float scale = f16_at(block);
+  for (int i = 0; i < kShort; ++i) {
+    out[i] = scale * static_cast<float>(static_cast<std::int8_t>(block[2 + i]));
+  }
+}
+
+void expand_q4_0(const Byte* block, float* out) {
+  expand_q4(block + kAfterOne, f16_at(block), -8, 0, out);
+}
+
+void expand_q4_1(const Byte* block, float* out) {
+  expand_q4(block + kAfterTwo, f16_at(block), 0, f16_at(block + 2), out);
+}
+
+void expand_q5_0(const Byte* block, float* out) {
+  expand_q5(block + kAfterOne, f16_at(block), -16, 0, out);
+}
+
+void expand_q5_1(const Byte* block, float* out) {
+  expand_q5(block + kAfterTwo, f16_at(block), 0, f16_at(block + 2), out);
+}
+
+void expand_q4_k(const Byte* block, float* out) {
+  expand_k(block, nullptr, block + kAfterScales, out);
+}
+
+void expand_q5_k(const Byte* block, float* out) {
+  expand_k(block, block + kAfterScales, block + kAfterScales + kShort, out);
+}
+
 // Four bits of each value, then the two above them, then a scale of each 16 values.
 void expand_q6_k(const Byte* block, float* out) {
   constexpr int kHalf = kLong / 2;  // values whose bits lie together
@@ -94,41 +121,6 @@ void expand_q6_k(const Byte* block, float* out) {
     const int number = (quarter < 2 ? low(four) : high(four)) | (two >> 2 * quarter & 3) << 4;
     const auto own = static_cast<std::int8_t>(scales[i / 16]);
     out[i] = scale * static_cast<float>(own) * static_cast<float>(number - 32);
-  }
-}
-
-void expand_block(Element type, const Byte* block, float* out) {
-  constexpr int kAfterOne = 2, kAfterTwo = 4, kAfterScales = 16;
-  switch (type) {
-    case Element::q8_0:
-      return expand_q8_0(block, out);
-    case Element::q4_0:
-      return expand_q4(block + kAfterOne, f16_at(block), -8, 0, out);
-    case Element::q4_1:
-      return expand_q4(block + kAfterTwo, f16_at(block), 0, f16_at(block + 2), out);
-    case Element::q5_0:
-      return expand_q5(block + kAfterOne, f16_at(block), -16, 0, out);
-    case Element::q5_1:
-      return expand_q5(block + kAfterTwo, f16_at(block), 0, f16_at(block + 2), out);
-    case Element::q4_k:
-      return expand_k(block, nullptr, block + kAfterScales, out);
-    case Element::q5_k:
-      return expand_k(block, block + kAfterScales, block + kAfterScales + kShort, out);
-    case Element::q6_k:
-      return expand_q6_k(block, out);
-    default:
-      return;
-  }
-}
-
-}  // namespace
-
-void expand_blocks(Element type, std::span<const char> bytes, std::span<float> out) {
-  const auto values = static_cast<std::size_t>(values_per_block(type));
-  const auto size = static_cast<std::size_t>(bytes_of(type, values_per_block(type)));
-  const auto* block = reinterpret_cast<const Byte*>(bytes.data());
-  for (std::size_t i = 0; i < out.size(); i += values, block += size) {
-    expand_block(type, block, out.data() + i);
   }
 }
 
