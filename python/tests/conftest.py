@@ -20,11 +20,19 @@ def in_threads():
 
 
 @pytest.fixture
-def nothing_said():
-    """The test hears every warning that a call went to the original, as an error."""
-    from headroom.torch import FallbackWarning, _packed
+def no_fallbacks_yet():
+    """Nothing was said of calls that went to the original, and none was counted."""
+    from headroom.torch import _packed, fallbacks
 
     _packed._said.clear()
+    fallbacks(reset=True)
+
+
+@pytest.fixture
+def nothing_said(no_fallbacks_yet):
+    """The test hears every warning that a call went to the original, as an error."""
+    from headroom.torch import FallbackWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
         yield

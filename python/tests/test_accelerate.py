@@ -10,9 +10,9 @@ transformers = pytest.importorskip("transformers")
 
 import families  # noqa: E402
 import tiny_models  # noqa: E402
-from headroom.torch import FallbackWarning, _packed, accelerate, fallbacks  # noqa: E402
+from headroom.torch import FallbackWarning, accelerate, fallbacks  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("no_fallbacks_yet")]
 
 ALL = {**families.FAMILIES, **families.ALONE}
 
@@ -51,12 +51,6 @@ def model():
 
 def tokens(batch=2, count=9):
     return torch.randint(3, 60, (batch, count), generator=torch.Generator().manual_seed(4))
-
-
-@pytest.fixture(autouse=True)
-def nothing_was_said():
-    _packed._said.clear()
-    fallbacks(reset=True)
 
 
 def test_it_goes_back(model):

@@ -12,7 +12,6 @@ import tiny_models  # noqa: E402
 from headroom.torch import (  # noqa: E402
     FallbackWarning,
     _cross_layer,
-    _packed,
     accelerate,
     fallbacks,
 )
@@ -20,7 +19,7 @@ from headroom.torch._cross_layer import tokens_of  # noqa: E402
 from headroom.torch._rows import Shape  # noqa: E402
 from headroom.torch._seen import NumberedMask, Pattern, Sizes, Told, seen_of, whole_mask  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("no_fallbacks_yet")]
 
 ALL = Pattern(False)
 
@@ -31,12 +30,6 @@ def model():
     made = tiny_models.make(tiny_models.config_of("t5"), "eager")
     tiny_models.draw(made)
     return made
-
-
-@pytest.fixture(autouse=True)
-def nothing_was_said():
-    _packed._said.clear()
-    fallbacks(reset=True)
 
 
 @pytest.fixture

@@ -4,19 +4,17 @@
 
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "lesson/examples.hpp"
 #include "support/lesson_values.hpp"
-#include "support/model_entries.hpp"
+#include "support/trained_lessons.hpp"
 
 namespace headroom::lesson {
 namespace {
 
-using nlohmann::json;
 using test::at;
 using test::Doubles;
 using test::expect_equal;
@@ -232,26 +230,13 @@ TEST(ModelLessons, FeaturesDoWhatTheyAreFor) {
 
 // The layers of tests/data/models, walked by `--weights`.
 TEST(ModelLessons, TrainedLayersEndWithTheResultOfTheirModel) {
-  std::ifstream file(test::models_folder() / "models.json");
-  int walked = 0;
-  for (const json& entry : json::parse(file)) {
-    const std::string folder = entry.at("folder");
-    if (folder != "qwen3" && folder != "gemma2" && folder != "gpt_oss") continue;
-    SCOPED_TRACE(folder + " " + entry.at("kind").get<std::string>());
-    WeightsOptions options;
-    options.layer = std::to_string(entry.at("layer").get<int>());
-    const LayerWeights loaded =
-        load_weights(test::models_folder() / folder / "model.safetensors", options);
-    const test::Layer layer = test::with_input(loaded, entry);
-    Choices choices;
-    choices.layer = TrainedLayer{layer.shape, layer.weights, folder};
-    choices.own = Subject{layer.x, 1, numbered_tokens(layer.shape.tokens), "its input"};
-    const Lesson lesson = make_lesson("split", choices);
-    EXPECT_LE(test::nrmse(test::expected_of(entry), value_named(lesson, "y").data), 1e-7);
-    Walk(lesson, loaded.config).check();
-    ++walked;
-  }
-  EXPECT_EQ(walked, 5);
+  const auto is_shown = [](const std::string& folder) {
+    return folder == "qwen3" || folder == "gemma2" || folder == "gpt_oss";
+  };
+  const auto check = [](const Lesson& lesson, const LayerConfig& config) {
+    Walk(lesson, config).check();
+  };
+  EXPECT_EQ(test::walk_trained_layers(is_shown, check), 5);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ constexpr int kAfterOne = 2, kAfterTwo = 4, kAfterScales = 16;
 void expand_q8_0(const Byte* block, float* out) {
   const float scale = f16_at(block);
   for (int i = 0; i < kShort; ++i) {
-    out[i] = scale * static_cast<float>(static_cast<std::int8_t>(block[2 + i]));
+    out[i] = scale * static_cast<float>(static_cast<std::int8_t>(block[kAfterOne + i]));
   }
 }
 

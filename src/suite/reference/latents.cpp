@@ -16,12 +16,6 @@ void add_latent(const Layer& layer, const float* token, const Matrix& down,
   after.insert(after.end(), latent.values.begin(), latent.values.end());
 }
 
-double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 // Columns of a head's own keys or values.
 Block<float> of_head(const Matrix& matrix, std::int64_t head, std::int64_t width) {
   return columns(matrix, head * width, width);
@@ -67,8 +61,8 @@ AbsorbedRow absorbed_row(const Case& shape, const SplitWeights& weights, const I
     for (std::int64_t j = 0; j < tokens; ++j) {
       const double* key = seen.key.data() + (first + j) * shape.kv_width() + h * shape.head_dim();
       const double* latent = latents.normed_key.data() + (first + j) * shape.latent_width();
-      result.expanded_scores[index(j * heads + h)] = dot(q, key, own);
-      result.scores[index(j * heads + h)] = dot(query, latent, rank);
+      result.expanded_scores[index(j * heads + h)] = dot<kSigned>(q, key, own);
+      result.scores[index(j * heads + h)] = dot<kSigned>(query, latent, rank);
       for (std::int64_t c = 0; c < rank; ++c) sum[c] += seen.dropped[index(line + j)] * latent[c];
     }
     add_product<kSigned>(sum, of_head(weights.value, h, value), result.context.data() + h * value);

@@ -44,6 +44,9 @@ LayerTrace::LayerTrace(Layer layer)
   if (norms || turns) projected_ = without(layer_, true, true);
   const bool norm_is_last = layer_.shape.norm.after_rotary;
   if (norms && turns) between_ = without(layer_, norm_is_last, !norm_is_last);
+  if (layer_.shape.is_latent()) {
+    latents_ = reference::latents(layer_.shape, layer_.weights, layer_.x.view());
+  }
 }
 
 const reference::Intermediates& LayerTrace::at(Stage stage) const {

@@ -11,6 +11,7 @@
 #include "lesson/subject.hpp"
 #include "lesson/value.hpp"
 #include "reference/intermediates.hpp"
+#include "reference/latents.hpp"
 
 namespace headroom::lesson {
 
@@ -31,6 +32,8 @@ class LayerTrace {
   const Layer& layer() const { return layer_; }
   const Case& shape() const { return layer_.shape; }
   const reference::Intermediates& seen() const { return seen_; }
+  /// @pre the layer's keys and values are made of latents
+  const reference::Latents& latents() const { return *latents_; }
 
   /// How far query and key are on their way to the scores.
   enum class Stage {
@@ -86,6 +89,7 @@ class LayerTrace {
   reference::Intermediates unmasked_;
   // Where the layer has norms or rotary positions.
   std::optional<reference::Intermediates> projected_, between_;
+  std::optional<reference::Latents> latents_;
 };
 
 }  // namespace headroom::lesson

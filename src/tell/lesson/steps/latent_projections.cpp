@@ -31,7 +31,7 @@ class Latents {
         shared_{"shared", shape_.latent.shared},
         query_rank_{"query_rank", shape_.latent.query_rank},
         own_{"own_dim", shape_.own_key_dim()},
-        seen_(reference::latents(shape_, trace.layer().weights, trace.layer().x.view())) {}
+        seen_(trace.latents()) {}
 
   bool has_query_latent() const { return query_rank_.size > 0; }
 
@@ -104,7 +104,7 @@ class Latents {
   const LayerTrace& trace_;
   const Case& shape_;
   Axis rank_, shared_, query_rank_, own_;
-  reference::Latents seen_;
+  const reference::Latents& seen_;
 };
 
 }  // namespace

@@ -89,11 +89,9 @@ std::vector<double> context_of(const LayerTrace& trace, std::int64_t row) {
 
 void add_absorbed_order(Lesson& lesson, const LayerTrace& trace) {
   const Case& shape = trace.shape();
-  const Layer& layer = trace.layer();
   const std::int64_t last = shape.tokens - 1;
   const reference::AbsorbedRow row =
-      reference::absorbed_row(shape, layer.weights, trace.seen(),
-                              reference::latents(shape, layer.weights, layer.x.view()), last);
+      reference::absorbed_row(shape, trace.layer().weights, trace.seen(), trace.latents(), last);
   const Axis heads = trace.heads_axis(), rank{"rank", shape.latent.rank};
   const std::vector<Axis> by_token{trace.tokens_axis(), heads};
   lesson.steps.push_back(make_step(texts::kAbsorbedScores,

@@ -17,8 +17,7 @@ void read_latent_scale(ConfigReading& reading) {
   if (scaling == nullptr) return;
   const json* multiplier = ConfigFields::find_in(*scaling, "mscale_all_dim");
   const json* factor = ConfigFields::find_in(*scaling, "factor");
-  const json* type = ConfigFields::find_in(*scaling, "rope_type");
-  if (type == nullptr) type = ConfigFields::find_in(*scaling, "type");
+  const json* type = find_scaling_type(*scaling);
   if (type == nullptr || *type == "default") return;
   if (multiplier == nullptr || factor == nullptr || *multiplier == 0) return;
   const double grown =

@@ -30,6 +30,8 @@ void read_rotary(ConfigReading& reading);
 /// What says how positions are stretched; null where nothing does. @throws FileError if it is no
 /// object.
 const nlohmann::json* find_rope_scaling(const ConfigReading& reading);
+/// Its type, by either name; null where there is none.
+const nlohmann::json* find_scaling_type(const nlohmann::json& scaling);
 
 /// Keys and values that are made of a latent, with their rotary positions: DeepSeek V2 and V3, Kimi
 /// K2.

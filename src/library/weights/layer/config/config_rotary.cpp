@@ -106,8 +106,7 @@ Contexts contexts(const ConfigFields& fields, const json& scaling) {
 
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {
   const ConfigFields& fields = reading.fields;
-  const json* type = ConfigFields::find_in(scaling, "rope_type");
-  if (type == nullptr) type = ConfigFields::find_in(scaling, "type");
+  const json* type = find_scaling_type(scaling);
   if (type == nullptr) return;
   if (!type->is_string()) fields.fail("rope_scaling.type", "text");
   std::string name = type->get<std::string>();
@@ -139,6 +138,11 @@ const json* find_rope_scaling(const ConfigReading& reading) {
     reading.fields.fail("rope_scaling", "an object");
   }
   return scaling;
+}
+
+const json* find_scaling_type(const json& scaling) {
+  const json* type = ConfigFields::find_in(scaling, "rope_type");
+  return type != nullptr ? type : ConfigFields::find_in(scaling, "type");
 }
 
 void read_rotary(ConfigReading& reading) {
