@@ -109,6 +109,9 @@ typedef struct headroom_layer_config {
   int64_t latent_query_rank; /**< width of that of queries; 0: they are made of x; 0 */
   int64_t latent_shared;     /**< the last values of a key, which all heads share; 0 */
   double latent_epsilon;     /**< of the norms of both latents, above 0; 1e-6 */
+  int64_t rotary_sections[3]; /**< pairs that turn by a token's position in time, height and width,
+                                 all pairs together; all 0: a token has one position; 0 */
+  int32_t rotary_interleaved; /**< not 0: these sections take turns, pair by pair; 0 */
 } headroom_layer_config;
 
 /** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
@@ -241,6 +244,10 @@ typedef struct headroom_call {
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
   int32_t padded_before;         /**< not 0: a sequence's rows are the last of its `padded_tokens`,
                                     and those before them are neither read nor written */
+  const int64_t* positions; /**< by which queries and keys are turned: one for each row of x, padding
+                               included, or with `rotary_sections` also three for each: all rows'
+                               times, then their heights, then their widths; NULL: places */
+  int64_t position_count;   /**< how many there are */
 } headroom_call;
 
 /**

@@ -2,6 +2,7 @@
 /// A layer of multi-head attention: all that is fixed when its weights are packed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,7 +29,16 @@ struct Rotary {
   /// YaRN, LongRoPE).
   std::vector<double> divisors = {};
   double amplitude = 1;  ///< of cosines and sines, above 0; YaRN's attention factor
+  /// Tokens of pictures have three positions: in time, height and width. So many pairs turn by each
+  /// of them, all pairs together (Wang et al., "Qwen2-VL", 2024). All 0: a token has one.
+  std::array<std::int64_t, 3> sections = {0, 0, 0};
+  /// The sections take turns, as in Qwen3-VL: of the first `3 n` pairs, with a section of n, each
+  /// second of three is of heights, each third of widths; what is left is of times. Otherwise they
+  /// follow each other.
+  bool interleaved = false;
 
+  /// Whether a token has three positions.
+  bool has_sections() const { return sections != std::array<std::int64_t, 3>{0, 0, 0}; }
   bool operator==(const Rotary&) const = default;
 };
 

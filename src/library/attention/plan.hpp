@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "attention/rotary/call_angles.hpp"
 #include "attention/formulation.hpp"
 #include "attention/head_blocks.hpp"
 #include "attention/key_value_state.hpp"
@@ -52,7 +53,8 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   HeadBlocks project_heads(const ConstAnyMatrix& x, const Call& call);
   AttendCall attend_call(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call)
       const;
-  void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call);
+  void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call,
+              const float* angles);
   bool expands(const Call& call) const;
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
@@ -83,6 +85,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   AlignedBuffer gate_data_;
   std::unique_ptr<Projection> output_;
   Sequences sequences_;
+  CallAngles angles_;
 };
 
 // Calls `work(row, padded row)` for all rows of a padded call.

@@ -68,7 +68,9 @@ Rotary rotary_of(const headroom_layer_config& config) {
       .scale = config.rotary_scale,
       .width = config.rotary_width,
       .divisors = {config.rotary_divisors, config.rotary_divisors + config.rotary_divisor_count},
-      .amplitude = config.rotary_amplitude};
+      .amplitude = config.rotary_amplitude,
+      .sections = {config.rotary_sections[0], config.rotary_sections[1], config.rotary_sections[2]},
+      .interleaved = config.rotary_interleaved != 0};
 }
 
 }  // namespace
@@ -146,7 +148,10 @@ headroom_layer_config c_config_of(const LayerConfig& from) {
           .latent_rank = from.latent.rank,
           .latent_query_rank = from.latent.query_rank,
           .latent_shared = from.latent.shared,
-          .latent_epsilon = from.latent.epsilon};
+          .latent_epsilon = from.latent.epsilon,
+          .rotary_sections = {from.rotary.sections[0], from.rotary.sections[1],
+                              from.rotary.sections[2]},
+          .rotary_interleaved = from.rotary.interleaved ? 1 : 0};
 }
 
 }  // namespace headroom::c_api

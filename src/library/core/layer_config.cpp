@@ -121,6 +121,18 @@ void check_latent(const LayerConfig& config) {
   check_product("heads * latent", {config.heads, latent.rank});
 }
 
+void check_sections(const Rotary& rotary, std::int64_t pairs) {
+  if (!rotary.has_sections()) return;
+  const auto [times, heights, widths] = rotary.sections;
+  const bool fit = times >= 0 && times <= pairs && heights >= 0 && heights <= pairs &&
+                   widths == pairs - times - heights && widths >= 0;
+  if (fit) return;
+  throw InvalidArgument(fmt::format(
+      "shape: rotary sections are {}, {} and {}; allowed are three numbers from 0 on that add up "
+      "to the {} pairs of a head, or 0 for all",
+      times, heights, widths, pairs));
+}
+
 void check_rotary(const LayerConfig& config) {
   const Rotary& rotary = config.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
@@ -147,6 +159,7 @@ void check_rotary(const LayerConfig& config) {
                     rotary.divisors.size(), pairs));
   }
   for (const double divisor : rotary.divisors) check_positive("a rotary divisor", divisor);
+  check_sections(rotary, width / 2);
   if (config.d_memory > 0) {
     throw InvalidArgument(
         "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
@@ -207,6 +220,9 @@ std::string rotary_id(const Rotary& rotary) {
   if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
   if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
   if (rotary.width > 0) id += fmt::format("w{}", rotary.width);
+  if (rotary.has_sections()) {
+    id += fmt::format("m{}{}", fmt::join(rotary.sections, "-"), rotary.interleaved ? "i" : "");
+  }
   if (rotary.divisors.empty() && rotary.amplitude == Rotary{}.amplitude) return id;
   // Too many numbers for a name, and whose numbers differ must not have one name.
   Fingerprint print;

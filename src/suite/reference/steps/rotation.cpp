@@ -23,6 +23,26 @@ void turn_sizes(double cosine, double sine, double& a, double& b) {
 
 }  // namespace
 
+namespace {
+
+// Which of three positions each pair turns by.
+std::vector<std::size_t> axes_of(const Rotary& rotary, std::size_t pairs) {
+  std::vector<std::size_t> axes(pairs, 0);
+  if (rotary.sections == std::array<std::int64_t, 3>{}) return axes;
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::int64_t n = 0; n < rotary.sections[axis]; ++n) {
+      // In turns, the n-th of an axis has 3 n pairs before it, and the first axis is what is left.
+      const std::size_t pair =
+          rotary.interleaved ? 3 * static_cast<std::size_t>(n) + axis : next++;
+      if (pair < pairs) axes[pair] = axis;
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
 Rotation::Rotation(const Case& shape)
     : head_dim_(shape.head_dim()),
       step_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 2 : 1),
@@ -42,12 +62,13 @@ Rotation::Rotation(const Case& shape)
         rotary.divisors.empty() ? 1 : rotary.divisors[static_cast<std::size_t>(i)];
     frequencies_.push_back(rotary.scale * std::pow(rotary.base, exponent) / divisor);
   }
+  axes_ = axes_of(rotary, frequencies_.size());
 }
 
-void Rotation::turn(std::int64_t position, std::int64_t heads, double* values,
+void Rotation::turn(const Whereabouts& token, std::int64_t heads, double* values,
                     double* sizes) const {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-    const double angle = static_cast<double>(position) * frequencies_[i];
+    const double angle = static_cast<double>(token[axes_[i]]) * frequencies_[i];
     const double cosine = amplitude_ * std::cos(angle);
     const double sine = amplitude_ * std::sin(angle);
     for (std::int64_t head = 0; head < heads; ++head) {

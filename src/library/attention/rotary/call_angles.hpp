@@ -1,0 +1,37 @@
+// Positions that a call gives. Only for the sources of this room.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "attention/sequences.hpp"
+#include "core/aligned_buffer.hpp"
+#include "core/call/rotary_angles.hpp"
+#include "core/case.hpp"
+#include "headroom/attention.hpp"
+
+namespace headroom {
+
+/// The angles of a call's rows, where the layer's own, of places, are not what it asks for.
+class CallAngles {
+ public:
+  /// @param shape the layer, and the largest call; must outlive this
+  explicit CallAngles(const Case& shape);
+
+  /// Before anything is computed. @param rows of x, padding included
+  /// @throws InvalidArgument if the call's positions are not such as the layer takes
+  void check(const Call& call, std::int64_t rows, std::span<const Sequence> sequences);
+  /// @return those of all rows without padding; null if they are those of places
+  const float* fill(const Call& call, std::int64_t rows, std::span<const Sequence> sequences);
+  std::int64_t bytes() const { return angles_.bytes(); }
+
+ private:
+  TokenPosition position_of(const Call& call, std::int64_t rows, std::int64_t row) const;
+  void make_room();
+
+  const Case& shape_;
+  RotaryAngles rotary_;
+  AlignedBuffer angles_;  ///< of as many rows as a call may have
+};
+
+}  // namespace headroom
