@@ -164,6 +164,10 @@ struct Call {
   /// is its place in its sequence. Whatever else goes by positions, such as masks, windows, biases
   /// and temperatures, goes by places always.
   std::span<const std::int64_t> positions = {};
+  /// Of a layer with `Rotary::context`: how far the call reaches at least, in tokens. Otherwise it
+  /// is the largest position of its rows plus 1, the longest sequence of a batch for all. The parts
+  /// of a prompt that is given in chunks turn as in one call if each says the whole length here.
+  std::int64_t context = 0;
 
   /// Of a padded call, the row of x and y where a sequence of so many rows begins.
   std::int64_t padded_row(std::int64_t sequence, std::int64_t length) const {
@@ -215,8 +219,9 @@ class HEADROOM_API Attention {
   ///         is beyond the layer's, a dtype is not the layer's, a stride is below the width or so
   ///         large that the rows would span more than 2^56 bytes, or the views overlap; if lengths
   ///         do not fit the views or the layer, or if the cache is of another layer, has another
-  ///         number of sequences or too little room; for positions of another number, below 0 or
-  ///         of a layer that turns nothing. Cache and `y` are as before then.
+  ///         number of sequences or too little room, or tokens that were turned by other divisors;
+  ///         for positions of another number, below 0 or of a layer that turns nothing. Cache and
+  ///         `y` are as before then.
   void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call = {});
 
   /// Puts the keys and values of x into the call's cache and computes no output: for tokens whose

@@ -36,6 +36,16 @@ struct Rotary {
   /// second of three is of heights, each third of widths; what is left is of times. Otherwise they
   /// follow each other.
   bool interleaved = false;
+  /// Tokens up to which base and divisors hold; 0: always. In calls that reach further, all rows
+  /// turn by `long_divisors` in place of `divisors`, or by a larger base. What a cache has already
+  /// turned stays as it is. See `Call::context`.
+  std::int64_t context = 0;
+  /// As many as pairs, or none (Ding et al., "LongRoPE", 2024). A cache with tokens of calls that
+  /// did not reach so far refuses one that does, and the other way round.
+  std::vector<double> long_divisors = {};
+  /// Above 0: in calls that reach to `n` tokens the base is times `(growth * n / context - (growth
+  /// - 1))^(width / (width - 2))`, as transformers' `dynamic` has it ("NTK-aware" scaling).
+  double growth = 0;
 
   /// Whether a token has three positions.
   bool has_sections() const { return sections != std::array<std::int64_t, 3>{0, 0, 0}; }

@@ -81,6 +81,22 @@ def padded(
     return lengths if lengths is None else list(lengths), padding_side == "left"
 
 
+def positions_of(positions: Optional[Array], x: Array) -> Optional[List[int]]:
+    """Of each row of x, or three of each."""
+    if positions is None:
+        return None
+    given: Any = np.asarray(positions)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"positions are of {given.dtype}; allowed are whole numbers")
+    rows = tuple(getattr(x, "shape", ())[:-1])
+    if given.shape not in (rows, (3, *rows)):
+        raise ValueError(
+            f"positions are of shape {given.shape}; allowed is that of the rows of x, {rows}, or"
+            f" {(3, *rows)} where the layer's rotary positions have sections"
+        )
+    return given.ravel().tolist()  # type: ignore[no-any-return]
+
+
 def new_result(x: Array, width: int, zero: bool) -> "np.ndarray[Any, Any]":
     """An array of the shape of x, but for its width, and of its type, float32 or bfloat16."""
     shape: Any = getattr(x, "shape", None)

@@ -78,8 +78,7 @@ TEST_P(LayerPositions, OfPicturesAreWhatTheOracleComputes) {
         reference::compare(oracle(layer), y.view(), reference::Data::standard);
     EXPECT_TRUE(found.passed) << found.reason;
     layer.positions.clear();
-    EXPECT_FALSE(
-        reference::compare(oracle(layer), y.view(), reference::Data::standard).passed);
+    EXPECT_FALSE(reference::compare(oracle(layer), y.view(), reference::Data::standard).passed);
   }
 }
 
@@ -200,6 +199,36 @@ TEST(LayerPositionsConfig, SectionsMustBeOfAllPairs) {
   shape.validate();
   EXPECT_NE(pictures_shape(false).id(), pictures_shape(true).id());
   EXPECT_NE(pictures_shape(false).id(), turning_shape().id());
+}
+
+TEST(LayerPositionsConfig, LongContextsHaveOneOfTwoWays) {
+  const auto refused = [](const std::string& word, const auto& change) {
+    Case shape = turning_shape();
+    change(shape.rotary);
+    try {
+      shape.validate();
+      ADD_FAILURE() << "accepted; expected a message with '" << word << "'";
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  };
+  const std::vector<double> eight(8, 2);
+  refused("allowed are none of the three", [](Rotary& r) { r.context = 9; });
+  refused("allowed are none of the three", [](Rotary& r) { r.growth = 2; });
+  refused("allowed are none of the three", [&](Rotary& r) { r.long_divisors = eight; });
+  refused("or a context with one of",
+          [&](Rotary& r) { r.context = 9, r.growth = 2, r.long_divisors = eight; });
+  refused("1 long_divisors", [](Rotary& r) { r.context = 9, r.long_divisors = {2}; });
+  refused("rotary context is -1", [](Rotary& r) { r.context = -1; });
+  refused("growth is 0.5", [](Rotary& r) { r.context = 9, r.growth = 0.5; });
+  refused("of 2 values that turn", [](Rotary& r) { r.context = 9, r.growth = 2, r.width = 2; });
+  Case grows = turning_shape(), divided = turning_shape(), other = turning_shape();
+  grows.rotary.context = divided.rotary.context = other.rotary.context = 9;
+  grows.rotary.growth = 2;
+  divided.rotary.long_divisors = eight;
+  other.rotary.long_divisors = std::vector<double>(8, 3);
+  EXPECT_EQ(grows.id(), turning_shape().id() + "c9g2");
+  EXPECT_NE(divided.id(), other.id());
 }
 
 }  // namespace

@@ -121,17 +121,37 @@ void add_features(Draws& draws, Case& shape) {
   if (shape.d_memory == 0 && draws.one_in(4)) make_latent(draws, shape);
 }
 
+std::int64_t turned_width(const Case& shape) {
+  if (shape.is_latent()) return shape.latent.shared;
+  return shape.rotary.width > 0 ? shape.rotary.width : shape.head_dim();
+}
+
+// Another base or other divisors in long contexts. All calls say how long it will be, so that a row
+// has the same bits in each of them.
+void lengthen(Draws& draws, CallProgram& program) {
+  const Case& shape = program.shape;
+  Rotary& rotary = program.shape.rotary;
+  const std::int64_t width = turned_width(shape);
+  rotary.context = draws.from_to(1, 2 * shape.tokens);
+  program.context = 2 * shape.tokens + draws.from_to(0, 200);  // no cache has more room
+  if (width > 2 && draws.one_in(2)) {
+    rotary.growth = static_cast<double>(draws.from_to(1, 8));
+    return;
+  }
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    rotary.long_divisors.push_back(static_cast<double>(draws.from_to(1, 64)));
+  }
+}
+
 // Sections, and whether calls give positions; of draws of their own, too.
 void add_positions(Draws& draws, CallProgram& program) {
   Rotary& rotary = program.shape.rotary;
-  if (rotary.pairs == Rotary::Pairs::none || draws.one_in(2)) return;
+  if (rotary.pairs == Rotary::Pairs::none) return;
+  if (draws.one_in(4)) lengthen(draws, program);
+  if (draws.one_in(2)) return;
   program.axes = 1;
   if (draws.one_in(3)) return;
-  const Case& shape = program.shape;
-  const std::int64_t width = shape.is_latent()   ? shape.latent.shared
-                             : rotary.width > 0 ? rotary.width
-                                                : shape.head_dim();
-  const std::int64_t pairs = width / 2;
+  const std::int64_t pairs = turned_width(program.shape) / 2;
   const std::int64_t heights = draws.from_to(0, pairs);
   const std::int64_t widths = draws.from_to(0, pairs - heights);
   rotary.sections = {pairs - heights - widths, heights, widths};
@@ -305,7 +325,10 @@ class ProgramRun {
     Positions drawn;
     for (std::size_t axis = 0; axis < static_cast<std::size_t>(program_.axes); ++axis) {
       for (std::int64_t i = 0; i < tokens; ++i) {
-        drawn[axis].push_back(turns_.from_to(0, turns_.one_in(5) ? 100'000 : 40));
+        const std::int64_t furthest = program_.context > 0 ? program_.context - 1
+                                      : turns_.one_in(5)   ? 100'000
+                                                           : 40;
+        drawn[axis].push_back(turns_.from_to(0, furthest));
       }
     }
     return drawn;
@@ -329,6 +352,7 @@ class ProgramRun {
     const Positions positions = draw_positions(x.rows);
     const std::vector<std::int64_t> given = one_list(positions);
     call.positions = given;
+    call.context = program_.context;
     layer_.forward(x.view(), y.view(), call);
     std::int64_t row = 0;
     std::int64_t memory_row = 0;
@@ -341,8 +365,8 @@ class ProgramRun {
       all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
       Positions turned = step.cached ? positions_[s] : Positions{};
       append_to(turned, part_of(positions, row, length));
-      const std::string fault = check(s, rows(x, row, length), {before, all, one_list(turned)},
-                                      rows(y, row, length));
+      const std::string fault =
+          check(s, rows(x, row, length), {before, all, one_list(turned)}, rows(y, row, length));
       if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
       if (step.cached) seen_[s] = all;
       if (step.cached) positions_[s] = turned;
@@ -370,6 +394,7 @@ class ProgramRun {
     reference::Inputs inputs;
     inputs.x = x;
     inputs.positions = positions;
+    inputs.context = program_.context;
     if (cross()) {
       inputs.memory = view_of(all, key_cols());
       call.memory_tokens = inputs.memory.rows;
@@ -393,6 +418,7 @@ class ProgramRun {
     const std::vector<std::int64_t> lengths{whole.rows};
     alone.lengths = lengths;
     alone.positions = positions;
+    alone.context = program_.context;
     layer_.forward(whole, once.view(), alone);
     if (same_bits(rows(once, whole.rows - x.rows, x.rows), y)) return {};
     return "the bits differ from those of one pass";

@@ -250,12 +250,29 @@ void Attention::Plan::read(const ConstAnyMatrix& x, const Call& call) {
   if (cache != nullptr) room = {cache->lengths, cache->capacity};
   sequences_.read(x, call, cache != nullptr ? &room : nullptr);
   angles_.check(call, x.rows, sequences_.list());
+  if (cache != nullptr) check_turned(*cache);
+}
+
+// What a cache has cannot be turned again.
+void Attention::Plan::check_turned(const KeyValueCache::State& cache) const {
+  if (shape.rotary.long_divisors.empty()) return;
+  for (const Sequence& sequence : sequences_.list()) {
+    const bool is_long = cache.turned_long[static_cast<std::size_t>(sequence.number)];
+    if (sequence.past == 0 || is_long == angles_.turns_long()) continue;
+    throw InvalidArgument(fmt::format(
+        "forward: the cache has {} tokens of sequence {} that were turned for contexts {} {}, and "
+        "this call is for others; clear it and give all tokens again, or say in Call::context from "
+        "the beginning how long it will be",
+        sequence.past, sequence.number, is_long ? "above" : "up to", shape.rotary.context));
+  }
 }
 
 void Attention::Plan::grow(const Call& call) const {
   if (call.cache == nullptr) return;
   for (const Sequence& sequence : sequences_.list()) {
     call.cache->state_->length(sequence.number) = sequence.keys();
+    call.cache->state_->turned_long[static_cast<std::size_t>(sequence.number)] =
+        angles_.turns_long();
   }
 }
 

@@ -4,12 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "attention/rotary/call_angles.hpp"
 #include "attention/formulation.hpp"
 #include "attention/head_blocks.hpp"
 #include "attention/key_value_state.hpp"
 #include "attention/latent/latent_heads.hpp"
 #include "attention/latent/latent_steps.hpp"
+#include "attention/rotary/call_angles.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
@@ -48,6 +48,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void find_row_factors(const HeadBlocks& heads);
   void add_costs(const OperationCosts& part);
   void read(const ConstAnyMatrix& x, const Call& call);
+  void check_turned(const KeyValueCache::State& cache) const;
   void grow(const Call& call) const;
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
   HeadBlocks project_heads(const ConstAnyMatrix& x, const Call& call);

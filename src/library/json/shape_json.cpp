@@ -23,9 +23,13 @@ void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
   if (rotary.width > 0) json["rotary"]["width"] = rotary.width;
   if (!rotary.divisors.empty()) json["rotary"]["divisors"] = rotary.divisors;
   if (rotary.amplitude != 1) json["rotary"]["amplitude"] = rotary.amplitude;
-  if (!rotary.has_sections()) return;
-  json["rotary"]["sections"] = rotary.sections;
-  json["rotary"]["interleaved"] = rotary.interleaved;
+  if (rotary.has_sections()) {
+    json["rotary"]["sections"] = rotary.sections;
+    json["rotary"]["interleaved"] = rotary.interleaved;
+  }
+  if (rotary.context > 0) json["rotary"]["context"] = rotary.context;
+  if (!rotary.long_divisors.empty()) json["rotary"]["long_divisors"] = rotary.long_divisors;
+  if (rotary.growth > 0) json["rotary"]["growth"] = rotary.growth;
 }
 
 using Over = QueryKeyNorm::Over;
@@ -69,6 +73,9 @@ Rotary read_rotary(const JsonFields& fields) {
     std::copy(sections.begin(), sections.end(), rotary.sections.begin());
     rotary.interleaved = fields.flag("interleaved");
   }
+  if (fields.has("context")) rotary.context = fields.whole("context", 1);
+  if (fields.has("long_divisors")) rotary.long_divisors = fields.positives("long_divisors");
+  if (fields.has("growth")) rotary.growth = fields.positive("growth");
   return rotary;
 }
 

@@ -22,6 +22,9 @@ struct Inputs {
   /// each sequence, those that came before first; or three times as many, all tokens' times, then
   /// their heights, then their widths.
   std::span<const std::int64_t> positions = {};
+  /// How far the call reaches, for rotary positions that change with that: all tokens are turned by
+  /// what holds there, those that came before as well. 0: as far as any of its tokens.
+  std::int64_t context = 0;
 };
 
 }  // namespace headroom::reference

@@ -37,6 +37,14 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
   return inputs.memory.slice(sequence * shape.memory_tokens + in_call, count);
 }
 
+std::int64_t Layer::reach() const {
+  if (inputs.context > 0) return inputs.context;
+  if (!inputs.positions.empty()) {
+    return *std::max_element(inputs.positions.begin(), inputs.positions.end()) + 1;
+  }
+  return shape.context();
+}
+
 Whereabouts Layer::whereabouts(std::int64_t sequence, std::int64_t j) const {
   if (inputs.positions.empty()) return {j, j, j};
   const std::int64_t tokens = shape.batch * shape.past + shape.rows();

@@ -40,10 +40,12 @@ struct Layer {
   /// coarse_bound.hpp.
   Precision operands = Precision::f32;
   Sequences sequences{shape};
-  Rotation rotation{shape};
+  Rotation rotation{shape, reach()};
   double scale = shape.score_scale();
 
   Place place(std::int64_t row) const;
+  /// How far the call reaches, in tokens.
+  std::int64_t reach() const;
   /// Keys of a sequence: those of tokens that came before, then the call's own.
   std::int64_t keys(std::int64_t sequence) const;
   /// What key `j` of a sequence is made of, with the keys after it that lie in the same matrix.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -15,7 +17,7 @@ template <class... Arguments>
   throw InvalidArgument("forward: " + fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-// Calls `work(row, row of x)` for each token, padding left out.
+// Calls `work(row, row of x, place)` for each token, padding left out.
 template <class Work>
 void for_each_token(const Call& call, std::span<const Sequence> sequences, const Work& work) {
   for (const Sequence& sequence : sequences) {
@@ -23,7 +25,7 @@ void for_each_token(const Call& call, std::span<const Sequence> sequences, const
                                    ? call.padded_row(sequence.number, sequence.new_keys)
                                    : sequence.first_angle;
     for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
-      work(sequence.first_angle + i, first + i);
+      work(sequence.first_angle + i, first + i, sequence.past + i);
     }
   }
 }
@@ -31,7 +33,7 @@ void for_each_token(const Call& call, std::span<const Sequence> sequences, const
 }  // namespace
 
 CallAngles::CallAngles(const Case& shape) : shape_(shape), rotary_(shape) {
-  if (shape.rotary.has_sections()) make_room();
+  if (shape.rotary.has_sections() || shape.rotary.context > 0) make_room();
 }
 
 // A layer whose tokens have one position may never be given any.
@@ -39,13 +41,35 @@ void CallAngles::make_room() {
   if (angles_.size() == 0) angles_ = AlignedBuffer(shape_.rows() * rotary_.floats());
 }
 
-TokenPosition CallAngles::position_of(const Call& call, std::int64_t rows, std::int64_t row) const {
+TokenPosition CallAngles::position_of(const Call& call, std::int64_t rows, std::int64_t row,
+                                      std::int64_t place) const {
+  if (call.positions.empty()) return {place, place, place};
   const auto at = [&](std::int64_t i) { return call.positions[static_cast<std::size_t>(i)]; };
   if (static_cast<std::int64_t>(call.positions.size()) == rows) return {at(row), at(row), at(row)};
   return {at(row), at(rows + row), at(2 * rows + row)};
 }
 
+std::int64_t CallAngles::length_of(const Call& call, std::int64_t rows,
+                                   std::span<const Sequence> sequences) const {
+  std::int64_t length = call.context;
+  for_each_token(call, sequences, [&](std::int64_t, std::int64_t row, std::int64_t place) {
+    for (const std::int64_t position : position_of(call, rows, row, place)) {
+      length = std::max(length, position + 1);
+    }
+  });
+  return length;
+}
+
 void CallAngles::check(const Call& call, std::int64_t rows, std::span<const Sequence> sequences) {
+  check_positions(call, rows, sequences);
+  if (call.context < 0 || call.context > kMostPosition) {
+    refuse_call("context is {}; allowed are 0 to 2^53", call.context);
+  }
+  if (shape_.rotary.context > 0) length_ = length_of(call, rows, sequences);
+}
+
+void CallAngles::check_positions(const Call& call, std::int64_t rows,
+                                 std::span<const Sequence> sequences) {
   if (call.positions.empty()) return;
   if (rotary_.pairs() == 0) {
     refuse_call(
@@ -55,11 +79,11 @@ void CallAngles::check(const Call& call, std::int64_t rows, std::span<const Sequ
   const auto count = static_cast<std::int64_t>(call.positions.size());
   const bool three = shape_.rotary.has_sections();
   if (count != rows && !(three && count == 3 * rows)) {
-    refuse_call("there are {} positions for {} rows of x; give one for each{}, padding included", count,
-           rows, three ? ", or three" : "");
+    refuse_call("there are {} positions for {} rows of x; give one for each{}, padding included",
+                count, rows, three ? ", or three" : "");
   }
-  for_each_token(call, sequences, [&](std::int64_t, std::int64_t row) {
-    for (const std::int64_t position : position_of(call, rows, row)) {
+  for_each_token(call, sequences, [&](std::int64_t, std::int64_t row, std::int64_t place) {
+    for (const std::int64_t position : position_of(call, rows, row, place)) {
       if (position >= 0 && position <= kMostPosition) continue;
       refuse_call("a position of row {} is {}; allowed are 0 to 2^53", row, position);
     }
@@ -69,9 +93,10 @@ void CallAngles::check(const Call& call, std::int64_t rows, std::span<const Sequ
 
 const float* CallAngles::fill(const Call& call, std::int64_t rows,
                               std::span<const Sequence> sequences) {
-  if (call.positions.empty()) return nullptr;
-  for_each_token(call, sequences, [&](std::int64_t row, std::int64_t in_x) {
-    rotary_.write(position_of(call, rows, in_x), angles_.data() + row * rotary_.floats());
+  if (call.positions.empty() && !reaches_further()) return nullptr;
+  if (shape_.rotary.context > 0) rotary_.reach(length_);
+  for_each_token(call, sequences, [&](std::int64_t row, std::int64_t in_x, std::int64_t place) {
+    rotary_.write(position_of(call, rows, in_x, place), angles_.data() + row * rotary_.floats());
   });
   return angles_.data();
 }

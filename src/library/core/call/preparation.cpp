@@ -22,6 +22,8 @@ HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positio
       head_dim_(config.head_dim()) {
   if (!turns()) return;
   rotary_ = RotaryAngles(config);
+  // Calls that reach further bring angles of their own.
+  if (config.rotary.context > 0) positions = std::min(positions, config.rotary.context);
   angles_ = AlignedBuffer(positions * rotary_.floats());
   for (std::int64_t p = 0; p < positions; ++p) {
     rotary_.write({p, p, p}, angles_.data() + p * rotary_.floats());

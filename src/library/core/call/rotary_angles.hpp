@@ -26,13 +26,18 @@ class HEADROOM_API RotaryAngles {
   std::int64_t first_value() const { return first_value_; }
   /// What `write` writes.
   std::int64_t floats() const { return 2 * pairs(); }
+  /// Turns by what holds for calls that reach so far. Before, and where the layer does not change
+  /// with the length, it is what holds for short ones.
+  void reach(std::int64_t tokens);
   /// A cosine for each pair, then as many sines.
   void write(const TokenPosition& position, float* row) const;
 
  private:
+  void set_steps(double base, const std::vector<double>& divisors);
+
+  Rotary rotary_;
   std::vector<double> steps_;    ///< of each pair: its angle at position 1
   std::vector<std::size_t> of_;  ///< which position it turns by
-  double amplitude_ = 1;
   std::int64_t first_value_ = 0;
 };
 

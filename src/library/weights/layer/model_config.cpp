@@ -398,11 +398,13 @@ class Reader {
 
   void read_scaling(const json& scaling, std::int64_t width) {
     if (!scaling.is_object()) fail("rope_scaling", "an object");
+    set_sections(scaling_fields(scaling), width, family_.interleaved, rules_.rotary);
     const json* type = find_in(scaling, "rope_type");
     if (type == nullptr) type = find_in(scaling, "type");
     if (type == nullptr) return;
     if (!type->is_string()) fail("rope_scaling.type", "text");
     std::string name = type->get<std::string>();
+    if (name == "mrope") name = "default";  // Qwen2-VL's name of its sections
     // What files of Phi-3 call its scaling.
     if (config_.family == "phi3" && (name == "su" || name == "yarn")) name = "longrope";
     if (name == "default") return;
@@ -434,6 +436,10 @@ class Reader {
             },
             [this](std::string_view name, std::string_view what) {
               fail(fmt::format("rope_scaling.{}", name), what);
+            },
+            [&scaling](std::string_view name) {
+              const json* value = find_in(scaling, name);
+              return value != nullptr && *value == true;
             }};
   }
 
@@ -470,7 +476,11 @@ ModelConfig read_config_file(const std::filesystem::path& path, std::optional<st
 
 ModelConfig read_config_fields(const std::filesystem::path& path, const json& fields,
                                std::optional<std::int64_t> layer) {
-  return Reader(path, fields, layer).read();
+  // What reads pictures as well has its own fields beside those of its decoder.
+  const auto text = fields.find("text_config");
+  const bool nested =
+      text != fields.end() && text->is_object() && !fields.contains("num_attention_heads");
+  return Reader(path, nested ? *text : fields, layer).read();
 }
 
 std::optional<ModelConfig> read_config(const std::filesystem::path& folder,

@@ -15,7 +15,8 @@ using Whereabouts = std::array<std::int64_t, 3>;
 /// Turns queries and keys by their positions; does nothing for a shape without rotary positions.
 class Rotation {
  public:
-  explicit Rotation(const Case& shape);
+  /// @param reach tokens, for shapes that turn otherwise in long contexts
+  explicit Rotation(const Case& shape, std::int64_t reach = 0);
 
   /// Turns each head of one token: pair `(a, b)` becomes `(a cos - b sin, a sin + b cos)`. Sizes
   /// become `|cos| size_a + |sin| size_b` and `|sin| size_a + |cos| size_b`.
