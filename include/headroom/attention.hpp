@@ -158,6 +158,10 @@ struct Call {
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
+  /// Places of padding that stand before the first token of each sequence, those of earlier calls
+  /// included; 0 and above. `LayerConfig::temperature` counts them, as Llama 4 does, and nothing
+  /// else. Empty: there are none.
+  std::span<const std::int64_t> places_before = {};
   /// Of a layer with rotary positions: for each row of x, padding included, the position that its
   /// query and key are turned by, from 0 to 2^53. With `Rotary::sections` either that, or three
   /// times as many: all rows' times, then their heights, then their widths. Empty: a row's position

@@ -250,6 +250,9 @@ typedef struct headroom_call {
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
   int32_t padded_before;         /**< not 0: a sequence's rows are the last of its `padded_tokens`,
                                     and those before them are neither read nor written */
+  const int64_t* places_before;  /**< padding before the first token of each sequence, which
+                                    temperatures count; NULL: none */
+  int64_t places_before_count;   /**< the number of sequences, if it is given */
   /** What queries and keys are turned by: one for each row of x, padding included, or with
    * `rotary_sections` also three: all rows' times, then their heights, then their widths. NULL:
    * places in the sequence. */

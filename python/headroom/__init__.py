@@ -13,13 +13,14 @@ from ._dot_product import DotProductAttention
 from ._layer import Attention, backends
 from ._messages import ProgramWarning
 from ._program import info, pick, report, results, sweep
-from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
+from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 __all__ = [
     "Attention",
     "DotProductAttention",
     "attention",
     "KeyValueCache",
+    "Latent",
     "PositionBias",
     "ProgramWarning",
     "QueryKeyNorm",

@@ -72,9 +72,7 @@ def activations(name: str, x: Array) -> Array:
     return _shared(x.detach())
 
 
-def padded(
-    lengths: Optional[Sequence[int]], padding_side: str
-) -> Tuple[Optional[List[int]], bool]:
+def padded(lengths: Optional[Sequence[int]], padding_side: str) -> Tuple[Optional[List[int]], bool]:
     """Lengths of sequences, and whether padding stands before them."""
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side is {padding_side!r}; allowed are 'left' and 'right'")

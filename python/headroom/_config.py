@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, as_array
-from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
+from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
 def weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
@@ -80,6 +80,24 @@ def add_rules(
         weights.position_bias = values.reshape(1, -1) if slopes else values
     if temperature is not None:
         config.set_temperature(*temperature)
+
+
+def add_latent(config: _core.LayerConfig, weights: _core.Weights, latent: Latent) -> None:
+    """Before widths are read: those of the weights behind the latent are others."""
+    if (latent.query_down is None) != (latent.query_norm is None):
+        raise ValueError("latent has one of query_down and query_norm; give both, or neither")
+    weights.key_down, weights.key_down_norm = as_array(latent.key_down), as_array(latent.key_norm)
+    query_rank = 0
+    if latent.query_down is not None:
+        weights.query_down = as_array(latent.query_down)
+        weights.query_down_norm = as_array(latent.query_norm)
+        query_rank = weights.query_down[1]
+    (rank,) = weights.key_down_norm
+    config.d_in, width = weights.key_down
+    config.set_latent(rank, query_rank, width - rank, latent.epsilon)
+    heads = max(config.heads, 1)
+    value_dim = weights.value[1] // heads
+    config.value_dim = 0 if value_dim == config.d_out // heads else value_dim
 
 
 def options_of(

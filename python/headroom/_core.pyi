@@ -13,6 +13,7 @@ class LayerConfig:
     dropout: float
     dropout_seed: int
     kv_heads: int
+    value_dim: int
     window: int
     chunk: int
     clip: float
@@ -38,6 +39,7 @@ class LayerConfig:
     def set_norm(self, over: str, weighted: bool, after_rotary: bool, epsilon: float) -> None: ...
     def set_position_bias(self, kind: str, buckets: int, farthest: int) -> None: ...
     def set_temperature(self, step: float, scale: float) -> None: ...
+    def set_latent(self, rank: int, query_rank: int, shared: int, epsilon: float) -> None: ...
     def fields(self) -> Dict[str, Any]: ...
     @property
     def output_width(self) -> int: ...
@@ -63,6 +65,10 @@ class Weights:
     sinks: Any
     gate: Any
     position_bias: Any
+    key_down: Any
+    key_down_norm: Any
+    query_down: Any
+    query_down_norm: Any
     def __init__(self) -> None: ...
 
 class Options:
@@ -103,6 +109,7 @@ class Layer:
         cache: Optional[Cache],
         memory: Any,
         memory_lengths: Optional[List[int]],
+        places_before: Optional[List[int]],
         positions: Optional[List[int]],
         context: int,
     ) -> None: ...

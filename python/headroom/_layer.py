@@ -11,6 +11,7 @@ from ._arrays import Array, activations, like, new_result, padded, positions_of
 from ._cache import CacheOwner, KeyValueCache
 from ._config import (
     above_0,
+    add_latent,
     add_rules,
     kv_heads_of,
     options_of,
@@ -18,7 +19,7 @@ from ._config import (
     weights_of,
     with_zero_biases,
 )
-from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
+from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -70,6 +71,10 @@ class Attention(CacheOwner):
         softcap: scores become ``softcap * tanh(score / softcap)``, before any mask.
         sinks: ``(heads,)``, one more logit in the sum of each head's softmax, without a value.
         gate: ``(d_in, d_out)``; what heads give is multiplied by ``sigmoid(x gate)``.
+        latent: a ``Latent`` that keys and values are made of. Then ``query`` is ``(query_rank or
+            d_in, d_out)``, ``key`` ``(rank, heads * (head_dim - shared))``, ``value``
+            ``(rank, heads * value_dim)``, of any width, and ``output`` has ``heads * value_dim``
+            rows.
         memory_tokens: makes it cross-attention: keys and values are made of a second input with at
             most so many tokens of a sequence.
         dropout: probability that an attention weight is dropped.
@@ -122,6 +127,7 @@ class Attention(CacheOwner):
         softcap: Optional[float] = None,
         sinks: Optional[Array] = None,
         gate: Optional[Array] = None,
+        latent: Optional[Latent] = None,
         memory_tokens: Optional[int] = None,
         dropout: float = 0.0,
         dropout_seed: int = 0,
@@ -157,6 +163,9 @@ class Attention(CacheOwner):
         if output is not None and output_bias is None:
             weights.output_bias = np.zeros(config.d_proj, np.float32)
         config.qkv_bias = with_zero_biases(weights)
+        if latent is not None:
+            add_latent(config, weights, latent)
+            kv_heads = heads if kv_heads is None else kv_heads
         config.kv_heads = kv_heads_of(kv_heads, heads, config.d_out, weights.key[1])
         config.window = 0 if window is None else window
         config.causal = memory_tokens is None if causal is None else causal
@@ -263,6 +272,7 @@ class Attention(CacheOwner):
         cache: Optional[KeyValueCache] = None,
         memory: Optional[Array] = None,
         memory_lengths: Optional[Sequence[int]] = None,
+        places_before: Optional[Sequence[int]] = None,
         positions: Optional[Array] = None,
         context: int = 0,
     ) -> Array:
@@ -283,6 +293,8 @@ class Attention(CacheOwner):
             memory: of a layer with ``memory_tokens``, ``(tokens, d_memory)`` or
                 ``(batch, tokens, d_memory)``. With a cache it may be left out after the first call.
             memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
+            places_before: padding before the first token of each sequence, in earlier calls too.
+                A ``temperature`` counts it, as Llama 4 does, and nothing else.
             positions: of a layer with rotary positions, what each row of x is turned by in place of
                 its place in its sequence: whole numbers of the shape of x without its last
                 dimension, or three of these, ``(3, batch, tokens)``, where ``Rotary`` has sections:
@@ -312,6 +324,7 @@ class Attention(CacheOwner):
             cache if cache is None else cache._core,
             memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
+            places_before if places_before is None else list(places_before),
             positions_of(positions, array),
             context,
         )

@@ -67,3 +67,20 @@ class Temperature(NamedTuple):
 
     step: float
     scale: float
+
+
+class Latent(NamedTuple):
+    """Keys and values that are made of a narrow vector of each token, DeepSeek's latent: its cache
+    has nothing else. ``key`` and ``value`` of the layer are what it is multiplied by."""
+
+    key_down: Array
+    """``(d_in, rank + shared)``: of x, the latent and the last values of a key, which all heads
+    share. They and the last ones of a query are what rotary positions turn."""
+    key_norm: Array
+    """``(rank,)``, weights of the latent's norm."""
+    query_down: Optional[Array] = None
+    """``(d_in, query_rank)``: another latent, which ``query`` is multiplied by; None: x is."""
+    query_norm: Optional[Array] = None
+    """``(query_rank,)``, with ``query_down``."""
+    epsilon: float = 1e-6
+    """Of both norms."""

@@ -78,6 +78,15 @@ nb::dict fields_of_norm(const QueryKeyNorm& norm) {
   return fields;
 }
 
+nb::dict fields_of_latent(const Latent& latent) {
+  nb::dict fields;
+  fields["rank"] = latent.rank;
+  fields["query_rank"] = latent.query_rank;
+  fields["shared"] = latent.shared;
+  fields["epsilon"] = latent.epsilon;
+  return fields;
+}
+
 // All of them, by the names of the C++ structure.
 nb::dict fields_of(const LayerConfig& config) {
   nb::dict fields;
@@ -85,6 +94,7 @@ nb::dict fields_of(const LayerConfig& config) {
   fields["d_out"] = config.d_out;
   fields["heads"] = config.heads;
   fields["kv_heads"] = config.key_heads();
+  fields["value_dim"] = config.head_value_dim();
   fields["d_proj"] = config.d_proj;
   fields["d_memory"] = config.d_memory;
   fields["causal"] = config.causal;
@@ -104,6 +114,7 @@ nb::dict fields_of(const LayerConfig& config) {
   fields["position_bias"] = bias;
   fields["temperature"] = nb::make_tuple(config.temperature.step, config.temperature.scale);
   fields["gate"] = config.gate;
+  fields["latent"] = fields_of_latent(config.latent);
   fields["dropout"] = config.dropout;
   fields["dropout_seed"] = config.dropout_seed;
   return fields;
@@ -143,8 +154,13 @@ void bind_rules(nb::class_<LayerConfig>& binding) {
               std::int64_t farthest) {
              config.position_bias = {value_of(kBiases, "position_bias", kind), buckets, farthest};
            })
-      .def("set_temperature", [](LayerConfig& config, double step, double scale) {
-        config.temperature = {step, scale};
+      .def("set_temperature",
+           [](LayerConfig& config, double step, double scale) {
+             config.temperature = {step, scale};
+           })
+      .def("set_latent", [](LayerConfig& config, std::int64_t rank, std::int64_t query_rank,
+                            std::int64_t shared, double epsilon) {
+        config.latent = {rank, query_rank, shared, epsilon};
       });
 }
 
@@ -163,6 +179,7 @@ void bind_config(nb::module_& module) {
       .def_rw("dropout", &LayerConfig::dropout)
       .def_rw("dropout_seed", &LayerConfig::dropout_seed)
       .def_rw("kv_heads", &LayerConfig::kv_heads)
+      .def_rw("value_dim", &LayerConfig::value_dim)
       .def_rw("window", &LayerConfig::window)
       .def_rw("chunk", &LayerConfig::chunk)
       .def_rw("clip", &LayerConfig::clip)

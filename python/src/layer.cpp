@@ -116,8 +116,8 @@ Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightVi
           made_without_interpreter(config, largest, weights, options, warnings))) {}
 
 void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
-                    nb::handle memory, const Lengths& memory_lengths, const Positions& positions,
-                    std::int64_t context) {
+                    nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before,
+                    const Positions& positions, std::int64_t context) {
   const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
@@ -127,6 +127,7 @@ void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, C
   Call call;
   call_rows.tell(call);
   if (cache != nullptr) call.cache = cache->get();
+  if (places_before) call.places_before = *places_before;
   if (positions) call.positions = *positions;
   call.context = context;
 

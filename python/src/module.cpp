@@ -47,6 +47,10 @@ void bind_weights(nb::module_& module) {
   bind("sinks", &WeightViews::sinks, 1);
   bind("gate", &WeightViews::gate, 2);
   bind("position_bias", &WeightViews::position_bias, 2);
+  bind("key_down", &WeightViews::key_down, 2);
+  bind("key_down_norm", &WeightViews::key_down_norm, 1);
+  bind("query_down", &WeightViews::query_down, 2);
+  bind("query_down_norm", &WeightViews::query_down_norm, 1);
 }
 
 nb::dict facts_of(const Choice& choice) {
@@ -118,7 +122,8 @@ void bind_layer(nb::module_& module) {
                     return std::make_pair(std::move(layer), warnings);
                   })
       .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "padded"_a, "cache"_a.none(),
-           "memory"_a.none(), "memory_lengths"_a.none(), "positions"_a.none(), "context"_a)
+           "memory"_a.none(), "memory_lengths"_a.none(), "places_before"_a.none(),
+           "positions"_a.none(), "context"_a)
       .def("append", &Layer::append, "x"_a.none(), "padded"_a, "cache"_a, "positions"_a.none(),
            "context"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)

@@ -34,8 +34,6 @@ BATCH, TOKENS, NEW = 4, 18, 64
 
 # A sequence of 64 new tokens needs room.
 _ROOM = {"whisper": {"max_target_positions": 128}}
-# Families of which headroom.torch.accelerate knows no layer.
-NOT_WHOLE = ("deepseek_v3", "deepseek_plain")
 REFUSED = ("falcon", "falcon_new", "falcon_rw", "bloom", "mpt")
 FAMILIES = {one.folder: one for one in make_models.FAMILIES if one.folder not in REFUSED}
 ALONE = {one.folder: one for one in make_models.FAMILIES if one.folder in REFUSED}

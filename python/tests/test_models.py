@@ -34,6 +34,7 @@ BY_US = [
     ("gemma3_text", {}),
     ("mistral", {}),
     ("modernbert-decoder", {}),
+    ("deepseek_v2", {}),
     ("deepseek_v3", {}),
     ("t5", {}),
     ("gemma2", {}),

@@ -77,9 +77,21 @@ def test_positions():
     kept = Past(3, None, [0, 0])
     assert rows_of(None, torch.tensor([[3]]), CAUSAL, kept, Shape(2, 1)).offsets == [0, 0]
     assert "earlier calls" in rows_of(None, torch.tensor([[4]]), CAUSAL, kept, Shape(2, 1))
-    absolute = Rule(Pattern(True), True, True)
-    assert "begin at 0" in told(whole, rule=absolute, positions=torch.tensor([[1, 2, 3]]))
-    assert "comes first" in told([[0, 1, 1], [1, 1, 1]], rule=absolute)
+
+
+def test_places_before_a_sequence():
+    by_place = Rule(Pattern(True), False, True)
+    whole = [[1, 1, 1], [1, 1, 1]]
+    assert told(whole, rule=by_place).before is None
+    # What it counts are places, whatever positions say.
+    assert told(whole, rule=by_place, positions=torch.tensor([[4, 6, 7]])) == Rows()
+    padded = told([[0, 0, 1], [1, 1, 0], [0, 0, 0]], rule=by_place)
+    assert padded.before[:2] == [2, 0] and padded.lengths == [1, 2, 0]
+    before = [[0, 0, 0], [0, 1, 1]]
+    later = told([[0, 0, 0, 0, 1], [0, 1, 1, 1, 1]], past=3, before=before, rule=by_place)
+    assert later.before == [4, 1]
+    assert told([[1, 0, 1], [1, 1, 1]], rule=by_place) == "padding stands between tokens"
+    assert told(before, rule=CAUSAL).before is None
 
 
 def test_another_rule_than_the_layers():

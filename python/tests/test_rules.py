@@ -7,15 +7,13 @@ import struct
 import headroom
 import numpy as np
 import pytest
-from headroom import Attention, PositionBias, QueryKeyNorm, Rotary, Temperature
+from headroom import Attention, Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 import reference
 
 MODELS = pathlib.Path(__file__).parents[2] / "tests" / "data" / "models"
 ENTRIES = [
-    one
-    for one in json.loads((MODELS / "models.json").read_text())
-    if not one["features"]["mla"] and not one["features"]["cross"]
+    one for one in json.loads((MODELS / "models.json").read_text()) if not one["features"]["cross"]
 ]
 HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
 
@@ -59,15 +57,27 @@ def test_a_layer_of_a_model(entry, backend):
     assert reference.close(layer(x), data["expected"])
 
 
-def by_hand(folder):
-    """The tensors of a model's layer, and those that every layer has, for the constructor."""
+def test_latents_are_said():
+    entry = next(one for one in ENTRIES if one["folder"] == "deepseek_v3")
+    config = loaded(entry, MODELS / "deepseek_v3" / "config.json")[0].config
+    assert config["latent"] == {"rank": 16, "query_rank": 24, "shared": 8, "epsilon": 1e-6}
+    assert config["value_dim"] == 12 and config["d_out"] // config["heads"] == 16
+
+
+def tensors_of(folder):
+    """Of a model's layer."""
     parts = arrays(MODELS / folder / "model.safetensors")
     prefix = "model.layers.1.self_attn."
     if folder == "t5":
         prefix = "encoder.block.0.layer.0.SelfAttention."
-    own = {
+    return {
         name.removeprefix(prefix): part for name, part in parts.items() if name.startswith(prefix)
     }
+
+
+def by_hand(folder):
+    """The tensors of a model's layer, and those that every layer has, for the constructor."""
+    own = tensors_of(folder)
     words = ("q", "k", "v", "o") if folder == "t5" else ("q_proj", "k_proj", "v_proj", "o_proj")
     products = {
         name: own[word + ".weight"].T
@@ -138,6 +148,42 @@ def test_the_same_by_hand(folder):
     assert np.array_equal(layer(data["x"]), model(data["x"]))
 
 
+def latent_parts(folder, heads):
+    own = tensors_of(folder)
+    width = own["kv_b_proj.weight"].shape[0] // heads  # of a head's own key, and then its value
+    both = own["kv_b_proj.weight"].reshape(heads, width, -1)
+    through = "q_a_proj.weight" in own
+    latent = Latent(
+        own["kv_a_proj_with_mqa.weight"].T,
+        own["kv_a_layernorm.weight"],
+        own["q_a_proj.weight"].T if through else None,
+        own["q_a_layernorm.weight"] if through else None,
+    )
+    parts = {
+        "query": own["q_b_proj.weight" if through else "q_proj.weight"].T,
+        "key": both[:, :8].reshape(heads * 8, -1).T,
+        "value": both[:, 8:].reshape(heads * (width - 8), -1).T,
+        "output": own["o_proj.weight"].T,
+        "latent": latent,
+    }
+    return parts
+
+
+@pytest.mark.parametrize("folder", ["deepseek_v3", "deepseek_plain", "deepseek_v2"])
+def test_latents_by_hand(folder):
+    entry = next(one for one in ENTRIES if one["folder"] == folder)
+    model, data = loaded(entry, None)
+    parts, rules = latent_parts(folder, 4), rules_of(model.config)
+    layer = Attention(**parts, tokens=len(data["x"]), **rules)
+    assert layer.config == model.config
+    assert np.array_equal(layer(data["x"]), model(data["x"]))
+    with pytest.raises(ValueError, match="one of query_down and query_norm"):
+        one = parts["latent"]._replace(query_down=np.ones((32, 4), np.float32), query_norm=None)
+        Attention(**{**parts, "latent": one}, tokens=4, **rules)
+    with pytest.raises(ValueError, match="value"):
+        Attention(**{**parts, "value": parts["value"][:-1]}, tokens=4, **rules)
+
+
 def test_slopes_and_clips(weights, normal):
     parts = weights()
     x = normal(9, 32)
@@ -176,3 +222,18 @@ def test_files_that_are_no_model(tmp_path):
         Attention.load(tmp_path / "nothing.safetensors", tokens=9)
     with pytest.raises(ValueError, match="--layer: '9' is not there"):
         Attention.load(MODELS / "qwen3" / "model.safetensors", tokens=9, layer=9)
+
+
+@pytest.mark.parametrize("backend", HERE)
+def test_a_temperature_counts_padding(weights, normal, backend):
+    warm = dict(heads=4, tokens=5, batch=2, backend=backend, temperature=Temperature(4, 0.5))
+    layer, x = Attention(**weights(), **warm), normal(2, 5, 32)
+    none, some = layer(x), layer(x, places_before=[0, 4])
+    assert np.array_equal(some[0], none[0]) and not np.allclose(some[1], none[1], rtol=1e-3)
+    cache = layer.cache(9, 2)
+    parts = [
+        layer(one, cache=cache, places_before=[0, 4]) for one in (x[:, :2].copy(), x[:, 2:].copy())
+    ]
+    assert np.array_equal(np.concatenate(parts, 1), some)
+    with pytest.raises(ValueError, match="1 places_before for 2 sequences"):
+        layer(x, places_before=[1])

@@ -135,6 +135,27 @@ TEST_P(OperationAttendRules, CapsMatchADoubleLoop) {
   }
 }
 
+// Scores below those that are small are not looked at where the row's maximum is far above them.
+TEST_P(OperationAttendRules, CapsMatchFarBelowTheMaximumToo) {
+  for (const double cap : {2.0, 5.0, 30.0, 50.0}) {
+    const double small = 0.1875 * cap;
+    for (const double most : {-0.99, -0.4, 0.0, 0.9}) {
+      Case shape = attention_shape(200, 16, 1, 1, false);
+      shape.softcap = cap;
+      const AttendProblem values = make_problem(shape);
+      for (std::int64_t r = 0; r < shape.tokens; ++r) {
+        std::fill_n(values.q().at(r, 0), 16, 0.0F);
+        values.q().at(r, 0)[0] = 1;
+        // From the largest score down to one of four caps, most of them near the largest.
+        const double down = 4 * cap * std::pow(static_cast<double>(r) / 199.0, 3);
+        values.k().at(r, 0)[0] = static_cast<float>((most * small - down) / shape.score_scale());
+      }
+      run(values);
+      ASSERT_TRUE(matches(values)) << "cap " << cap << ", maximum at " << most;
+    }
+  }
+}
+
 // Whether a neighbour's score is small, or hidden, or in another tile, is nothing to a row's bits.
 TEST_P(OperationAttendRules, CapsGiveARowTheSameBitsBesideAnyOthers) {
   Case shape = attention_shape(300, 16, 2);

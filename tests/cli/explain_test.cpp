@@ -25,7 +25,8 @@ TEST_F(CliExplain, WithoutAnExampleListsTheLadder) {
   }
   EXPECT_EQ(names,
             "simplified self-attention causal dropout batch wrapper dream split heads-by-hand "
-            "cat-sleeps kid-smiles six-bias qwen3 gemma2 gpt-oss ");
+            "cat-sleeps kid-smiles six-bias qwen3 gemma2 gpt-oss "
+            "deepseek ");
 }
 
 TEST_F(CliExplain, PrintsTheWellKnownRows) {
@@ -43,13 +44,17 @@ TEST_F(CliExplain, WalksLayersOfModels) {
   expect("$headroom explain gemma2 --seed 5", 0,
          {"capped scores", "scores within the window", "seed 5", "agrees"});
   expect("$headroom explain gpt-oss --json", 0, {"share of the sink", "divisors", "b_query"});
+  expect("$headroom explain deepseek", 0,
+         {"own key  (B, H, T, own_dim) = (1, 2, 6, 3)", "(q W_key^T) latent^T", "71.1", "agrees"});
   write("own.txt", "the 1 2 3 4\ncat 4 3 2 1\nsleeps 1 1 1 1\n");
+  expect("$headroom explain deepseek --input own.txt", 0, {"(d_in, rank + shared) = (4, 6)"});
   expect("$headroom explain gpt-oss --input own.txt", 0, {"sleeps", "(B, T, d_in) = (1, 3, 4)"});
   expect("$headroom explain qwen3 --heads 4", 2, {"--heads", "'qwen3'"});
 }
 
 TEST_F(CliExplain, ShellsCompleteExamples) {
   expect("$headroom complete explain g", 0, {"gemma2\ta layer of Gemma 2\n", "gpt-oss\t"});
+  expect("$headroom complete explain d", 0, {"deepseek\ta layer of DeepSeek\n", "dream\t"});
   EXPECT_EQ(run("$headroom complete explain split ''").output, "");
 }
 
@@ -60,7 +65,7 @@ TEST_F(CliExplain, JsonHasEveryNumber) {
   EXPECT_EQ(lesson.at("schema"), "headroom.lesson/1");
   EXPECT_EQ(lesson.at("products").at("wrapper"), 6);
   const auto list = nlohmann::json::parse(run("$headroom explain --json").output);
-  EXPECT_EQ(list.at("examples").size(), 15U);
+  EXPECT_EQ(list.at("examples").size(), 16U);
 }
 
 TEST_F(CliExplain, WalksAUsersOwnNumbers) {
@@ -78,6 +83,9 @@ TEST_F(CliExplain, WalksTrainedWeights) {
       0, {"heads: 3", "h.1.attn", "(B, H, T, head_dim)"});
   expect("$headroom explain --weights " + models + "llama", 0,
          {"6 random tokens, seed 1", "kv_width", "H_kv"});
+  expect(
+      "$headroom explain --weights " + models + "../models/deepseek_v3/model.safetensors --layer 1",
+      0, {"share a latent of 16", "divisors", "weights (latent W_value)"});
   expect("$headroom explain --weights " + models + "bert", 2, {"--heads"});
   expect("$headroom explain --weights " + models + "bert --heads 4", 0, {"heads: 4"});
   expect("$headroom explain split --layer 1", 2, {"--layer", "add --weights FILE"});

@@ -61,6 +61,9 @@ TEST_F(Run, TakesGgufFiles) {
          {"nrmse", "of its bound"});
   expect("$headroom verify --weights " + file + " --layer 1 --tokens 8 --backend naive", 0,
          {"0 failed"});
+  expect("$headroom run --weights " + std::string(HEADROOM_TEST_DATA) +
+             "/gguf/qwen3_packed.gguf --layer 1 --tokens 8 --check",
+         0, {"nrmse", "of its bound"});
   expect("$headroom run --weights " + file + " --layer 7", 2, {"--layer: '7' is not there"});
 }
 

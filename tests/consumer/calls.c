@@ -130,6 +130,30 @@ static void check_lengths(const headroom_options* options) {
   headroom_destroy(layer);
 }
 
+/* A temperature counts the places of padding: here one step of them or none. */
+static void check_places(const headroom_options* options) {
+  static problem p;
+  const int64_t steps[2] = {999, 1500};
+  float y[2][TOKENS * D_PROJ];
+  headroom_layer* layer;
+  headroom_call call;
+  int i;
+  make_problem(&p);
+  p.config.temperature_step = 1000;
+  p.config.temperature_scale = 0.5;
+  layer = check_whole(&p, options, "a temperature of the first step");
+  if (layer == NULL) return;
+  headroom_default_call(&call);
+  call.places_before_count = 1;
+  for (i = 0; i < 2; ++i) {
+    call.places_before = &steps[i];
+    expect(forward(layer, p.x, TOKENS, y[i], &call) == HEADROOM_OK, "padding before a sequence");
+  }
+  expect(!equal(layer, y[0], p.y), "the second step is another");
+  expect(equal(layer, y[0], y[1]), "a step is the same everywhere");
+  headroom_destroy(layer);
+}
+
 /* Whether the call gives, to the bit, what the problem has. */
 static void check_turned(headroom_layer* layer, const problem* p, const headroom_call* call,
                          int same, const char* what) {
@@ -325,6 +349,7 @@ int main(int count, char** arguments) {
   check_fields(&options);
   check_caches(&options);
   check_lengths(&options);
+  check_places(&options);
   check_positions(&options);
   check_memory(&options);
   check_numbers(&options);

@@ -81,6 +81,11 @@ static void check_refused_calls(const headroom_options* options) {
   headroom_default_call(&call);
   call.padded_tokens = -1;
   REFUSED(layer, 5, "padded_tokens is -1");
+  headroom_default_call(&call);
+  call.places_before_count = 2;
+  REFUSED(layer, 5, "call.places_before is NULL");
+  call.places_before = lengths;
+  REFUSED(layer, 5, "2 places_before for 1 sequences");
   expect_refused(append(layer, p.x, 5, NULL), HEADROOM_INVALID_ARGUMENT, "call");
   headroom_default_call(&call);
   expect_refused(append(layer, p.x, 5, &call), HEADROOM_INVALID_ARGUMENT, "cache");

@@ -124,7 +124,7 @@ TEST(Peers, ThatGotSlowerAreNoRegressionOfOurs) {
   for (record::CellResult& result : next.results) {
     if (result.cell.id == "fused/rapid/f32/t1/B1_T4_D8_H2" ||
         result.cell.id == "fused/tbb/f32/t1/B1_T4_D8_H2") {
-      result = test::with_time(std::move(result), test::samples_around(4e-3));
+      result = test::with_time(std::move(result), test::around(4e-3));
     }
     if (result.cell.id == "fused/steady/f32/t1/B1_T4_D8_H2") {
       result = test::without_time(std::move(result), record::Status::crashed, "gone");

@@ -10,48 +10,19 @@
 #include <vector>
 
 #include "lesson/examples.hpp"
+#include "support/lesson_values.hpp"
 #include "support/model_entries.hpp"
 
 namespace headroom::lesson {
 namespace {
 
-using Doubles = std::vector<double>;
 using nlohmann::json;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-const Value* find_value(const Lesson& lesson, const std::string& name) {
-  for (const Step& step : lesson.steps) {
-    for (const Value& value : step.values) {
-      if (value.name == name) return &value;
-    }
-  }
-  return nullptr;
-}
-
-const Value& value_named(const Lesson& lesson, const std::string& name) {
-  if (const Value* value = find_value(lesson, name)) return *value;
-  throw std::runtime_error("no value " + name);
-}
-
-std::int64_t size_of(const Lesson& lesson, const std::string& name) {
-  for (const Step& step : lesson.steps) {
-    for (const Value& value : step.values) {
-      for (const Axis& axis : value.axes) {
-        if (axis.name == name) return axis.size;
-      }
-    }
-  }
-  throw std::runtime_error("no axis " + name);
-}
-
-void expect_equal(const Doubles& found, const Doubles& expected, const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (std::isinf(expected[i]) && found[i] == expected[i]) continue;
-    ASSERT_NEAR(found[i], expected[i], 1e-12 * (1 + std::abs(expected[i]))) << what << " at " << i;
-  }
-}
+using test::at;
+using test::Doubles;
+using test::expect_equal;
+using test::find_value;
+using test::size_of;
+using test::value_named;
 
 /// A layer that its lesson is walked again by, with plain loops over what the steps show.
 class Walk {
@@ -61,12 +32,9 @@ class Walk {
         rules_(rules),
         tokens_(size_of(lesson, "T")),
         width_(size_of(lesson, "head_dim")),
-        heads_(size_of(lesson, "H")) {
-    try {
-      key_heads_ = size_of(lesson, "H_kv");
-    } catch (const std::runtime_error&) {
-      key_heads_ = heads_;
-    }
+        heads_(size_of(lesson, "H")),
+        key_heads_(size_of(lesson, "H_kv")) {
+    if (key_heads_ == 0) key_heads_ = heads_;
   }
 
   void check() {
@@ -214,7 +182,7 @@ class Walk {
 
   const Lesson& lesson_;
   const LayerConfig& rules_;
-  std::int64_t tokens_, width_, heads_, key_heads_ = 0;
+  std::int64_t tokens_, width_, heads_, key_heads_;
   Doubles query_, key_;  // head by head
 };
 

@@ -118,6 +118,18 @@ const checkSplit = async (browser) => {
   await checkDark(browser);
 };
 
+// Heads of a latent are no matter of wrapper and split, so nothing is measured for their page.
+const checkLatents = async (browser) => {
+  await open(browser, makePage("deepseek", "deepseek"), 400);
+  const text = await browser.evaluate("document.querySelector('main').innerText");
+  for (const words of ["(q W_key^T) latent^T", "512 + 64 = 576", "What each order multiplies"]) {
+    check(text.includes(words), "no " + words + " on the page of deepseek");
+  }
+  check(await count(browser, "#formulations") === 0, "a lesson of latents has formulations");
+  check(await count(browser, "#heads figure") === 2, "not one map per head of the latent");
+  await checkWidth(browser, "deepseek", 400);
+};
+
 // Every other kind of lesson is drawn too, without what it has not.
 const checkOthers = async (browser) => {
   await open(browser, makePage("simplified", "simplified"), 400);
@@ -129,6 +141,7 @@ const checkOthers = async (browser) => {
     check(text.includes(words), "no " + words + " on the page of gpt-oss");
   }
   await checkWidth(browser, "gpt-oss", 400);
+  await checkLatents(browser);
   const table = join(folder, "own.txt");
   const rows = Array.from({ length: 40 }, (_, t) => `<b>w${t}</b> ` +
     Array.from({ length: 8 }, (_, c) => Math.sin(t * 8 + c).toFixed(4)).join(" "));

@@ -9,25 +9,19 @@
 #include "headroom/load_weights.hpp"
 #include "lesson/examples.hpp"
 #include "lesson/own_input.hpp"
+#include "support/lesson_values.hpp"
 #include "weights/npy.hpp"
 
 namespace headroom::lesson {
 namespace {
+
+using test::value_named;
 
 const std::string kData = std::string(HEADROOM_TEST_DATA) + "/weights/";
 
 TrainedLayer layer_of(const std::string& model, const WeightsOptions& options = {}) {
   LayerWeights loaded = load_weights(kData + model, options);
   return {{loaded.config, {}, {}}, to_split(loaded.weights), model};
-}
-
-const Value& value_named(const Lesson& lesson, const std::string& name) {
-  for (const Step& step : lesson.steps) {
-    for (const Value& value : step.values) {
-      if (value.name == name) return value;
-    }
-  }
-  throw std::runtime_error("no value " + name);
 }
 
 void expect_result_of_its_library(const std::string& model, const WeightsOptions& options) {
@@ -55,9 +49,10 @@ TEST(TrainedLesson, EndsWithTheResultOfTheModelsOwnLibrary) {
   expect_result_of_its_library("llama", first);
 }
 
-TEST(TrainedLesson, LatentKeysAreRefused) {
+TEST(TrainedLesson, ValuesOfAnotherWidthAreRefused) {
   Choices choices;
-  choices.layer = layer_of("../models/deepseek_v3/model.safetensors");
+  choices.layer = layer_of("llama");
+  choices.layer->shape.value_dim = 1;
   EXPECT_THROW(make_lesson("split", choices), Unsupported);
 }
 

@@ -30,6 +30,19 @@ def llama3():
     return Family("Llama 3", "llama3", published, lambda m: [decoder(m, 1, "full")])
 
 
+# --- Norms of queries and keys
+
+
+def normed_layer(over):
+    """Layer 1, which sees everything, with norms by `head` or over the `width`."""
+
+    def layers(model):
+        eps = model.config.rms_norm_eps
+        return [decoder(model, 1, "full", qk_norm=over, norm_eps=eps, vectors=HEAD_NORMS)]
+
+    return layers
+
+
 # --- Qwen3
 
 
@@ -39,12 +52,7 @@ def qwen3():
         rope_theta=100.0, rope_scaling=None, attention_bias=False, use_sliding_window=False,
         sliding_window=None, max_window_layers=2,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="head", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("Qwen3", "qwen3", published, layers)
+    return Family("Qwen3", "qwen3", published, normed_layer("head"))
 
 
 # --- Gemma
@@ -141,12 +149,7 @@ def olmo2():
         architectures=["Olmo2ForCausalLM"], model_type="olmo2", rms_norm_eps=1e-2,
         rope_theta=100.0, attention_bias=False,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="width", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("OLMo 2", "olmo2", published, layers)
+    return Family("OLMo 2", "olmo2", published, normed_layer("width"))
 
 
 # --- Granite
@@ -211,12 +214,7 @@ def glm4_moe():
         first_k_dense_replace=1, num_nextn_predict_layers=0, norm_topk_prob=True,
         routed_scaling_factor=1.0,
     )  # fmt: skip
-
-    def layers(model):
-        eps = model.config.rms_norm_eps
-        return [decoder(model, 1, "full", qk_norm="head", norm_eps=eps, vectors=HEAD_NORMS)]
-
-    return Family("GLM-4.5", "glm4_moe", published, layers)
+    return Family("GLM-4.5", "glm4_moe", published, normed_layer("head"))
 
 
 # --- Qwen3-Next
@@ -383,20 +381,22 @@ def mpt():
     return Family("MPT", "mpt", published, layers)
 
 
-# --- DeepSeek V3
+# --- DeepSeek V2 and V3
 
 
-def deepseek_like(folder, **more):
+V3_ROUTING = {"norm_topk_prob": True, "routed_scaling_factor": 2.5, "num_nextn_predict_layers": 0}
+
+
+def deepseek_like(folder, version, **more):
     published = sizes(
-        architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3", num_key_value_heads=4,
-        rms_norm_eps=1e-2, rope_theta=100.0, attention_bias=False, kv_lora_rank=16,
-        qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=12, moe_intermediate_size=8,
-        n_routed_experts=2, n_shared_experts=1, num_experts_per_tok=1, n_group=1, topk_group=1,
-        first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5,
-        num_nextn_predict_layers=0, **more,
+        architectures=[f"DeepseekV{version}ForCausalLM"], model_type=f"deepseek_v{version}",
+        num_key_value_heads=4, rms_norm_eps=1e-2, rope_theta=100.0, attention_bias=False,
+        kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=12,
+        moe_intermediate_size=8, n_routed_experts=2, n_shared_experts=1, num_experts_per_tok=1,
+        n_group=1, topk_group=1, first_k_dense_replace=1, **more,
     )  # fmt: skip
     kind = "latent" if more["q_lora_rank"] else "latent, plain q"
-    return Family("DeepSeek V3", folder, published, lambda m: [deepseek_layer(m, kind)])
+    return Family(f"DeepSeek V{version}", folder, published, lambda m: [deepseek_layer(m, kind)])
 
 
 def deepseek_layer(model, kind):
@@ -420,7 +420,7 @@ def deepseek_layer(model, kind):
     return decoder(
         model, 1, kind, projections=query + values, vectors=vectors, mla=latent, kv_heads=heads,
         head_dim=own + turned, value_dim=config.v_head_dim, rotary_start=own, biases="",
-        rotary_interleaved=config.rope_interleave, scale=latent_scale(config, own + turned),
+        rotary_interleaved=getattr(config, "rope_interleave", True), scale=latent_scale(config, own + turned),
     )  # fmt: skip
 
 
@@ -435,8 +435,15 @@ def latent_scale(config, size):
 def deepseek_v3():
     yarn = {"type": "yarn", "factor": 4, "beta_fast": 32, "beta_slow": 1, "mscale": 1.0,
             "mscale_all_dim": 0.8, "original_max_position_embeddings": 64}  # fmt: skip
-    return deepseek_like("deepseek_v3", q_lora_rank=24, rope_scaling=yarn)
+    return deepseek_like("deepseek_v3", 3, **V3_ROUTING, q_lora_rank=24, rope_scaling=yarn)
 
 
 def deepseek_plain():
-    return deepseek_like("deepseek_plain", q_lora_rank=None, rope_scaling=None)
+    return deepseek_like("deepseek_plain", 3, **V3_ROUTING, q_lora_rank=None, rope_scaling=None)
+
+
+def deepseek_v2():
+    yarn = {"type": "yarn", "factor": 4, "beta_fast": 32, "beta_slow": 1, "mscale": 0.707,
+            "mscale_all_dim": 0.707, "original_max_position_embeddings": 64}  # fmt: skip
+    routing = {"topk_method": "greedy", "norm_topk_prob": False, "routed_scaling_factor": 1.0}
+    return deepseek_like("deepseek_v2", 2, **routing, q_lora_rank=None, rope_scaling=yarn)

@@ -39,7 +39,7 @@ made by transformers without a network; [tests/models]({words}) says what each f
 | bf16 | the same error of a bfloat16 model with our attention, as a part of that with eager attention, the largest of the batches. Its other products are of bfloat16 in both |
 | kernels | calls that our kernels computed in all of these runs, and calls that went to another function |
 | generate | {new} tokens, greedy, in float32: the same as with eager attention; alone, as a left-padded batch of {batch}, and that with a static cache. {none}: the model generates nothing |
-| whole layers | the same with whole layers of ours, in pieces of 16 rows: the largest nrmse, calls that the model's own layers computed, and generate. {none}: there are none for this family. Llama 4's layers without positions are its own where padding comes first, and a cache of Phi's short contexts does not become long |
+| whole layers | the same with whole layers of ours, in pieces of 16 rows: the largest nrmse, calls that our layers computed and that went to the model's own, and generate. A cache of Phi's short contexts does not become long |
 
 Made with torch {torch} and transformers {transformers}.
 
@@ -154,11 +154,10 @@ def row(*cells):
 
 
 def whole_words(name, family):
-    if name in families.NOT_WHOLE:
-        return "-"
     result = families.measure_whole(family)
     error = f"{max(result.errors.values()):.1e}".replace("e-0", "e-")
-    return f"{error}, {sum(result.fallbacks.values())} others, {same_words(result)}"
+    others = sum(result.fallbacks.values())
+    return f"{error}; {result.calls}, {others} others; {same_words(result)}"
 
 
 def times_rows():

@@ -16,6 +16,7 @@ import numpy
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
 MODELS = {"qwen3": "qwen3", "llama3": "llama", "gemma2": "gemma2", "gpt_oss": "gpt-oss"}
+PACKED = ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K"]
 NAMES = {"q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v", "o_proj": "attn_output",
          "q_norm": "attn_q_norm", "k_norm": "attn_k_norm", "sinks": "attn_sinks"}
 
@@ -89,9 +90,10 @@ def write_vocabulary(writer):
     writer.add_chat_template("{{ messages }}" * 40)
 
 
-def convert(folder, architecture):
+def convert(folder, architecture, ending="", kinds=None):
+    """kinds: of packed tensors, by part"""
     config = json.loads((DATA / "models" / folder / "config.json").read_text())
-    writer = gguf.GGUFWriter(DATA / "gguf" / f"{folder}.gguf", architecture)
+    writer = gguf.GGUFWriter(DATA / "gguf" / f"{folder}{ending}.gguf", architecture)
     writer.add_name(folder)
     write_metadata(writer, config)
     write_vocabulary(writer)
@@ -111,7 +113,40 @@ def convert(folder, architecture):
             values = with_neighbours(values, heads)
         if architecture.startswith("gemma") and part.endswith("norm"):
             values = values + 1
-        writer.add_tensor(f"blk.1.{NAMES[part]}.{kind or 'weight'}", numpy.ascontiguousarray(values))
+        values = numpy.ascontiguousarray(values)
+        packed_as = gguf.GGMLQuantizationType[(kinds or {}).get(part, "F32")]
+        if packed_as != gguf.GGMLQuantizationType.F32:
+            values = gguf.quants.quantize(values, packed_as)
+        writer.add_tensor(f"blk.1.{NAMES[part]}.{kind or 'weight'}", values, raw_dtype=packed_as)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def packed_rows(kind, random):
+    """Four rows of 256 values; of types that the package does not write, any bits with scales that are numbers."""
+    try:
+        return gguf.quants.quantize(random.standard_normal((4, 256), numpy.float32), kind)
+    except NotImplementedError:
+        _, size = gguf.GGML_QUANT_SIZES[kind]
+        rows = random.integers(0, 256, (4, size), numpy.uint8)
+        places = {"Q6_K": [208]}.get(kind.name, [0, 2])
+        for place in places:
+            scales = random.uniform(-1e-2, 1e-2, 4).astype(numpy.float16)
+            rows[:, place:place + 2] = scales.view(numpy.uint8).reshape(4, 2)
+        return rows
+
+
+def write_packed():
+    """A tensor of each packed type that becomes weights, and beside it its values as the package reads them."""
+    writer = gguf.GGUFWriter(DATA / "gguf" / "packed.gguf", "llama")
+    random = numpy.random.default_rng(2)
+    for name in PACKED:
+        kind = gguf.GGMLQuantizationType[name]
+        rows = packed_rows(kind, random)
+        writer.add_tensor(name, rows, raw_dtype=kind)
+        writer.add_tensor(f"{name}.values", gguf.quants.dequantize(rows, kind).astype(numpy.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -122,6 +157,9 @@ def main():
     (DATA / "gguf").mkdir(exist_ok=True)
     for folder, architecture in MODELS.items():
         convert(folder, architecture)
+    convert("qwen3", "qwen3", "_packed",
+            {"q_proj": "Q8_0", "k_proj": "Q4_0", "v_proj": "Q5_0", "o_proj": "Q4_1"})
+    write_packed()
 
 
 if __name__ == "__main__":

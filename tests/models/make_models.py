@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/models: the attention layers of 22 families of models, with expected outputs.
+"""Makes tests/data/models: the attention layers of 23 families of models, with expected outputs.
 
     pip install torch==2.13.* transformers==5.24.* safetensors numpy && make_models.py [FAMILY ...]
 
@@ -45,10 +45,11 @@ FOLDER = pathlib.Path(__file__).parents[1] / "data" / "models"
 FAMILIES = [
     decoders.llama3(), decoders.llama4(), decoders.qwen3(), decoders.qwen3_next(),
     decoders.gemma2(), decoders.gemma3(), decoders.gpt_oss(), decoders.deepseek_v3(),
-    decoders.deepseek_plain(), decoders.mistral(), decoders.phi4(), decoders.olmo2(),
-    decoders.glm4_moe(), decoders.granite(), encoders.modernbert(), encoders.t5(),
-    encoders.bert(), encoders.roberta(), encoders.vit(), encoders.whisper(), decoders.falcon(),
-    decoders.falcon_new(), decoders.falcon_rw(), decoders.bloom(), decoders.mpt(),
+    decoders.deepseek_plain(), decoders.deepseek_v2(), decoders.mistral(), decoders.phi4(),
+    decoders.olmo2(), decoders.glm4_moe(), decoders.granite(), encoders.modernbert(),
+    encoders.t5(), encoders.bert(), encoders.roberta(), encoders.vit(), encoders.whisper(),
+    decoders.falcon(), decoders.falcon_new(), decoders.falcon_rw(), decoders.bloom(),
+    decoders.mpt(),
 ]  # fmt: skip
 RELEVANT = ("attn", "attention", "Attention", "norm", "Norm", "ln_")
 

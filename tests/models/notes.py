@@ -177,6 +177,12 @@ columns. attention_bias (false in V3) would give biases to q_a, kv_a and o, neve
 The same without q_lora_rank (null, as V2-Lite and others): q_proj alone. No scaling of rotation,
 so scale is (nope + rope)^-0.5.
 """,
+    "deepseek_v2": """
+As V3, with three differences of code and file. There is no rope_interleave: neighbours are always
+rotated (as complex numbers, left in place). mscale and mscale_all_dim are 0.707 both in published
+files, so attention_factor is 1 and only scale grows. V2-Lite has q_lora_rank null, V2 has 1536.
+Files that this version writes have head_dim too, which is qk_rope_head_dim and not a head's width.
+""",
     "modernbert": """
 Wqkv has rows q, k, v (all heads of each); not causal; halves rotated.
 

@@ -29,7 +29,7 @@ using test::sample_result;
 using test::without_time;
 
 // Nine samples that scatter by 1 % around a time.
-std::vector<double> around(double seconds) { return test::samples_around(seconds, 0.0025); }
+std::vector<double> around(double seconds) { return test::around(seconds, 0.0025); }
 
 CellResult timed(const std::string& backend, double seconds,
                  Formulation formulation = Formulation::split, int threads = 1) {

@@ -20,7 +20,7 @@ using record::CellResult;
 using test::sample_folder;
 
 // Nine samples that scatter by 1 % around a time.
-std::vector<double> around(double seconds) { return test::samples_around(seconds, 0.0025); }
+std::vector<double> around(double seconds) { return test::around(seconds, 0.0025); }
 
 CellResult cell(Numbers numbers, double seconds, double nrmse) {
   CellResult result = test::sample_result("naive");

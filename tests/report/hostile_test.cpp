@@ -64,8 +64,7 @@ std::vector<ordered_json> lines() {
   results.front().control = record::Control{};
   results.front().control->isa = "avx2";
   results.front().control->gflops = std::vector<double>(results.front().time.samples.size(), 80.0);
-  record::CellResult chosen =
-      test::cell_of("auto", Formulation::fused, 4, 1, test::samples_around(1e-3));
+  record::CellResult chosen = test::cell_of("auto", Formulation::fused, 4, 1, test::around(1e-3));
   chosen.choice = Choice{};
   chosen.choice->backend = "tbb";
   chosen.choice->reason = "the rule says so";

@@ -49,7 +49,7 @@ record::ResultsFolder without_the_faster_one() {
   record::ResultsFolder folder = folder_with_peers();
   for (record::CellResult& result : folder.results) {
     if (result.cell.id == "fused/rapid/f32/t1/B1_T4_D8_H2") {
-      result = test::with_time(std::move(result), test::samples_around(1.5e-3));
+      result = test::with_time(std::move(result), test::around(1.5e-3));
     }
   }
   return folder;
@@ -162,7 +162,7 @@ TEST(ReportPeers, ComeBeforeTheVerdictOnOurs) {
 
 TEST(ReportPeers, AFolderWithoutThemSaysNothingOfThem) {
   record::ResultsFolder folder = test::sample_folder(
-      "ours", {test::cell_of("tbb", Formulation::split, 4, 1, test::samples_around(1))});
+      "ours", {test::cell_of("tbb", Formulation::split, 4, 1, test::around(1))});
   EXPECT_FALSE(report::peer_words(report::find_out(folder)));
   EXPECT_EQ(page_of(folder).find("id=\"peers\""), std::string::npos);
   EXPECT_NE(page_of(folder).find("<h1 id=\"headline\">Link "), std::string::npos);

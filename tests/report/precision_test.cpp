@@ -33,7 +33,7 @@ CellResult cell(const std::string& backend, Numbers numbers, double seconds, dou
   CellResult result = test::sample_result(backend, formulation);
   result.cell.numbers = numbers;
   result.cell.id = plan::cell_id(result.shape, result.cell);
-  result = test::with_time(std::move(result), test::samples_around(seconds));
+  result = test::with_time(std::move(result), test::around(seconds));
   result.error->nrmse = nrmse;
   result.error->limits = reference::limits_of(numbers);
   return result;
@@ -155,8 +155,7 @@ TEST(PrecisionRoof, ACellIsHeldToItsOwnAndNeverToThatOfF32) {
   peaks.fma_gflops[1] = 100;
   CellResult fast = cell("tbb", kOne, 1e-3, 2e-3);
   fast.control = record::Control{"avx512", 1, std::vector<double>(9, 100.0)};
-  fast.time.samples =
-      test::samples_around(fast.shape.flops().total() / 500e9);  // five times the f32 rate
+  fast.time.samples = test::around(fast.shape.flops().total() / 500e9);  // five times the f32 rate
   measure::rate_samples(fast, peaks, 1);
   EXPECT_FALSE(fast.peak_fraction);
   EXPECT_FALSE(fast.tile_fraction);

@@ -27,7 +27,16 @@ enum class GgufKind : std::uint32_t {
   i64,
   f64
 };
-enum class GgufTensor : std::uint32_t { f32 = 0, f16 = 1, q4_0 = 2, q8_0 = 8, f64 = 28, bf16 = 30 };
+enum class GgufTensor : std::uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q8_0 = 8,
+  iq4_nl = 20,
+  f64 = 28,
+  bf16 = 30,
+  mxfp4 = 39
+};
 
 template <class T>
 std::string raw(T value) {

@@ -10,13 +10,6 @@
 
 namespace headroom::test {
 
-/// Nine samples around a middle, 0.1 % apart: as steady as a quiet machine.
-inline std::vector<double> samples_around(double middle, double step = 0.001) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + step * i));
-  return samples;
-}
-
 inline record::CellResult cell_of(const std::string& backend, Formulation formulation,
                                   std::int64_t tokens, int threads, std::vector<double> samples) {
   record::CellResult result = sample_result(backend, formulation);
@@ -32,17 +25,17 @@ inline std::vector<record::CellResult> cells_with_peers() {
   constexpr auto kFused = Formulation::fused, kSplit = Formulation::split;
   record::CellResult failed = cell_of("rapid", kSplit, 4, 1, {1});
   failed = without_time(std::move(failed), record::Status::failed, "wrong result");
-  return {cell_of("tbb", kFused, 4, 1, samples_around(1e-3)),
-          cell_of("xsimd", kSplit, 4, 1, samples_around(1.2e-3)),
-          cell_of("steady", kFused, 4, 1, samples_around(2e-3)),
-          cell_of("rapid", kFused, 4, 1, samples_around(0.8e-3)),
+  return {cell_of("tbb", kFused, 4, 1, around(1e-3)),
+          cell_of("xsimd", kSplit, 4, 1, around(1.2e-3)),
+          cell_of("steady", kFused, 4, 1, around(2e-3)),
+          cell_of("rapid", kFused, 4, 1, around(0.8e-3)),
           std::move(failed),
-          cell_of("tbb", kFused, 4, 2, samples_around(0.5e-3)),
-          cell_of("xsimd", kSplit, 4, 2, samples_around(0.6e-3)),
-          cell_of("rapid", kFused, 4, 2, samples_around(0.5e-3)),
-          cell_of("rapid", kSplit, 4, 2, samples_around(0.9e-3)),
-          cell_of("steady", kFused, 4, 2, samples_around(0.7e-3)),
-          cell_of("steady", kFused, 16, 1, samples_around(5e-3))};
+          cell_of("tbb", kFused, 4, 2, around(0.5e-3)),
+          cell_of("xsimd", kSplit, 4, 2, around(0.6e-3)),
+          cell_of("rapid", kFused, 4, 2, around(0.5e-3)),
+          cell_of("rapid", kSplit, 4, 2, around(0.9e-3)),
+          cell_of("steady", kFused, 4, 2, around(0.7e-3)),
+          cell_of("steady", kFused, 16, 1, around(5e-3))};
 }
 
 inline nlohmann::ordered_json environment_with_peers() {

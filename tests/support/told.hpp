@@ -11,13 +11,6 @@
 
 namespace headroom::test {
 
-// Nine samples around a middle, 0.1 % apart: as steady as a quiet machine.
-inline std::vector<double> around(double middle, double step = 0.001) {
-  std::vector<double> samples;
-  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + step * i));
-  return samples;
-}
-
 inline record::CellResult cell(const std::string& backend, Formulation formulation,
                                std::int64_t heads, const std::vector<double>& samples,
                                int threads = 1, std::int64_t tokens = 4) {

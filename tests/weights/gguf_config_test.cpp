@@ -105,11 +105,29 @@ TEST_F(GgufConfig, RowsAreOutputs) {
   EXPECT_EQ(weights.key.view().row(1)[0], 1);
 }
 
-TEST_F(GgufConfig, PackedTypesAreRefusedByName) {
+// A scale of 0.5 (0x3800 as f16) and bytes of 1 are halves; rows of 48 values are no whole blocks.
+TEST_F(GgufConfig, PackedTypesBecomeFloats) {
+  std::string bytes;
+  for (int i = 0; i < 32; ++i) bytes += std::string("\x00\x38", 2) + std::string(32, '\1');
+  GgufText text;
+  text.set("general.architecture", "qwen2");
+  text.set("qwen2.embedding_length", 32).set("qwen2.attention.head_count", 2);
+  for (const char* part : {"q", "k", "v", "output"}) {
+    text.add(std::string("blk.0.attn_") + part + ".weight", GgufTensor::q8_0, {32, 32}, bytes);
+  }
+  const SplitWeights weights = to_split(load(text).weights);
+  EXPECT_EQ(weights.key.view().row(31)[31], 0.5F);
+  EXPECT_EQ(weights.output.view().row(0)[17], 0.5F);
+  GgufText odd = started("qwen2");
+  odd.add("blk.0.attn_q.weight", GgufTensor::q8_0, {8, 48}, std::string(408, 'x'));
+  expect_refused<FileError>(odd, "shape (8, 48) is none of Q8_0, whose rows are blocks of 32");
+}
+
+TEST_F(GgufConfig, OtherPackedTypesAreRefusedByName) {
   for (const auto& [type, name] :
-       {std::pair(GgufTensor::q8_0, "Q8_0"), std::pair(GgufTensor::q4_0, "Q4_0")}) {
+       {std::pair(GgufTensor::mxfp4, "MXFP4"), std::pair(GgufTensor::iq4_nl, "IQ4_NL")}) {
     GgufText text = started("llama");
-    const std::string bytes(8U * (type == GgufTensor::q8_0 ? 34 : 18), 'x');
+    const std::string bytes(8U * (type == GgufTensor::mxfp4 ? 17 : 18), 'x');
     add_layer(text);
     text.add("blk.1.attn_q.weight", type, {8, 32}, bytes);
     text.add("blk.1.attn_k.weight", type, {8, 32}, bytes);

@@ -72,7 +72,7 @@ TEST(Gguf, GivesBackEveryTensor) {
   EXPECT_EQ(tensors[1].name, "b");
   EXPECT_EQ(tensors[1].bytes, 16);
   EXPECT_EQ(tensors[2].dtype, "Q8_0");
-  EXPECT_FALSE(tensors[2].type.has_value());
+  EXPECT_EQ(tensors[2].type, Element::q8_0);
   EXPECT_EQ(tensors[2].dims, (std::vector<std::int64_t>{2, 32})) << "the outermost first";
   EXPECT_EQ(tensors[2].bytes, 68);
 }

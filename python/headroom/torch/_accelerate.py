@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 import torch
 from torch import nn
 
+from ._cross_layer import CrossLayer
 from ._model_layer import Place
 from ._transformers import register_transformers
 from ._whole_layer import NoProduct, Sizes, WholeLayer
@@ -16,12 +17,14 @@ class Family(NamedTuple):
 
     attention: str  # class of the modules
     prefix: str = "layers.{}.self_attn."  # of their tensors in a checkpoint, by number and stack
-    ending: str = ""  # of the modules' names, where some of the class attend to a second input
+    ending: str = ""  # of the modules' names, where others of the class attend to a second input
+    crossed: str = ""  # prefix of the tensors of those
     biases: str = ""  # the tensor of the first layer that all of a stack add to scores
     apart: bool = False  # the last product is the parent's output.dense
     hooked: bool = True  # masks are made for the implementation
     mask: str = "shown"  # what its masks say, see ``Place``
     residual: bool = False  # what it returns has the layer's input added, as it is handed it
+    results: int = 2  # that it returns
 
 
 _H = "h.{}.self_attention."
@@ -29,6 +32,8 @@ _BERT = "layer.{}.attention.self."
 FAMILIES: Dict[str, Family] = {
     "bert": Family("BertSelfAttention", _BERT, apart=True),
     "bloom": Family("BloomAttention", _H, hooked=False, residual=True),
+    "deepseek_v2": Family("DeepseekV2Attention"),
+    "deepseek_v3": Family("DeepseekV3Attention"),
     "falcon": Family("FalconAttention", _H, hooked=False, mask="biased"),
     "gemma2": Family("Gemma2Attention"),
     "gemma3_text": Family("Gemma3Attention"),
@@ -48,11 +53,18 @@ FAMILIES: Dict[str, Family] = {
         "T5Attention",
         "{1}.block.{0}.layer.0.SelfAttention.",
         ".SelfAttention",
+        "{1}.block.{0}.layer.1.EncDecAttention.",
         biases="relative_attention_bias.weight",
+        results=3,
     ),
     "roberta": Family("RobertaSelfAttention", _BERT, apart=True),
     "vit": Family("ViTAttention", "layers.{}.self_attn."),
-    "whisper": Family("WhisperAttention", "{1}.layers.{0}.self_attn.", ".self_attn"),
+    "whisper": Family(
+        "WhisperAttention",
+        "{1}.layers.{0}.self_attn.",
+        ".self_attn",
+        "{1}.layers.{0}.encoder_attn.",
+    ),
 }
 
 
@@ -71,8 +83,7 @@ def _place(name: str, module: nn.Module, model: nn.Module) -> Optional[Tuple[Pla
     family = FAMILIES.get(str(getattr(_config_of(name, model), "model_type", None)))
     if family is None or type(module).__name__ != family.attention:
         return None
-    if not name.endswith(family.ending):
-        return None
+    memory = not name.endswith(family.ending)
     words = name.split(".")
     # T5's layers have a number within a block, after that of the block.
     numbers = [int(one) for one in words if one.isdigit()]
@@ -81,12 +92,23 @@ def _place(name: str, module: nn.Module, model: nn.Module) -> Optional[Tuple[Pla
     if family.apart:
         output = model.get_submodule(name.rpartition(".")[0]).get_submodule("output.dense")
     stack = "decoder" if "decoder" in words else "encoder"
-    prefix = family.prefix.format(number, stack)
+    prefix = (family.crossed if memory else family.prefix).format(number, stack)
     first, biases = None, ""
-    if family.biases:
+    if family.biases and not memory:
         first = model.get_submodule(name.replace(f".block.{number}.", ".block.0."))
         biases = family.prefix.format(0, stack) + family.biases
-    place = Place(name, module, output, prefix, family.mask, family.residual, first, biases)
+    place = Place(
+        name,
+        module,
+        output,
+        prefix,
+        family.mask,
+        family.residual,
+        family.results,
+        memory,
+        first,
+        biases,
+    )
     return place, family
 
 
@@ -107,6 +129,11 @@ def _description(config: Any) -> Dict[str, Any]:
     """What ``config.json`` would say."""
     said: Dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
     return said
+
+
+def _layer(place: Place, model: nn.Module, options: Dict[str, Any], sizes: Sizes) -> WholeLayer:
+    kind = CrossLayer if place.memory else WholeLayer
+    return kind(place, _description(_config_of(place.name, model)), options, sizes)
 
 
 class Acceleration:
@@ -193,10 +220,7 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
         )
     for place, _ in places:
         _check(place)
-    layers = [
-        WholeLayer(place, _description(_config_of(place.name, model)), options, Sizes(rows, rows))
-        for place, _ in places
-    ]
+    layers = [_layer(place, model, options, Sizes(rows, rows)) for place, _ in places]
     before = None
     if all(family.hooked for _, family in places):
         before = model.config._attn_implementation

@@ -21,6 +21,8 @@ class Place(NamedTuple):
     prefix: str  # of its tensors, as headroom knows them
     mask: str  # says which keys are "shown", or "hidden", or has the position bias in it: "biased"
     residual: bool  # adds what it is handed by this name
+    results: int  # that it gives, its output included
+    memory: bool  # attends to a second input
     first: Any = None  # the module that has the biases of all, and hands them on
     biases: str = ""  # the name of its tensor
 
@@ -39,6 +41,13 @@ def tensors_of(place: Place) -> Dict[str, Tensor]:
 
 def load(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
     """Reads a module's weights as those of a checkpoint, from memory."""
+    loaded = _read(place, config)
+    if place.memory:  # which no checkpoint says
+        loaded.config.d_memory, loaded.config.causal = loaded.config.d_in, False
+    return loaded
+
+
+def _read(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
     from safetensors.torch import save
 
     file = os.memfd_create("headroom", os.MFD_CLOEXEC)

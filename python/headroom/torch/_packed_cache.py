@@ -26,13 +26,13 @@ class PackedLayer(CacheLayerMixin):  # type: ignore[misc, no-untyped-call, unuse
         self.past = Past()
         self._kept: Optional[KeyValueCache] = None
 
-    def room(self, new: List[int]) -> KeyValueCache:
-        """The cache, with room for so many new tokens of each sequence."""
+    def room(self, new: List[int], more: bool = True) -> KeyValueCache:
+        """The cache, with room for so many new tokens of each sequence, and for more to come."""
         kept = self._kept
         old = [0] * self.batch_size if kept is None else kept.lengths
         needed = max(a + b for a, b in zip(old, new))
         if kept is None or needed > kept.capacity:
-            capacity = needed + max(256, needed // 4)
+            capacity = needed + (max(256, needed // 4) if more else 0)
             self._kept = self.attention.cache(max(capacity, 1), self.batch_size)
             if kept is not None:
                 self._kept.take(kept, range(self.batch_size))

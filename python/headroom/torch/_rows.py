@@ -16,7 +16,7 @@ class Rule(NamedTuple):
 
     pattern: Pattern
     turns: bool  # by their distance
-    by_place: bool  # by their place itself, which counts padding
+    by_place: bool  # by their place itself, which counts padding and no positions
 
 
 class Past(NamedTuple):
@@ -34,6 +34,11 @@ class Rows(NamedTuple):
     there: Optional[Tensor] = None  # (batch, tokens) of bool
     offsets: Optional[List[int]] = None  # as in Past
     after: Optional[Tensor] = None  # ``Past.there`` after the call
+    before: Optional[List[int]] = None  # padding before each sequence, where places matter
+
+    def counts(self, shape: "Shape") -> List[int]:
+        """Tokens of each sequence."""
+        return [shape.tokens] * shape.batch if self.lengths is None else self.lengths
 
 
 class Shape(NamedTuple):
@@ -73,6 +78,25 @@ def _expected(pattern: Pattern, past: int, sizes: Tuple[int, int]) -> Tensor:
     return shown
 
 
+def shown_in(mask: Tensor) -> Union[Tensor, Reason]:
+    """``(batch or 1, queries or 1, keys)`` of bool: what a mask shows, to all heads the same.
+
+    Args:
+        mask: ``(batch or 1, heads or 1, queries or 1, keys)``, true or 0 where a key is seen
+    """
+    if mask.dim() != 4:
+        return "the mask is of another shape than the call"
+    seen = mask
+    if mask.dtype != torch.bool:
+        seen = mask == 0
+        hidden = torch.finfo(mask.dtype).min if mask.is_floating_point() else 0
+        if not mask.is_floating_point() or bool((~seen & (mask > hidden / 2)).any()):
+            return "the mask adds other numbers to scores than 0 and the lowest"
+    if mask.shape[1] != 1 and not bool((seen == seen[:, :1]).all()):
+        return "heads have masks of their own"
+    return seen[:, 0]
+
+
 def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union[Tensor, Reason]:
     """``(batch, keys)``, true where there is a token, of a mask that somebody else made.
 
@@ -84,15 +108,10 @@ def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union
         mask = mask.expand(-1, -1, shape.tokens, -1)
     if mask.dim() != 4 or mask.shape[2] != shape.tokens or mask.shape[3] < past + shape.tokens:
         return "the mask is of another shape than the call"
-    seen = mask
-    if mask.dtype != torch.bool:
-        seen = mask == 0
-        hidden = torch.finfo(mask.dtype).min if mask.is_floating_point() else 0
-        if not mask.is_floating_point() or bool((~seen & (mask > hidden / 2)).any()):
-            return "the mask adds other numbers to scores than 0 and the lowest"
-    if mask.shape[1] != 1 and not bool((seen == seen[:, :1]).all()):
-        return "heads have masks of their own"
-    seen = seen[:, 0].expand(shape.batch, -1, -1)
+    shown = shown_in(mask)
+    if isinstance(shown, str):
+        return shown
+    seen = shown.expand(shape.batch, -1, -1)
     expected = _expected(pattern, past, (shape.tokens, mask.shape[3]))
     # The last query sees all that the order shows, and is a token or comes after all of them.
     last, known = seen[:, -1], expected[-1]
@@ -218,8 +237,7 @@ def _placed(
     counts: List[int],
 ) -> Union[Rows, Reason]:
     offsets = past.offsets
-    matters = rule.turns or rule.by_place
-    if matters and positions is not None:
+    if rule.turns and positions is not None:
         found = _positions(positions, shape, counts, there)
         if isinstance(found, str):
             return found
@@ -235,7 +253,7 @@ def _placed(
             return "positions do not follow those of earlier calls"
         offsets = found
     by_place = rule.by_place or bool(rule.pattern.window) or bool(rule.pattern.chunk)
-    whole = None
+    whole = before = None
     if there is not None or past.there is not None:
         new = torch.ones(*shape, dtype=torch.bool) if there is None else there
         old = past.there
@@ -244,12 +262,10 @@ def _placed(
         whole = torch.cat((old, new), 1)
         if (by_place or (rule.turns and positions is None)) and _gaps(whole):
             return "padding stands between tokens"
-        if rule.by_place and not bool(whole[:, 0].all()):
-            return "padding comes first, and the layer counts it"
-    if rule.by_place and offsets is not None and any(offsets):
-        return "positions do not begin at 0, and the layer depends on them"
+        if rule.by_place:
+            before = whole.int().argmax(1).tolist()
     lengths = None if there is None else there.sum(1).tolist()
-    return Rows(lengths, there, offsets, whole)
+    return Rows(lengths, there, offsets, whole, before)
 
 
 class Memory:

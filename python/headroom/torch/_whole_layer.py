@@ -38,6 +38,8 @@ _READ = frozenset(
         "residual",
     )
 )
+NO_CACHE = "the cache is of a kind that headroom does not know"
+OWN_CACHE = "the cache was begun by the model's own layer"
 
 
 class WholeLayer:
@@ -46,6 +48,8 @@ class WholeLayer:
     Calls that it cannot compute go to the module's own, with a warning once. A cache that was begun
     here is refused there.
     """
+
+    read = _READ
 
     def __init__(
         self, place: Place, config: Dict[str, Any], options: Dict[str, Any], sizes: Sizes
@@ -86,14 +90,24 @@ class WholeLayer:
         reason = self._why_not(x, kwargs)
         if reason is not None:
             return self._by_itself(reason, kwargs)
-        given = [kwargs[name] for name in _CACHES if kwargs.get(name) is not None]
-        cache = getattr(given[0], "self_attention_cache", given[0]) if given else None
-        found = self._compute(x, cache, kwargs)
+        found = self._compute(x, self._cache_of(kwargs), kwargs)
         if isinstance(found, str):
             return self._by_itself(found, kwargs)
-        if self.place.first is not None:
-            return found, None, None  # whoever goes on without us makes the biases anew
-        return (found + kwargs["residual"] if self.place.residual else found), None
+        if self.place.residual:
+            found = found + kwargs["residual"]
+        # Whoever goes on with T5's biases without us makes them anew.
+        return (found, *[None] * (self.place.results - 1))
+
+    @staticmethod
+    def _cache_of(given: Dict[str, Any]) -> Any:
+        found = [given[name] for name in _CACHES if given.get(name) is not None]
+        return found[0] if found else None
+
+    def _cannot_go_on(self, reason: str) -> ValueError:
+        return ValueError(
+            f"headroom: {self.place.name} began this cache and cannot go on: {reason}; start with"
+            " a new cache, or restore the model"
+        )
 
     def _why_not(self, x: Tensor, given: Dict[str, Any]) -> Optional[str]:
         if x.dtype != self.dtype or x.device.type != "cpu" or x.dim() != 3 or 0 in x.shape:
@@ -103,7 +117,7 @@ class WholeLayer:
             return reason
         if self.place.module.training and self._drops():
             return "attention weights are dropped"
-        more = unusual({name: value for name, value in given.items() if name not in _READ})
+        more = unusual({name: value for name, value in given.items() if name not in self.read})
         if more:
             return f"{type(self.place.module).__name__} is given {more[0]!r}"
         return None
@@ -141,17 +155,18 @@ class WholeLayer:
     def _compute(self, x: Tensor, cache: Any, given: Dict[str, Any]) -> Union[Tensor, str]:
         from ._packed_cache import PackedLayer, packed_layer
 
+        cache = getattr(cache, "self_attention_cache", cache)
         shape = Shape(*x.shape[:2])
         layer: Optional[PackedLayer] = None
         begun = False
         if cache is not None:
             if not hasattr(cache, "layers"):
-                return "the cache is of a kind that headroom does not know"
+                return NO_CACHE
             begun = self.index < len(cache.layers) and isinstance(
                 cache.layers[self.index], PackedLayer
             )
             if not begun and int(cache.get_seq_length(self.index)) > 0:
-                return "the cache was begun by the model's own layer"
+                return OWN_CACHE
         past = cache.layers[self.index].past if begun else Past()
         mask = given.get("attention_mask", given.get("mask"))
         if mask is not None and self.place.mask == "hidden":
@@ -161,18 +176,16 @@ class WholeLayer:
         rows = self.memory.rows_of(mask, given.get("position_ids"), self.rule, past, shape)
         if isinstance(rows, str):
             if begun:
-                raise ValueError(
-                    f"headroom: {self.place.name} began this cache and cannot go on: {rows}; start"
-                    " with a new cache, or restore the model"
-                )
+                raise self._cannot_go_on(rows)
             return rows
         if cache is not None:
             layer = packed_layer(cache, self.index, self.attention, shape.batch)
             if layer is None:
-                return "the cache is of a kind that headroom does not know"
+                return NO_CACHE
         context = self._end(given.get("position_ids"), past, shape)
+        kept = None if layer is None else layer.room(rows.counts(shape))
         with torch.no_grad():
-            out = self._run(x, rows, context, layer)
+            out = self._run(x, rows, context, kept)
         if layer is not None:
             layer.past = Past(past.places + shape.tokens, rows.after, rows.offsets)
         return out
@@ -184,13 +197,12 @@ class WholeLayer:
             return past.places + shape.tokens
         return int(positions.max()) + 1
 
-    def _run(self, x: Tensor, rows: Rows, context: int, layer: Any) -> Tensor:
+    def _run(self, x: Tensor, rows: Rows, context: int, cache: Optional[KeyValueCache]) -> Tensor:
         batch, tokens, width = x.shape
-        lengths = [tokens] * batch if rows.lengths is None else rows.lengths
+        lengths = rows.counts(Shape(batch, tokens))
         flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
         out = flat.new_empty(len(flat), self.attention._width)
-        cache = None if layer is None else layer.room(lengths)
-        self._in_pieces(flat.contiguous(), out, lengths, context, cache)
+        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows.before)
         if rows.there is None:
             return out.view(batch, tokens, -1)
         whole = out.new_zeros(batch, tokens, out.shape[1])
@@ -204,6 +216,7 @@ class WholeLayer:
         lengths: List[int],
         context: int,
         cache: Optional[KeyValueCache],
+        before: Optional[List[int]] = None,
     ) -> None:
         """Rows of sequences without gaps, no more at once than the layer is made for."""
         if len(x) == 0:
@@ -218,7 +231,7 @@ class WholeLayer:
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
             piece = (array[first:end], result[first:end])
-            attention(*piece, lengths=counts, cache=cache, context=context)
+            attention(*piece, lengths=counts, cache=cache, places_before=before, context=context)
 
     def _grown(self, tokens: int) -> Attention:
         """Where no row can be computed without all others: a layer for longer calls."""

@@ -12,6 +12,7 @@ namespace {
 // A call's sequences are kept in memory that the layer has made before. More than this only where
 // the layer's own batch is larger.
 constexpr std::int64_t kMostSequences = 65'536;
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 48;  // their sums are exact in double
 
 template <class... Arguments>
 [[noreturn]] void refuse(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
@@ -62,6 +63,15 @@ void Sequences::check_count(const Call& call) const {
   const auto of_memory = static_cast<std::int64_t>(call.memory_lengths.size());
   if (of_memory != 0 && of_memory != count_) {
     refuse("there are {} memory_lengths for {} sequences; give one for each", of_memory, count_);
+  }
+  if (!call.places_before.empty() &&
+      static_cast<std::int64_t>(call.places_before.size()) != count_) {
+    refuse("there are {} places_before for {} sequences; give one for each",
+           call.places_before.size(), count_);
+  }
+  for (const std::int64_t places : call.places_before) {
+    if (places >= 0 && places <= kMostPlaces) continue;
+    refuse("places_before has {}; allowed are 0 to {}", places, kMostPlaces);
   }
   if (call.padded_tokens < 0) {
     refuse("padded_tokens is {}; allowed are 0 and above", call.padded_tokens);
@@ -151,6 +161,9 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
     sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;
     sequence.first_out =
         padded ? call.padded_row(sequence.number, sequence.rows) : sequence.first_row;
+    if (!call.places_before.empty()) {
+      sequence.places_before = call.places_before[static_cast<std::size_t>(sequence.number)];
+    }
     add(sequence);
     sequence.first_row += sequence.rows;
     if (cross) sequence.first_key += sequence.new_keys;

@@ -189,6 +189,7 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
   };
   add(call.lengths);
   add(call.memory_lengths);
+  add(call.places_before);
   add(call.positions);
   if (cache != nullptr) add(cache->state_->lengths);
   return print.value();

@@ -11,6 +11,12 @@ namespace {
 constexpr double kSmall = 0.1875;
 constexpr double kTerms[] = {0.99999992835, -0.33329659357, 0.13053289267};
 
+// Below the range of the terms their error grows as the Chebyshev polynomial of degree 6 does, and
+// the weight of such a score falls as its exponential. Where the range reaches down to so much, and
+// the row's maximum is in its upper three quarters, the product of both is at most 5e-7 of the
+// maximum's weight, like the error within the range.
+constexpr double kFarBelow = 5.5;
+
 }  // namespace
 
 ScoreCap score_cap(double scale, double cap) {
@@ -28,6 +34,9 @@ ScoreCap score_cap(double scale, double cap) {
   const double small = kSmall / inverse;
   if (normal && std::isnormal(static_cast<float>(small * small))) {
     result.small = static_cast<float>(small);
+    if (small * scale >= kFarBelow) {
+      result.far_above = static_cast<float>(-std::numbers::log2e * small * scale / 2);
+    }
   } else {  // of caps beyond all measure; terms that leave -inf what it is, and take no other score
     for (float& term : result.small_terms) term = 1;
   }

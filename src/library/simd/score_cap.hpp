@@ -1,6 +1,8 @@
 // A cap on scores as the kernels take it.
 #pragma once
 
+#include <limits>
+
 namespace headroom::simd {
 
 /// A score s becomes `most * tanh(s * inverse)`. Where |s| is at most `small` that is
@@ -10,6 +12,8 @@ struct ScoreCap {
   float inverse = 0;  ///< the scale of scores over their cap
   float small = -1;   ///< below 0: no score is small
   float small_terms[3] = {};
+  /// Beside a capped maximum of at least so much, every score up to `small` may count as small.
+  float far_above = std::numeric_limits<float>::infinity();
 
   [[gnu::always_inline]] bool any() const { return most > 0; }
 };

@@ -1,19 +1,53 @@
 #include "weights/element.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "core/element/convert.hpp"
-#include "core/text/names.hpp"
+#include "weights/element_blocks.hpp"
 
 namespace headroom::weights {
 namespace {
 
-constexpr Name<Element> kElements[] = {
-    {Element::f16, "f16"}, {Element::bf16, "bf16"}, {Element::f32, "f32"}, {Element::f64, "f64"}};
+struct Stored {
+  Element type;
+  std::string_view name;
+  std::int64_t values;  // of a block
+  std::int64_t bytes;
+  void (*expand)(const std::uint8_t* block, float* out) = nullptr;
+};
+constexpr Stored kStored[] = {
+    {Element::f16, "f16", 1, 2},
+    {Element::bf16, "bf16", 1, 2},
+    {Element::f32, "f32", 1, 4},
+    {Element::f64, "f64", 1, 8},
+    {Element::q8_0, "q8_0", 32, 34, expand_q8_0},
+    {Element::q4_0, "q4_0", 32, 18, expand_q4_0},
+    {Element::q4_1, "q4_1", 32, 20, expand_q4_1},
+    {Element::q5_0, "q5_0", 32, 22, expand_q5_0},
+    {Element::q5_1, "q5_1", 32, 24, expand_q5_1},
+    {Element::q4_k, "q4_k", 256, 144, expand_q4_k},
+    {Element::q5_k, "q5_k", 256, 176, expand_q5_k},
+    {Element::q6_k, "q6_k", 256, 210, expand_q6_k},
+};
+
+const Stored& stored(Element type) {
+  return *std::find_if(std::begin(kStored), std::end(kStored),
+                       [type](const Stored& one) { return one.type == type; });
+}
 
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian");
+
+void expand_blocks(const Stored& type, std::span<const char> bytes, std::span<float> out) {
+  const auto values = static_cast<std::size_t>(type.values);
+  const auto* block = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  for (std::size_t i = 0; i < out.size(); i += values, block += type.bytes) {
+    type.expand(block, out.data() + i);
+  }
+}
 
 template <class T>
 T value_at(std::span<const char> bytes, std::size_t index) {
@@ -24,20 +58,14 @@ T value_at(std::span<const char> bytes, std::size_t index) {
 
 }  // namespace
 
-std::int64_t size_of(Element type) {
-  switch (type) {
-    case Element::f16:
-    case Element::bf16:
-      return 2;
-    case Element::f32:
-      return 4;
-    case Element::f64:
-      return 8;
-  }
-  return 0;
+std::int64_t values_per_block(Element type) { return stored(type).values; }
+
+std::int64_t bytes_of(Element type, std::int64_t count) {
+  const Stored& one = stored(type);
+  return count / one.values * one.bytes;
 }
 
-std::string_view to_string(Element type) { return name_of(kElements, type); }
+std::string_view to_string(Element type) { return stored(type).name; }
 
 std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
                                      std::span<float> out) {
@@ -63,6 +91,8 @@ std::optional<std::size_t> to_floats(Element type, std::span<const char> bytes,
         if (!beyond && std::isinf(out[i]) && !std::isinf(value)) beyond = i;
       }
       break;
+    default:
+      expand_blocks(stored(type), bytes, out);
   }
   return beyond;
 }

@@ -85,7 +85,7 @@ class FortranOrder {
 // Gives `take` the values in file order, in pieces.
 template <class Take>
 void for_each_piece(const ByteSource& bytes, const NpyHeader& header, Take take) {
-  const auto size = static_cast<std::size_t>(size_of(header.type));
+  const auto size = static_cast<std::size_t>(bytes_of(header.type, 1));
   const auto count = static_cast<std::size_t>(header.count);
   std::vector<char> raw(std::min(kConverted, count) * size);
   std::vector<float> piece(std::min(kConverted, count));
@@ -125,7 +125,7 @@ NpyHeader read_npy_header(const ByteSource& bytes) {
   }
   const std::optional<std::int64_t> count = count_of(dictionary.shape);
   const std::int64_t offset = preamble.bytes + preamble.header;
-  const std::int64_t size = size_of(*type);
+  const std::int64_t size = bytes_of(*type, 1);
   if (!count || *count > (bytes.size() - offset) / size || offset + *count * size != bytes.size()) {
     bytes.fail(offset,
                fmt::format("{} bytes follow; shape ({}) of '{}' needs {}", bytes.size() - offset,

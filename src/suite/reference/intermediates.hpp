@@ -12,8 +12,9 @@ namespace headroom::reference {
 /// All in double, row-major. With `S = B * H * T` rows of T keys, in the order of sequence, head
 /// and token.
 struct Intermediates {
-  std::vector<double> query;       ///< `B * T x d_out`, turned to its position
-  std::vector<double> key, value;  ///< `B * T x kv_width()`
+  std::vector<double> query;    ///< `B * T x d_out`, turned to its position
+  std::vector<double> key;      ///< `B * T x kv_width()`, likewise
+  std::vector<double> value;    ///< `B * T x value_width()`
   std::vector<double> scores;   ///< `S x T`: `q.k` before the scale; -inf where a row sees no key
   std::vector<double> weights;  ///< `S x T`: after softmax; 0 where a row sees no key
   std::vector<double> dropped;  ///< `S x T`: after dropout

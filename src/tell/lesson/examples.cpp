@@ -49,7 +49,10 @@ const std::vector<Listed>& ladder() {
        gemma2_lesson},
       {{"gpt-oss", "a layer of gpt-oss: biases, stretched positions, a window, sinks", true, false,
         true},
-       gpt_oss_lesson}};
+       gpt_oss_lesson},
+      {{"deepseek", "a layer of DeepSeek: keys and values made of a latent, or left in it", true,
+        false, true},
+       deepseek_lesson}};
   return all;
 }
 

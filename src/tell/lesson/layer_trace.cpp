@@ -100,15 +100,27 @@ Value LayerTrace::dropped_weights() const {
   return value;
 }
 
-Value LayerTrace::context() const { return projected("context", seen_.context); }
+Axis LayerTrace::value_dim_axis() const {
+  const std::int64_t width = layer_.shape.head_value_dim();
+  return width == layer_.shape.head_dim() ? head_dim_axis() : Axis{"value_dim", width};
+}
+
+Axis LayerTrace::context_axis() const {
+  const std::int64_t width = layer_.shape.context_width();
+  return width == layer_.shape.d_out ? width_axis() : Axis{"context_width", width};
+}
+
+Value LayerTrace::context() const {
+  return make_value("context", {batch_axis(), tokens_axis(), context_axis()}, seen_.context);
+}
 
 Value LayerTrace::context_heads() const {
-  return named(swapped(unrolled(context(), 2, heads_axis(), head_dim_axis()), 1),
+  return named(swapped(unrolled(context(), 2, heads_axis(), value_dim_axis()), 1),
                "context of each head");
 }
 
 Value LayerTrace::y() const {
-  const Axis width = layer_.shape.d_proj > 0 ? Axis{"d_proj", layer_.shape.d_proj} : width_axis();
+  const Axis width = layer_.shape.d_proj > 0 ? Axis{"d_proj", layer_.shape.d_proj} : context_axis();
   return make_value("y", {batch_axis(), tokens_axis(), width}, seen_.y);
 }
 

@@ -30,6 +30,7 @@ class LayerTrace {
 
   const Layer& layer() const { return layer_; }
   const Case& shape() const { return layer_.shape; }
+  const reference::Intermediates& seen() const { return seen_; }
 
   /// How far query and key are on their way to the scores.
   enum class Stage {
@@ -54,8 +55,8 @@ class LayerTrace {
   /// After softmax, before dropout.
   Value attention_weights() const;
   Value dropped_weights() const;
-  Value context() const;        ///< `(B, T, d_out)`: heads merged
-  Value context_heads() const;  ///< `(B, H, T, head_dim)`
+  Value context() const;        ///< `(B, T, d_out)`, or as wide as all values: heads merged
+  Value context_heads() const;  ///< `(B, H, T, head_dim)`, or `value_dim`
   Value y() const;              ///< `(B, T, d_proj)`, or the context
   Value weight(const std::string& name, const Matrix& matrix) const;
   Value bias(const std::string& name, const std::vector<float>& bias) const;
@@ -67,6 +68,9 @@ class LayerTrace {
   Axis head_dim_axis() const { return {"head_dim", layer_.shape.head_dim()}; }
   Axis tokens_axis() const { return {"T", layer_.shape.tokens, layer_.words}; }
   Axis width_axis() const { return {"d_out", layer_.shape.d_out}; }
+  /// Those of what heads give; without values of another width the same as the query's.
+  Axis value_dim_axis() const;
+  Axis context_axis() const;
   /// Those of key and value; without groups of heads the same as the query's.
   Axis key_heads_axis() const;
   Axis kv_width_axis() const;

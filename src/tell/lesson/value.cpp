@@ -102,16 +102,22 @@ Value squeezed(Value value, const std::vector<std::string>& names) {
 }
 
 Value picked(const Value& value, std::size_t axis, std::int64_t index) {
-  const std::int64_t outer = product(value.axes, 0, axis);
-  const std::int64_t inner = product(value.axes, axis + 1, value.axes.size());
-  Value one = value;
-  one.data.clear();
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto from = value.data.begin() + (o * value.axes[axis].size + index) * inner;
-    one.data.insert(one.data.end(), from, from + inner);
-  }
+  Value one = part_of(value, axis, index, {"", 1});
   one.axes.erase(one.axes.begin() + static_cast<std::ptrdiff_t>(axis));
   return one;
+}
+
+Value part_of(const Value& value, std::size_t axis, std::int64_t first, Axis part) {
+  const std::int64_t outer = product(value.axes, 0, axis);
+  const std::int64_t inner = product(value.axes, axis + 1, value.axes.size());
+  Value some = value;
+  some.data.clear();
+  for (std::int64_t o = 0; o < outer; ++o) {
+    const auto from = value.data.begin() + (o * value.axes[axis].size + first) * inner;
+    some.data.insert(some.data.end(), from, from + part.size * inner);
+  }
+  some.axes[axis] = std::move(part);
+  return some;
 }
 
 Value named(Value value, std::string name) {

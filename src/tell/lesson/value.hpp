@@ -47,6 +47,8 @@ Value unrolled(Value value, std::size_t axis, Axis outer, Axis inner);
 Value flattened(Value value, std::size_t axis, Axis merged);
 /// Exchanges an axis and the one after it, and moves the numbers.
 Value swapped(Value value, std::size_t axis);
+/// Some of an axis, from `first` on, as an axis of its own.
+Value part_of(const Value& value, std::size_t axis, std::int64_t first, Axis part);
 /// Without the axes of these names, as far as they have one index.
 Value squeezed(Value value, const std::vector<std::string>& names);
 /// One index of an axis, which goes.

@@ -21,9 +21,10 @@ struct Sequence {
   std::int64_t position = 0;   ///< of its first row
   std::int64_t first_key = 0;  ///< its new rows in k and v
   std::int64_t new_keys = 0;
-  std::int64_t past = 0;          ///< keys in the store before the call
-  std::int64_t pattern_head = 0;  ///< of its first head, as `dropout_row` takes it
-  std::int64_t first_angle = 0;   ///< its rows, or new keys, in `AttendCall::angles`
+  std::int64_t past = 0;           ///< keys in the store before the call
+  std::int64_t pattern_head = 0;   ///< of its first head, as `dropout_row` takes it
+  std::int64_t places_before = 0;  ///< of padding, which temperatures count
+  std::int64_t first_angle = 0;    ///< its rows, or new keys, in `AttendCall::angles`
 
   std::int64_t keys() const { return past + new_keys; }
 };

@@ -54,7 +54,8 @@ void HeadPreparation::warm(const Rows& rows) const {
   double steps = -1;
   float factor = 1;
   for (std::int64_t i = 0; i < rows.count; ++i) {
-    const double here = std::floor(static_cast<double>(rows.position + i + 1) / temperature_.step);
+    const std::int64_t place = rows.places_before + rows.position + i;
+    const double here = std::floor(static_cast<double>(place + 1) / temperature_.step);
     if (here != steps) {
       steps = here;
       factor = static_cast<float>(1 + temperature_.scale * std::log1p(steps));
@@ -112,7 +113,7 @@ void HeadPreparation::keys(const AttendCall& call, const Sequence& sequence,
   prepare({k.at(sequence.first_key, key_head), k.row_stride, sequence.new_keys, sequence.past,
            weights_of(call.parameters.key_norm, norm_, key_head, head_dim_),
            from_row(call.parameters.key_factors, sequence.first_key),
-           angles_of(call, sequence, sequence.past), false});
+           angles_of(call, sequence, sequence.past), false, 0});
 }
 
 void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
@@ -122,7 +123,7 @@ void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
   prepare({q.at(sequence.first_row, head), q.row_stride, sequence.rows, sequence.position,
            weights_of(call.parameters.query_norm, norm_, head, head_dim_),
            from_row(call.parameters.query_factors, sequence.first_row),
-           angles_of(call, sequence, sequence.position), true});
+           angles_of(call, sequence, sequence.position), true, sequence.places_before});
 }
 
 }  // namespace headroom

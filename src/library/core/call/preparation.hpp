@@ -48,6 +48,7 @@ class HEADROOM_API HeadPreparation {
     const float* factors;  ///< of its rows, or null
     const float* angles;   ///< of its rows, or of the first position
     bool queries;
+    std::int64_t places_before;  ///< of padding
   };
 
   bool turns() const { return pairs_ != Rotary::Pairs::none; }

@@ -84,6 +84,13 @@ HEADROOM_INLINE bool are_small(const ScoreCap& cap, ScoreRow row, const KeyBlock
   return !xsimd::any(vec_of((signs & kSign) | kOne) < Vec(0.0F));
 }
 
+/// Whether no score counts that is not small, so that nobody has to look: those above the range are
+/// none, and those below it are so far from the row's maximum that the error there is lost.
+/// @param block_max the row's largest score of the block; @param max of its capped ones so far
+HEADROOM_INLINE bool no_large_counts(const ScoreCap& cap, float block_max, float max) {
+  return block_max <= cap.small && max >= cap.far_above;
+}
+
 /// The maxima of the capped scores, from those of the scores; both have whole vectors.
 HEADROOM_INLINE void cap_maxima(const ScoreCap& cap, const float* max, std::int64_t count,
                                 float* to) {
@@ -106,14 +113,25 @@ HEADROOM_INLINE Vec weigh_scores(ScoreRow row, std::int64_t begin, std::int64_t 
   return sum;
 }
 
-/// Of any scores.
-[[gnu::noinline]] inline void weigh_any(const ScoreCap& cap, ScoreRow row, std::int64_t begin,
-                                        std::int64_t end, float max, float* sum) {
-  const Vec shift(-max);
-  const auto exponent = [&](const Vec& score) __attribute__((always_inline)) {
-    return capped(cap, score, shift);
+HEADROOM_INLINE void weigh_small(const ScoreCap& cap, ScoreRow row, std::int64_t begin,
+                                 std::int64_t end, const Vec& shift, float* sum) {
+  const auto exponent = [&cap, shift ](const Vec& score) __attribute__((always_inline)) {
+    return capped_small(cap, score, shift);
   };
   store(sum, weigh_scores(row, begin, end, load(sum), exponent));
+}
+
+/// Of a row whose scores have to be looked at.
+/// @param max of the row's scores of the block
+[[gnu::noinline]] inline void weigh_any(const ScoreCap& cap, ScoreRow row, const KeyBlock& block,
+                                        KeyRange keys, float max, float shift, float* sum) {
+  if (are_small(cap, row, block, keys.begin, keys.end, max)) {
+    return weigh_small(cap, row, keys.begin, keys.end, Vec(shift), sum);
+  }
+  const auto exponent = [&](const Vec& score) __attribute__((always_inline)) {
+    return capped(cap, score, Vec(shift));
+  };
+  store(sum, weigh_scores(row, keys.begin, keys.end, load(sum), exponent));
 }
 
 /// Scores of all rows of a tile become weights, and are added to the rows' sums.
@@ -127,16 +145,12 @@ template <int MR>
   for (int r = 0; r < MR; ++r) {
     const ScoreRow row{scores + r * kChunk, MR * kChunk};
     float* sum = state.sum + r * kLanes;
-    const float max = shift_of(state.max[r]);
-    if (!are_small(cap, row, block, begin, end, block_max[r])) [[unlikely]] {
-      weigh_any(cap, row, begin, end, max, sum);
+    const float shift = -shift_of(state.max[r]);
+    if (!no_large_counts(cap, block_max[r], state.max[r])) [[unlikely]] {
+      weigh_any(task.cap, row, block, {begin, end}, block_max[r], shift, sum);
       continue;
     }
-    const Vec shift(-max);
-    const auto exponent = [&cap, shift ](const Vec& score) __attribute__((always_inline)) {
-      return capped_small(cap, score, shift);
-    };
-    store(sum, weigh_scores(row, begin, end, load(sum), exponent));
+    weigh_small(cap, row, begin, end, Vec(shift), sum);
   }
 }
 

@@ -19,7 +19,8 @@ namespace headroom {
 namespace weights {
 namespace {
 
-constexpr std::int64_t kChunk = std::int64_t{1} << 18;  // values that are converted at once
+constexpr std::int64_t kChunk = std::int64_t{1}
+                                << 18;  // values that are converted at once, whole blocks
 
 // Rows of a matrix as they follow each other in the file, and the values of each.
 struct FileRows {
@@ -35,9 +36,7 @@ FileRows file_rows(const StoredMatrix& matrix) {
           (matrix.stored == Stored::out_in) != fortran};
 }
 
-// Bytes of a value that is kept: f64 becomes f32.
-std::int64_t kept_size(Element type) { return type == Element::f64 ? 4 : size_of(type); }
-
+// What is kept: f64, and what comes in blocks, becomes f32.
 Dtype kept_dtype(Element type) {
   switch (type) {
     case Element::bf16:
@@ -58,31 +57,31 @@ class Reading {
   void read(const StoredTensor& stored, std::int64_t rows, std::int64_t cols, char* into) {
     const Tensor& tensor = stored.tensor;
     const Element type = *tensor.type;
-    const std::int64_t size = size_of(type);
+    const std::int64_t kept = headroom::size_of(kept_dtype(type));
     const std::int64_t most = std::min(kChunk, rows * cols);
     values_.resize(static_cast<std::size_t>(most));
-    const bool in_place = into != nullptr && kept_size(type) == size;
-    if (!in_place) raw_.resize(static_cast<std::size_t>(most * size));
+    const bool in_place = into != nullptr && bytes_of(type, 1) == kept;
+    if (!in_place) raw_.resize(static_cast<std::size_t>(bytes_of(type, most)));
     fingerprint_.add(
         fmt::format("{} {} {};", tensor.dtype, shown_dims(tensor.dims), tensor.fortran));
     bool complained = false;
     for (std::int64_t first = 0; first < rows * cols; first += most) {
       const std::int64_t count = std::min(most, rows * cols - first);
-      char* place = in_place ? into + first * size : raw_.data();
-      const std::span<char> bytes(place, static_cast<std::size_t>(count * size));
+      char* place = in_place ? into + first * kept : raw_.data();
+      const std::span<char> bytes(place, static_cast<std::size_t>(bytes_of(type, count)));
       const auto values = std::span(values_).first(static_cast<std::size_t>(count));
-      const std::int64_t offset = tensor.offset + first * size;
+      const std::int64_t offset = tensor.offset + bytes_of(type, first);
       stored.file->read(offset, bytes);
       fingerprint_.add({bytes.data(), bytes.size()});
       if (const auto beyond = to_floats(type, bytes, values)) {
         stored.file->fail(
-            offset + static_cast<std::int64_t>(*beyond) * size,
+            offset + bytes_of(type, static_cast<std::int64_t>(*beyond)),
             fmt::format("a value of '{}' is beyond the range of float32", shown_name(tensor.name)),
             "scale the weights");
       }
       if (!complained) complained = complain(stored, first, cols, values);
       if (into != nullptr && !in_place) {
-        std::memcpy(into + first * kept_size(type), values.data(), values.size_bytes());
+        std::memcpy(into + first * kept, values.data(), values.size_bytes());
       }
     }
   }
@@ -134,7 +133,7 @@ struct Kept {
 };
 
 std::int64_t kept_bytes(const StoredTensor& stored) {
-  return stored.tensor.bytes / size_of(*stored.tensor.type) * kept_size(*stored.tensor.type);
+  return *count_of(stored.tensor.dims) * headroom::size_of(kept_dtype(*stored.tensor.type));
 }
 
 // Copies the outputs of all groups together, where they do not lie so in the file.

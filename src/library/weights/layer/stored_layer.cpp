@@ -9,10 +9,10 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "weights/layer/config/read_config.hpp"
 #include "weights/layer/gguf/gguf_config.hpp"
 #include "weights/layer/latent_tensors.hpp"
 #include "weights/layer/layer_shape_rules.hpp"
-#include "weights/layer/model_config.hpp"
 #include "weights/layer/naming.hpp"
 #include "weights/layer/stored_parts.hpp"
 

@@ -14,7 +14,10 @@ StoredTensor find_values(TensorSet& set, const std::string& name, std::size_t di
   StoredTensor tensor = set.find(name);
   if (!tensor.tensor.type) {
     tensor.fail(
-        fmt::format("its values are {}; allowed are F32, F16, BF16 and F64", tensor.tensor.dtype),
+        fmt::format(
+            "its values are {}; allowed are F32, F16, BF16 and F64, and of a GGUF file Q8_0, "
+            "Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K",
+            tensor.tensor.dtype),
         "name another tensor, or convert it");
   }
   if (tensor.tensor.dims.size() != dims || count_of(tensor.tensor.dims) == 0) {

@@ -6,7 +6,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/numbers.hpp"
-#include "weights/layer/model_config.hpp"
+#include "weights/layer/config/read_config.hpp"
 
 namespace headroom::plan {
 namespace {

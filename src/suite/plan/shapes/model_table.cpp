@@ -22,8 +22,10 @@ constexpr std::size_t kPresetModels = 12;
 //    as input, and the output projection maps 3072 back to 2048.
 //  - GPT-3 13B: the table says 5140, but 40 heads of 128 are 5120. We use 5120.
 //
-// The others have what the `config.json` of these models on huggingface.co gives. Where their
-// output projections have no bias, ours adds one all the same, which is d_model numbers more.
+// The others have what the `config.json` of these models on huggingface.co gives: of most, those
+// fields stand in tests/data/published.json with the names of the repositories, and a test reads
+// them as it does any configuration. Where their output projections have no bias, ours adds one all
+// the same, which is d_model numbers more.
 constexpr Model kModels[] = {
     {.name = "gpt2", .sizes = {768, 12, 64}},
     {.name = "gpt2-medium", .sizes = {1024, 16, 64}},
@@ -157,6 +159,7 @@ constexpr Model kModels[] = {
      .sizes = {5120, 40, 128, 8},
      .chunk = 8192,
      .base = 500'000,
+     .stretch = Stretch::llama3_16,
      .pairs = Pairs::neighbours,
      .norm = Over::head,
      .epsilon = 1e-5,
@@ -236,6 +239,9 @@ std::optional<Scaling> scaling_of(Stretch stretch) {
       return std::nullopt;
     case Stretch::linear8:
       return Scaling{"linear", {{"factor", 8}}, 8192};
+    case Stretch::llama3_16:
+      return Scaling{
+          "llama3", {{"factor", 16}, {"low_freq_factor", 1}, {"high_freq_factor", 1}}, 8192};
     case Stretch::llama3_8:
     case Stretch::llama3_32:
       return Scaling{"llama3",

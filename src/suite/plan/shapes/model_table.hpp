@@ -14,6 +14,7 @@ enum class Stretch {
   none,
   linear8,       ///< positions divided by 8 (Gemma 3's global layers)
   llama3_8,      ///< by frequency, up to 8 times 8,192 positions (Llama 3.1)
+  llama3_16,     ///< up to 16 times, with one border between long and short wavelengths (Llama 4)
   llama3_32,     ///< up to 32 times (Llama 3.2)
   yarn32,        ///< YaRN, 32 times 4,096 positions (gpt-oss)
   yarn32_sharp,  ///< the same with one border between long and short wavelengths (Kimi K2)

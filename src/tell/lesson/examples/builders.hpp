@@ -31,5 +31,6 @@ Lesson six_bias(const Choices& choices);
 Lesson qwen3_lesson(const Choices& choices);
 Lesson gemma2_lesson(const Choices& choices);
 Lesson gpt_oss_lesson(const Choices& choices);
+Lesson deepseek_lesson(const Choices& choices);
 
 }  // namespace headroom::lesson

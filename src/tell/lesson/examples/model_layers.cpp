@@ -8,6 +8,7 @@
 #include "headroom/initialise.hpp"
 #include "lesson/examples/builders.hpp"
 #include "lesson/examples/split_steps.hpp"
+#include "lesson/texts/latent_texts.hpp"
 #include "lesson/texts/model_texts.hpp"
 
 namespace headroom::lesson {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t kSeed = 123;
 constexpr std::int64_t kHeads = 2;
-constexpr std::int64_t kHeadDim = 4;
 
 struct ModelLayer {
   const char* title;
@@ -23,6 +23,7 @@ struct ModelLayer {
   LayerConfig rules;  // all but widths and heads
   bool output_bias = false;
   bool scaled_by_width = false;  // by that of the model over its heads
+  std::int64_t head_dim = 4;
 };
 
 LayerConfig turned(double base) {
@@ -40,8 +41,8 @@ Lesson model_lesson(const Choices& choices, const ModelLayer& model) {
   static_cast<LayerConfig&>(shape) = model.rules;
   shape.d_in = shape.d_proj = subject.width();
   shape.heads = kHeads;
-  shape.kv_heads = 1;
-  shape.d_out = kHeads * kHeadDim;
+  shape.kv_heads = shape.is_latent() ? 0 : 1;
+  shape.d_out = kHeads * model.head_dim;
   if (model.scaled_by_width) {
     shape.scale = std::sqrt(static_cast<double>(shape.heads) / static_cast<double>(shape.d_in));
   }
@@ -50,10 +51,11 @@ Lesson model_lesson(const Choices& choices, const ModelLayer& model) {
   if (!model.output_bias) std::fill(bias.begin(), bias.end(), 0.0F);
   Lesson lesson =
       started_split(subject, model.title,
-                    fmt::format("{} heads share one key head, {}, Gaussian weights with seed {}",
-                                kHeads, model.about, seed));
+                    fmt::format("{} heads share one {}, {}, Gaussian weights with seed {}", kHeads,
+                                shape.is_latent() ? "latent" : "key head", model.about, seed));
   const LayerTrace trace(std::move(layer));
-  add_split_beginning(lesson, trace, texts::kSmallWeights);
+  add_split_beginning(lesson, trace,
+                      shape.is_latent() ? texts::kLatentWeights : texts::kSmallWeights);
   add_split_end(lesson, trace);
   return lesson;
 }
@@ -88,6 +90,20 @@ Lesson gpt_oss_lesson(const Choices& choices) {
   rules.sinks = true;
   return model_lesson(choices, {"A layer of gpt-oss: stretched positions, window and sinks",
                                 "a window of 3 in place of 128", rules, true});
+}
+
+// Each width is another one, so that shapes say what they are of; as in the model, values are as
+// wide as a head's own part of a key.
+Lesson deepseek_lesson(const Choices& choices) {
+  LayerConfig rules;
+  rules.rotary.pairs = Rotary::Pairs::neighbours;
+  rules.latent = {.rank = 4, .query_rank = 6, .shared = 2};
+  rules.value_dim = 3;
+  return model_lesson(choices,
+                      {.title = "A layer of DeepSeek: keys and values made of a latent",
+                       .about = "of 4 numbers in place of 512, with 2 for positions in place of 64",
+                       .rules = rules,
+                       .head_dim = rules.value_dim + rules.latent.shared});
 }
 
 }  // namespace headroom::lesson

@@ -9,6 +9,7 @@
 #include "lesson/examples/builders.hpp"
 #include "lesson/examples/split_steps.hpp"
 #include "lesson/own_input.hpp"
+#include "lesson/texts/latent_texts.hpp"
 #include "lesson/texts/texts.hpp"
 
 namespace headroom::lesson {
@@ -34,10 +35,11 @@ void check(const TrainedLayer& trained, const Subject& subject) {
                     "random ones",
                     subject.source, subject.width(), trained.source, shape.d_in));
   }
-  if (shape.is_latent() || shape.head_value_dim() != shape.head_dim()) {
-    throw Unsupported(fmt::format(
-        "--weights: {} has {}, which no lesson shows; headroom run computes it", trained.source,
-        shape.is_latent() ? "latent keys and values" : "values of another width than keys"));
+  if (!shape.is_latent() && shape.head_value_dim() != shape.head_dim()) {
+    throw Unsupported(
+        fmt::format("--weights: {} has values of another width than keys, which no lesson shows; "
+                    "headroom run computes it",
+                    trained.source));
   }
   const std::int64_t width = std::max({shape.d_in, shape.d_out, shape.d_proj});
   if (width > kMostWidth) {
@@ -58,6 +60,7 @@ std::string about(const TrainedLayer& trained) {
   if (shape.key_heads() != shape.heads) {
     text += fmt::format(", which share {} key heads", shape.key_heads());
   }
+  if (shape.is_latent()) text += fmt::format(", which share a latent of {}", shape.latent.rank);
   if (shape.window > 0) text += fmt::format(", window {}", shape.window);
   if (shape.rotary.pairs != Rotary::Pairs::none) {
     text += ", query and key turned to their positions";
@@ -80,7 +83,8 @@ Lesson trained_split(const Choices& choices) {
   layer.weights = trained.weights;
   Lesson lesson = started_split(subject, "Weight splits with trained weights", about(trained));
   const LayerTrace trace(std::move(layer));
-  add_split_beginning(lesson, trace, texts::kTrainedWeights);
+  add_split_beginning(lesson, trace,
+                      trace.shape().is_latent() ? texts::kTrainedLatents : texts::kTrainedWeights);
   add_split_end(lesson, trace);
   return lesson;
 }

@@ -94,12 +94,13 @@ void add_head_weights(Lesson& lesson, const LayerTrace& trace) {
 void add_merge(Lesson& lesson, const LayerTrace& trace) {
   lesson.steps.push_back(make_step(texts::kHeadContext, {on_path(trace.context_heads())}));
   lesson.steps.push_back(make_step(texts::kRegroup, {on_path(swapped(trace.context_heads(), 1))}));
-  lesson.steps.push_back(make_step(texts::kFlatten, {on_path(trace.context())}));
+  const bool as_wide = trace.shape().head_value_dim() == trace.shape().head_dim();
+  lesson.steps.push_back(
+      make_step(as_wide ? texts::kFlatten : texts::kFlattenValues, {on_path(trace.context())}));
   if (trace.shape().d_proj == 0) return;
   const Layer& layer = trace.layer();
-  const Value weight =
-      make_value("W_out", {{"d_out", layer.shape.d_out}, {"d_proj", layer.shape.d_proj}},
-                 layer.weights.output.view());
+  const Value weight = make_value("W_out", {trace.context_axis(), {"d_proj", layer.shape.d_proj}},
+                                  layer.weights.output.view());
   const Value bias =
       make_value("b_out", {{"d_proj", layer.shape.d_proj}}, layer.weights.output_bias);
   lesson.steps.push_back(make_step(texts::kOutput, {weight, bias, on_path(trace.y())}));

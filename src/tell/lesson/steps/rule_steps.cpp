@@ -47,10 +47,16 @@ void add_norm(Lesson& lesson, const LayerTrace& trace, Stage stage) {
       make_step(of_head ? texts::kNormOfHeads : texts::kNormOfWidth, std::move(values)));
 }
 
-// By how much each pair of a token's heads is turned, in radians.
+std::int64_t turned_width(const Case& shape) {
+  if (shape.is_latent()) return shape.latent.shared;
+  return shape.rotary.width > 0 ? shape.rotary.width : shape.head_dim();
+}
+
+}  // namespace
+
 Value angles(const LayerTrace& trace) {
   const Rotary& rotary = trace.shape().rotary;
-  const std::int64_t width = rotary.width > 0 ? rotary.width : trace.shape().head_dim();
+  const std::int64_t width = turned_width(trace.shape());
   std::vector<double> data;
   for (std::int64_t t = 0; t < trace.shape().tokens; ++t) {
     for (std::int64_t i = 0; i < width / 2; ++i) {
@@ -64,17 +70,24 @@ Value angles(const LayerTrace& trace) {
   return make_value("angles", {trace.tokens_axis(), {"pair", width / 2}}, std::move(data));
 }
 
+void add_stretch(Lesson& lesson, const LayerTrace& trace) {
+  const Rotary& rotary = trace.shape().rotary;
+  if (rotary.divisors.empty()) return;
+  const auto pairs = static_cast<std::int64_t>(rotary.divisors.size());
+  lesson.steps.push_back(
+      make_step(texts::kStretched, {make_value("divisors", {{"pair", pairs}}, rotary.divisors),
+                                    make_value("amplitude", {}, std::vector{rotary.amplitude})}));
+}
+
+namespace {
+
 void add_turn(Lesson& lesson, const LayerTrace& trace, Stage stage) {
   const Rotary& rotary = trace.shape().rotary;
   const bool halves = rotary.pairs == Rotary::Pairs::halves;
   lesson.steps.push_back(make_step(
       halves ? texts::kTurnHalves : texts::kTurnNeighbours,
       {angles(trace), query_at(trace, stage, "turned query"), key_at(trace, stage, "turned key")}));
-  if (rotary.divisors.empty()) return;
-  const auto pairs = static_cast<std::int64_t>(rotary.divisors.size());
-  lesson.steps.push_back(
-      make_step(texts::kStretched, {make_value("divisors", {{"pair", pairs}}, rotary.divisors),
-                                    make_value("amplitude", {}, std::vector{rotary.amplitude})}));
+  add_stretch(lesson, trace);
 }
 
 template <class Function>
@@ -107,6 +120,11 @@ Value shares_of_sinks(const LayerTrace& trace) {
   return make_value("share of the sink",
                     {trace.batch_axis(), trace.heads_axis(), trace.tokens_axis()},
                     std::move(shares));
+}
+
+const Text& scale_text(const Case& shape) {
+  if (shape.scale == 0) return texts::kScale;
+  return shape.is_latent() ? texts::kStretchedScale : texts::kOwnScale;
 }
 
 void add_softmax(Lesson& lesson, const LayerTrace& trace) {
@@ -143,8 +161,8 @@ void add_ruled_weights(Lesson& lesson, const LayerTrace& trace) {
   const double scale = shape.score_scale();
   Value scores =
       changed(trace.scores(), "scaled scores", [&](double score) { return score * scale; });
-  lesson.steps.push_back(make_step(shape.scale > 0 ? texts::kOwnScale : texts::kScale,
-                                   {make_value("scale", {}, std::vector{scale}), scores}));
+  lesson.steps.push_back(
+      make_step(scale_text(shape), {make_value("scale", {}, std::vector{scale}), scores}));
   if (shape.softcap > 0) {
     scores = changed(std::move(scores), "capped scores", [&](double score) {
       return shape.softcap * std::tanh(score / shape.softcap);

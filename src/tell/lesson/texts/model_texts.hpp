@@ -60,6 +60,12 @@ inline constexpr Text kOwnScale{
     "Scale, by a number of the model's own",
     "Scores are usually divided by the square root of head_dim. This model has a number of its own "
     "instead, such as one that goes by the model's width per head, which need not be head_dim."};
+inline constexpr Text kStretchedScale{
+    "Scale, with the stretch of positions",
+    "Scores are divided by the square root of head_dim, the width of one head's key, and "
+    "multiplied "
+    "by a number above 1: stretched positions reach over more tokens, and softmax over more tokens "
+    "is flatter."};
 inline constexpr Text kCap{
     "Cap the scores",
     "Each score s becomes c tanh(s / c). Small scores hardly change, and none can leave -c to c. "

@@ -77,6 +77,10 @@ inline constexpr Text kFlatten{
     "H and head_dim become one axis of d_out. A token's row is its head 1, then its head 2, and so "
     "on."};
 
+inline constexpr Text kFlattenValues{
+    "Flatten the heads",
+    "H and value_dim become one axis. A token's row is its head 1, then its head 2, and so on."};
+
 inline constexpr Text kOutput{"Output projection",
                               "One more product mixes what the heads found: context W_out + b_out. "
                               "Up to here no head knew of "

@@ -13,6 +13,7 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "weights/layer/config/read_config.hpp"
 #include "weights/layer/gguf/gguf_architectures.hpp"
 #include "weights/layer/gguf/gguf_fields.hpp"
 #include "weights/layer/layouts.hpp"
