@@ -59,7 +59,7 @@ def test_a_layer_of_a_model(entry, backend):
 
 def test_latents_are_said():
     entry = next(one for one in ENTRIES if one["folder"] == "deepseek_v3")
-    config = loaded(entry, MODELS / "deepseek_v3" / "config.json")[0].config
+    config = loaded(entry)[0].config
     assert config["latent"] == {"rank": 16, "query_rank": 24, "shared": 8, "epsilon": 1e-6}
     assert config["value_dim"] == 12 and config["d_out"] // config["heads"] == 16
 
@@ -172,7 +172,7 @@ def latent_parts(folder, heads):
 @pytest.mark.parametrize("folder", ["deepseek_v3", "deepseek_plain", "deepseek_v2"])
 def test_latents_by_hand(folder):
     entry = next(one for one in ENTRIES if one["folder"] == folder)
-    model, data = loaded(entry, None)
+    model, data = loaded(entry)
     parts, rules = latent_parts(folder, 4), rules_of(model.config)
     layer = Attention(**parts, tokens=len(data["x"]), **rules)
     assert layer.config == model.config
