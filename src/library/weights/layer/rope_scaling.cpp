@@ -133,7 +133,7 @@ void set_sections(const ScalingFields& fields, std::int64_t width, bool interlea
     fit = fit && pairs == std::floor(pairs) && pairs < 1e9;
     sum += pairs;
   }
-  if (!fit || (width > 0 && sum != static_cast<double>(width / 2))) {
+  if (!fit || (width > 0 && 2 * sum != static_cast<double>(width))) {
     fields.require(kName, "three whole numbers that add up to the pairs of a head");
   }
   for (std::size_t i = 0; i < sections.size(); ++i) {
