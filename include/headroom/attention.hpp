@@ -162,6 +162,16 @@ struct Call {
   /// included; 0 and above. `LayerConfig::temperature` counts them, as Llama 4 does, and nothing
   /// else. Empty: there are none.
   std::span<const std::int64_t> places_before = {};
+  /// Of a layer with rotary positions: for each row of x, padding included, the position that its
+  /// query and key are turned by, from 0 to 2^53. With `Rotary::sections` either that, or three
+  /// times as many: all rows' times, then their heights, then their widths. Empty: a row's position
+  /// is its place in its sequence. Whatever else goes by positions, such as masks, windows, biases
+  /// and temperatures, goes by places always.
+  std::span<const std::int64_t> positions = {};
+  /// Of a layer with `Rotary::context`: how far the call reaches at least, in tokens. Otherwise it
+  /// is the largest position of its rows plus 1, the longest sequence of a batch for all. The parts
+  /// of a prompt that is given in chunks turn as in one call if each says the whole length here.
+  std::int64_t context = 0;
 
   /// Of a padded call, the row of x and y where a sequence of so many rows begins.
   std::int64_t padded_row(std::int64_t sequence, std::int64_t length) const {
@@ -195,7 +205,8 @@ class HEADROOM_API Attention {
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
 
-  /// Computes `y` from `x`. Allocates nothing and starts no thread, except for the libraries
+  /// Computes `y` from `x`. Allocates nothing (but the first call with positions: room for their
+  /// angles, unless the layer has sections) and starts no thread, except for the libraries
   /// behind two backends: oneTBB (`tbb`) and oneDNN with OpenMP (`onednn`) allocate for their own
   /// bookkeeping. The constructor starts their threads, but OpenMP keeps separate threads per
   /// calling thread. So `onednn` starts new ones when another thread calls, or when operations of
@@ -212,7 +223,9 @@ class HEADROOM_API Attention {
   ///         is beyond the layer's, a dtype is not the layer's, a stride is below the width or so
   ///         large that the rows would span more than 2^56 bytes, or the views overlap; if lengths
   ///         do not fit the views or the layer, or if the cache is of another layer, has another
-  ///         number of sequences or too little room. Cache and `y` are as before then.
+  ///         number of sequences or too little room, or tokens that were turned by other divisors;
+  ///         for positions of another number, below 0 or of a layer that turns nothing. Cache and
+  ///         `y` are as before then.
   void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call = {});
 
   /// Puts the keys and values of x into the call's cache and computes no output: for tokens whose

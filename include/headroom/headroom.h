@@ -106,9 +106,18 @@ typedef struct headroom_layer_config {
   int64_t value_dim;   /**< width of a head's values, and of what it gives; 0: as its keys'; 0 */
   int64_t latent_rank; /**< width of the latent of keys and values; 0: they are made of the
                           input; 0 */
-  int64_t latent_query_rank; /**< width of that of queries; 0: they are made of x; 0 */
-  int64_t latent_shared;     /**< the last values of a key, which all heads share; 0 */
-  double latent_epsilon;     /**< of the norms of both latents, above 0; 1e-6 */
+  int64_t latent_query_rank;  /**< width of that of queries; 0: they are made of x; 0 */
+  int64_t latent_shared;      /**< the last values of a key, which all heads share; 0 */
+  double latent_epsilon;      /**< of the norms of both latents, above 0; 1e-6 */
+  int64_t rotary_sections[3]; /**< pairs that turn by a token's position in time, height and width,
+                                 all pairs together; all 0: a token has one position; 0 */
+  int32_t rotary_interleaved; /**< not 0: these sections take turns, pair by pair; 0 */
+  int64_t rotary_context;     /**< tokens up to which base and divisors hold; 0: always; 0 */
+  const double* rotary_long_divisors; /**< those of calls that reach further, as many as pairs; NULL
+                                         for none; NULL */
+  int64_t rotary_long_divisor_count;  /**< how many there are; 0 */
+  double rotary_growth; /**< in calls to `n` tokens that reach further the base is times `(growth *
+                           n / context - (growth - 1))^(width / (width - 2))`; 0: it stays; 0 */
 } headroom_layer_config;
 
 /** The largest call that a layer is made for. Begin with `headroom_default_call_sizes`. */
@@ -244,6 +253,14 @@ typedef struct headroom_call {
   const int64_t* places_before;  /**< padding before the first token of each sequence, which
                                     temperatures count; NULL: none */
   int64_t places_before_count;   /**< the number of sequences, if it is given */
+  /** What queries and keys are turned by: one for each row of x, padding included, or with
+   * `rotary_sections` also three: all rows' times, then their heights, then their widths. NULL:
+   * places in the sequence. */
+  const int64_t* positions;
+  int64_t position_count; /**< how many there are */
+  /** With `rotary_context`: how far the call reaches at least, in tokens, such as a prompt that is
+   * given in chunks; 0: as far as its rows do. */
+  int64_t context;
 } headroom_call;
 
 /**

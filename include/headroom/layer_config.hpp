@@ -2,6 +2,7 @@
 /// A layer of multi-head attention: all that is fixed when its weights are packed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,7 +29,26 @@ struct Rotary {
   /// YaRN, LongRoPE).
   std::vector<double> divisors = {};
   double amplitude = 1;  ///< of cosines and sines, above 0; YaRN's attention factor
+  /// Tokens of pictures have three positions: in time, height and width. So many pairs turn by each
+  /// of them, all pairs together (Wang et al., "Qwen2-VL", 2024). All 0: a token has one.
+  std::array<std::int64_t, 3> sections = {0, 0, 0};
+  /// The sections take turns, as in Qwen3-VL: of the first `3 n` pairs, with a section of n, each
+  /// second of three is of heights, each third of widths; what is left is of times. Otherwise they
+  /// follow each other.
+  bool interleaved = false;
+  /// Tokens up to which base and divisors hold; 0: always. In calls that reach further, all rows
+  /// turn by `long_divisors` in place of `divisors`, or by a larger base. What a cache has already
+  /// turned stays as it is. See `Call::context`.
+  std::int64_t context = 0;
+  /// As many as pairs, or none (Ding et al., "LongRoPE", 2024). A cache with tokens of calls that
+  /// did not reach so far refuses one that does, and the other way round.
+  std::vector<double> long_divisors = {};
+  /// Above 0: in calls that reach to `n` tokens the base is times `(growth * n / context - (growth
+  /// - 1))^(width / (width - 2))`, as transformers' `dynamic` has it ("NTK-aware" scaling).
+  double growth = 0;
 
+  /// Whether a token has three positions.
+  bool has_sections() const { return sections != std::array<std::int64_t, 3>{0, 0, 0}; }
   bool operator==(const Rotary&) const = default;
 };
 

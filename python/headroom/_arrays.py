@@ -72,13 +72,27 @@ def activations(name: str, x: Array) -> Array:
     return _shared(x.detach())
 
 
-def padded(
-    lengths: Optional[Sequence[int]], padding_side: str
-) -> Tuple[Optional[List[int]], bool]:
+def padded(lengths: Optional[Sequence[int]], padding_side: str) -> Tuple[Optional[List[int]], bool]:
     """Lengths of sequences, and whether padding stands before them."""
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side is {padding_side!r}; allowed are 'left' and 'right'")
     return lengths if lengths is None else list(lengths), padding_side == "left"
+
+
+def positions_of(positions: Optional[Array], x: Array) -> Optional[List[int]]:
+    """Of each row of x, or three of each."""
+    if positions is None:
+        return None
+    given: Any = np.asarray(positions)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"positions are of {given.dtype}; allowed are whole numbers")
+    rows = tuple(getattr(x, "shape", ())[:-1])
+    if given.shape not in (rows, (3, *rows)):
+        raise ValueError(
+            f"positions are of shape {given.shape}; allowed is that of the rows of x, {rows}, or"
+            f" {(3, *rows)} where the layer's rotary positions have sections"
+        )
+    return given.ravel().tolist()  # type: ignore[no-any-return]
 
 
 def new_result(x: Array, width: int, zero: bool) -> "np.ndarray[Any, Any]":

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, as_array
-from ._rules import Latent, PositionBias, QueryKeyNorm, Temperature
+from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
 def weights_of(parts: Dict[str, Optional[Array]]) -> _core.Weights:
@@ -42,6 +42,20 @@ def above_0(name: str, value: Optional[float]) -> float:
     if value is not None and not value > 0:
         raise ValueError(f"{name} is {value}; allowed are numbers above 0 and None")
     return 0.0 if value is None else value
+
+
+def set_rotary(config: _core.LayerConfig, rotary: Rotary) -> None:
+    """Sets the rotary positions of a layer."""
+    config.set_rotary(
+        rotary.pairs,
+        rotary.base,
+        rotary.scale,
+        rotary.width,
+        list(rotary.divisors),
+        rotary.amplitude,
+    )
+    config.set_sections(list(rotary.sections), rotary.interleaved)
+    config.set_long_contexts(rotary.context, list(rotary.long_divisors), rotary.growth)
 
 
 def add_rules(

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, like, new_result, padded
+from ._arrays import Array, activations, like, new_result, padded, positions_of
 from ._cache import CacheOwner, KeyValueCache
 from ._config import (
     above_0,
@@ -15,6 +15,7 @@ from ._config import (
     add_rules,
     kv_heads_of,
     options_of,
+    set_rotary,
     weights_of,
     with_zero_biases,
 )
@@ -177,8 +178,7 @@ class Attention(CacheOwner):
         if isinstance(rotary, str):
             rotary = Rotary(rotary, rotary_base, rotary_scale)
         if rotary is not None:
-            pairs, base, turned, width, divisors, amplitude = rotary
-            config.set_rotary(pairs, base, turned, width, list(divisors), amplitude)
+            set_rotary(config, rotary)
         add_rules(config, weights, norm, position_bias, temperature)
         options = options_of(
             backend=backend,
@@ -273,6 +273,8 @@ class Attention(CacheOwner):
         memory: Optional[Array] = None,
         memory_lengths: Optional[Sequence[int]] = None,
         places_before: Optional[Sequence[int]] = None,
+        positions: Optional[Array] = None,
+        context: int = 0,
     ) -> Array:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
@@ -293,6 +295,13 @@ class Attention(CacheOwner):
             memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
             places_before: padding before the first token of each sequence, in earlier calls too.
                 A ``temperature`` counts it, as Llama 4 does, and nothing else.
+            positions: of a layer with rotary positions, what each row of x is turned by in place of
+                its place in its sequence: whole numbers of the shape of x without its last
+                dimension, or three of these, ``(3, batch, tokens)``, where ``Rotary`` has sections:
+                times, heights and widths. Masks, windows and all else go by places.
+            context: of a layer whose ``Rotary`` has a ``context``, how far the call reaches at
+                least, in tokens: say the whole length if a prompt is given in chunks. Otherwise it
+                is the largest position of its rows plus 1.
 
         Returns:
             ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
@@ -316,6 +325,8 @@ class Attention(CacheOwner):
             memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
             places_before if places_before is None else list(places_before),
+            positions_of(positions, array),
+            context,
         )
         return out
 
@@ -326,6 +337,8 @@ class Attention(CacheOwner):
         *,
         lengths: Optional[Sequence[int]] = None,
         padding_side: str = "right",
+        positions: Optional[Array] = None,
+        context: int = 0,
     ) -> None:
         """Puts the keys and values of x into the cache and computes no output.
 
@@ -334,11 +347,20 @@ class Attention(CacheOwner):
             cache: as in a call
             lengths: as in a call
             padding_side: as in a call
+            positions: as in a call
+            context: as in a call
 
         Raises:
             ValueError: as in a call, and for a layer with a second input.
         """
-        self._core.append(activations("x", x), padded(lengths, padding_side), cache._core)
+        array = activations("x", x)
+        self._core.append(
+            array,
+            padded(lengths, padding_side),
+            cache._core,
+            positions_of(positions, array),
+            context,
+        )
 
     def __repr__(self) -> str:
         choice = self.choice

@@ -7,7 +7,8 @@ from ._arrays import Array
 
 class Rotary(NamedTuple):
     """Rotary positions: pair ``i`` of a head at position ``p`` is turned by the angle
-    ``p * scale * base ** (-2 i / width) / divisors[i]``."""
+    ``p * scale * base ** (-2 i / width) / divisors[i]``. ``Attention`` explains ``positions``, and
+    what a call's ``context`` is."""
 
     pairs: str
     """``"halves"`` (``i`` and ``i + width / 2``) or ``"neighbours"`` (``2 i`` and ``2 i + 1``)."""
@@ -20,6 +21,19 @@ class Rotary(NamedTuple):
     """One for each pair, above 0, or none: Llama 3's, YaRN's and LongRoPE's scaling."""
     amplitude: float = 1.0
     """Of cosines and sines; YaRN's attention factor."""
+    sections: Sequence[int] = (0, 0, 0)
+    """Pairs that turn by a token's position in time, height and width, all pairs together; zeros: a
+    token has one position. ``mrope_section`` of Qwen2-VL and others."""
+    interleaved: bool = False
+    """The sections take turns, pair by pair, as in Qwen3-VL."""
+    context: int = 0
+    """Tokens up to which base and divisors hold; calls that reach further take the next ones. 0:
+    always."""
+    long_divisors: Sequence[float] = ()
+    """LongRoPE's, as many as ``divisors``."""
+    growth: float = 0.0
+    """Above 0: the base of a call that reaches to ``n`` tokens is times ``(growth * n / context -
+    (growth - 1)) ** (width / (width - 2))``, the ``dynamic`` scaling of ``transformers``."""
 
 
 class QueryKeyNorm(NamedTuple):

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -60,6 +61,11 @@ nb::dict fields_of_rotary(const Rotary& rotary) {
   fields["width"] = rotary.width;
   fields["divisors"] = rotary.divisors;
   fields["amplitude"] = rotary.amplitude;
+  fields["sections"] = std::vector(rotary.sections.begin(), rotary.sections.end());
+  fields["interleaved"] = rotary.interleaved;
+  fields["context"] = rotary.context;
+  fields["long_divisors"] = rotary.long_divisors;
+  fields["growth"] = rotary.growth;
   return fields;
 }
 
@@ -121,6 +127,22 @@ void bind_rules(nb::class_<LayerConfig>& binding) {
               std::int64_t width, const std::vector<double>& divisors, double amplitude) {
              const Rotary::Pairs of = value_of(kPairs, "rotary", pairs);
              config.rotary = {of, base, scale, width, divisors, amplitude};
+           })
+      .def("set_sections",
+           [](LayerConfig& config, const std::vector<std::int64_t>& sections, bool interleaved) {
+             if (sections.size() != config.rotary.sections.size()) {
+               throw InvalidArgument(
+                   fmt::format("rotary has {} sections; allowed are three", sections.size()));
+             }
+             std::copy(sections.begin(), sections.end(), config.rotary.sections.begin());
+             config.rotary.interleaved = interleaved;
+           })
+      .def("set_long_contexts",
+           [](LayerConfig& config, std::int64_t context, const std::vector<double>& long_divisors,
+              double growth) {
+             config.rotary.context = context;
+             config.rotary.long_divisors = long_divisors;
+             config.rotary.growth = growth;
            })
       .def("set_norm",
            [](LayerConfig& config, const std::string& over, bool weighted, bool after_rotary,

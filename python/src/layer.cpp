@@ -116,8 +116,8 @@ Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightVi
           made_without_interpreter(config, largest, weights, options, warnings))) {}
 
 void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
-                    nb::handle memory, const Lengths& memory_lengths,
-                    const Lengths& places_before) {
+                    nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before,
+                    const Positions& positions, std::int64_t context) {
   const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
@@ -128,6 +128,8 @@ void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, C
   call_rows.tell(call);
   if (cache != nullptr) call.cache = cache->get();
   if (places_before) call.places_before = *places_before;
+  if (positions) call.positions = *positions;
+  call.context = context;
 
   std::optional<Rows> memory_rows;
   std::vector<std::int64_t> lengths_of_memory;
@@ -141,12 +143,15 @@ void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, C
   state_->attention.forward(rows.view(), result.view(), call);
 }
 
-void Layer::append(nb::handle x, const PaddedLengths& padded, Cache& cache) {
+void Layer::append(nb::handle x, const PaddedLengths& padded, Cache& cache,
+                   const Positions& positions, std::int64_t context) {
   const Rows rows = Rows::read("x", x);
   Call call;
   const CallRows call_rows(rows, padded, cache.sequences());
   call_rows.tell(call);
   call.cache = cache.get();
+  if (positions) call.positions = *positions;
+  call.context = context;
   const Turn turn(*state_);
   state_->attention.append(rows.view(), call);
 }

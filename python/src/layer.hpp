@@ -21,6 +21,9 @@ using Lengths = std::optional<std::vector<std::int64_t>>;
 /// Lengths of sequences, and whether padding stands before them.
 using PaddedLengths = std::pair<Lengths, bool>;
 
+/// What rows are turned by.
+using Positions = std::optional<std::vector<std::int64_t>>;
+
 /// Options by their names, as Python gives them.
 struct NamedOptions {
   std::string backend;
@@ -52,9 +55,11 @@ class Layer {
 
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
   void forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
-               nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before);
+               nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before,
+               const Positions& positions, std::int64_t context);
   /// Appends x (a layer with a second input: `memory`) to the cache.
-  void append(nb::handle x, const PaddedLengths& padded, Cache& cache);
+  void append(nb::handle x, const PaddedLengths& padded, Cache& cache, const Positions& positions,
+              std::int64_t context);
   /// Processor time of a call of the C++ interface with these arrays, the mean of so many: what one
   /// from Python is held against.
   double seconds(nb::handle x, nb::handle out, std::int64_t calls);

@@ -37,33 +37,20 @@ def name_of(entry):
     return f"{entry['folder']}-{entry['file'].removesuffix('.safetensors')}"
 
 
-def described(entry, tmp_path):
-    """Its config.json; Phi's of the contexts that the file was made of."""
-    config = json.loads((MODELS / entry["folder"] / "config.json").read_text())
-    if entry["file"] == "layer1_short.safetensors":
-        rope = config["rope_parameters"]
-        original = rope["original_max_position_embeddings"]
-        rope["factor"] = config["max_position_embeddings"] / original
-        config["max_position_embeddings"] = original
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config))
-    return path
-
-
-def loaded(entry, config, **options):
+def loaded(entry, **options):
     path = MODELS / entry["folder"] / "model.safetensors"
     expected = arrays(MODELS / entry["folder"] / entry["file"])
     rows = max(len(expected["x"]), 1)
     stacks = entry["folder"] in ("t5", "whisper")  # a number fits two layers
     number = entry["module"] if stacks else entry["layer"]
-    layer = Attention.load(path, tokens=rows, layer=number, config=config, **options)
+    layer = Attention.load(path, tokens=rows, layer=number, **options)
     return layer, expected
 
 
 @pytest.mark.parametrize("backend", HERE)
 @pytest.mark.parametrize("entry", ENTRIES, ids=name_of)
-def test_a_layer_of_a_model(entry, backend, tmp_path):
-    layer, data = loaded(entry, described(entry, tmp_path), backend=backend)
+def test_a_layer_of_a_model(entry, backend):
+    layer, data = loaded(entry, backend=backend)
     x = data["x"]
     if "positions" in data and data["positions"][0] != 0:
         pytest.skip("it stands at positions that a whole call does not begin with")
@@ -72,7 +59,7 @@ def test_a_layer_of_a_model(entry, backend, tmp_path):
 
 def test_latents_are_said():
     entry = next(one for one in ENTRIES if one["folder"] == "deepseek_v3")
-    config = loaded(entry, MODELS / "deepseek_v3" / "config.json")[0].config
+    config = loaded(entry)[0].config
     assert config["latent"] == {"rank": 16, "query_rank": 24, "shared": 8, "epsilon": 1e-6}
     assert config["value_dim"] == 12 and config["d_out"] // config["heads"] == 16
 
@@ -130,7 +117,7 @@ def test_the_same_by_hand(folder):
     entry = next(
         one for one in ENTRIES if one["folder"] == folder and (one["layer"] == 1 or folder == "t5")
     )
-    model, data = loaded(entry, None)
+    model, data = loaded(entry)
     config = model.config
     own, parts = by_hand(folder)
     more = {}
@@ -185,7 +172,7 @@ def latent_parts(folder, heads):
 @pytest.mark.parametrize("folder", ["deepseek_v3", "deepseek_plain", "deepseek_v2"])
 def test_latents_by_hand(folder):
     entry = next(one for one in ENTRIES if one["folder"] == folder)
-    model, data = loaded(entry, None)
+    model, data = loaded(entry)
     parts, rules = latent_parts(folder, 4), rules_of(model.config)
     layer = Attention(**parts, tokens=len(data["x"]), **rules)
     assert layer.config == model.config

@@ -154,6 +154,51 @@ static void check_places(const headroom_options* options) {
   headroom_destroy(layer);
 }
 
+/* Whether the call gives, to the bit, what the problem has. */
+static void check_turned(headroom_layer* layer, const problem* p, const headroom_call* call,
+                         int same, const char* what) {
+  float y[TOKENS * D_PROJ];
+  expect(forward(layer, p->x, TOKENS, y, call) == HEADROOM_OK, what);
+  expect((memcmp(y, p->y, sizeof y) == 0) == same, what);
+}
+
+static void check_positions(const headroom_options* options) {
+  static problem p;
+  const double longer[HEAD_DIM / 2] = {1, 2, 3, 4};
+  int64_t positions[3 * TOKENS];
+  headroom_layer* layer;
+  headroom_call call;
+  int i;
+  make_problem(&p);
+  p.config.rotary_pairs = HEADROOM_ROTARY_HALVES;
+  p.config.rotary_sections[0] = p.config.rotary_sections[2] = 1;
+  p.config.rotary_sections[1] = 2;
+  p.config.rotary_interleaved = 1;
+  layer = check_whole(&p, options, "sections of places");
+  if (layer == NULL) return;
+  headroom_default_call(&call);
+  for (i = 0; i < 3 * TOKENS; ++i) positions[i] = i % TOKENS;
+  call.positions = positions;
+  call.position_count = 3 * TOKENS;
+  expect(forward(layer, p.x, TOKENS, p.y, NULL) == HEADROOM_OK, "without positions");
+  check_turned(layer, &p, &call, 1, "positions of places");
+  positions[2 * TOKENS + 5] = 0;
+  check_turned(layer, &p, &call, 0, "another width");
+  headroom_destroy(layer);
+
+  p.config.rotary_context = TOKENS;
+  p.config.rotary_long_divisors = longer;
+  p.config.rotary_long_divisor_count = HEAD_DIM / 2;
+  layer = check_whole(&p, options, "a context that is not long");
+  if (layer == NULL) return;
+  headroom_default_call(&call);
+  expect(forward(layer, p.x, TOKENS, p.y, NULL) == HEADROOM_OK, "without a context");
+  check_turned(layer, &p, &call, 1, "a short context");
+  call.context = TOKENS + 1;
+  check_turned(layer, &p, &call, 0, "a long context");
+  headroom_destroy(layer);
+}
+
 static void check_memory(const headroom_options* options) {
   static problem p;
   const int64_t lengths[1] = {MEMORY_TOKENS};
@@ -305,6 +350,7 @@ int main(int count, char** arguments) {
   check_caches(&options);
   check_lengths(&options);
   check_places(&options);
+  check_positions(&options);
   check_memory(&options);
   check_numbers(&options);
   printf("%s: %d failures\n", options.backend, failures);

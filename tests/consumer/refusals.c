@@ -62,6 +62,16 @@ static void check_refused_calls(const headroom_options* options) {
   call.length_count = 2;
   call.lengths = NULL;
   REFUSED(layer, 5, "call.lengths is NULL");
+  call.length_count = 0;
+  call.position_count = 5;
+  REFUSED(layer, 5, "call.positions is NULL");
+  call.positions = lengths;
+  call.position_count = 2;
+  REFUSED(layer, 5, "there are 2 positions for 5 rows");
+  call.positions = NULL;
+  call.position_count = 0;
+  call.context = -1;
+  REFUSED(layer, 5, "context is -1");
   headroom_default_call(&call);
   call.memory_lengths = lengths;
   call.memory_length_count = 1;
@@ -148,6 +158,15 @@ static void check_refused_fields(const headroom_options* options) {
   p.config.rotary_divisor_count = -1;
   expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
                  HEADROOM_INVALID_ARGUMENT, "rotary_divisor_count is -1");
+  p.config.rotary_divisor_count = 0;
+  p.config.rotary_long_divisor_count = 2;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "rotary_long_divisors is NULL");
+  p.config.rotary_long_divisor_count = 0;
+  p.config.rotary_pairs = HEADROOM_ROTARY_HALVES;
+  p.config.rotary_sections[0] = 1;
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "rotary sections are 1, 0 and 0");
   make_problem(&p);
   set_weights(&p);
   p.weights.sinks = p.weights.query;

@@ -51,6 +51,20 @@ Case latent() {
   return shape;
 }
 
+Case pictures() {
+  Case shape = plain();
+  shape.rotary = {.pairs = Rotary::Pairs::halves, .sections = {1, 0, 1}, .interleaved = true};
+  shape.rotary.context = 7;
+  shape.rotary.long_divisors = {1.1, 30.000000000000004};
+  return shape;
+}
+
+Case growing() {
+  Case shape = plain();
+  shape.rotary = {.pairs = Rotary::Pairs::halves, .context = 7, .growth = 1.1};
+  return shape;
+}
+
 std::string refusal(const Case& shape, const Change& change) {
   ordered_json json = to_json(shape);
   change(json);
@@ -69,7 +83,7 @@ TEST(ShapeFields, APlainLayerHasTheSameLineAsEver) {
 }
 
 TEST(ShapeFields, AreReadAsTheyWereWritten) {
-  for (const Case& shape : {plain(), full(), crossed(), latent()}) {
+  for (const Case& shape : {plain(), full(), crossed(), latent(), pictures(), growing()}) {
     const std::string text = to_json(shape).dump();
     const ordered_json line = ordered_json::parse(text);
     EXPECT_EQ(shape_from_json(JsonFields(line, "shape")), shape) << text;
@@ -144,6 +158,18 @@ TEST(ShapeFields, AreCheckedBeforeTheyAreUsed) {
        }},
       {"shape.rotary.pairs", [](ordered_json& json) { json["rotary"]["pairs"] = "all"; }},
       {"shape.rotary.pairs", [](ordered_json& json) { json["rotary"]["pairs"] = "none"; }},
+      {"shape.rotary.sections",
+       [](ordered_json& json) {
+         json["rotary"]["sections"] = {1, 2};
+       }},
+      {"shape.rotary.interleaved",
+       [](ordered_json& json) {
+         json["rotary"]["sections"] = {4, 2, 2};
+       }},
+      {"shape.rotary.context", [](ordered_json& json) { json["rotary"]["context"] = 0; }},
+      {"shape.rotary.growth", [](ordered_json& json) { json["rotary"]["growth"] = -1; }},
+      {"shape.rotary.long_divisors",
+       [](ordered_json& json) { json["rotary"]["long_divisors"] = "all"; }},
       {"shape.rotary.base", [](ordered_json& json) { json["rotary"]["base"] = 0; }},
       {"shape.rotary.scale", [](ordered_json& json) { json["rotary"].erase("scale"); }},
       {"memory_tokens is 6", [](ordered_json& json) { json["memory_tokens"] = 6; }},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
 
@@ -120,6 +121,44 @@ void add_features(Draws& draws, Case& shape) {
   if (shape.d_memory == 0 && draws.one_in(4)) make_latent(draws, shape);
 }
 
+std::int64_t turned_width(const Case& shape) {
+  if (shape.is_latent()) return shape.latent.shared;
+  return shape.rotary.width > 0 ? shape.rotary.width : shape.head_dim();
+}
+
+// Another base or other divisors in long contexts. All calls say how long it will be, so that a row
+// has the same bits in each of them.
+void lengthen(Draws& draws, CallProgram& program) {
+  const Case& shape = program.shape;
+  Rotary& rotary = program.shape.rotary;
+  const std::int64_t width = turned_width(shape);
+  rotary.context = draws.from_to(1, 2 * shape.tokens);
+  program.context = 2 * shape.tokens + draws.from_to(0, 200);  // no cache has more room
+  if (width > 2 && draws.one_in(2)) {
+    rotary.growth = static_cast<double>(draws.from_to(1, 8));
+    return;
+  }
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    rotary.long_divisors.push_back(static_cast<double>(draws.from_to(1, 64)));
+  }
+}
+
+// Sections, and whether calls give positions; of draws of their own, too.
+void add_positions(Draws& draws, CallProgram& program) {
+  Rotary& rotary = program.shape.rotary;
+  if (rotary.pairs == Rotary::Pairs::none) return;
+  if (draws.one_in(4)) lengthen(draws, program);
+  if (draws.one_in(2)) return;
+  program.axes = 1;
+  if (draws.one_in(3)) return;
+  const std::int64_t pairs = turned_width(program.shape) / 2;
+  const std::int64_t heights = draws.from_to(0, pairs);
+  const std::int64_t widths = draws.from_to(0, pairs - heights);
+  rotary.sections = {pairs - heights - widths, heights, widths};
+  rotary.interleaved = draws.one_in(2);
+  program.axes = static_cast<int>(draws.one_of({0, 1, 3, 3, 3}));
+}
+
 // How many tokens come next: often one, sometimes as many as there is room for.
 std::int64_t next_length(Draws& draws, std::int64_t most) {
   const std::int64_t kind = draws.from_to(1, 5);
@@ -131,8 +170,8 @@ std::int64_t next_length(Draws& draws, std::int64_t most) {
 }  // namespace
 
 std::string CallProgram::text() const {
-  std::string all =
-      fmt::format("program {}: {}, {} sequences of {}", seed, shape.id(), sequences, capacity);
+  std::string all = fmt::format("program {}: {}, {} sequences of {}, {} positions a token", seed,
+                                shape.id(), sequences, capacity, axes);
   for (const CallStep& step : steps) {
     if (step.kind == CallStep::Kind::clear) all += "; clear";
     if (step.kind == CallStep::Kind::truncate) {
@@ -152,6 +191,8 @@ CallProgram random_program(std::uint64_t seed) {
   program.shape = random_shape(draws);
   Draws features(seed * 104729 + 11);  // of their own, so that programs stay what they were
   add_features(features, program.shape);
+  Draws positions(seed * 15485863 + 5);
+  add_positions(positions, program);
   const Case& shape = program.shape;
   // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
   program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);
@@ -199,6 +240,31 @@ namespace {
 
 /// What a sequence has seen: rows of x, or of the second input.
 using Rows = std::vector<float>;
+/// Of its tokens, those of each axis.
+using Positions = std::array<std::vector<std::int64_t>, 3>;
+
+// As a call takes them.
+std::vector<std::int64_t> one_list(const Positions& positions) {
+  std::vector<std::int64_t> all;
+  for (const auto& axis : positions) all.insert(all.end(), axis.begin(), axis.end());
+  return all;
+}
+
+Positions part_of(const Positions& positions, std::int64_t first, std::int64_t count) {
+  Positions part;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (positions[axis].empty()) continue;
+    const auto begin = positions[axis].begin() + first;
+    part[axis].assign(begin, begin + count);
+  }
+  return part;
+}
+
+void append_to(Positions& positions, const Positions& more) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    positions[axis].insert(positions[axis].end(), more[axis].begin(), more[axis].end());
+  }
+}
 
 ConstMatrixView view_of(const Rows& rows, std::int64_t cols) {
   return {rows.data(), static_cast<std::int64_t>(rows.size()) / cols, cols, cols};
@@ -213,10 +279,12 @@ class ProgramRun {
         layer_(program.shape, program.shape, weights_, options),
         cache_(layer_, {program.sequences, program.capacity}),
         draws_(program.seed),
+        turns_(program.seed + 1),
         // Steps multiply latents in another order than prompts.
         same_bits_(same_bits && program.shape.causal && !program.shape.is_latent()),
         truth_(truth),
-        seen_(static_cast<std::size_t>(program.sequences)) {}
+        seen_(static_cast<std::size_t>(program.sequences)),
+        positions_(seen_.size()) {}
 
   std::string run() {
     for (step_ = 0; step_ < program_.steps.size(); ++step_) {
@@ -225,10 +293,13 @@ class ProgramRun {
       if (step.kind == CallStep::Kind::clear) {
         cache_.clear();
         for (Rows& rows : seen_) rows.clear();
+        for (Positions& of : positions_) of = {};
       } else if (step.kind == CallStep::Kind::truncate) {
         cache_.truncate({step.sequence, step.length});
         seen_[static_cast<std::size_t>(step.sequence)].resize(
             static_cast<std::size_t>(step.length * key_cols()));
+        Positions& positions = positions_[static_cast<std::size_t>(step.sequence)];
+        positions = part_of(positions, 0, step.length);
       } else {
         fault = forward(step);
       }
@@ -249,6 +320,20 @@ class ProgramRun {
     return matrix;
   }
 
+  // Of a text, of pictures, and now and then far beyond what a cache has room for.
+  Positions draw_positions(std::int64_t tokens) {
+    Positions drawn;
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(program_.axes); ++axis) {
+      for (std::int64_t i = 0; i < tokens; ++i) {
+        const std::int64_t furthest = program_.context > 0 ? program_.context - 1
+                                      : turns_.one_in(5)   ? 100'000
+                                                           : 40;
+        drawn[axis].push_back(turns_.from_to(0, furthest));
+      }
+    }
+    return drawn;
+  }
+
   std::string forward(const CallStep& step) {
     const auto sum = [](const std::vector<std::int64_t>& lengths) {
       return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
@@ -264,6 +349,10 @@ class ProgramRun {
       call.memory = memory.view();
       call.memory_lengths = step.memory_lengths;
     }
+    const Positions positions = draw_positions(x.rows);
+    const std::vector<std::int64_t> given = one_list(positions);
+    call.positions = given;
+    call.context = program_.context;
     layer_.forward(x.view(), y.view(), call);
     std::int64_t row = 0;
     std::int64_t memory_row = 0;
@@ -274,9 +363,13 @@ class ProgramRun {
       const ConstMatrixView keys =
           cross() ? rows(memory, memory_row, step.memory_lengths[s]) : rows(x, row, length);
       all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
-      const std::string fault = check(s, rows(x, row, length), before, all, rows(y, row, length));
+      Positions turned = step.cached ? positions_[s] : Positions{};
+      append_to(turned, part_of(positions, row, length));
+      const std::string fault =
+          check(s, rows(x, row, length), {before, all, one_list(turned)}, rows(y, row, length));
       if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
       if (step.cached) seen_[s] = all;
+      if (step.cached) positions_[s] = turned;
       row += length;
       memory_row += keys.rows;
       const std::int64_t found = cache_.length(static_cast<std::int64_t>(s));
@@ -286,14 +379,22 @@ class ProgramRun {
     return {};
   }
 
-  std::string check(std::size_t sequence, ConstMatrixView x, const Rows& before, const Rows& all,
-                    ConstMatrixView y) {
+  /// What a sequence's rows see.
+  struct Seen {
+    Rows before, all;  // of the call, with it
+    std::vector<std::int64_t> positions;
+  };
+
+  std::string check(std::size_t sequence, ConstMatrixView x, const Seen& seen, ConstMatrixView y) {
     if (x.rows == 0) return {};
+    const auto& [before, all, positions] = seen;
     Case call = shape();
     call.batch = 1;
     call.tokens = x.rows;
     reference::Inputs inputs;
     inputs.x = x;
+    inputs.positions = positions;
+    inputs.context = program_.context;
     if (cross()) {
       inputs.memory = view_of(all, key_cols());
       call.memory_tokens = inputs.memory.rows;
@@ -316,6 +417,8 @@ class ProgramRun {
     Call alone;
     const std::vector<std::int64_t> lengths{whole.rows};
     alone.lengths = lengths;
+    alone.positions = positions;
+    alone.context = program_.context;
     layer_.forward(whole, once.view(), alone);
     if (same_bits(rows(once, whole.rows - x.rows, x.rows), y)) return {};
     return "the bits differ from those of one pass";
@@ -326,10 +429,12 @@ class ProgramRun {
   Attention layer_;
   KeyValueCache cache_;
   std::mt19937_64 draws_;
+  Draws turns_;
   bool same_bits_;
   CallTruth& truth_;
   std::size_t step_ = 0;
   std::vector<Rows> seen_;
+  std::vector<Positions> positions_;
 };
 
 }  // namespace

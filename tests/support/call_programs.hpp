@@ -26,6 +26,8 @@ struct CallProgram {
   Case shape;
   std::int64_t sequences = 1;
   std::int64_t capacity = 0;
+  int axes = 0;              ///< positions that calls give for each token: none, one or three
+  std::int64_t context = 0;  ///< how far each call says that it reaches
   std::vector<CallStep> steps;
   std::uint64_t seed = 0;
 

@@ -110,13 +110,15 @@ struct Definition {
   ConstMatrixView x;
   ConstMatrixView past;
   ConstMatrixView memory;
+  const std::vector<std::int64_t>& positions;
 
   explicit Definition(const Layer& layer)
       : shape(layer.shape),
         weights(layer.weights),
         x(layer.x.view()),
         past(layer.past.view()),
-        memory(layer.memory.view()) {}
+        memory(layer.memory.view()),
+        positions(layer.positions) {}
 
   /// Goes through the sequences and keys one by one.
   Seen seen(std::int64_t row) const {
@@ -157,10 +159,27 @@ struct Definition {
     return sum;
   }
 
+  // What key `j` of a sequence is turned by, for pair `i` of its heads.
+  std::int64_t position(std::int64_t sequence, std::int64_t j, std::int64_t i) const {
+    if (positions.empty()) return j;
+    std::int64_t all = 0, before = 0;
+    for (std::int64_t s = 0; s < shape.batch; ++s) {
+      if (s == sequence) before = all;
+      all += shape.past + shape.length(s);
+    }
+    if (static_cast<std::int64_t>(positions.size()) == all) return positions[index(before + j)];
+    const auto& [times, heights, widths] = shape.rotary.sections;
+    std::int64_t axis = i < times ? 0 : i < times + heights ? 1 : 2;
+    if (shape.rotary.interleaved) {
+      axis = i % 3 == 1 && i / 3 < heights ? 1 : i % 3 == 2 && i / 3 < widths ? 2 : 0;
+    }
+    return positions[index(axis * all + before + j)];
+  }
+
   // The same, turned to a position. Column c is one of a pair, whose other one is looked for among
   // all columns of its head.
   Wide turned(const float* row, const Matrix& matrix, const std::vector<float>& bias,
-              std::int64_t c, std::int64_t position, bool absolute) const {
+              std::int64_t c, const Seen& token, bool absolute) const {
     const Wide here = project(row, matrix, bias, c, absolute);
     if (shape.rotary.pairs == Rotary::Pairs::none) return here;
     const std::int64_t width = shape.head_dim();
@@ -169,7 +188,8 @@ struct Definition {
     const std::int64_t pair = neighbours ? in_head / 2 : in_head % (width / 2);
     const bool second = neighbours ? in_head % 2 == 1 : in_head >= width / 2;
     const std::int64_t other = c + (second ? -1 : 1) * (neighbours ? 1 : width / 2);
-    const Wide angle = static_cast<Wide>(position) * static_cast<Wide>(shape.rotary.scale) *
+    const std::int64_t turns = position(token.sequence, token.position, pair);
+    const Wide angle = static_cast<Wide>(turns) * static_cast<Wide>(shape.rotary.scale) *
                        std::pow(static_cast<Wide>(shape.rotary.base),
                                 -2 * static_cast<Wide>(pair) / static_cast<Wide>(width));
     const Wide there = project(row, matrix, bias, other, absolute);
@@ -178,13 +198,13 @@ struct Definition {
   }
 
   Wide query(std::int64_t row, std::int64_t c, bool absolute) const {
-    return turned(x.row(row), weights.query, weights.query_bias, c, seen(row).position, absolute);
+    return turned(x.row(row), weights.query, weights.query_bias, c, seen(row), absolute);
   }
   /// @param head of the query, here and below
   Wide key(std::int64_t sequence, std::int64_t j, std::int64_t head, std::int64_t c,
            bool absolute) const {
-    return turned(token(sequence, j), weights.key, weights.key_bias, key_head(head) + c, j,
-                  absolute);
+    return turned(token(sequence, j), weights.key, weights.key_bias, key_head(head) + c,
+                  {sequence, j}, absolute);
   }
   Wide value(std::int64_t sequence, std::int64_t j, std::int64_t head, std::int64_t c,
              bool absolute) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/case.hpp"
 #include "headroom/initialise.hpp"
@@ -17,7 +18,12 @@ struct Layer {
   Matrix past = {};    ///< inputs of the tokens that came before, `batch * past` rows
   Matrix memory = {};  ///< the second input
 
-  reference::Inputs inputs() const { return {x.view(), past.view(), memory.view()}; }
+  /// What tokens are turned by, as `Inputs` has it.
+  std::vector<std::int64_t> positions = {};
+
+  reference::Inputs inputs() const {
+    return {.x = x.view(), .past = past.view(), .memory = memory.view(), .positions = positions};
+  }
 };
 
 /// Gaussian weights and input: the standard data of docs/numerics.md.

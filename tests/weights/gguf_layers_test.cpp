@@ -29,9 +29,7 @@ std::vector<json> entries() {
   std::ifstream file(models_folder() / "models.json");
   std::vector<json> kept;
   for (const json& entry : json::parse(file)) {
-    const bool known = gguf_architecture_of(entry.at("folder")).has_value();
-    // A layer turns by the divisors for long contexts, where its model has two sets.
-    if (known && entry.at("file") != "layer1_short.safetensors") kept.push_back(entry);
+    if (gguf_architecture_of(entry.at("folder"))) kept.push_back(entry);
   }
   return kept;
 }

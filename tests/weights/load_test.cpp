@@ -596,6 +596,18 @@ TEST_F(Load, ConfigurationsThatAreNoneAreRefused) {
   expect(R"({"num_attention_heads": "4"})", "'num_attention_heads'");
   expect(R"({"num_attention_heads": 4, "rope_theta": 0})", "'rope_theta' is not a number above 0");
   expect(R"({"num_attention_heads": 4, "rope_scaling": 3})", "'rope_scaling'");
+  const auto scaling = [&](const std::string& fields, const std::string& word) {
+    expect(R"({"num_attention_heads": 4, "head_dim": 8, "rope_scaling": {)" + fields + "}}", word);
+  };
+  const std::string pairs = "'rope_scaling.mrope_section' is not ";
+  scaling(R"("mrope_section": [2, 2])", pairs + "three whole numbers");
+  scaling(R"("mrope_section": [1, 1, 1])", pairs + "three whole numbers");
+  scaling(R"("mrope_section": [1, 1, 2.5])", pairs + "three whole numbers");
+  scaling(R"("mrope_section": 4)", pairs + "a list");
+  scaling(R"("type": "dynamic", "factor": 2)", "'rope_scaling.max_position_embeddings' is not");
+  scaling(R"("type": "dynamic", "factor": 0.5)", "'rope_scaling.factor' is not a number of 1");
+  scaling(R"("type": "dynamic")", "'rope_scaling.factor' is not a number above 0");
+  scaling(R"("type": "longrope", "original_max_position_embeddings": 1.5)", "'rope_scaling.short");
   expect(R"({"model_type": 3})", "'model_type'");
   expect("{\"a\": \"" + std::string(std::size_t{4} << 20, 'x') + "\"}", "larger than");
 }

@@ -86,7 +86,7 @@ class CrossLayer(WholeLayer):
             return there
         with torch.no_grad():
             kept = self._kept(cache, memory, there)
-            return kept if isinstance(kept, str) else self._run(x, Rows(), self.attention(1), kept)
+            return kept if isinstance(kept, str) else self._run(x, Rows(), 0, kept)
 
     def _kept(
         self, cache: Any, memory: Tensor, there: Optional[Tensor]
@@ -94,7 +94,7 @@ class CrossLayer(WholeLayer):
         """Keys and values of the second input: made, or as the first call left them."""
         from ._packed_cache import packed_layer
 
-        attention, batch, tokens = self.attention(1), *memory.shape[:2]
+        attention, batch, tokens = self.attention, *memory.shape[:2]
         lengths = [tokens] * batch if there is None else there.sum(1).tolist()
         if cache is None:
             kept = attention.cache(max(lengths), batch)
@@ -122,7 +122,7 @@ class CrossLayer(WholeLayer):
         self, kept: KeyValueCache, memory: Tensor, there: Optional[Tensor], lengths: List[int]
     ) -> None:
         """Appends the second input, no more rows at once than the layer is made for."""
-        attention = self.attention(1)
+        attention = self.attention
         rows = memory.flatten(0, 1) if there is None else memory[there]
         array = as_array(rows.contiguous())
         none = as_array(rows.new_empty(0, attention.config["d_in"]))

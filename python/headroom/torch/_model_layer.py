@@ -71,26 +71,3 @@ def rule_of(config: Dict[str, Any]) -> Rule:
         config["rotary"]["pairs"] != "none" or biased,
         config["temperature"][0] > 0,
     )
-
-
-def _rope(config: Dict[str, Any]) -> Dict[str, Any]:
-    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    return rope if rope.get("rope_type", rope.get("type")) == "longrope" else {}
-
-
-def short_context(config: Dict[str, Any]) -> int:
-    """Up to where a model has other angles than for longer contexts; 0: nowhere."""
-    rope = _rope(config)
-    original = rope.get("original_max_position_embeddings")
-    original = original or config.get("original_max_position_embeddings")
-    longer = rope and original and original < config["max_position_embeddings"]
-    return int(original or 0) if longer else 0
-
-
-def for_short(config: Dict[str, Any]) -> Dict[str, Any]:
-    """The configuration of the same model for the contexts that are short."""
-    original, rope = short_context(config), dict(_rope(config))
-    rope.setdefault("factor", None)
-    rope["factor"] = rope["factor"] or config["max_position_embeddings"] / original
-    name = "rope_parameters" if config.get("rope_parameters") else "rope_scaling"
-    return {**config, name: rope, "max_position_embeddings": original}

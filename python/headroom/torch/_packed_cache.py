@@ -137,8 +137,7 @@ def packed_layer(
             return layer
         raise ValueError(
             f"headroom: the cache was begun by {layer.batch_size} sequences of a layer, and the"
-            f" call has {batch} of that or another layer (other weights, or a context that has"
-            " become long); start with a new cache"
+            f" call has {batch} of that or another layer (other weights); start with a new cache"
         )
     if type(layer).__name__ not in _PLAIN or cache.offloading or int(layer.get_seq_length()) > 0:
         return None

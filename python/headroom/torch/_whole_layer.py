@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from .._arrays import as_array
 from .._cache import KeyValueCache
 from .._layer import Attention
-from ._model_layer import Place, for_short, load, rule_of, short_context
+from ._model_layer import Place, load, rule_of
 from ._models import unusual
 from ._packed import say_once, why_gradients
 from ._rows import Memory, Past, Rows, Shape
@@ -60,36 +60,28 @@ class WholeLayer:
         self.memory = Memory()
         self.lock = threading.Lock()
         self.index: int = getattr(place.module, "layer_idx", None) or 0
-        self.context = short_context(config)
-        self.made: Dict[bool, Attention] = {}
         self.repack()
-        self.rule = rule_of(self.attention(1).config)
+        self.rule = rule_of(self.attention.config)
+        self.changes = self.attention.config["rotary"]["context"] > 0
 
-    def _make(self, short: bool) -> Attention:
+    def _make(self) -> Attention:
         options = {**self.options, **({"dtype": "bf16"} if self.dtype == torch.bfloat16 else {})}
-        loaded = load(self.place, for_short(self.config) if short else self.config)
         return Attention._of_loaded(
-            loaded, self.sizes.tokens, -(-self.sizes.rows // self.sizes.tokens), options
+            load(self.place, self.config),
+            self.sizes.tokens,
+            -(-self.sizes.rows // self.sizes.tokens),
+            options,
         )
-
-    def attention(self, end: int) -> Attention:
-        """For a call whose positions end there: most models have one layer for all."""
-        short = end <= self.context
-        made = self.made.get(short)
-        if made is None:
-            with self.lock:
-                made = self.made[short] = self._make(short)
-        return made
 
     @property
     def packed_bytes(self) -> int:
-        return sum(one.costs["packed_bytes"] for one in self.made.values())
+        made: int = self.attention.costs["packed_bytes"]
+        return made
 
     def repack(self) -> None:
         """Packs the weights that the module has now. Caches that were begun before are refused."""
         self.dtype: torch.dtype = next(self.place.module.parameters()).dtype
-        self.made = {}
-        self.attention(1)
+        self.attention = self._make()
 
     @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -186,32 +178,31 @@ class WholeLayer:
             if begun:
                 raise self._cannot_go_on(rows)
             return rows
-        attention = self.attention(self._end(given.get("position_ids"), past, shape))
         if cache is not None:
-            layer = packed_layer(cache, self.index, attention, shape.batch)
+            layer = packed_layer(cache, self.index, self.attention, shape.batch)
             if layer is None:
                 return NO_CACHE
+        context = self._end(given.get("position_ids"), past, shape)
         kept = None if layer is None else layer.room(rows.counts(shape))
         with torch.no_grad():
-            out = self._run(x, rows, attention, kept)
+            out = self._run(x, rows, context, kept)
         if layer is not None:
             layer.past = Past(past.places + shape.tokens, rows.after, rows.offsets)
         return out
 
     def _end(self, positions: Optional[Tensor], past: Past, shape: Shape) -> int:
-        """Where the positions of a call end, as the model counts them."""
-        if self.context == 0 or positions is None:
+        """Where the positions of a call end, as the model counts them; needed where its rotary
+        positions change with that."""
+        if not self.changes or positions is None:
             return past.places + shape.tokens
         return int(positions.max()) + 1
 
-    def _run(
-        self, x: Tensor, rows: Rows, attention: Attention, cache: Optional[KeyValueCache]
-    ) -> Tensor:
+    def _run(self, x: Tensor, rows: Rows, context: int, cache: Optional[KeyValueCache]) -> Tensor:
         batch, tokens, width = x.shape
         lengths = rows.counts(Shape(batch, tokens))
         flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
-        out = flat.new_empty(len(flat), attention._width)
-        self._in_pieces(attention, flat.contiguous(), out, lengths, cache, rows.before)
+        out = flat.new_empty(len(flat), self.attention._width)
+        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows.before)
         if rows.there is None:
             return out.view(batch, tokens, -1)
         whole = out.new_zeros(batch, tokens, out.shape[1])
@@ -220,17 +211,17 @@ class WholeLayer:
 
     def _in_pieces(
         self,
-        attention: Attention,
         x: Tensor,
         out: Tensor,
         lengths: List[int],
+        context: int,
         cache: Optional[KeyValueCache],
         before: Optional[List[int]] = None,
     ) -> None:
         """Rows of sequences without gaps, no more at once than the layer is made for."""
         if len(x) == 0:
             return
-        longest = max(lengths)
+        longest, attention = max(lengths), self.attention
         if longest > self.sizes.tokens and cache is None:
             if self.rule.pattern.causal:
                 cache = attention.cache(longest, len(lengths))
@@ -240,7 +231,7 @@ class WholeLayer:
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
             piece = (array[first:end], result[first:end])
-            attention(*piece, lengths=counts, cache=cache, places_before=before)
+            attention(*piece, lengths=counts, cache=cache, places_before=before, context=context)
 
     def _grown(self, tokens: int) -> Attention:
         """Where no row can be computed without all others: a layer for longer calls."""
@@ -248,8 +239,8 @@ class WholeLayer:
             if tokens > self.sizes.tokens:
                 most = 1 << (tokens - 1).bit_length()
                 self.sizes = Sizes(max(most, self.sizes.rows), most)
-                self.made = {}
-        return self.attention(tokens)
+                self.attention = self._make()
+            return self.attention
 
 
 def pieces(lengths: List[int], sizes: Sizes) -> Any:

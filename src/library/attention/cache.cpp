@@ -58,6 +58,7 @@ KeyValueCache::State::State(std::uint64_t of, const CacheSize& size,
     : owner(of),
       capacity(size.capacity),
       lengths(static_cast<std::size_t>(size.sequences)),
+      turned_long(lengths.size()),
       store(std::move(made)) {}
 
 KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
@@ -102,6 +103,7 @@ void KeyValueCache::take(const KeyValueCache& from, std::span<const std::int64_t
     const std::int64_t length = from.length(sequences[i]);
     state_->store->copy(static_cast<std::int64_t>(i), *from.state_->store, sequences[i], length);
     state_->lengths[i] = length;
+    state_->turned_long[i] = from.state_->turned_long[static_cast<std::size_t>(sequences[i])];
   }
 }
 

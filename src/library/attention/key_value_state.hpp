@@ -17,6 +17,8 @@ struct [[gnu::visibility("hidden")]] KeyValueCache::State {
   std::uint64_t owner;  ///< the layer or attention that it belongs to
   std::int64_t capacity;
   std::vector<std::int64_t> lengths;
+  /// Of each sequence: whether what it has was turned as in long contexts, by `long_divisors`.
+  std::vector<bool> turned_long;
   std::unique_ptr<KeyValueStore> store;
 
   /// @throws InvalidArgument if there is no such sequence.

@@ -52,7 +52,8 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
                       const AttentionOptions& wanted_options)
     : shape((largest.validate(), largest)),
       id(next_cache_owner()),
-      sequences_(shape, wanted_options.heads_of) {
+      sequences_(shape, wanted_options.heads_of),
+      angles_(shape) {
   const Clock::time_point start = Clock::now();
   check_weights(shape, weights);
   choice = choose_backend(shape, shape, wanted_options);
@@ -101,7 +102,7 @@ void Attention::Plan::make_buffers() {
   qkv_data_ = AlignedBuffer(std::max(qkv, rows * shape.d_proj));
   const std::int64_t context_width = shape.d_proj > 0 ? shape.context_width() : 0;
   context_data_ = AlignedBuffer(rows * std::max(context_width, shape.d_in));
-  costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes();
+  costs.workspace_bytes = qkv_data_.bytes() + context_data_.bytes() + angles_.bytes();
 }
 
 void Attention::Plan::make_latent(const WeightViews& weights) {
@@ -248,12 +249,30 @@ void Attention::Plan::read(const ConstAnyMatrix& x, const Call& call) {
   CacheRoom room;
   if (cache != nullptr) room = {cache->lengths, cache->capacity};
   sequences_.read(x, call, cache != nullptr ? &room : nullptr);
+  angles_.check(call, x.rows, sequences_.list());
+  if (cache != nullptr) check_turned(*cache);
+}
+
+// What a cache has cannot be turned again.
+void Attention::Plan::check_turned(const KeyValueCache::State& cache) const {
+  if (shape.rotary.long_divisors.empty()) return;
+  for (const Sequence& sequence : sequences_.list()) {
+    const bool is_long = cache.turned_long[static_cast<std::size_t>(sequence.number)];
+    if (sequence.past == 0 || is_long == angles_.turns_long()) continue;
+    throw InvalidArgument(fmt::format(
+        "forward: the cache has {} tokens of sequence {} that were turned for contexts {} {}, and "
+        "this call is for others; clear it and give all tokens again, or say in Call::context from "
+        "the beginning how long it will be",
+        sequence.past, sequence.number, is_long ? "above" : "up to", shape.rotary.context));
+  }
 }
 
 void Attention::Plan::grow(const Call& call) const {
   if (call.cache == nullptr) return;
   for (const Sequence& sequence : sequences_.list()) {
     call.cache->state_->length(sequence.number) = sequence.keys();
+    call.cache->state_->turned_long[static_cast<std::size_t>(sequence.number)] =
+        angles_.turns_long();
   }
 }
 
@@ -271,8 +290,9 @@ void Attention::Plan::append(const ConstAnyMatrix& x, const Call& call) {
   const Clock::time_point start = Clock::now();
   const HeadBlocks heads = project_heads(x, call);
   const Clock::time_point projected = Clock::now();
+  const float* angles = angles_.fill(call, x.rows, sequences_.list());
   sequences_.drop_rows();
-  attend(heads, {}, call);
+  attend(heads, {}, call, angles);
   if (call.times != nullptr) {
     call.times->qkv = seconds_between(start, projected);
     call.times->attend = seconds_between(projected, Clock::now());
@@ -401,9 +421,11 @@ bool Attention::Plan::expands(const Call& call) const {
   return most > kFewRows;
 }
 
-void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call) {
+void Attention::Plan::attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call,
+                             const float* angles) {
   if (sequences_.list().empty()) return;
   AttendCall attended = attend_call(heads, out, call);
+  attended.angles = angles;
   if (latent_) {
     const bool expanded = expands(call);
     if (expanded) latent_->expand();  // first, because what is appended is turned in place
@@ -435,7 +457,7 @@ void Attention::Plan::run(const ConstAnyMatrix& x, const AnyMatrix& y, const Cal
       std::memset(row, 0, static_cast<std::size_t>(width * size_of(out.dtype)));
     }
   }
-  attend(heads, out, call);
+  attend(heads, out, call, angles_.fill(call, x.rows, sequences_.list()));
   if (gate_) apply_gate(gate_data_.data(), rows * width, context_data_.data());
   if (staged) round_output(out, y, call);
   const Clock::time_point attended = Clock::now();

@@ -9,6 +9,7 @@
 #include "attention/key_value_state.hpp"
 #include "attention/latent/latent_heads.hpp"
 #include "attention/latent/latent_steps.hpp"
+#include "attention/rotary/call_angles.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
 #include "backends/backend.hpp"
@@ -47,12 +48,14 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void find_row_factors(const HeadBlocks& heads);
   void add_costs(const OperationCosts& part);
   void read(const ConstAnyMatrix& x, const Call& call);
+  void check_turned(const KeyValueCache::State& cache) const;
   void grow(const Call& call) const;
   HeadBlocks place_heads(std::int64_t rows, std::int64_t memory_rows);
   HeadBlocks project_heads(const ConstAnyMatrix& x, const Call& call);
   AttendCall attend_call(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call)
       const;
-  void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call);
+  void attend(const HeadBlocks& heads, const AnyBlockedView& out, const Call& call,
+              const float* angles);
   bool expands(const Call& call) const;
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
@@ -83,6 +86,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   AlignedBuffer gate_data_;
   std::unique_ptr<Projection> output_;
   Sequences sequences_;
+  CallAngles angles_;
 };
 
 // Calls `work(row, padded row)` for all rows of a padded call.

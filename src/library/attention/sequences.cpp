@@ -155,6 +155,7 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
     sequence.new_keys =
         cross ? length(call.memory_lengths, memory_rows_, sequence.number) : sequence.rows;
     if (!cross) sequence.first_key = sequence.first_row;
+    sequence.first_angle = sequence.first_row;
     // With an output projection the padding comes in after it.
     const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
     sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;

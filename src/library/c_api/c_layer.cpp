@@ -54,21 +54,33 @@ std::int32_t number_of(Enum value, const Numbered<Enum> (&choices)[N]) {
   return number;
 }
 
-Rotary rotary_of(const headroom_layer_config& config) {
-  check_count({"headroom_create", "config.rotary_divisor_count"}, config.rotary_divisor_count);
-  if (config.rotary_divisor_count > 0 && config.rotary_divisors == nullptr) {
-    throw InvalidArgument(fmt::format(
-        "headroom_create: config.rotary_divisors is NULL, and rotary_divisor_count is {}; give so "
-        "many divisors, or none",
-        config.rotary_divisor_count));
+std::vector<double> divisors_of(std::string_view name, const double* divisors, std::int64_t count) {
+  const std::string count_name = fmt::format("config.{}_count", name);
+  check_count({"headroom_create", count_name}, count);
+  if (count > 0 && divisors == nullptr) {
+    throw InvalidArgument(
+        fmt::format("headroom_create: config.{0}s is NULL, and {0}_count is {1}; give so many "
+                    "divisors, or none",
+                    name, count));
   }
+  return {divisors, divisors + count};
+}
+
+Rotary rotary_of(const headroom_layer_config& config) {
   return {
       .pairs = chosen("rotary_pairs", config.rotary_pairs, kPairs),
       .base = config.rotary_base,
       .scale = config.rotary_scale,
       .width = config.rotary_width,
-      .divisors = {config.rotary_divisors, config.rotary_divisors + config.rotary_divisor_count},
-      .amplitude = config.rotary_amplitude};
+      .divisors =
+          divisors_of("rotary_divisor", config.rotary_divisors, config.rotary_divisor_count),
+      .amplitude = config.rotary_amplitude,
+      .sections = {config.rotary_sections[0], config.rotary_sections[1], config.rotary_sections[2]},
+      .interleaved = config.rotary_interleaved != 0,
+      .context = config.rotary_context,
+      .long_divisors = divisors_of("rotary_long_divisor", config.rotary_long_divisors,
+                                   config.rotary_long_divisor_count),
+      .growth = config.rotary_growth};
 }
 
 }  // namespace
@@ -146,7 +158,15 @@ headroom_layer_config c_config_of(const LayerConfig& from) {
           .latent_rank = from.latent.rank,
           .latent_query_rank = from.latent.query_rank,
           .latent_shared = from.latent.shared,
-          .latent_epsilon = from.latent.epsilon};
+          .latent_epsilon = from.latent.epsilon,
+          .rotary_sections = {from.rotary.sections[0], from.rotary.sections[1],
+                              from.rotary.sections[2]},
+          .rotary_interleaved = from.rotary.interleaved ? 1 : 0,
+          .rotary_context = from.rotary.context,
+          .rotary_long_divisors =
+              from.rotary.long_divisors.empty() ? nullptr : from.rotary.long_divisors.data(),
+          .rotary_long_divisor_count = static_cast<std::int64_t>(from.rotary.long_divisors.size()),
+          .rotary_growth = from.rotary.growth};
 }
 
 }  // namespace headroom::c_api

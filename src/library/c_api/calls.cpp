@@ -26,6 +26,9 @@ headroom::Call call_of(const char* function, const headroom_call* from) {
                                      {function, "call.memory_lengths"}, "call.memory_length_count");
   call.places_before = read_lengths(given.places_before, given.places_before_count,
                                     {function, "call.places_before"}, "call.places_before_count");
+  call.positions = read_lengths(given.positions, given.position_count, {function, "call.positions"},
+                                "call.position_count");
+  call.context = given.context;
   return call;
 }
 

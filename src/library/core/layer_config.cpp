@@ -121,6 +121,44 @@ void check_latent(const LayerConfig& config) {
   check_product("heads * latent", {config.heads, latent.rank});
 }
 
+void check_sections(const Rotary& rotary, std::int64_t pairs) {
+  if (!rotary.has_sections()) return;
+  const auto [times, heights, widths] = rotary.sections;
+  const bool fit = times >= 0 && times <= pairs && heights >= 0 && heights <= pairs &&
+                   widths == pairs - times - heights && widths >= 0;
+  if (fit) return;
+  throw InvalidArgument(fmt::format(
+      "shape: rotary sections are {}, {} and {}; allowed are three numbers from 0 on that add up "
+      "to the {} pairs of a head, or 0 for all",
+      times, heights, widths, pairs));
+}
+
+void check_context(const Rotary& rotary, std::int64_t width) {
+  check_size("rotary context", rotary.context, 0);
+  check_positive_or_none("rotary growth", rotary.growth);
+  const auto pairs = static_cast<std::size_t>(width / 2);
+  if (!rotary.long_divisors.empty() && rotary.long_divisors.size() != pairs) {
+    throw InvalidArgument(fmt::format(
+        "shape: rotary has {} long_divisors; allowed are none, or {}, one for each pair",
+        rotary.long_divisors.size(), pairs));
+  }
+  for (const double divisor : rotary.long_divisors)
+    check_positive("a long rotary divisor", divisor);
+  const bool grows = rotary.growth > 0;
+  const bool changes = grows || !rotary.long_divisors.empty();
+  if (changes != (rotary.context > 0) || (grows && !rotary.long_divisors.empty())) {
+    throw InvalidArgument(fmt::format(
+        "shape: rotary context is {}, growth {}, and there are {} long_divisors; allowed are none "
+        "of the three, or a context with one of the others",
+        rotary.context, rotary.growth, rotary.long_divisors.size()));
+  }
+  // Its power is of the width without one pair.
+  if (!grows || (width > 2 && rotary.growth >= 1)) return;
+  throw InvalidArgument(fmt::format(
+      "shape: rotary growth is {} of {} values that turn; allowed are 1 and above, of 4 or more",
+      rotary.growth, width));
+}
+
 void check_rotary(const LayerConfig& config) {
   const Rotary& rotary = config.rotary;
   if (rotary.pairs == Rotary::Pairs::none) return;
@@ -147,6 +185,8 @@ void check_rotary(const LayerConfig& config) {
                     rotary.divisors.size(), pairs));
   }
   for (const double divisor : rotary.divisors) check_positive("a rotary divisor", divisor);
+  check_sections(rotary, width / 2);
+  check_context(rotary, width);
   if (config.d_memory > 0) {
     throw InvalidArgument(
         "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
@@ -207,10 +247,19 @@ std::string rotary_id(const Rotary& rotary) {
   if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
   if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
   if (rotary.width > 0) id += fmt::format("w{}", rotary.width);
-  if (rotary.divisors.empty() && rotary.amplitude == Rotary{}.amplitude) return id;
+  if (rotary.has_sections()) {
+    id += fmt::format("m{}{}", fmt::join(rotary.sections, "-"), rotary.interleaved ? "i" : "");
+  }
+  if (rotary.context > 0) id += fmt::format("c{}", rotary.context);
+  if (rotary.growth > 0) id += fmt::format("g{}", rotary.growth);
+  const bool divided = !rotary.divisors.empty() || !rotary.long_divisors.empty();
+  if (!divided && rotary.amplitude == Rotary{}.amplitude) return id;
   // Too many numbers for a name, and whose numbers differ must not have one name.
   Fingerprint print;
   print.add(fmt::format("{} {}", fmt::join(rotary.divisors, " "), rotary.amplitude));
+  if (!rotary.long_divisors.empty()) {
+    print.add(fmt::format(" {}", fmt::join(rotary.long_divisors, " ")));
+  }
   return id + "s" + print.text().substr(0, 6);
 }
 

@@ -131,8 +131,8 @@ Said DistributedAttention::Plan::verdict_of_machine() const {
     const int other = place.said[now].rank;
     return said_by(other, [&] {
       throw InvalidArgument(
-          fmt::format("forward: its call has other rows, lengths or a cache of other lengths than "
-                      "that of rank {}; all ranks have to make the same call",
+          fmt::format("forward: its call has other rows, lengths, positions or a cache of other "
+                      "lengths than that of rank {}; all ranks have to make the same call",
                       meeting_->of(0).said[now].rank));
     });
   }

@@ -178,7 +178,8 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
   Fingerprint print;
   print.add(bytes_of(static_cast<std::int64_t>(kind)));
   const std::int64_t before = call.padded_before ? 1 : 0;
-  for (const std::int64_t number : {x.rows, call.padded_tokens, before, call.memory.rows}) {
+  for (const std::int64_t number :
+       {x.rows, call.padded_tokens, before, call.memory.rows, call.context}) {
     print.add(bytes_of(number));
   }
   // With its count, so that no list can pass for another.
@@ -189,6 +190,7 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
   add(call.lengths);
   add(call.memory_lengths);
   add(call.places_before);
+  add(call.positions);
   if (cache != nullptr) add(cache->state_->lengths);
   return print.value();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -22,6 +23,13 @@ void add_rotary(const Rotary& rotary, nlohmann::ordered_json& json) {
   if (rotary.width > 0) json["rotary"]["width"] = rotary.width;
   if (!rotary.divisors.empty()) json["rotary"]["divisors"] = rotary.divisors;
   if (rotary.amplitude != 1) json["rotary"]["amplitude"] = rotary.amplitude;
+  if (rotary.has_sections()) {
+    json["rotary"]["sections"] = rotary.sections;
+    json["rotary"]["interleaved"] = rotary.interleaved;
+  }
+  if (rotary.context > 0) json["rotary"]["context"] = rotary.context;
+  if (!rotary.long_divisors.empty()) json["rotary"]["long_divisors"] = rotary.long_divisors;
+  if (rotary.growth > 0) json["rotary"]["growth"] = rotary.growth;
 }
 
 using Over = QueryKeyNorm::Over;
@@ -58,6 +66,16 @@ Rotary read_rotary(const JsonFields& fields) {
   if (fields.has("width")) rotary.width = fields.whole("width", 1);
   if (fields.has("divisors")) rotary.divisors = fields.positives("divisors");
   if (fields.has("amplitude")) rotary.amplitude = fields.positive("amplitude");
+  if (fields.has("sections")) {
+    const std::vector<std::int64_t> sections =
+        fields.wholes("sections", 0, std::numeric_limits<std::int64_t>::max());
+    if (sections.size() != rotary.sections.size()) fields.fail("sections", "three numbers");
+    std::copy(sections.begin(), sections.end(), rotary.sections.begin());
+    rotary.interleaved = fields.flag("interleaved");
+  }
+  if (fields.has("context")) rotary.context = fields.whole("context", 1);
+  if (fields.has("long_divisors")) rotary.long_divisors = fields.positives("long_divisors");
+  if (fields.has("growth")) rotary.growth = fields.positive("growth");
   return rotary;
 }
 

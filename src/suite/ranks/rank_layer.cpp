@@ -71,6 +71,7 @@ void RankLayer::pass(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   Call call;
   call.times = times;
   call.lengths = shape_.lengths;
+  call.context = shape_.context();
   if (shape_.d_memory > 0) call.memory = memory_.view();
   if (cache_) {
     for (std::int64_t i = 0; i < shape_.batch; ++i) cache_->truncate({i, shape_.past});

@@ -38,12 +38,13 @@ void DirectOrder::project(std::int64_t sequence, std::int64_t key, std::int64_t 
     std::copy(keys.sizes.begin(), keys.sizes.end(), k_size);
     std::copy(values.values.begin(), values.values.end(), v);
     std::copy(values.sizes.begin(), values.sizes.end(), v_size);
-    layer_.prepare(key, layer_.shape.key_heads(), {}, k, k_size);
+    layer_.prepare(layer_.whereabouts(sequence, key), layer_.shape.key_heads(), {}, k, k_size);
     return;
   }
   apply(layer_, token, w.key, w.key_bias, k, k_size);
   clamp(layer_.shape, layer_.shape.kv_width(), k);
-  layer_.prepare(key, layer_.shape.key_heads(), w.key_norm, k, k_size);
+  layer_.prepare(layer_.whereabouts(sequence, key), layer_.shape.key_heads(), w.key_norm, k,
+                 k_size);
   apply(layer_, token, w.value, w.value_bias, v, v_size);
   clamp(layer_.shape, layer_.shape.value_width(), v);
 }

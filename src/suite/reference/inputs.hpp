@@ -1,6 +1,9 @@
 // What the oracle's layer is applied to.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "headroom/view.hpp"
 
 namespace headroom::reference {
@@ -15,6 +18,13 @@ struct Inputs {
   /// Where the shape has no projections, x is the queries, `d_out` wide, and these are the keys and
   /// values: `batch * context()` rows of `kv_width()`, one sequence after the other.
   ConstMatrixView key = {}, value = {};
+  /// By which tokens are turned, in place of their places in their sequences: one for each token of
+  /// each sequence, those that came before first; or three times as many, all tokens' times, then
+  /// their heights, then their widths.
+  std::span<const std::int64_t> positions = {};
+  /// How far the call reaches, for rotary positions that change with that: all tokens are turned by
+  /// what holds there, those that came before as well. 0: as far as any of its tokens.
+  std::int64_t context = 0;
 };
 
 }  // namespace headroom::reference

@@ -37,10 +37,29 @@ ConstMatrixView Layer::tokens(std::int64_t sequence, std::int64_t j) const {
   return inputs.memory.slice(sequence * shape.memory_tokens + in_call, count);
 }
 
-void Layer::prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& norms,
+std::int64_t Layer::reach() const {
+  if (inputs.context > 0) return inputs.context;
+  if (!inputs.positions.empty()) {
+    return *std::max_element(inputs.positions.begin(), inputs.positions.end()) + 1;
+  }
+  return shape.context();
+}
+
+Whereabouts Layer::whereabouts(std::int64_t sequence, std::int64_t j) const {
+  if (inputs.positions.empty()) return {j, j, j};
+  const std::int64_t tokens = shape.batch * shape.past + shape.rows();
+  const std::int64_t token = sequence * shape.past + sequences.first(sequence) + j;
+  const bool three = static_cast<std::int64_t>(inputs.positions.size()) > tokens;
+  const auto at = [&](std::int64_t axis) {
+    return inputs.positions[index(three ? axis * tokens + token : token)];
+  };
+  return {at(0), at(1), at(2)};
+}
+
+void Layer::prepare(const Whereabouts& token, std::int64_t heads, const std::vector<float>& norms,
                     double* values, double* sizes) const {
   if (!shape.norm.after_rotary) normalise(shape, heads, norms, values, sizes);
-  rotation.turn(position, heads, values, sizes);
+  rotation.turn(token, heads, values, sizes);
   if (shape.norm.after_rotary) normalise(shape, heads, norms, values, sizes);
 }
 
@@ -97,7 +116,8 @@ Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position)
     apply(layer, token, w.query, w.query_bias, query.values.data(), query.sizes.data());
   }
   clamp(layer.shape, layer.shape.d_out, query.values.data());
-  layer.prepare(position, layer.shape.heads, layer.weights.query_norm, query.values.data(),
+  const Whereabouts place = layer.whereabouts(layer.sequences.of(row), position);
+  layer.prepare(place, layer.shape.heads, layer.weights.query_norm, query.values.data(),
                 query.sizes.data());
   warm(layer.shape, position, query);
   return query;

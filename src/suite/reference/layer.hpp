@@ -40,17 +40,21 @@ struct Layer {
   /// coarse_bound.hpp.
   Precision operands = Precision::f32;
   Sequences sequences{shape};
-  Rotation rotation{shape};
+  Rotation rotation{shape, reach()};
   double scale = shape.score_scale();
 
   Place place(std::int64_t row) const;
+  /// How far the call reaches, in tokens.
+  std::int64_t reach() const;
   /// Keys of a sequence: those of tokens that came before, then the call's own.
   std::int64_t keys(std::int64_t sequence) const;
   /// What key `j` of a sequence is made of, with the keys after it that lie in the same matrix.
   ConstMatrixView tokens(std::int64_t sequence, std::int64_t j) const;
+  /// What token `j` of a sequence is turned by.
+  Whereabouts whereabouts(std::int64_t sequence, std::int64_t j) const;
   /// Norms and turns the heads of a token, queries or keys.
   /// @param norms weights of the norm
-  void prepare(std::int64_t position, std::int64_t heads, const std::vector<float>& norms,
+  void prepare(const Whereabouts& token, std::int64_t heads, const std::vector<float>& norms,
                double* values, double* sizes) const;
   /// What is added to a score.
   double position_bias(std::int64_t head, std::int64_t distance) const;

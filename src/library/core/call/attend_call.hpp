@@ -24,6 +24,7 @@ struct Sequence {
   std::int64_t past = 0;           ///< keys in the store before the call
   std::int64_t pattern_head = 0;   ///< of its first head, as `dropout_row` takes it
   std::int64_t places_before = 0;  ///< of padding, which temperatures count
+  std::int64_t first_angle = 0;    ///< its rows, or new keys, in `AttendCall::angles`
 
   std::int64_t keys() const { return past + new_keys; }
 };
@@ -75,6 +76,8 @@ struct AttendCall {
   /// Whether the mask is one of distances: a row's values begin at its position, from which those
   /// of later rows are one back each.
   bool mask_by_position = false;
+  /// What `RotaryAngles` writes for each row of the call; null: positions are places.
+  const float* angles = nullptr;
 
   /// That of a sequence, whose first head is this one.
   ScoreMask mask_of(const Sequence& sequence, std::int64_t head) const {

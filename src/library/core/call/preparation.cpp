@@ -21,34 +21,22 @@ HeadPreparation::HeadPreparation(const LayerConfig& config, std::int64_t positio
       temperature_(config.temperature),
       head_dim_(config.head_dim()) {
   if (!turns()) return;
-  const Rotary& rotary = config.rotary;
-  std::int64_t width = rotary.width > 0 ? rotary.width : head_dim_;
-  if (config.is_latent()) {
-    width = config.latent.shared;
-    first_turned_ = head_dim_ - width;
-  }
-  half_ = width / 2;
-  angles_ = AlignedBuffer(positions * 2 * half_);
-  for (std::int64_t i = 0; i < half_; ++i) {
-    const double exponent = -2 * static_cast<double>(i) / static_cast<double>(width);
-    double step = rotary.scale * std::pow(rotary.base, exponent);
-    if (!rotary.divisors.empty()) step /= rotary.divisors[static_cast<std::size_t>(i)];
-    for (std::int64_t p = 0; p < positions; ++p) {
-      const double angle = static_cast<double>(p) * step;
-      float* row = angles_.data() + p * 2 * half_;
-      row[i] = static_cast<float>(rotary.amplitude * std::cos(angle));
-      row[half_ + i] = static_cast<float>(rotary.amplitude * std::sin(angle));
-    }
+  rotary_ = RotaryAngles(config);
+  // Calls that reach further bring angles of their own.
+  if (config.rotary.context > 0) positions = std::min(positions, config.rotary.context);
+  angles_ = AlignedBuffer(positions * rotary_.floats());
+  for (std::int64_t p = 0; p < positions; ++p) {
+    rotary_.write({p, p, p}, angles_.data() + p * rotary_.floats());
   }
 }
 
-void HeadPreparation::turn(float* row, std::int64_t position) const {
-  const float* cosines = angles_.data() + position * 2 * half_;
-  const float* sines = cosines + half_;
+void HeadPreparation::turn(float* row, const float* cosines) const {
+  const std::int64_t pairs = rotary_.pairs();
+  const float* sines = cosines + pairs;
   const bool halves = pairs_ == Rotary::Pairs::halves;
   const std::int64_t step = halves ? 1 : 2;
-  float* other = row + (halves ? half_ : 1);
-  for (std::int64_t i = 0; i < half_; ++i) {
+  float* other = row + (halves ? pairs : 1);
+  for (std::int64_t i = 0; i < pairs; ++i) {
     const float x = row[i * step];
     const float y = other[i * step];
     row[i * step] = x * cosines[i] - y * sines[i];
@@ -88,7 +76,8 @@ void HeadPreparation::prepare(const Rows& rows) const {
     if (rows.factors != nullptr) some.factors += i;
     if (norms && !norm_.after_rotary) normalise(some);
     for (std::int64_t r = 0; turns() && r < some.count; ++r) {
-      turn(some.first + r * some.stride + first_turned_, some.position + r);
+      turn(some.first + r * some.stride + rotary_.first_value(),
+           rows.angles + (i + r) * rotary_.floats());
     }
     if (norms && norm_.after_rotary) normalise(some);
     if (rows.queries && temperature_.step > 0) warm(some);
@@ -110,13 +99,21 @@ const float* from_row(const float* factors, std::int64_t row) {
 
 }  // namespace
 
+const float* HeadPreparation::angles_of(const AttendCall& call, const Sequence& sequence,
+                                        std::int64_t position) const {
+  if (!turns()) return nullptr;
+  if (call.angles != nullptr) return call.angles + sequence.first_angle * rotary_.floats();
+  return angles_.data() + position * rotary_.floats();
+}
+
 void HeadPreparation::keys(const AttendCall& call, const Sequence& sequence,
                            std::int64_t key_head) const {
   if (empty() || sequence.new_keys == 0) return;
   const BlockedView k = call.k.floats();
   prepare({k.at(sequence.first_key, key_head), k.row_stride, sequence.new_keys, sequence.past,
            weights_of(call.parameters.key_norm, norm_, key_head, head_dim_),
-           from_row(call.parameters.key_factors, sequence.first_key), false, 0});
+           from_row(call.parameters.key_factors, sequence.first_key),
+           angles_of(call, sequence, sequence.past), false, 0});
 }
 
 void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
@@ -125,8 +122,8 @@ void HeadPreparation::queries(const AttendCall& call, const Sequence& sequence,
   const BlockedView q = call.q.floats();
   prepare({q.at(sequence.first_row, head), q.row_stride, sequence.rows, sequence.position,
            weights_of(call.parameters.query_norm, norm_, head, head_dim_),
-           from_row(call.parameters.query_factors, sequence.first_row), true,
-           sequence.places_before});
+           from_row(call.parameters.query_factors, sequence.first_row),
+           angles_of(call, sequence, sequence.position), true, sequence.places_before});
 }
 
 }  // namespace headroom

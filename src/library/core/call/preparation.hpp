@@ -6,6 +6,7 @@
 
 #include "core/aligned_buffer.hpp"
 #include "core/call/attend_call.hpp"
+#include "core/call/rotary_angles.hpp"
 #include "core/call/row_norm.hpp"
 #include "core/case.hpp"
 #include "core/head_view.hpp"
@@ -19,7 +20,7 @@ HEADROOM_API void normalise_rows(const NormRows& rows);
 
 /// Prepares heads in place, some rows at a time while they are in the L1. The same loops serve
 /// every backend; those of norms are compiled for each level as well. Cosines and sines of every
-/// position up to a capacity are computed in double and rounded once.
+/// place up to a capacity are computed once; those of positions that a call gives come with it.
 class HEADROOM_API HeadPreparation {
  public:
   HeadPreparation() = default;
@@ -45,6 +46,7 @@ class HEADROOM_API HeadPreparation {
     std::int64_t position;
     const float* weights;  ///< of the norm, or null
     const float* factors;  ///< of its rows, or null
+    const float* angles;   ///< of its rows, or of the first position
     bool queries;
     std::int64_t places_before;  ///< of padding
   };
@@ -52,7 +54,9 @@ class HEADROOM_API HeadPreparation {
   bool turns() const { return pairs_ != Rotary::Pairs::none; }
   void prepare(const Rows& rows) const;
   void normalise(const Rows& rows) const;
-  void turn(float* row, std::int64_t position) const;
+  void turn(float* row, const float* cosines) const;
+  const float* angles_of(const AttendCall& call, const Sequence& sequence,
+                         std::int64_t position) const;
   void warm(const Rows& rows) const;
 
   NormaliseRows* normalise_ = normalise_rows;
@@ -60,9 +64,8 @@ class HEADROOM_API HeadPreparation {
   QueryKeyNorm norm_;
   Temperature temperature_;
   std::int64_t head_dim_ = 0;
-  std::int64_t half_ = 0;          ///< pairs of a head
-  std::int64_t first_turned_ = 0;  ///< where they begin
-  AlignedBuffer angles_;           ///< of each position: `half_` cosines, then `half_` sines
+  RotaryAngles rotary_;
+  AlignedBuffer angles_;  ///< of each place: what `rotary_` writes
 };
 
 /// The order of the sum is a function of `count` alone.

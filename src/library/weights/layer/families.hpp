@@ -45,7 +45,8 @@ struct Family {
   bool qkv_bias = false;             ///< where no field `attention_bias` says so
   std::optional<Rotary::Pairs> pairs = std::nullopt;  ///< other than the layout's
   double partial = 1;                                 ///< part of a head that turns, by default
-  std::string_view foreign = {};                      ///< what it does that headroom does not
+  bool interleaved = false;  ///< sections of rotary positions take turns, whatever the file says
+  std::string_view foreign = {};  ///< what it does that headroom does not
 };
 
 /// @return null for a family that is not known

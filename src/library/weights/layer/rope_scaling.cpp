@@ -13,6 +13,12 @@ double required(const ScalingFields& fields, std::string_view name) {
   return value.value_or(1);
 }
 
+std::int64_t whole(const ScalingFields& fields, std::string_view name, double context) {
+  // Far beyond any, and what a double still counts.
+  if (context != std::floor(context) || context > 1e15) fields.require(name, "a whole number");
+  return static_cast<std::int64_t>(context);
+}
+
 // Angle per position of pair `i`, before any scaling.
 double frequency(const Rotary& rotary, std::int64_t width, std::int64_t i) {
   return std::pow(rotary.base, -2 * static_cast<double>(i) / static_cast<double>(width));
@@ -82,24 +88,59 @@ void scale_yarn(const ScalingFields& fields, const Contexts& contexts, std::int6
   rotary.amplitude = yarn_amplitude(fields, factor);
 }
 
-// A divisor for each pair, of which there are two sets. A layer has one: that for long contexts,
-// where the model has them.
+std::vector<double> factors_of(const ScalingFields& fields, std::string_view name,
+                               std::int64_t width) {
+  std::vector<double> factors = fields.numbers(name);
+  if (static_cast<std::int64_t>(factors.size()) != width / 2) {
+    fields.require(name, "a list with a number for each pair of a head");
+  }
+  return factors;
+}
+
+// Two divisors for each pair: of contexts up to the original one, and of longer ones.
 void scale_longrope(const ScalingFields& fields, const Contexts& contexts, std::int64_t width,
                     Rotary& rotary) {
   const double original =
       contexts.original ? *contexts.original : required(fields, "original_max_position_embeddings");
   const double longest = contexts.longest.value_or(original);
-  const std::string_view name = longest > original ? "long_factor" : "short_factor";
-  rotary.divisors = fields.numbers(name);
-  if (static_cast<std::int64_t>(rotary.divisors.size()) != width / 2) {
-    fields.require(name, "a list with a number for each pair of a head");
-  }
+  rotary.divisors = factors_of(fields, "short_factor", width);
+  rotary.long_divisors = factors_of(fields, "long_factor", width);
+  rotary.context = whole(fields, "original_max_position_embeddings", original);
   const double factor = fields.number("factor").value_or(longest / original);
   const double grown = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
   rotary.amplitude = fields.number("attention_factor").value_or(grown);
 }
 
+void scale_dynamic(const ScalingFields& fields, const Contexts& contexts, std::int64_t width,
+                   Rotary& rotary) {
+  rotary.growth = required(fields, "factor");
+  if (rotary.growth < 1) fields.require("factor", "a number of 1 or more");
+  if (width < 4) fields.require("type", "dynamic where two pairs of a head turn, or more");
+  if (!contexts.longest) fields.require("max_position_embeddings", "a whole number");
+  rotary.context = whole(fields, "max_position_embeddings", contexts.longest.value_or(1));
+}
+
 }  // namespace
+
+void set_sections(const ScalingFields& fields, std::int64_t width, bool interleaved,
+                  Rotary& rotary) {
+  constexpr std::string_view kName = "mrope_section";
+  const std::vector<double> sections = fields.numbers(kName);
+  if (sections.empty()) return;
+  double sum = 0;
+  bool fit = sections.size() == rotary.sections.size();
+  for (const double pairs : sections) {
+    fit = fit && pairs == std::floor(pairs) && pairs < 1e9;
+    sum += pairs;
+  }
+  if (!fit || (width > 0 && 2 * sum != static_cast<double>(width))) {
+    fields.require(kName, "three whole numbers that add up to the pairs of a head");
+  }
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    rotary.sections[i] = static_cast<std::int64_t>(sections[i]);
+  }
+  rotary.interleaved = interleaved || fields.is_true("mrope_interleaved");
+}
 
 double yarn_growth(double factor, double multiplier) {
   return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
@@ -108,8 +149,6 @@ double yarn_growth(double factor, double multiplier) {
 bool scale_rotary(std::string_view type, const ScalingFields& fields, const Contexts& contexts,
                   std::int64_t width, Rotary& rotary) {
   if (type == "default") return true;
-  // Up to the longest context of the model, `dynamic` changes nothing.
-  if (type == "dynamic") return true;
   if (type == "linear") {
     rotary.scale = 1 / required(fields, "factor");
   } else if (type == "llama3") {
@@ -118,6 +157,8 @@ bool scale_rotary(std::string_view type, const ScalingFields& fields, const Cont
     scale_yarn(fields, contexts, width, rotary);
   } else if (type == "longrope") {
     scale_longrope(fields, contexts, width, rotary);
+  } else if (type == "dynamic") {
+    scale_dynamic(fields, contexts, width, rotary);
   } else {
     return false;
   }

@@ -53,6 +53,7 @@ void LocalLayer::call(ConstMatrixView x, MatrixView y, PhaseTimes* times) {
   Call call;
   call.times = times;
   call.lengths = shape.lengths;
+  call.context = shape.context();
   if (shape.d_memory > 0) call.memory = problem_.memory.view();
   if (cache_) {
     for (std::int64_t i = 0; i < shape.batch; ++i) cache_->truncate({i, shape.past});

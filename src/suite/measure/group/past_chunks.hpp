@@ -20,6 +20,7 @@ void for_each_chunk_of_past(const Case& shape, std::int64_t tokens, const Append
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape.batch), 0);
   Call call;
   call.lengths = lengths;
+  call.context = shape.context();  // turned as in the call that follows
   for (std::int64_t sequence = 0; sequence < shape.batch; ++sequence) {
     std::int64_t& length = lengths[static_cast<std::size_t>(sequence)];
     for (std::int64_t done = 0; done < shape.past; done += length) {

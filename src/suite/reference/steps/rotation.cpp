@@ -23,7 +23,26 @@ void turn_sizes(double cosine, double sine, double& a, double& b) {
 
 }  // namespace
 
-Rotation::Rotation(const Case& shape)
+namespace {
+
+// Which of three positions each pair turns by.
+std::vector<std::size_t> axes_of(const Rotary& rotary, std::size_t pairs) {
+  std::vector<std::size_t> axes(pairs, 0);
+  if (rotary.sections == std::array<std::int64_t, 3>{}) return axes;
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::int64_t n = 0; n < rotary.sections[axis]; ++n) {
+      // In turns, the n-th of an axis has 3 n pairs before it, and the first axis is what is left.
+      const std::size_t pair = rotary.interleaved ? 3 * static_cast<std::size_t>(n) + axis : next++;
+      if (pair < pairs) axes[pair] = axis;
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
+Rotation::Rotation(const Case& shape, std::int64_t reach)
     : head_dim_(shape.head_dim()),
       step_(shape.rotary.pairs == Rotary::Pairs::neighbours ? 2 : 1),
       distance_(1),
@@ -36,18 +55,27 @@ Rotation::Rotation(const Case& shape)
     first_ = head_dim_ - width;
   }
   if (rotary.pairs == Rotary::Pairs::halves) distance_ = width / 2;
-  for (std::int64_t i = 0; i < width / 2; ++i) {
-    const double exponent = -2 * static_cast<double>(i) / static_cast<double>(width);
-    const double divisor =
-        rotary.divisors.empty() ? 1 : rotary.divisors[static_cast<std::size_t>(i)];
-    frequencies_.push_back(rotary.scale * std::pow(rotary.base, exponent) / divisor);
+  const bool is_long = rotary.context > 0 && reach > rotary.context;
+  const std::vector<double>& divisors =
+      is_long && rotary.growth == 0 ? rotary.long_divisors : rotary.divisors;
+  const double wide = static_cast<double>(width);
+  double base = rotary.base;
+  if (is_long && rotary.growth > 0) {
+    const double times = static_cast<double>(reach) / static_cast<double>(rotary.context);
+    base *= std::pow(1 + rotary.growth * (times - 1), wide / (wide - 2));
   }
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    const double exponent = -2 * static_cast<double>(i) / wide;
+    const double divisor = divisors.empty() ? 1 : divisors[static_cast<std::size_t>(i)];
+    frequencies_.push_back(rotary.scale * std::pow(base, exponent) / divisor);
+  }
+  axes_ = axes_of(rotary, frequencies_.size());
 }
 
-void Rotation::turn(std::int64_t position, std::int64_t heads, double* values,
+void Rotation::turn(const Whereabouts& token, std::int64_t heads, double* values,
                     double* sizes) const {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-    const double angle = static_cast<double>(position) * frequencies_[i];
+    const double angle = static_cast<double>(token[axes_[i]]) * frequencies_[i];
     const double cosine = amplitude_ * std::cos(angle);
     const double sine = amplitude_ * std::sin(angle);
     for (std::int64_t head = 0; head < heads; ++head) {

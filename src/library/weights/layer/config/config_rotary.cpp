@@ -92,7 +92,11 @@ ScalingFields scaling_fields(const ConfigFields& fields, const json& scaling) {
   const auto require = [&](std::string_view name, std::string_view what) {
     fields.fail(fmt::format("rope_scaling.{}", name), what);
   };
-  return {number, numbers, is_false, require};
+  const auto is_true = [&](std::string_view name) {
+    const json* value = ConfigFields::find_in(scaling, name);
+    return value != nullptr && *value == true;
+  };
+  return {number, numbers, is_false, require, is_true};
 }
 
 Contexts contexts(const ConfigFields& fields, const json& scaling) {
@@ -106,13 +110,15 @@ Contexts contexts(const ConfigFields& fields, const json& scaling) {
 
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {
   const ConfigFields& fields = reading.fields;
+  set_sections(scaling_fields(fields, scaling), width, reading.family.interleaved,
+               reading.rules().rotary);
   const json* type = find_scaling_type(scaling);
   if (type == nullptr) return;
   if (!type->is_string()) fields.fail("rope_scaling.type", "text");
   std::string name = type->get<std::string>();
   // What files of Phi-3 call its scaling.
   if (reading.config.family == "phi3" && (name == "su" || name == "yarn")) name = "longrope";
-  if (name == "default") return;
+  if (name == "default" || name == "mrope") return;  // Qwen2-VL's name of its sections
   if (width == 0 && name != "linear") fields.fail("head_dim", "there, which rope_scaling needs");
   if (!scale_rotary(name, scaling_fields(fields, scaling), contexts(fields, scaling), width,
                     reading.rules().rotary)) {

@@ -197,9 +197,13 @@ ModelConfig read_config_file(const std::filesystem::path& path, std::optional<st
 
 ModelConfig read_config_fields(const std::filesystem::path& path, const json& fields,
                                std::optional<std::int64_t> layer) {
+  // What reads pictures as well has its own fields beside those of its decoder.
+  const auto text = fields.find("text_config");
+  const bool nested =
+      text != fields.end() && text->is_object() && !fields.contains("num_attention_heads");
   ModelConfig config;
   config.path = path;
-  Reader(ConfigFields(path, fields, layer), config).read();
+  Reader(ConfigFields(path, nested ? *text : fields, layer), config).read();
   return config;
 }
 

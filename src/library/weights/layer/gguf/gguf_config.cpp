@@ -252,21 +252,26 @@ class GgufReader {
     }
   }
 
-  // Llama 3 and Phi 3 keep a divisor for each pair as a tensor; Phi 3 has two sets, and a layer
-  // takes that for long contexts, where the model has them.
+  // Llama 3 and Phi 3 keep a divisor for each pair as a tensor; Phi 3 has two sets, the second for
+  // long contexts, where the model has them.
   void take_factors(Rotary& rotary) {
     constexpr std::string_view kAll = "rope_freqs.weight", kLong = "rope_factors_long.weight",
                                kShort = "rope_factors_short.weight";
     const auto context = given_.number("context_length");
     const auto original = given_.number("rope.scaling.original_context_length");
     const bool stretched = context && original && *context > *original;
-    std::string_view name = set_.has(kAll) ? kAll : stretched ? kLong : kShort;
+    const bool both = stretched && set_.has(kLong) && set_.has(kShort);
+    const std::string_view name = set_.has(kAll) ? kAll : stretched && !both ? kLong : kShort;
     if (!set_.has(name)) return;
     if (!rotary.divisors.empty() || rotary.scale != 1) {
       foreign_.push_back(fmt::format("'{}' stands beside rope.scaling.type", name));
       return;
     }
     rotary.divisors = read_factors(name);
+    if (both && name == kShort) {
+      rotary.long_divisors = read_factors(kLong);
+      rotary.context = static_cast<std::int64_t>(*original);
+    }
     rotary.amplitude = given_.number("rope.scaling.attn_factor").value_or(1);
   }
 
