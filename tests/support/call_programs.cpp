@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -120,6 +121,21 @@ void add_features(Draws& draws, Case& shape) {
   if (shape.d_memory == 0 && draws.one_in(4)) make_latent(draws, shape);
 }
 
+// A mask now and then, of any kind; and padding, which says where its rows and keys lie.
+void add_mask(Draws& draws, CallStep& step) {
+  const std::int64_t longest = *std::max_element(step.lengths.begin(), step.lengths.end());
+  if (draws.one_in(2)) step.padded_tokens = std::max<std::int64_t>(longest, 1) + draws.from_to(0, 3);
+  step.padded_before = step.padded_tokens > 0 && draws.one_in(2);
+  if (draws.one_in(4)) return;
+  RandomCall& mask = step.mask.emplace();
+  mask.mask = static_cast<MaskKind>(draws.from_to(1, 3));
+  mask.mask_batch = draws.one_in(2);
+  mask.mask_heads = draws.one_in(2);
+  mask.mask_queries = !draws.one_in(3);
+  mask.mask_keys = !draws.one_in(8);
+  mask.mask_gap = draws.one_in(3) ? 2 : 0;
+}
+
 // How many tokens come next: often one, sometimes as many as there is room for.
 std::int64_t next_length(Draws& draws, std::int64_t most) {
   const std::int64_t kind = draws.from_to(1, 5);
@@ -140,6 +156,10 @@ std::string CallProgram::text() const {
     }
     if (step.kind != CallStep::Kind::forward) continue;
     all += fmt::format("; {}{}", step.cached ? "+" : "", fmt::join(step.lengths, ","));
+    if (step.padded_tokens > 0) {
+      all += fmt::format(" {} to {}", step.padded_before ? "before" : "padded", step.padded_tokens);
+    }
+    if (step.mask) all += fmt::format(" masked ({})", describe(*step.mask));
     if (shape.d_memory > 0) all += fmt::format(" of {}", fmt::join(step.memory_lengths, ","));
   }
   return all;
@@ -153,6 +173,8 @@ CallProgram random_program(std::uint64_t seed) {
   Draws features(seed * 104729 + 11);  // of their own, so that programs stay what they were
   add_features(features, program.shape);
   const Case& shape = program.shape;
+  Draws masks(seed * 15485863 + 5);  // likewise
+  const bool masked = masks.one_in(3);
   // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
   program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);
   const bool cross = shape.d_memory > 0;
@@ -189,6 +211,7 @@ CallProgram random_program(std::uint64_t seed) {
         }
         if (step.cached) length += keys;
       }
+      if (masked) add_mask(masks, step);
     }
     program.steps.push_back(std::move(step));
   }
@@ -264,7 +287,13 @@ class ProgramRun {
       call.memory = memory.view();
       call.memory_lengths = step.memory_lengths;
     }
-    layer_.forward(x.view(), y.view(), call);
+    const Mask mask = place_mask(step);
+    call.mask = mask.view();
+    if (step.padded_tokens > 0) {
+      forward_padded(x, y, step, call);
+    } else {
+      layer_.forward(x.view(), y.view(), call);
+    }
     std::int64_t row = 0;
     std::int64_t memory_row = 0;
     for (std::size_t s = 0; s < step.lengths.size(); ++s) {
@@ -274,7 +303,18 @@ class ProgramRun {
       const ConstMatrixView keys =
           cross() ? rows(memory, memory_row, step.memory_lengths[s]) : rows(x, row, length);
       all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
-      const std::string fault = check(s, rows(x, row, length), before, all, rows(y, row, length));
+      const auto keys_of = static_cast<std::int64_t>(all.size()) / key_cols();
+      reference::MaskFunction added;
+      if (step.mask) {
+        const std::int64_t mask_row = step.padded_before ? step.padded_tokens - length : 0;
+        const std::int64_t mask_key = step.padded_before && !cross() ? mask_keys_ - keys_of : 0;
+        added = [&mask, s, mask_row, mask_key](std::int64_t, std::int64_t h, std::int64_t t,
+                                               std::int64_t j) {
+          return mask.at(static_cast<std::int64_t>(s), h, mask_row + t, mask_key + j);
+        };
+      }
+      const std::string fault =
+          check(s, rows(x, row, length), before, all, rows(y, row, length), added);
       if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
       if (step.cached) seen_[s] = all;
       row += length;
@@ -286,14 +326,64 @@ class ProgramRun {
     return {};
   }
 
+  // Of the sizes that the call has.
+  Mask place_mask(const CallStep& step) {
+    if (!step.mask) return {};
+    RandomCall of = *step.mask;
+    of.sizes.batch = static_cast<std::int64_t>(step.lengths.size());
+    of.sizes.heads = shape().heads;
+    of.sizes.queries = step.padded_tokens > 0
+                           ? step.padded_tokens
+                           : *std::max_element(step.lengths.begin(), step.lengths.end());
+    mask_keys_ = 0;
+    for (std::size_t s = 0; s < step.lengths.size(); ++s) {
+      std::int64_t keys = cross()                   ? step.memory_lengths[s]
+                          : step.padded_tokens > 0 ? step.padded_tokens
+                                                    : step.lengths[s];
+      if (step.cached) keys += static_cast<std::int64_t>(seen_[s].size()) / key_cols();
+      mask_keys_ = std::max(mask_keys_, keys);
+    }
+    of.sizes.keys = mask_keys_;
+    std::mt19937 random(static_cast<std::uint32_t>(program_.seed * 31 + step_));
+    return {of, random};
+  }
+
+  // The rows of x come from between rows of NaN, and those of y from between rows that nobody
+  // writes.
+  void forward_padded(const Matrix& x, Matrix& y, const CallStep& step, Call& call) {
+    call.padded_tokens = step.padded_tokens;
+    call.padded_before = step.padded_before;
+    const auto sequences = static_cast<std::int64_t>(step.lengths.size());
+    Matrix from(sequences * step.padded_tokens, x.cols), to(from.rows, y.cols);
+    std::fill(from.values.begin(), from.values.end(), std::numeric_limits<float>::quiet_NaN());
+    const auto each = [&](const auto& work) {
+      std::int64_t row = 0;
+      for (std::size_t s = 0; s < step.lengths.size(); ++s) {
+        const std::int64_t length = step.lengths[s];
+        const std::int64_t before = step.padded_before ? step.padded_tokens - length : 0;
+        for (std::int64_t t = 0; t < length; ++t) {
+          work(row++, static_cast<std::int64_t>(s) * step.padded_tokens + before + t);
+        }
+      }
+    };
+    each([&](std::int64_t row, std::int64_t at) {
+      std::copy_n(x.view().row(row), x.cols, from.view().row(at));
+    });
+    layer_.forward(from.view(), to.view(), call);
+    each([&](std::int64_t row, std::int64_t at) {
+      std::copy_n(to.view().row(at), y.cols, y.view().row(row));
+    });
+  }
+
   std::string check(std::size_t sequence, ConstMatrixView x, const Rows& before, const Rows& all,
-                    ConstMatrixView y) {
+                    ConstMatrixView y, const reference::MaskFunction& mask) {
     if (x.rows == 0) return {};
     Case call = shape();
     call.batch = 1;
     call.tokens = x.rows;
     reference::Inputs inputs;
     inputs.x = x;
+    inputs.mask = mask;
     if (cross()) {
       inputs.memory = view_of(all, key_cols());
       call.memory_tokens = inputs.memory.rows;
@@ -316,9 +406,32 @@ class ProgramRun {
     Call alone;
     const std::vector<std::int64_t> lengths{whole.rows};
     alone.lengths = lengths;
+    const std::vector<float> added = of_one_pass(mask, x.rows, whole.rows);
+    if (mask) {
+      alone.mask = {.added = added.data(),
+                    .heads = shape().heads,
+                    .queries = whole.rows,
+                    .keys = whole.rows,
+                    .head_stride = whole.rows * whole.rows,
+                    .query_stride = whole.rows};
+    }
     layer_.forward(whole, once.view(), alone);
     if (same_bits(rows(once, whole.rows - x.rows, x.rows), y)) return {};
     return "the bits differ from those of one pass";
+  }
+
+  // What a mask adds to the last rows of so many, in every head; nothing to those before.
+  std::vector<float> of_one_pass(const reference::MaskFunction& mask, std::int64_t rows,
+                                 std::int64_t all) const {
+    if (!mask) return {};
+    std::vector<float> added(static_cast<std::size_t>(shape().heads * all * all));
+    for (std::int64_t h = 0; h < shape().heads; ++h) {
+      for (std::int64_t t = 0; t < rows; ++t) {
+        float* row = added.data() + (h * all + all - rows + t) * all;
+        for (std::int64_t j = 0; j < all; ++j) row[j] = static_cast<float>(mask(0, h, t, j));
+      }
+    }
+    return added;
   }
 
   const CallProgram& program_;
@@ -329,6 +442,7 @@ class ProgramRun {
   bool same_bits_;
   CallTruth& truth_;
   std::size_t step_ = 0;
+  std::int64_t mask_keys_ = 0;
   std::vector<Rows> seen_;
 };
 

@@ -1,9 +1,17 @@
 // What the oracle's layer is applied to.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "headroom/view.hpp"
 
 namespace headroom::reference {
+
+/// What the caller adds to the score of a row and a key, minus infinity to hide the key. Rows of a
+/// sequence are those of the call, keys also those of what came before.
+using MaskFunction = std::function<double(std::int64_t sequence, std::int64_t head,
+                                          std::int64_t row, std::int64_t key)>;
 
 /// All that a call reads, weights aside.
 struct Inputs {
@@ -15,6 +23,7 @@ struct Inputs {
   /// Where the shape has no projections, x is the queries, `d_out` wide, and these are the keys and
   /// values: `batch * context()` rows of `kv_width()`, one sequence after the other.
   ConstMatrixView key = {}, value = {};
+  MaskFunction mask = {};  ///< empty: it adds nothing
 };
 
 }  // namespace headroom::reference

@@ -73,6 +73,7 @@ void LatentSteps::run(const AttendCall& call) {
       part.past = sequence.keys();  // all of them are in the store by now
       part.new_keys = part.first_key = 0;
       part.position += done;
+      part.mask_row += done;
       part.first_row = part.first_out = filled;
       part.rows = rows;
       slice_.push_back(part);

@@ -23,6 +23,8 @@ struct Sequence {
   std::int64_t new_keys = 0;
   std::int64_t past = 0;          ///< keys in the store before the call
   std::int64_t pattern_head = 0;  ///< of its first head, as `dropout_row` takes it
+  std::int64_t mask_row = 0;      ///< its first row in the call's mask
+  std::int64_t mask_key = 0;      ///< its first key there
 
   std::int64_t keys() const { return past + new_keys; }
 };
@@ -71,15 +73,11 @@ struct AttendCall {
   bool any_order = false;          ///< sums may have another order than those of other calls
   HeadParameters parameters = {};
   ScoreMask mask = {};  ///< its sequences by their number; a row that sees no key is 0
-  /// Whether the mask is one of distances: a row's values begin at its position, from which those
-  /// of later rows are one back each.
-  bool mask_by_position = false;
 
   /// That of a sequence, whose first head is this one.
   ScoreMask mask_of(const Sequence& sequence, std::int64_t head) const {
-    ScoreMask own = mask.from(sequence.number, head);
-    if (mask_by_position) own.added -= sequence.position;
-    return own;
+    return mask.from(sequence.number, head, sequence.mask_row, sequence.mask_key,
+                     sequence.position);
   }
 };
 
