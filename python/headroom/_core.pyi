@@ -99,6 +99,7 @@ class Layer:
         cache: Optional[Cache],
         memory: Any,
         memory_lengths: Optional[List[int]],
+        mask: Any,
     ) -> None: ...
     def append(
         self, x: Any, padded: Tuple[Optional[List[int]], bool], cache: Cache

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, like, new_result, padded
+from ._arrays import Array, activations, like, mask_array, new_result, padded
 from ._cache import CacheOwner, KeyValueCache
 from ._config import above_0, add_rules, kv_heads_of, options_of, weights_of, with_zero_biases
 from ._rules import PositionBias, QueryKeyNorm, Rotary, Temperature
@@ -256,6 +256,7 @@ class Attention(CacheOwner):
         cache: Optional[KeyValueCache] = None,
         memory: Optional[Array] = None,
         memory_lengths: Optional[Sequence[int]] = None,
+        mask: Optional[Array] = None,
     ) -> Array:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
@@ -274,14 +275,22 @@ class Attention(CacheOwner):
             memory: of a layer with ``memory_tokens``, ``(tokens, d_memory)`` or
                 ``(batch, tokens, d_memory)``. With a cache it may be left out after the first call.
             memory_lengths: tokens of each sequence in ``memory``, which then has two dimensions.
+            mask: of ``(batch, heads, tokens, keys)`` or what broadcasts to it, beside what the
+                layer hides itself. A boolean one is true where a key is seen; one of float32 or
+                bfloat16 is added to scaled scores. ``tokens`` are those of x, padding included, or
+                of the longest sequence; ``keys`` are those of the cache and then those of x, as
+                many as the longest sequence has. With ``padding_side="left"`` the keys of a
+                sequence are the last ones, as its rows are. A row that sees no key has 0 in place
+                of what it would have seen. Values behind hidden keys must be finite.
 
         Returns:
             ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
 
         Raises:
             TypeError: an array is none, or of another type.
-            ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, or
-                the cache has too little room. ``out`` and the cache are as before.
+            ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, a
+                mask has a NaN, or the cache has too little room. ``out`` and the cache are as
+                before.
         """
         array = x if type(x) is np.ndarray else activations("x", x)
         if out is None:
@@ -296,6 +305,7 @@ class Attention(CacheOwner):
             cache if cache is None else cache._core,
             memory if memory is None else activations("memory", memory),
             memory_lengths if memory_lengths is None else list(memory_lengths),
+            mask if mask is None else mask_array("mask", mask),
         )
         return out
 

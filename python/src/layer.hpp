@@ -52,7 +52,7 @@ class Layer {
 
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
   void forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
-               nb::handle memory, const Lengths& memory_lengths);
+               nb::handle memory, const Lengths& memory_lengths, nb::handle mask);
   /// Appends x (a layer with a second input: `memory`) to the cache.
   void append(nb::handle x, const PaddedLengths& padded, Cache& cache);
   /// Processor time of a call of the C++ interface with these arrays, the mean of so many: what one

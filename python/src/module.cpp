@@ -118,7 +118,7 @@ void bind_layer(nb::module_& module) {
                     return std::make_pair(std::move(layer), warnings);
                   })
       .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "padded"_a, "cache"_a.none(),
-           "memory"_a.none(), "memory_lengths"_a.none())
+           "memory"_a.none(), "memory_lengths"_a.none(), "mask"_a.none())
       .def("append", &Layer::append, "x"_a.none(), "padded"_a, "cache"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)
       .def("make_cache", &Layer::make_cache, "sequences"_a, "capacity"_a)
