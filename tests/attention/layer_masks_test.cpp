@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/case_layer.hpp"
@@ -143,6 +144,27 @@ TEST_P(LayerMasks, ChunksAndStepsHaveTheirOwnRowsOfIt) {
     }
     EXPECT_TRUE(equal_rows(GetParam(), shape, y.view(), expected.view())) << shape.id();
   }
+}
+
+// They are computed a few rows at a time.
+TEST_P(LayerMasks, LongStepsOverLatentsHaveAllTheirRowsOfIt) {
+  constexpr std::int64_t kLong = 90, kFirst = 9;
+  const std::vector<float> square = drawn_square(kLong);
+  Case shape = masked_shapes()[3];
+  shape.batch = 1;
+  shape.tokens = kLong;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention = layer_for(shape, layer.weights, GetParam().options());
+  Matrix expected(kLong, shape.output_width());
+  attention.forward(layer.x.view(), expected.view(),
+                    {.mask = rows_of_square(square, kLong, 0, kLong)});
+  KeyValueCache cache(attention, {1, kLong});
+  Matrix y(kLong, shape.output_width());
+  for (const auto& [first, count] : {std::pair{std::int64_t{0}, kFirst}, std::pair{kFirst, kLong - kFirst}}) {
+    attention.forward(rows(layer.x, first, count), rows_of(y, first, count),
+                      {.cache = &cache, .mask = rows_of_square(square, kLong, first, count)});
+  }
+  EXPECT_TRUE(agree(y, expected));
 }
 
 // A prompt of three sequences, and a step of theirs, each of which is alone what it is here.
