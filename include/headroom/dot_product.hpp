@@ -162,8 +162,8 @@ class HEADROOM_API DotProductAttention {
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
   ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are
   ///         negative or reach beyond any memory, an output that overlaps itself or another view,
-  ///         lengths, sinks or a mask that do not fit, a NaN in a mask, a sequence with queries and no
-  ///         key, or with fewer keys than queries where `causal` or a window is set; a cache of
+  ///         lengths, sinks or a mask that do not fit, a NaN in a mask, a sequence with queries and
+  ///         no key, or with fewer keys than queries where `causal` or a window is set; a cache of
   ///         another object, with fewer sequences or too little room. The cache is as before then.
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
            const AnyHeads& out, const DotProductCall& call = {});

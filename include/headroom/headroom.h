@@ -250,7 +250,7 @@ typedef struct headroom_call {
   int64_t memory_length_count;   /**< the number of sequences, if they are given */
   int32_t padded_before;         /**< not 0: a sequence's rows are the last of its `padded_tokens`,
                                     and those before them are neither read nor written */
-  const float* mask_added;         /**< added to scaled scores; -INFINITY hides a key; NULL */
+  const float* mask_added;       /**< added to scaled scores; -INFINITY hides a key; NULL */
   const uint16_t* mask_added_bf16; /**< the same of bfloat16; NULL */
   const uint8_t* mask_seen;        /**< 0 hides a key; at most one of the three; NULL */
   int64_t mask_batch, mask_heads, mask_queries, mask_keys; /**< see above; 1: the same for all; 1 */

@@ -83,8 +83,7 @@ TEST_P(LayerMasks, AddToScoresAndHideKeysAsTheOracleSays) {
     Attention attention = layer_for(shape, layer.weights, GetParam().options());
     const std::int64_t keys = shape.d_memory > 0 ? shape.memory_tokens : shape.tokens;
     for (const RandomCall& of : kinds_and_directions()) {
-      const Mask mask =
-          draw_mask(of, {shape.batch, shape.tokens, keys, shape.heads, 0, 1}, ++seed);
+      const Mask mask = draw_mask(of, {shape.batch, shape.tokens, keys, shape.heads, 0, 1}, ++seed);
       Matrix y(shape.rows(), shape.output_width());
       attention.forward(layer.x.view(), y.view(),
                         {.memory = layer.memory.view(), .mask = mask.view()});
@@ -160,7 +159,8 @@ TEST_P(LayerMasks, LongStepsOverLatentsHaveAllTheirRowsOfIt) {
                     {.mask = rows_of_square(square, kLong, 0, kLong)});
   KeyValueCache cache(attention, {1, kLong});
   Matrix y(kLong, shape.output_width());
-  for (const auto& [first, count] : {std::pair{std::int64_t{0}, kFirst}, std::pair{kFirst, kLong - kFirst}}) {
+  for (const auto& [first, count] :
+       {std::pair{std::int64_t{0}, kFirst}, std::pair{kFirst, kLong - kFirst}}) {
     attention.forward(rows(layer.x, first, count), rows_of(y, first, count),
                       {.cache = &cache, .mask = rows_of_square(square, kLong, first, count)});
   }
@@ -212,10 +212,10 @@ TEST_P(LayerMasks, StandWithThePadding) {
           const Lengths lengths_of_one{length};
           attention.forward(x, expected.view(),
                             {.lengths = lengths_of_one, .cache = &alone, .mask = own});
-          EXPECT_TRUE(equal_rows(GetParam(), shape, rows(y, s * padded + row, length),
-                                 expected.view()))
-              << shape.id() << (before ? " before" : " after") << ", sequence " << s << ", "
-              << came << " + " << length;
+          EXPECT_TRUE(
+              equal_rows(GetParam(), shape, rows(y, s * padded + row, length), expected.view()))
+              << shape.id() << (before ? " before" : " after") << ", sequence " << s << ", " << came
+              << " + " << length;
           // The cache goes on with what it had.
           attention.append(x, {.lengths = s == 0   ? Lengths{length, 0, 0}
                                           : s == 1 ? Lengths{0, length, 0}

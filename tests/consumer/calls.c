@@ -225,7 +225,8 @@ static void check_masks(const headroom_options* options) {
   }
   call.mask_heads = 2 + p.config.heads;
   headroom_cache_clear(cache);
-  expect_refused(forward(layer, p.x, 7, y, &call), HEADROOM_INVALID_ARGUMENT, "for heads are 1 and");
+  expect_refused(forward(layer, p.x, 7, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "for heads are 1 and");
   headroom_cache_destroy(cache);
   headroom_destroy(layer);
 }

@@ -80,8 +80,8 @@ TEST_P(RanksFaults, DifferentCallsAreRefused) {
   const std::vector<float> zeros(8);
   Call masked;
   if (world_rank() == 0) masked.mask = {.added = zeros.data(), .keys = 8};
-  expect_refusal<InvalidArgument>(
-      [&] { attention.forward(layer.x.view(), whole.view(), masked); }, "same call", "");
+  expect_refusal<InvalidArgument>([&] { attention.forward(layer.x.view(), whole.view(), masked); },
+                                  "same call", "");
 }
 
 // Of two sequences and two memories, one rank is told the lengths of these, the others of those.

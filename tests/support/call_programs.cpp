@@ -124,7 +124,8 @@ void add_features(Draws& draws, Case& shape) {
 // A mask now and then, of any kind; and padding, which says where its rows and keys lie.
 void add_mask(Draws& draws, CallStep& step) {
   const std::int64_t longest = *std::max_element(step.lengths.begin(), step.lengths.end());
-  if (draws.one_in(2)) step.padded_tokens = std::max<std::int64_t>(longest, 1) + draws.from_to(0, 3);
+  if (draws.one_in(2))
+    step.padded_tokens = std::max<std::int64_t>(longest, 1) + draws.from_to(0, 3);
   step.padded_before = step.padded_tokens > 0 && draws.one_in(2);
   if (draws.one_in(4)) return;
   RandomCall& mask = step.mask.emplace();
@@ -337,9 +338,9 @@ class ProgramRun {
                            : *std::max_element(step.lengths.begin(), step.lengths.end());
     mask_keys_ = 0;
     for (std::size_t s = 0; s < step.lengths.size(); ++s) {
-      std::int64_t keys = cross()                   ? step.memory_lengths[s]
+      std::int64_t keys = cross()                  ? step.memory_lengths[s]
                           : step.padded_tokens > 0 ? step.padded_tokens
-                                                    : step.lengths[s];
+                                                   : step.lengths[s];
       if (step.cached) keys += static_cast<std::int64_t>(seen_[s].size()) / key_cols();
       mask_keys_ = std::max(mask_keys_, keys);
     }

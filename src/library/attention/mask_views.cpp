@@ -86,19 +86,17 @@ MaskMemory check_mask(const char* function, const MaskView& mask, const MaskSize
   memory.bytes = value_bytes(mask);
   for (const Direction& one : directions) {
     if (one.size != 1 && one.size != one.wanted) {
-      throw InvalidArgument(
-          fmt::format("{}: the mask is {} x {} x {} x {} (batch, heads, queries, keys); "
-                      "allowed for {} are 1 and {}",
-                      function, mask.batch, mask.heads, mask.queries, mask.keys, one.name,
-                      one.wanted));
+      throw InvalidArgument(fmt::format(
+          "{}: the mask is {} x {} x {} x {} (batch, heads, queries, keys); "
+          "allowed for {} are 1 and {}",
+          function, mask.batch, mask.heads, mask.queries, mask.keys, one.name, one.wanted));
     }
     if (one.size < 2) continue;
     if (one.stride < 0) {
       throw InvalidArgument(fmt::format("{}: the mask has the negative stride {} of {}", function,
                                         one.stride, one.name));
     }
-    memory.bytes =
-        add_to_span("the mask", memory.bytes, one.stride, one.size, value_bytes(mask));
+    memory.bytes = add_to_span("the mask", memory.bytes, one.stride, one.size, value_bytes(mask));
   }
   return memory;
 }

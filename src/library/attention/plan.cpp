@@ -289,8 +289,7 @@ void Attention::Plan::check_dtype(const char* name, const ConstAnyMatrix& view) 
                   view.dtype == Dtype::bf16 ? ", or make the layer with dtype bf16" : ""));
 }
 
-void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
-                                    const Call& call) {
+void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {
   check_dtype("x", x);
   check_dtype("y", y);
   check_views(x, y, {x.rows, shape.d_in, shape.output_width()});

@@ -149,8 +149,8 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
     if (!cross) sequence.first_key = sequence.first_row;
     most_rows_ = std::max(most_rows_, sequence.rows);
     const bool full = call.padded_tokens > 0 && !cross;
-    most_keys_ = std::max(most_keys_,
-                          sequence.past + (full ? call.padded_tokens : sequence.new_keys));
+    most_keys_ =
+        std::max(most_keys_, sequence.past + (full ? call.padded_tokens : sequence.new_keys));
     // With an output projection the padding comes in after it.
     const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
     sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;

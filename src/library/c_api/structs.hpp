@@ -101,16 +101,11 @@ void write_default_mask(Struct& to) {
 
 template <class Struct>
 MaskView mask_of(const Struct& from) {
-  return {from.mask_added,
-          reinterpret_cast<const Bf16*>(from.mask_added_bf16),
-          from.mask_seen,
-          from.mask_batch,
-          from.mask_heads,
-          from.mask_queries,
-          from.mask_keys,
-          from.mask_batch_stride,
-          from.mask_head_stride,
-          from.mask_query_stride,
+  return {from.mask_added,       reinterpret_cast<const Bf16*>(from.mask_added_bf16),
+          from.mask_seen,        from.mask_batch,
+          from.mask_heads,       from.mask_queries,
+          from.mask_keys,        from.mask_batch_stride,
+          from.mask_head_stride, from.mask_query_stride,
           from.mask_key_stride};
 }
 

@@ -40,9 +40,8 @@ void DistributedAttention::Plan::check(ConstMatrixView x, const MatrixView* y, c
                     x.rows, x.cols, shape.rows(), shape.d_in));
   }
   // All but the heads is for the rank's own layer to judge.
-  const MaskMemory mask =
-      check_mask("forward", call.mask,
-                 {call.mask.batch, shape.heads, call.mask.queries, call.mask.keys});
+  const MaskMemory mask = check_mask(
+      "forward", call.mask, {call.mask.batch, shape.heads, call.mask.queries, call.mask.keys});
   if (y != nullptr) check_views(x, *y, {x.rows, shape.d_in, shape.output_width()});
   if (y != nullptr) check_apart("the mask", mask.data, mask.bytes, *y);
   if (y != nullptr && call.memory.rows > 0) check_apart("memory", call.memory, *y);
@@ -140,10 +139,10 @@ Said DistributedAttention::Plan::verdict_of_machine() const {
     if (place.call[now] == meeting_->of(0).call[now]) continue;
     const int other = place.said[now].rank;
     return said_by(other, [&] {
-      throw InvalidArgument(
-          fmt::format("forward: its call has other rows, lengths, a mask of other sizes or a "
-                      "cache of other lengths than that of rank {}; all ranks have to make the same call",
-                      meeting_->of(0).said[now].rank));
+      throw InvalidArgument(fmt::format(
+          "forward: its call has other rows, lengths, a mask of other sizes or a "
+          "cache of other lengths than that of rank {}; all ranks have to make the same call",
+          meeting_->of(0).said[now].rank));
     });
   }
   return none;
@@ -160,8 +159,8 @@ Said DistributedAttention::Plan::verdict_of_all(const Said& machine) {
     if (heard.call == own.call) continue;
     return said_by(all.rank(), [&] {
       throw InvalidArgument(
-          "forward: the machines' calls have other rows, lengths, masks or caches; all ranks have to "
-          "make the same call");
+          "forward: the machines' calls have other rows, lengths, masks or caches; all ranks have "
+          "to make the same call");
     });
   }
   return machine;

@@ -226,8 +226,7 @@ Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles
     if (scores[j] != -std::numeric_limits<double>::infinity()) seen.push_back(j);
   }
   Doubles seen_scores = only(seen, scores), seen_logits = only(seen, logits);
-  Doubles weights =
-      weigh_seen(layer, place, head, only(seen, factors), seen_scores, seen_logits);
+  Doubles weights = weigh_seen(layer, place, head, only(seen, factors), seen_scores, seen_logits);
   scores = spread(seen, scores.size(), seen_scores);
   logits = spread(seen, logits.size(), seen_logits);
   return spread(seen, scores.size(), weights);

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "headroom/export.h"
 #include "headroom/dtype.hpp"
+#include "headroom/export.h"
 
 namespace headroom {
 
