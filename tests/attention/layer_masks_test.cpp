@@ -74,6 +74,13 @@ std::vector<RandomCall> kinds_and_directions() {
   return all;
 }
 
+reference::Expected expected_of(const Layer& layer, const Mask& mask) {
+  reference::Inputs inputs = layer.inputs();
+  inputs.mask = [&](auto... at) { return mask.at(at...); };
+  return reference::attention(layer.shape, layer.weights, inputs, reference::all_rows(layer.shape),
+                              1);
+}
+
 class LayerMasks : public LayerTest {};
 
 TEST_P(LayerMasks, AddToScoresAndHideKeysAsTheOracleSays) {
@@ -87,17 +94,14 @@ TEST_P(LayerMasks, AddToScoresAndHideKeysAsTheOracleSays) {
       Matrix y(shape.rows(), shape.output_width());
       attention.forward(layer.x.view(), y.view(),
                         {.memory = layer.memory.view(), .mask = mask.view()});
-      reference::Inputs inputs{.x = layer.x.view(), .memory = layer.memory.view()};
-      inputs.mask = [&](auto... at) { return mask.at(at...); };
-      const reference::Comparison found = reference::compare(
-          reference::attention(shape, layer.weights, inputs, reference::all_rows(shape), 1),
-          y.view(), reference::Data::adversarial);
+      const reference::Comparison found =
+          reference::compare(expected_of(layer, mask), y.view(), reference::Data::adversarial);
       EXPECT_TRUE(found.passed) << shape.id() << ", " << describe(of) << ": " << found.reason;
     }
   }
 }
 
-// The same for all heads, as floats: row `t` of the whole sequence and key `j`.
+// Row `t` of the whole sequence and key `j`, for all heads.
 std::vector<float> drawn_square(std::int64_t tokens) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
@@ -217,10 +221,9 @@ TEST_P(LayerMasks, StandWithThePadding) {
               << shape.id() << (before ? " before" : " after") << ", sequence " << s << ", " << came
               << " + " << length;
           // The cache goes on with what it had.
-          attention.append(x, {.lengths = s == 0   ? Lengths{length, 0, 0}
-                                          : s == 1 ? Lengths{0, length, 0}
-                                                   : Lengths{0, 0, length},
-                               .cache = &cache});
+          Lengths again{0, 0, 0};
+          again[static_cast<std::size_t>(s)] = length;
+          attention.append(x, {.lengths = again, .cache = &cache});
           came += length;
         }
       }
@@ -281,6 +284,28 @@ TEST_P(LayerMasks, ThatDoNotFitAreRefusedAndLoseNothing) {
   EXPECT_EQ(cache.length(1), 12);
 }
 
+// Few rows and many, which tiles of parts compute.
+class PrecisionMasks : public LayerTest {};
+
+TEST_P(PrecisionMasks, AreWithinTheLimits) {
+  for (const std::int64_t tokens : {3, 70}) {
+    Case shape = plain_shape(tokens, 40, 4, 32);
+    shape.causal = false;
+    const Layer layer = gaussian_layer(shape);
+    Attention attention = layer_for(shape, layer.weights, GetParam().options());
+    for (RandomCall of : kinds_and_directions()) {
+      of.mask_queries = of.mask_keys = true;
+      const Mask mask = draw_mask(of, {1, tokens, tokens, 4, 0, 1}, 11);
+      Matrix y(tokens, shape.output_width());
+      attention.forward(layer.x.view(), y.view(), {.mask = mask.view()});
+      const reference::Comparison found = reference::compare(
+          expected_of(layer, mask), y.view(), reference::Data::standard, {GetParam().precision});
+      EXPECT_TRUE(found.passed) << tokens << " tokens, " << describe(of) << ": " << found.reason;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, PrecisionMasks, testing::ValuesIn(precision_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(All, LayerMasks, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
