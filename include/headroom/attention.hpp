@@ -15,6 +15,7 @@
 #include "headroom/export.h"
 #include "headroom/formulation.hpp"
 #include "headroom/layer_config.hpp"
+#include "headroom/mask_view.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/view.hpp"
@@ -157,6 +158,13 @@ struct Call {
   ConstAnyMatrix memory = {};
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
+  /// Beside what the layer hides itself, and what it adds by position. A row that sees no key has a
+  /// context of zeros; values behind a hidden key are multiplied by 0, so they must be finite.
+  /// Sequences are those of the call and heads those of queries. Queries are the rows of a
+  /// sequence, as many as the longest has, or `padded_tokens`. Keys are all of a sequence's, those
+  /// of earlier calls first: as many as the longest has, where a padded one counts as full.
+  /// With `padded_before` a sequence's keys are the last ones of the mask, as its rows are.
+  MaskView mask = {};
   PhaseTimes* times = nullptr;  ///< receives the time of each part
   /// Places of padding that stand before the first token of each sequence, those of earlier calls
   /// included; 0 and above. `LayerConfig::temperature` counts them, as Llama 4 does, and nothing
@@ -224,8 +232,8 @@ class HEADROOM_API Attention {
   ///         large that the rows would span more than 2^56 bytes, or the views overlap; if lengths
   ///         do not fit the views or the layer, or if the cache is of another layer, has another
   ///         number of sequences or too little room, or tokens that were turned by other divisors;
-  ///         for positions of another number, below 0 or of a layer that turns nothing. Cache and
-  ///         `y` are as before then.
+  ///         for positions of another number, below 0 or of a layer that turns nothing; if a mask
+  ///         has other sizes, a NaN, or memory of `y`. Cache and `y` are as before then.
   void forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call = {});
 
   /// Puts the keys and values of x into the call's cache and computes no output: for tokens whose

@@ -78,8 +78,8 @@ class HEADROOM_API DistributedAttention {
   /// @throws as `Attention::forward`; InvalidArgument also if the ranks' calls differ in rows or
   ///         lengths; RankLost.
   /// @param x with its padding as many rows as the largest call at most
-  /// @param call without a cache and without bf16 values. Its times are those of this rank; `sum`
-  ///        holds the wait for the other ranks, too.
+  /// @param call without a cache and without bf16 values; its mask is that of all heads. Its times
+  ///        are those of this rank; `sum` holds the wait for the other ranks, too.
   /// @param cache of this layer, or null
   void forward(ConstMatrixView x, MatrixView y, const Call& call = {},
                DistributedCache* cache = nullptr);

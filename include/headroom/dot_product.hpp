@@ -10,6 +10,7 @@
 
 #include "headroom/attention.hpp"
 #include "headroom/export.h"
+#include "headroom/mask_view.hpp"
 
 namespace headroom {
 
@@ -116,18 +117,6 @@ struct DotProductSizes {
   std::int64_t head_dim = 0;
 };
 
-/// A mask of scores, where it lies in the caller's memory: the value of sequence `b`, query head
-/// `h`, query `t` and key `j` is at `b * batch_stride + h * head_stride + t * query_stride + j *
-/// key_stride`. Strides count values.
-struct MaskView {
-  const float* added = nullptr;        ///< to the scaled scores; -inf hides a key
-  const Bf16* added_bf16 = nullptr;    ///< the same
-  const std::uint8_t* seen = nullptr;  ///< 0 hides a key. One of the three, or none for no mask.
-  /// As those of q and k, or 1: the same for all.
-  std::int64_t batch = 1, heads = 1, queries = 1, keys = 1;
-  std::int64_t batch_stride = 0, head_stride = 0, query_stride = 0, key_stride = 1;
-};
-
 /// What a call brings beside its views.
 struct DotProductCall {
   /// Tokens of each sequence that are there; rows after them are neither read nor written. Empty:
@@ -173,9 +162,9 @@ class HEADROOM_API DotProductAttention {
   /// @throws InvalidArgument naming the view, before `out` is touched: sizes that do not fit each
   ///         other or the object, `Bf16` where dtype is f32, a null pointer, strides that are
   ///         negative or reach beyond any memory, an output that overlaps itself or another view,
-  ///         lengths, sinks or a mask that do not fit, a sequence with queries and no key, or with
-  ///         fewer keys than queries where `causal` or a window is set; a cache of another object,
-  ///         with fewer sequences or too little room. The cache is as before then.
+  ///         lengths, sinks or a mask that do not fit, a NaN in a mask, a sequence with queries and
+  ///         no key, or with fewer keys than queries where `causal` or a window is set; a cache of
+  ///         another object, with fewer sequences or too little room. The cache is as before then.
   void run(const ConstAnyHeads& q, const ConstAnyHeads& k, const ConstAnyHeads& v,
            const AnyHeads& out, const DotProductCall& call = {});
 

@@ -235,7 +235,16 @@ typedef struct headroom_layer headroom_layer;
 /** Keys and values of the tokens that a layer has seen, for a fixed number of sequences. */
 typedef struct headroom_cache headroom_cache;
 
-/** What one call brings besides x and y. Begin with `headroom_default_call`: all is 0 or NULL. */
+/**
+ * What one call brings besides x and y. Begin with `headroom_default_call`: all is 0 or NULL, but
+ * the sizes of a mask and its `mask_key_stride` are 1.
+ *
+ * A mask is as in `headroom_inputs`, beside what the layer hides itself. It has a value for each
+ * sequence of the call, query head, row and key of a sequence, or one for all in a direction. There
+ * are as many rows as the longest sequence has, or `padded_tokens`; and as many keys as the longest
+ * sequence has, those of earlier calls first, where a padded one counts as full. With
+ * `padded_before` the rows and keys of a sequence are the last ones of the mask.
+ */
 typedef struct headroom_call {
   size_t size;                   /**< of this struct */
   const int64_t* lengths;        /**< rows of each sequence, 0 allowed; NULL: divided evenly */
@@ -261,6 +270,12 @@ typedef struct headroom_call {
   /** With `rotary_context`: how far the call reaches at least, in tokens, such as a prompt that is
    * given in chunks; 0: as far as its rows do. */
   int64_t context;
+  const float* mask_added;         /**< added to scaled scores; -INFINITY hides a key; NULL */
+  const uint16_t* mask_added_bf16; /**< the same of bfloat16; NULL */
+  const uint8_t* mask_seen;        /**< 0 hides a key; at most one of the three; NULL */
+  int64_t mask_batch, mask_heads, mask_queries, mask_keys; /**< see above; 1: the same for all; 1 */
+  int64_t mask_batch_stride, mask_head_stride, mask_query_stride; /**< 0 */
+  int64_t mask_key_stride;                                        /**< 1 */
 } headroom_call;
 
 /**
@@ -294,7 +309,7 @@ static inline void headroom_default_options(headroom_options* options) {
   headroom_init_options(options, sizeof(headroom_options));
 }
 
-/** Writes the size, and 0 or NULL everywhere else. */
+/** Writes the size, 1 for the sizes of a mask and its stride of keys, and 0 or NULL elsewhere. */
 static inline void headroom_default_call(headroom_call* call) {
   headroom_init_call(call, sizeof(headroom_call));
 }

@@ -14,6 +14,7 @@
 #include "headroom/isa.hpp"
 #include "headroom/layer_config.hpp"
 #include "headroom/load_weights.hpp"
+#include "headroom/mask_view.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/version.hpp"

@@ -72,6 +72,20 @@ def activations(name: str, x: Array) -> Array:
     return _shared(x.detach())
 
 
+def mask_array(name: str, mask: Optional[Array]) -> Any:
+    """A mask with all four directions, ``(batch, heads, tokens, keys)``, in the same memory."""
+    if mask is None:
+        return None
+    require_cpu(name, mask)
+    half = is_tensor(mask) and mask.is_floating_point() and not is_bf16(mask)
+    array = np.asarray(as_array(mask.float() if half else mask))
+    if array.ndim > 4:
+        raise ValueError(
+            f"{name} has {array.ndim} dimensions; allowed are up to 4: (batch, heads, tokens, keys)"
+        )
+    return array.reshape((1,) * (4 - array.ndim) + array.shape)
+
+
 def padded(lengths: Optional[Sequence[int]], padding_side: str) -> Tuple[Optional[List[int]], bool]:
     """Lengths of sequences, and whether padding stands before them."""
     if padding_side not in ("left", "right"):

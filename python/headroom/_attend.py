@@ -9,7 +9,16 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, as_array, is_bf16, is_tensor, like, require_cpu
+from ._arrays import (
+    Array,
+    activations,
+    as_array,
+    is_bf16,
+    is_tensor,
+    like,
+    mask_array,
+    require_cpu,
+)
 from ._config import options_of
 
 
@@ -140,19 +149,6 @@ def heads_of(name: str, x: Array) -> Any:
     if strides[3] != array.itemsize or min(strides) < 0:
         return np.ascontiguousarray(array)
     return array
-
-
-def mask_array(mask: Optional[Array]) -> Any:
-    if mask is None:
-        return None
-    half = is_tensor(mask) and mask.is_floating_point() and not is_bf16(mask)
-    array = np.asarray(as_array(mask.float() if half else mask))
-    if array.ndim > 4:
-        raise ValueError(
-            f"attn_mask has {array.ndim} dimensions; allowed are up to 4: (batch, heads, tokens,"
-            " keys)"
-        )
-    return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
 def reads_bf16(options: Dict[str, Any]) -> bool:
@@ -312,7 +308,7 @@ def attention(
             f"query has {q.shape[2]} heads and key has {k.shape[2]}; with enable_gqa=True a head of"
             " keys serves several of queries"
         )
-    mask = mask_array(attn_mask)
+    mask = mask_array("attn_mask", attn_mask)
     if is_causal is True:
         if k.shape[1] != q.shape[1] and (query_lengths is not None or key_lengths is not None):
             raise ValueError(

@@ -112,6 +112,7 @@ class Layer:
         places_before: Optional[List[int]],
         positions: Optional[List[int]],
         context: int,
+        mask: Any,
     ) -> None: ...
     def append(
         self,

@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _core
-from ._arrays import Array
+from ._arrays import Array, mask_array
 from ._attend import (
     Rule,
     answer,
@@ -15,7 +15,6 @@ from ._attend import (
     heads_of,
     listed,
     make_attend,
-    mask_array,
     sinks_array,
     widened,
 )
@@ -120,7 +119,7 @@ class DotProductAttention(CacheOwner):
         q = heads_of("query", widened(query, self._options))
         k = self._keys("key", key, q)
         v = self._keys("value", value, q)
-        mask = mask_array(attn_mask)
+        mask = mask_array("attn_mask", attn_mask)
 
         lengths = (listed(query_lengths), listed(key_lengths))
         more = sinks_array(sinks, q.shape[2])

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, like, new_result, padded, positions_of
+from ._arrays import Array, activations, like, mask_array, new_result, padded, positions_of
 from ._cache import CacheOwner, KeyValueCache
 from ._config import (
     above_0,
@@ -275,6 +275,7 @@ class Attention(CacheOwner):
         places_before: Optional[Sequence[int]] = None,
         positions: Optional[Array] = None,
         context: int = 0,
+        mask: Optional[Array] = None,
     ) -> Array:
         """Computes the layer. The interpreter is unlocked meanwhile; calls of one layer take turns.
 
@@ -302,14 +303,22 @@ class Attention(CacheOwner):
             context: of a layer whose ``Rotary`` has a ``context``, how far the call reaches at
                 least, in tokens: say the whole length if a prompt is given in chunks. Otherwise it
                 is the largest position of its rows plus 1.
+            mask: of ``(batch, heads, tokens, keys)`` or what broadcasts to it, beside what the
+                layer hides itself. A boolean one is true where a key is seen; one of float32 or
+                bfloat16 is added to scaled scores. ``tokens`` are those of x, padding included, or
+                of the longest sequence; ``keys`` are those of the cache and then those of x, as
+                many as the longest sequence has. With ``padding_side="left"`` the keys of a
+                sequence are the last ones, as its rows are. A row that sees no key has 0 in place
+                of what it would have seen. Values behind hidden keys must be finite.
 
         Returns:
             ``out``, or a new array of the type of x: a tensor if x is one, and of numpy otherwise.
 
         Raises:
             TypeError: an array is none, or of another type.
-            ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, or
-                the cache has too little room. ``out`` and the cache are as before.
+            ValueError: a shape, stride or length does not fit, ``out`` is read-only or overlaps, a
+                mask has a NaN, or the cache has too little room. ``out`` and the cache are as
+                before.
         """
         array = x if type(x) is np.ndarray else activations("x", x)
         if out is None:
@@ -327,6 +336,7 @@ class Attention(CacheOwner):
             places_before if places_before is None else list(places_before),
             positions_of(positions, array),
             context,
+            mask if mask is None else mask_array("mask", mask),
         )
         return out
 

@@ -145,14 +145,34 @@ AnyArray writable_heads_array(std::string_view name, nb::handle object) {
   return written_array(name, object, require_heads);
 }
 
-AnyArray mask_array(std::string_view name, nb::handle object) {
-  return read_array(name, object, [](std::string_view what, const AnyArray& array) {
+ArrayMask::ArrayMask(nb::handle object) {
+  if (object.is_none()) return;
+  owner_ = read_array("mask", object, [](std::string_view what, const AnyArray& array) {
     require_memory(what, array);
     if (array.dtype() == nb::dtype<float>() || array.dtype() == nb::dtype<bool>()) return;
     if (is_bf16(array)) return;
     refuse_type("{} has dtype {}; allowed are float32, bfloat16 and bool", what,
                 dtype_name(array.dtype()));
   });
+  if (owner_.ndim() != 4) {
+    refuse("mask has {} dimensions; allowed are 4: (batch, heads, tokens, keys)", owner_.ndim());
+  }
+  if (owner_.dtype() == nb::dtype<float>()) {
+    view_.added = static_cast<const float*>(owner_.data());
+  } else if (is_bf16(owner_)) {
+    view_.added_bf16 = static_cast<const Bf16*>(owner_.data());
+  } else {
+    view_.seen = static_cast<const std::uint8_t*>(owner_.data());
+  }
+  const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(owner_.shape(i)); };
+  view_.batch = size(0);
+  view_.heads = size(1);
+  view_.queries = size(2);
+  view_.keys = size(3);
+  view_.batch_stride = owner_.stride(0);
+  view_.head_stride = owner_.stride(1);
+  view_.query_stride = owner_.stride(2);
+  view_.key_stride = owner_.stride(3);
 }
 
 Rows::Rows(std::string_view name, const AnyArray& array)

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headroom/mask_view.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 
@@ -56,8 +57,19 @@ class Rows {
 nb::ndarray<nb::ro> heads_array(std::string_view name, nb::handle object);
 nb::ndarray<nb::ro> writable_heads_array(std::string_view name, nb::handle object);
 bool is_bf16(const nb::ndarray<nb::ro>& array);
-/// The same of float32, bfloat16 or bool. @throws likewise
-nb::ndarray<nb::ro> mask_array(std::string_view name, nb::handle object);
+
+/// A mask of scores where a Python object has it, which is kept alive.
+class ArrayMask {
+ public:
+  /// @param object None, or `(batch, heads, tokens, keys)` of float32, bfloat16 or bool
+  /// @throws as `Rows::read`
+  explicit ArrayMask(nb::handle object);
+  const MaskView& view() const { return view_; }
+
+ private:
+  nb::ndarray<nb::ro> owner_;
+  MaskView view_;
+};
 
 /// Weights where Python objects have them, which are kept alive.
 class ArrayWeights {

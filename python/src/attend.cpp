@@ -36,31 +36,6 @@ AnyHeads heads_of(std::string_view name, const nb::ndarray<nb::ro>& array) {
           array.stride(2)};
 }
 
-MaskView mask_of(const nb::ndarray<nb::ro>& array) {
-  if (array.ndim() != 4) {
-    throw InvalidArgument(fmt::format(
-        "mask has {} dimensions; allowed are 4: (batch, heads, tokens, keys)", array.ndim()));
-  }
-  MaskView mask;
-  if (array.dtype() == nb::dtype<float>()) {
-    mask.added = static_cast<const float*>(array.data());
-  } else if (is_bf16(array)) {
-    mask.added_bf16 = static_cast<const Bf16*>(array.data());
-  } else {
-    mask.seen = static_cast<const std::uint8_t*>(array.data());
-  }
-  const auto size = [&](std::size_t i) { return static_cast<std::int64_t>(array.shape(i)); };
-  mask.batch = size(0);
-  mask.heads = size(1);
-  mask.queries = size(2);
-  mask.keys = size(3);
-  mask.batch_stride = array.stride(0);
-  mask.head_stride = array.stride(1);
-  mask.query_stride = array.stride(2);
-  mask.key_stride = array.stride(3);
-  return mask;
-}
-
 std::span<const float> sinks_of(const nb::ndarray<nb::ro>& array) {
   if (array.ndim() != 1 || array.dtype() != nb::dtype<float>() ||
       (array.shape(0) > 1 && array.stride(0) != 1)) {
@@ -89,11 +64,8 @@ void Attend::run(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::h
   const AnyHeads values = heads_of("v", of_v);
   const AnyHeads written = heads_of("out", of_out);
   DotProductCall call;
-  nb::ndarray<nb::ro> of_mask;
-  if (!mask.is_none()) {
-    of_mask = mask_array("mask", mask);
-    call.mask = mask_of(of_mask);
-  }
+  const ArrayMask of_mask(mask);
+  call.mask = of_mask.view();
   nb::ndarray<nb::ro> of_sinks;
   if (!sinks.is_none()) {
     of_sinks = heads_array("sinks", sinks);

@@ -117,7 +117,7 @@ Layer::Layer(const LayerConfig& config, const CallSizes& largest, const WeightVi
 
 void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
                     nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before,
-                    const Positions& positions, std::int64_t context) {
+                    const Positions& positions, std::int64_t context, nb::handle mask) {
   const Attention& attention = state_->attention;
   const Rows rows = Rows::read("x", x);
   const Rows result = Rows::write("out", out);
@@ -139,6 +139,8 @@ void Layer::forward(nb::handle x, nb::handle out, const PaddedLengths& padded, C
     call.memory = memory_rows->view();
     call.memory_lengths = lengths_of_memory;
   }
+  const ArrayMask of_mask(mask);
+  call.mask = of_mask.view();
   const Turn turn(*state_);
   state_->attention.forward(rows.view(), result.view(), call);
 }

@@ -56,7 +56,7 @@ class Layer {
   /// Computes `out` from `x`. @throws as `Attention::forward`, and as `Rows`.
   void forward(nb::handle x, nb::handle out, const PaddedLengths& padded, Cache* cache,
                nb::handle memory, const Lengths& memory_lengths, const Lengths& places_before,
-               const Positions& positions, std::int64_t context);
+               const Positions& positions, std::int64_t context, nb::handle mask);
   /// Appends x (a layer with a second input: `memory`) to the cache.
   void append(nb::handle x, const PaddedLengths& padded, Cache& cache, const Positions& positions,
               std::int64_t context);

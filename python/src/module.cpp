@@ -123,7 +123,7 @@ void bind_layer(nb::module_& module) {
                   })
       .def("forward", &Layer::forward, "x"_a.none(), "out"_a.none(), "padded"_a, "cache"_a.none(),
            "memory"_a.none(), "memory_lengths"_a.none(), "places_before"_a.none(),
-           "positions"_a.none(), "context"_a)
+           "positions"_a.none(), "context"_a, "mask"_a.none())
       .def("append", &Layer::append, "x"_a.none(), "padded"_a, "cache"_a, "positions"_a.none(),
            "context"_a)
       .def("seconds", &Layer::seconds, "x"_a, "out"_a, "calls"_a)

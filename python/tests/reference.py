@@ -34,9 +34,9 @@ def rotated(x, pairs, base, scale, first=0):
 def attention(
     x, query, key, value, output=None, *, heads, query_bias=0, key_bias=0, value_bias=0,
     output_bias=0, causal=True, window=None, rotary=None, rotary_base=10000.0, rotary_scale=1.0,
-    memory=None,
+    memory=None, mask=None,
 ):  # fmt: skip
-    """One sequence, (tokens, d_in)."""
+    """One sequence, (tokens, d_in); a mask (heads, tokens, keys) or what broadcasts to it."""
     keys = x if memory is None else memory
     dim = query.shape[1] // heads
 
@@ -59,8 +59,12 @@ def attention(
         scores = np.where(col > row, -np.inf, scores)
     if window is not None:
         scores = np.where(col <= row - window, -np.inf, scores)
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    most = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isinf(most), 0, most))
+    total = weights.sum(-1, keepdims=True)
+    weights /= np.where(total == 0, 1, total)
     context = (weights @ v).transpose(1, 0, 2).reshape(len(x), -1)
     return context if output is None else context @ output.astype(np.float64) + output_bias
 

@@ -124,22 +124,45 @@ def test_growing_inputs_and_small_ones_again():
 
 FALLBACKS = {
     "weights": (dict(), dict(need_weights=True), "need_weights=False"),
-    "window": (
-        dict(),
-        dict(attn_mask=torch.ones(6, 6).bool().triu(1) | torch.ones(6, 6).bool().tril(-3)),
-        "masks",
-    ),
-    "scores": (dict(), dict(attn_mask=torch.randn(6, 6)), "masks"),
-    "each_head": (dict(), dict(attn_mask=causal_mask(6).expand(8, 6, 6)), "masks"),
     "left_padding": (
         dict(),
         dict(attn_mask=causal_mask(6), key_padding_mask=torch.arange(6).expand(2, 6) < 1),
-        "padding at the end",
+        "sees no key",
     ),
-    "weighed_keys": (dict(), dict(key_padding_mask=torch.randn(2, 6)), "weighs keys"),
+    "nan": (dict(), dict(attn_mask=torch.full((6, 6), torch.nan)), "sees no key"),
     "bias_kv": (dict(add_bias_kv=True), dict(), "add_bias_kv"),
     "zero": (dict(add_zero_attn=True), dict(), "add_zero_attn"),
 }
+
+
+WINDOW = torch.ones(6, 6).bool().triu(1) | torch.ones(6, 6).bool().tril(-3)
+OTHER_MASKS = {
+    "window": dict(attn_mask=WINDOW),
+    "scores": dict(attn_mask=torch.randn(6, 6)),
+    "each_head": dict(attn_mask=causal_mask(6).expand(8, 6, 6)),
+    "each_score": dict(attn_mask=torch.randn(8, 6, 6)),
+    "keys_between": dict(
+        attn_mask=causal_mask(6), key_padding_mask=torch.tensor([[0, 1, 0, 0, 1, 0]] * 2).bool()
+    ),
+    "weighed_keys": dict(key_padding_mask=torch.randn(2, 6)),
+    "both_weighed": dict(attn_mask=torch.randn(6, 6), key_padding_mask=torch.randn(2, 6)),
+    "of_each_kind": dict(
+        attn_mask=torch.randn(8, 6, 6), key_padding_mask=torch.arange(6).expand(2, 6) > 3
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*mismatched.*:UserWarning")
+@pytest.mark.parametrize("case", OTHER_MASKS)
+@torch.inference_mode()
+def test_any_other_mask(case):
+    """A call that went to the original would be an error here: a warning."""
+    module = module_of()
+    ours = MultiheadAttention.from_module(module)
+    x, memory = torch.randn(2, 6, 64), torch.randn(2, 6, 64)
+    for key in (x, memory):
+        y, _ = ours(x, key, key, need_weights=False, **OTHER_MASKS[case])
+        assert reference.close(y, expected(module, x, key, **OTHER_MASKS[case]))
 
 
 @pytest.mark.filterwarnings("ignore:.*mismatched.*:UserWarning")

@@ -247,6 +247,59 @@ static void check_memory(const headroom_options* options) {
   headroom_destroy(layer);
 }
 
+/* A mask that shows as many keys as a window does, of each kind; with a cache its rows are those of
+   the call, and its keys all. */
+static void check_masks(const headroom_options* options) {
+  static problem p;
+  static uint8_t seen[TOKENS][TOKENS];
+  static float added[TOKENS][TOKENS];
+  static uint16_t narrow[TOKENS][TOKENS];
+  float y[TOKENS * D_PROJ];
+  headroom_layer* layer;
+  headroom_cache* cache = NULL;
+  headroom_call call;
+  int64_t t, j;
+  int kind;
+  make_problem(&p);
+  p.config.window = 5;
+  headroom_destroy(check_whole(&p, options, "window"));
+  p.config.window = 0;
+  layer = make(&p, options);
+  if (layer == NULL) return;
+  for (t = 0; t < TOKENS; ++t) {
+    for (j = 0; j < TOKENS; ++j) {
+      seen[t][j] = t - j < 5;
+      added[t][j] = t - j < 5 ? 0 : -INFINITY;
+      narrow[t][j] = t - j < 5 ? 0 : 0xff80;
+    }
+  }
+  expect(headroom_cache_create(layer, 1, TOKENS, &cache) == HEADROOM_OK, "a cache");
+  for (kind = 0; kind < 3; ++kind) {
+    double expected[TOKENS * D_PROJ];
+    for (t = 0; t < TOKENS * D_PROJ; ++t) expected[t] = p.y[t];
+    headroom_cache_clear(cache);
+    for (t = 0; t < TOKENS; t += 7) {
+      const int64_t rows = TOKENS - t < 7 ? TOKENS - t : 7;
+      headroom_default_call(&call);
+      call.cache = cache;
+      call.mask_added = kind == 0 ? added[t] : NULL;
+      call.mask_seen = kind == 1 ? seen[t] : NULL;
+      call.mask_added_bf16 = kind == 2 ? narrow[t] : NULL;
+      call.mask_queries = rows;
+      call.mask_keys = t + rows;
+      call.mask_query_stride = TOKENS;
+      expect(forward(layer, p.x + t * D_IN, rows, y + t * D_PROJ, &call) == HEADROOM_OK, "a mask");
+    }
+    expect(difference(y, expected) <= kLimit, "a mask hides what a window hides");
+  }
+  call.mask_heads = 2 + p.config.heads;
+  headroom_cache_clear(cache);
+  expect_refused(forward(layer, p.x, 7, y, &call), HEADROOM_INVALID_ARGUMENT,
+                 "for heads are 1 and");
+  headroom_cache_destroy(cache);
+  headroom_destroy(layer);
+}
+
 /* ---- bfloat16 ---- */
 
 static uint16_t to_bf16(float value) {
@@ -352,6 +405,7 @@ int main(int count, char** arguments) {
   check_places(&options);
   check_positions(&options);
   check_memory(&options);
+  check_masks(&options);
   check_numbers(&options);
   printf("%s: %d failures\n", options.backend, failures);
   return failures == 0 ? 0 : 1;

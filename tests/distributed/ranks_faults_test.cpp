@@ -77,6 +77,11 @@ TEST_P(RanksFaults, DifferentCallsAreRefused) {
       [&] { attention.forward(layer.x.view().slice(0, rows), y.view()); }, "same call", "");
   Matrix whole(8, 16);
   EXPECT_NO_THROW(attention.forward(layer.x.view(), whole.view()));
+  const std::vector<float> zeros(8);
+  Call masked;
+  if (world_rank() == 0) masked.mask = {.added = zeros.data(), .keys = 8};
+  expect_refusal<InvalidArgument>([&] { attention.forward(layer.x.view(), whole.view(), masked); },
+                                  "same call", "");
 }
 
 // Of two sequences and two memories, one rank is told the lengths of these, the others of those.

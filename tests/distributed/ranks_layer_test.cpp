@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "core/case_layer.hpp"
 #include "headroom/distributed.hpp"
+#include "headroom/error.hpp"
 #include "support/call_shapes.hpp"
+#include "support/dot_product_calls.hpp"
 #include "support/layer_cases.hpp"
 #include "support/ranks.hpp"
 
@@ -179,6 +182,36 @@ TEST_P(RanksLayer, APaddedBatchLeavesItsPaddingAlone) {
       EXPECT_TRUE(agree(y, alone)) << d_proj;
       EXPECT_EQ(y.view().row(5)[0], -7.0F);
       EXPECT_EQ(y.view().row(35)[3], -7.0F);
+    }
+  }
+}
+
+// For all heads, and of each head alone, of any kind; one that has other heads is refused by all.
+TEST_P(RanksLayer, AMaskIsDividedAsTheHeadsAre) {
+  for (const std::int64_t d_proj : {0, 24}) {
+    Case shape = plain_shape(12, 32, 6, 8);
+    shape.batch = 2;
+    shape.d_proj = d_proj;
+    const Layer layer = gaussian_layer(shape);
+    DistributedAttention attention(MPI_COMM_WORLD, shape, shape, own_weights(layer),
+                                   GetParam().options(1));
+    Attention alone = layer_for(shape, layer.weights, GetParam().options(1));
+    Matrix y(shape.rows(), shape.output_width()), expected = y;
+    for (const MaskKind kind : {MaskKind::added, MaskKind::added_bf16, MaskKind::seen}) {
+      for (const bool by_head : {false, true}) {
+        RandomCall of;
+        of.mask = kind;
+        of.sizes = {2, 12, 12, 6, 0, 8};
+        of.mask_heads = of.mask_queries = by_head;
+        std::mt19937 random(3);
+        const Mask mask(of, random);
+        attention.forward(layer.x.view(), y.view(), {.mask = mask.view()});
+        alone.forward(layer.x.view(), expected.view(), {.mask = mask.view()});
+        EXPECT_TRUE(agree(y, expected)) << describe(of);
+        MaskView other = mask.view();
+        other.heads = 5;
+        EXPECT_THROW(attention.forward(layer.x.view(), y.view(), {.mask = other}), InvalidArgument);
+      }
     }
   }
 }

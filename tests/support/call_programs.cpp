@@ -4,33 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
-#include <random>
 
-#include "reference/comparator.hpp"
-#include "reference/oracle.hpp"
-#include "support/layer_cases.hpp"
+#include "support/draws.hpp"
 
 namespace headroom::test {
 namespace {
-
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : generator_(seed) {}
-  std::int64_t from_to(std::int64_t least, std::int64_t most) {
-    const auto choices = static_cast<std::uint64_t>(most - least + 1);
-    return least + static_cast<std::int64_t>(generator_() % choices);
-  }
-  bool one_in(std::int64_t n) { return from_to(1, n) == 1; }
-  std::int64_t one_of(const std::vector<std::int64_t>& values) {
-    return values[static_cast<std::size_t>(
-        from_to(0, static_cast<std::int64_t>(values.size()) - 1))];
-  }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 Case random_shape(Draws& draws) {
   Case shape;
@@ -159,6 +137,22 @@ void add_positions(Draws& draws, CallProgram& program) {
   program.axes = static_cast<int>(draws.one_of({0, 1, 3, 3, 3}));
 }
 
+// A mask now and then, of any kind; and padding, which says where its rows and keys lie.
+void add_mask(Draws& draws, CallStep& step) {
+  const std::int64_t longest = *std::max_element(step.lengths.begin(), step.lengths.end());
+  if (draws.one_in(2))
+    step.padded_tokens = std::max<std::int64_t>(longest, 1) + draws.from_to(0, 3);
+  step.padded_before = step.padded_tokens > 0 && draws.one_in(2);
+  if (draws.one_in(4)) return;
+  RandomCall& mask = step.mask.emplace();
+  mask.mask = static_cast<MaskKind>(draws.from_to(1, 3));
+  mask.mask_batch = draws.one_in(2);
+  mask.mask_heads = draws.one_in(2);
+  mask.mask_queries = !draws.one_in(3);
+  mask.mask_keys = !draws.one_in(8);
+  mask.mask_gap = draws.one_in(3) ? 2 : 0;
+}
+
 // How many tokens come next: often one, sometimes as many as there is room for.
 std::int64_t next_length(Draws& draws, std::int64_t most) {
   const std::int64_t kind = draws.from_to(1, 5);
@@ -179,6 +173,10 @@ std::string CallProgram::text() const {
     }
     if (step.kind != CallStep::Kind::forward) continue;
     all += fmt::format("; {}{}", step.cached ? "+" : "", fmt::join(step.lengths, ","));
+    if (step.padded_tokens > 0) {
+      all += fmt::format(" {} to {}", step.padded_before ? "before" : "padded", step.padded_tokens);
+    }
+    if (step.mask) all += fmt::format(" masked ({})", describe(*step.mask));
     if (shape.d_memory > 0) all += fmt::format(" of {}", fmt::join(step.memory_lengths, ","));
   }
   return all;
@@ -194,6 +192,8 @@ CallProgram random_program(std::uint64_t seed) {
   Draws positions(seed * 15485863 + 5);
   add_positions(positions, program);
   const Case& shape = program.shape;
+  Draws masks(seed * 32452843 + 7);  // likewise
+  const bool masked = masks.one_in(3);
   // The pattern of a sequence goes by its place, and the oracle knows one sequence at a time.
   program.sequences = shape.dropout > 0 ? 1 : draws.from_to(1, 3);
   const bool cross = shape.d_memory > 0;
@@ -230,218 +230,11 @@ CallProgram random_program(std::uint64_t seed) {
         }
         if (step.cached) length += keys;
       }
+      if (masked) add_mask(masks, step);
     }
     program.steps.push_back(std::move(step));
   }
   return program;
-}
-
-namespace {
-
-/// What a sequence has seen: rows of x, or of the second input.
-using Rows = std::vector<float>;
-/// Of its tokens, those of each axis.
-using Positions = std::array<std::vector<std::int64_t>, 3>;
-
-// As a call takes them.
-std::vector<std::int64_t> one_list(const Positions& positions) {
-  std::vector<std::int64_t> all;
-  for (const auto& axis : positions) all.insert(all.end(), axis.begin(), axis.end());
-  return all;
-}
-
-Positions part_of(const Positions& positions, std::int64_t first, std::int64_t count) {
-  Positions part;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (positions[axis].empty()) continue;
-    const auto begin = positions[axis].begin() + first;
-    part[axis].assign(begin, begin + count);
-  }
-  return part;
-}
-
-void append_to(Positions& positions, const Positions& more) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    positions[axis].insert(positions[axis].end(), more[axis].begin(), more[axis].end());
-  }
-}
-
-ConstMatrixView view_of(const Rows& rows, std::int64_t cols) {
-  return {rows.data(), static_cast<std::int64_t>(rows.size()) / cols, cols, cols};
-}
-
-class ProgramRun {
- public:
-  ProgramRun(const CallProgram& program, const AttentionOptions& options, bool same_bits,
-             CallTruth& truth)
-      : program_(program),
-        weights_(gaussian_weights(program.shape, program.seed)),
-        layer_(program.shape, program.shape, weights_, options),
-        cache_(layer_, {program.sequences, program.capacity}),
-        draws_(program.seed),
-        turns_(program.seed + 1),
-        // Steps multiply latents in another order than prompts.
-        same_bits_(same_bits && program.shape.causal && !program.shape.is_latent()),
-        truth_(truth),
-        seen_(static_cast<std::size_t>(program.sequences)),
-        positions_(seen_.size()) {}
-
-  std::string run() {
-    for (step_ = 0; step_ < program_.steps.size(); ++step_) {
-      const CallStep& step = program_.steps[step_];
-      std::string fault;
-      if (step.kind == CallStep::Kind::clear) {
-        cache_.clear();
-        for (Rows& rows : seen_) rows.clear();
-        for (Positions& of : positions_) of = {};
-      } else if (step.kind == CallStep::Kind::truncate) {
-        cache_.truncate({step.sequence, step.length});
-        seen_[static_cast<std::size_t>(step.sequence)].resize(
-            static_cast<std::size_t>(step.length * key_cols()));
-        Positions& positions = positions_[static_cast<std::size_t>(step.sequence)];
-        positions = part_of(positions, 0, step.length);
-      } else {
-        fault = forward(step);
-      }
-      if (!fault.empty()) return fault;
-    }
-    return {};
-  }
-
- private:
-  const Case& shape() const { return program_.shape; }
-  bool cross() const { return shape().d_memory > 0; }
-  std::int64_t key_cols() const { return shape().key_input(); }
-
-  Matrix draw(std::int64_t rows, std::int64_t cols) {
-    Matrix matrix(rows, cols);
-    std::normal_distribution<float> gaussian;
-    for (float& value : matrix.values) value = gaussian(draws_);
-    return matrix;
-  }
-
-  // Of a text, of pictures, and now and then far beyond what a cache has room for.
-  Positions draw_positions(std::int64_t tokens) {
-    Positions drawn;
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(program_.axes); ++axis) {
-      for (std::int64_t i = 0; i < tokens; ++i) {
-        const std::int64_t furthest = program_.context > 0 ? program_.context - 1
-                                      : turns_.one_in(5)   ? 100'000
-                                                           : 40;
-        drawn[axis].push_back(turns_.from_to(0, furthest));
-      }
-    }
-    return drawn;
-  }
-
-  std::string forward(const CallStep& step) {
-    const auto sum = [](const std::vector<std::int64_t>& lengths) {
-      return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-    };
-    const Matrix x = draw(sum(step.lengths), shape().d_in);
-    const Matrix memory =
-        draw(sum(step.memory_lengths), std::max<std::int64_t>(shape().d_memory, 1));
-    Matrix y(x.rows, shape().output_width());
-    Call call;
-    call.lengths = step.lengths;
-    if (step.cached) call.cache = &cache_;
-    if (cross()) {
-      call.memory = memory.view();
-      call.memory_lengths = step.memory_lengths;
-    }
-    const Positions positions = draw_positions(x.rows);
-    const std::vector<std::int64_t> given = one_list(positions);
-    call.positions = given;
-    call.context = program_.context;
-    layer_.forward(x.view(), y.view(), call);
-    std::int64_t row = 0;
-    std::int64_t memory_row = 0;
-    for (std::size_t s = 0; s < step.lengths.size(); ++s) {
-      const std::int64_t length = step.lengths[s];
-      Rows before = step.cached ? seen_[s] : Rows{};
-      Rows all = before;
-      const ConstMatrixView keys =
-          cross() ? rows(memory, memory_row, step.memory_lengths[s]) : rows(x, row, length);
-      all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
-      Positions turned = step.cached ? positions_[s] : Positions{};
-      append_to(turned, part_of(positions, row, length));
-      const std::string fault =
-          check(s, rows(x, row, length), {before, all, one_list(turned)}, rows(y, row, length));
-      if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
-      if (step.cached) seen_[s] = all;
-      if (step.cached) positions_[s] = turned;
-      row += length;
-      memory_row += keys.rows;
-      const std::int64_t found = cache_.length(static_cast<std::int64_t>(s));
-      const auto expected = static_cast<std::int64_t>(seen_[s].size()) / key_cols();
-      if (found != expected) return fmt::format("the cache has {} of {}", found, expected);
-    }
-    return {};
-  }
-
-  /// What a sequence's rows see.
-  struct Seen {
-    Rows before, all;  // of the call, with it
-    std::vector<std::int64_t> positions;
-  };
-
-  std::string check(std::size_t sequence, ConstMatrixView x, const Seen& seen, ConstMatrixView y) {
-    if (x.rows == 0) return {};
-    const auto& [before, all, positions] = seen;
-    Case call = shape();
-    call.batch = 1;
-    call.tokens = x.rows;
-    reference::Inputs inputs;
-    inputs.x = x;
-    inputs.positions = positions;
-    inputs.context = program_.context;
-    if (cross()) {
-      inputs.memory = view_of(all, key_cols());
-      call.memory_tokens = inputs.memory.rows;
-    } else {
-      inputs.past = view_of(before, key_cols());
-      call.past = inputs.past.rows;
-    }
-    const auto [place, fresh] = truth_.try_emplace({step_, sequence});
-    if (fresh) {
-      place->second = reference::attention(call, weights_, inputs, reference::all_rows(call), 1);
-    }
-    const reference::Comparison found =
-        reference::compare(place->second, y, reference::Data::adversarial);
-    if (!found.passed) return found.reason;
-    if (!same_bits_ || static_cast<std::int64_t>(all.size()) > shape().tokens * key_cols()) {
-      return {};
-    }
-    const ConstMatrixView whole = view_of(all, key_cols());
-    Matrix once(whole.rows, y.cols);
-    Call alone;
-    const std::vector<std::int64_t> lengths{whole.rows};
-    alone.lengths = lengths;
-    alone.positions = positions;
-    alone.context = program_.context;
-    layer_.forward(whole, once.view(), alone);
-    if (same_bits(rows(once, whole.rows - x.rows, x.rows), y)) return {};
-    return "the bits differ from those of one pass";
-  }
-
-  const CallProgram& program_;
-  SplitWeights weights_;
-  Attention layer_;
-  KeyValueCache cache_;
-  std::mt19937_64 draws_;
-  Draws turns_;
-  bool same_bits_;
-  CallTruth& truth_;
-  std::size_t step_ = 0;
-  std::vector<Rows> seen_;
-  std::vector<Positions> positions_;
-};
-
-}  // namespace
-
-std::string run_program(const CallProgram& program, const AttentionOptions& options, bool same_bits,
-                        CallTruth& truth) {
-  return ProgramRun(program, options, same_bits, truth).run();
 }
 
 }  // namespace headroom::test

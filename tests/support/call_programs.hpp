@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "headroom/headroom.hpp"
 #include "reference/oracle.hpp"
+#include "support/dot_product_calls.hpp"
 
 namespace headroom::test {
 
@@ -19,6 +21,9 @@ struct CallStep {
   bool cached = true;  ///< otherwise a call that knows nothing of the others
   std::vector<std::int64_t> lengths, memory_lengths;  ///< of each sequence
   std::int64_t sequence = 0, length = 0;              ///< of a truncation
+  std::int64_t padded_tokens = 0;                     ///< as in `Call`
+  bool padded_before = false;
+  std::optional<RandomCall> mask = {};  ///< its kind and directions; sizes are those of the call
 };
 
 /// A layer, the room that it has, and what it is asked.

@@ -114,7 +114,7 @@ class Mask {
                        : lowest ? std::numeric_limits<float>::lowest()
                                 : kHidden);
     }
-    for (std::int64_t row = 0; row < view_.batch * view_.heads * view_.queries; row += 5) {
+    for (std::int64_t row = 3; row < view_.batch * view_.heads * view_.queries; row += 5) {
       const auto first = static_cast<std::ptrdiff_t>(row * view_.query_stride);
       std::fill_n(seen_.begin() + first, view_.query_stride, 0);
       std::fill_n(added_.begin() + first, view_.query_stride,

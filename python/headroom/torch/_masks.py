@@ -43,6 +43,33 @@ def read_padding(mask: Tensor) -> Optional[Padding]:
     return Padding(ignored, counts, trailing)
 
 
+def joined(masks: Masks, batch: int) -> Tensor:
+    """Both as a layer takes them, ``(batch, heads, tokens, keys)`` or 1 in any direction: true
+    where a key is seen, or what is added to scores."""
+    parts = []
+    if masks.attention is not None:
+        mask = masks.attention
+        parts.append(mask[None, None] if mask.dim() == 2 else mask.unflatten(0, (batch, -1)))
+    if masks.padding is not None:
+        parts.append(masks.padding[:, None, None, :])
+    if all(part.dtype == torch.bool for part in parts):
+        return ~(parts[0] if len(parts) == 1 else parts[0] | parts[1])
+    added = [
+        torch.zeros(part.shape).masked_fill(part, float("-inf"))
+        if part.dtype == torch.bool
+        else part.float()
+        for part in parts
+    ]
+    return added[0] if len(added) == 1 else added[0] + added[1]
+
+
+def shows_each_row_a_key(mask: Tensor) -> bool:
+    """Of ``joined``; what PyTorch computes of other rows, and of NaN, is NaN."""
+    if mask.dtype == torch.bool:
+        return bool(mask.any(-1).all())
+    return bool((mask.amax(-1) > float("-inf")).all())
+
+
 def _kind_of(mask: Tensor) -> str:
     if mask.dim() != 2:
         return "other"

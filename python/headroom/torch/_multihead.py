@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from . import _operator
-from ._masks import Masks, Padding, kind_of, read_padding
+from ._masks import Masks, Padding, joined, kind_of, read_padding, shows_each_row_a_key
 from ._packed import (
     TRAINING,
     PackedModule,
@@ -25,8 +25,8 @@ class MultiheadAttention(PackedModule):
     For inference: call it under ``torch.inference_mode()`` or ``torch.no_grad()``, and with
     ``need_weights=False``. What the layer does not do goes to the original module, and a
     ``FallbackWarning`` says why, once for each reason: attention weights, gradients, dropout while
-    training, other masks than causal ones and key padding, other dtypes than float32 and bfloat16,
-    other devices, key and value that differ, ``add_bias_kv`` and ``add_zero_attn``.
+    training, queries that see no key, other dtypes than float32 and bfloat16, other devices, key
+    and value that differ, ``add_bias_kv`` and ``add_zero_attn``.
     """
 
     original: nn.MultiheadAttention
@@ -192,10 +192,11 @@ class MultiheadAttention(PackedModule):
         if masks.attention is not None and not masks.causal:
             kind = kind_of(masks.attention)
         padding = None if masks.padding is None else read_padding(masks.padding)
-        reason = _why_not_masks(kind, memory, masks.padding, padding)
-        if reason is not None:
-            say_once(reason)
+        if padding is not None and 0 in padding.counts:
+            say_once("a sequence without keys goes to the original module")
             return self._by_original(query, memory, masks)
+        if _takes_a_mask(kind, memory, masks.padding, padding):
+            return self._masked(query, memory, masks)
         if memory is not None:
             return self._cross(query, memory, padding)
         if kind == "causal":
@@ -203,6 +204,23 @@ class MultiheadAttention(PackedModule):
         if padding is None or not bool(padding.ignored.any()):
             return self.run("full", query)
         return self._cross(query, query, padding)
+
+    def _masked(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
+        batch, tokens = query.shape[0], query.shape[1]
+        mask = joined(masks, batch)
+        if not shows_each_row_a_key(mask):
+            say_once("a query that sees no key goes to the original module")
+            return self._by_original(query, memory, masks)
+        if memory is None:
+            return self.run("full", query, mask=mask)
+        y = self.run_cross(
+            query.reshape(batch * tokens, -1),
+            memory.reshape(-1, memory.shape[2]),
+            [tokens] * batch,
+            [memory.shape[1]] * batch,
+            mask,
+        )
+        return y.reshape(batch, tokens, -1)
 
     def _cross(self, query: Tensor, memory: Tensor, padding: Optional[Padding]) -> Tensor:
         batch, tokens = query.shape[0], query.shape[1]
@@ -241,23 +259,15 @@ class MultiheadAttention(PackedModule):
         return result.contiguous()
 
 
-def _why_not_masks(
+def _takes_a_mask(
     kind: str,
     memory: Optional[Tensor],
     key_padding_mask: Optional[Tensor],
     padding: Optional[Padding],
-) -> Optional[str]:
+) -> bool:
+    """Whether lengths and the layer's own order do not say what the masks say."""
     if kind == "other" or (kind == "causal" and memory is not None):
-        return "the layer takes causal masks of self-attention; the original module takes others"
+        return True
     if key_padding_mask is None:
-        return None
-    if padding is None:
-        return "a padding mask that weighs keys goes to the original module"
-    if 0 in padding.counts:
-        return "a sequence without keys goes to the original module"
-    if kind == "causal" and not padding.trailing:
-        return (
-            "with a causal mask the layer takes padding at the end; other padding goes to the"
-            " original module"
-        )
-    return None
+        return False
+    return padding is None or (kind == "causal" and not padding.trailing)

@@ -215,16 +215,27 @@ class PackedModule(nn.Module):
         """Of ``compute``."""
         raise NotImplementedError
 
-    def run(self, kind: str, x: Tensor, lengths: Optional[List[int]] = None) -> Tensor:
+    def run(
+        self,
+        kind: str,
+        x: Tensor,
+        lengths: Optional[List[int]] = None,
+        mask: Optional[Tensor] = None,
+    ) -> Tensor:
         """Self-attention of ``(batch, tokens, width)``."""
         batch, tokens = x.shape[0], x.shape[1]
         layer = self._layers.get(kind, self.weights, [batch * tokens, tokens])
         out = x.new_empty(batch, tokens, self.output_width())
-        layer(as_array(x), as_array(out), lengths=lengths)
+        layer(as_array(x), as_array(out), lengths=lengths, mask=mask)
         return out
 
     def run_cross(
-        self, x: Tensor, memory: Tensor, lengths: List[int], memory_lengths: List[int]
+        self,
+        x: Tensor,
+        memory: Tensor,
+        lengths: List[int],
+        memory_lengths: List[int],
+        mask: Optional[Tensor] = None,
     ) -> Tensor:
         """Rows ``(rows, width)`` of sequences without gaps, over memory of the same kind."""
         sizes = [len(x), max(lengths), len(memory), max(memory_lengths)]
@@ -236,6 +247,7 @@ class PackedModule(nn.Module):
             lengths=lengths,
             memory=as_array(memory),
             memory_lengths=memory_lengths,
+            mask=mask,
         )
         return out
 

@@ -155,7 +155,9 @@ void DotProductAttention::Plan::run(const ConstAnyHeads& q, const ConstAnyHeads&
   read(q, k, given);
   std::int64_t keys = given.cache == nullptr ? k.tokens : 0;
   for (const Sequence& sequence : all_) keys = std::max(keys, sequence.keys());
-  check_mask(given.mask, q, keys, out);
+  const MaskMemory mask = check_mask("attention", given.mask, {q.batch, q.heads, q.tokens, keys});
+  if (mask.bytes > 0) check_apart_from_output("the mask", mask.data, mask.bytes, out);
+  check_mask_values("attention", given.mask);
   check_sinks(given.sinks);
   if (attend_->takes_bf16() || !any_bf16(q, k, v, out)) {
     attend(q, k, v, out, given);

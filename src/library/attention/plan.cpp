@@ -9,6 +9,7 @@
 
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
+#include "attention/mask_views.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
 #include "core/call/demand.hpp"
@@ -308,8 +309,7 @@ void Attention::Plan::check_dtype(const char* name, const ConstAnyMatrix& view) 
                   view.dtype == Dtype::bf16 ? ", or make the layer with dtype bf16" : ""));
 }
 
-void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
-                                    const Call& call) const {
+void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) {
   check_dtype("x", x);
   check_dtype("y", y);
   check_views(x, y, {x.rows, shape.d_in, shape.output_width()});
@@ -318,6 +318,14 @@ void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
     check_view("memory", call.memory, call.memory.rows, shape.d_memory);
     check_apart("memory", call.memory, y);
   }
+  check_call_mask(call, y);
+}
+
+void Attention::Plan::check_call_mask(const Call& call, const ConstAnyMatrix& y) {
+  if (!call.mask.any()) return;
+  const MaskMemory mask = check_mask("forward", call.mask, sequences_.place_in_mask(call));
+  check_apart("the mask", mask.data, mask.bytes, y);
+  check_mask_values("forward", call.mask);
 }
 
 // Reads the call, because its faults are told before those of the view.
@@ -332,6 +340,7 @@ void Attention::Plan::check_append(const ConstAnyMatrix& x, const Call& call) {
   read(x, call);
   check_dtype("x", x);
   check_view("x", x, x.rows, shape.d_in);
+  check_call_mask(call, {});
 }
 
 // The rows of a padded call, one sequence after the other.
@@ -404,8 +413,8 @@ AttendCall Attention::Plan::attend_call(const HeadBlocks& heads, const AnyBlocke
   AttendCall attended{heads.parts[0], heads.parts[1], heads.parts[2], out, sequences_.list()};
   if (call.cache != nullptr) attended.store = call.cache->state_->store.get();
   attended.parameters = parameters_;
-  attended.mask = distances_.mask();
-  attended.mask_by_position = !distances_.empty();
+  attended.mask = score_mask(call.mask);
+  distances_.add_to(attended.mask);
   return attended;
 }
 

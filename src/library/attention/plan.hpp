@@ -60,7 +60,8 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
   void check_append(const ConstAnyMatrix& x, const Call& call);
-  void check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call) const;
+  void check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
+  void check_call_mask(const Call& call, const ConstAnyMatrix& y);
   ConstAnyMatrix without_padding(const ConstAnyMatrix& x, const Call& call);
   template <class Work>
   void for_each_row(const Call& call, const Work& work) const;

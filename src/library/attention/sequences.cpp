@@ -146,6 +146,8 @@ void Sequences::read_memory(const Call& call) {
 
 void Sequences::cut(const Call& call, const CacheRoom* cache) {
   const bool cross = shape_.d_memory > 0;
+  most_rows_ = call.padded_tokens;
+  most_keys_ = 0;
   Sequence sequence;
   for (; sequence.number < count_; ++sequence.number) {
     sequence.rows = length(call.lengths, rows_, sequence.number);
@@ -156,6 +158,10 @@ void Sequences::cut(const Call& call, const CacheRoom* cache) {
         cross ? length(call.memory_lengths, memory_rows_, sequence.number) : sequence.rows;
     if (!cross) sequence.first_key = sequence.first_row;
     sequence.first_angle = sequence.first_row;
+    most_rows_ = std::max(most_rows_, sequence.rows);
+    const bool full = call.padded_tokens > 0 && !cross;
+    most_keys_ =
+        std::max(most_keys_, sequence.past + (full ? call.padded_tokens : sequence.new_keys));
     // With an output projection the padding comes in after it.
     const bool padded = call.padded_tokens > 0 && shape_.d_proj == 0;
     sequence.pattern_head = sequence.number * heads_of_.all + heads_of_.first;
@@ -184,6 +190,17 @@ void Sequences::read(const ConstAnyMatrix& x, const Call& call, const CacheRoom*
   read_memory(call);
   cut(call, cache);
   if (cache != nullptr) check_room(*cache);
+}
+
+// What comes before a sequence's rows comes before its keys as well, if they are made of the rows.
+MaskSizes Sequences::place_in_mask(const Call& call) {
+  if (call.padded_before) {
+    for (Sequence& sequence : list_) {
+      sequence.mask_row = call.padded_tokens - sequence.rows;
+      if (shape_.d_memory == 0) sequence.mask_key = most_keys_ - sequence.keys();
+    }
+  }
+  return {count_, shape_.heads, most_rows_, most_keys_};
 }
 
 void Sequences::drop_rows() {

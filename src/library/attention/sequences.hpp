@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/mask_views.hpp"
 #include "core/call/attend_call.hpp"
 #include "headroom/attention.hpp"
 
@@ -27,6 +28,9 @@ class Sequences {
   /// @param cache null without one
   /// @throws InvalidArgument if the call's lengths fit neither its views nor the layer or its cache
   void read(const ConstAnyMatrix& x, const Call& call, const CacheRoom* cache);
+
+  /// Finds the sequences' first rows and keys in a mask. @return the sizes that it must have
+  MaskSizes place_in_mask(const Call& call);
 
   /// Leaves their new keys, and takes away the rows that would look at them.
   void drop_rows();
@@ -56,6 +60,7 @@ class Sequences {
   std::int64_t count_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t memory_rows_ = 0;
+  std::int64_t most_rows_ = 0, most_keys_ = 0;  ///< of a sequence, where a padded one is full
   std::vector<Sequence> list_;
   std::vector<Sequence> blind_;
 };

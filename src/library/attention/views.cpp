@@ -85,10 +85,17 @@ void check_view(std::string_view name, const ConstAnyMatrix& view, std::int64_t 
 }
 
 void check_apart(std::string_view name, const ConstAnyMatrix& other, const ConstAnyMatrix& y) {
-  if (other.rows == 0 || y.rows == 0) return;
+  if (other.rows == 0) return;
   const Span of_other(other);
+  check_apart(name, other.data, of_other.end - of_other.begin, y);
+}
+
+void check_apart(std::string_view name, const void* data, std::int64_t bytes,
+                 const ConstAnyMatrix& y) {
+  if (bytes == 0 || y.rows == 0) return;
   const Span of_y(y);
-  if (of_other.begin >= of_y.end || of_y.begin >= of_other.end) return;
+  const auto begin = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data));
+  if (begin >= of_y.end || of_y.begin >= begin + bytes) return;
   throw InvalidArgument(fmt::format("forward: y overlaps {}; give y memory of its own", name));
 }
 

@@ -32,4 +32,8 @@ void check_view(std::string_view name, const ConstAnyMatrix& view, std::int64_t 
 HEADROOM_API void check_apart(std::string_view name, const ConstAnyMatrix& other,
                               const ConstAnyMatrix& y);
 
+/// The same of memory of any form.
+HEADROOM_API void check_apart(std::string_view name, const void* data, std::int64_t bytes,
+                              const ConstAnyMatrix& y);
+
 }  // namespace headroom

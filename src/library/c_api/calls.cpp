@@ -11,9 +11,15 @@ namespace {
 using namespace headroom::c_api;
 constexpr std::size_t kFirstCall = offsetof(headroom_call, memory_length_count) + sizeof(int64_t);
 
+headroom_call default_call() {
+  headroom_call call{};
+  write_default_mask(call);
+  return call;
+}
+
 headroom::Call call_of(const char* function, const headroom_call* from) {
   if (from == nullptr) return {};
-  const headroom_call given = read_struct(*from, {}, kFirstCall, {function, "call"});
+  const headroom_call given = read_struct(*from, default_call(), kFirstCall, {function, "call"});
   headroom::Call call;
   call.lengths = read_lengths(given.lengths, given.length_count, {function, "call.lengths"},
                               "call.length_count");
@@ -29,12 +35,15 @@ headroom::Call call_of(const char* function, const headroom_call* from) {
   call.positions = read_lengths(given.positions, given.position_count, {function, "call.positions"},
                                 "call.position_count");
   call.context = given.context;
+  call.mask = mask_of(given);
   return call;
 }
 
 }  // namespace
 
-void headroom_init_call(headroom_call* call, std::size_t size) { write_defaults(call, size, {}); }
+void headroom_init_call(headroom_call* call, std::size_t size) {
+  write_defaults(call, size, default_call());
+}
 
 headroom_status headroom_forward(headroom_layer* layer, const headroom_matrix* x,
                                  const headroom_matrix* y, const headroom_call* call) {

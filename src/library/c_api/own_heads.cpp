@@ -28,8 +28,7 @@ headroom_sizes default_sizes() {
 
 headroom_inputs default_inputs() {
   headroom_inputs inputs{};
-  inputs.mask_batch = inputs.mask_heads = inputs.mask_queries = inputs.mask_keys = 1;
-  inputs.mask_key_stride = 1;
+  write_default_mask(inputs);
   return inputs;
 }
 
@@ -57,13 +56,7 @@ headroom::DotProductCall call_of(const char* function, const headroom_inputs* gi
                               {function, "inputs.query_lengths"}, "inputs.query_length_count");
   call.keys = read_lengths(inputs.key_lengths, inputs.key_length_count,
                            {function, "inputs.key_lengths"}, "inputs.key_length_count");
-  call.mask = {
-      inputs.mask_added,       reinterpret_cast<const headroom::Bf16*>(inputs.mask_added_bf16),
-      inputs.mask_seen,        inputs.mask_batch,
-      inputs.mask_heads,       inputs.mask_queries,
-      inputs.mask_keys,        inputs.mask_batch_stride,
-      inputs.mask_head_stride, inputs.mask_query_stride,
-      inputs.mask_key_stride};
+  call.mask = mask_of(inputs);
   if (inputs.cache != nullptr) call.cache = &inputs.cache->cache;
   return call;
 }

@@ -92,6 +92,23 @@ Dtype read_dtype(const ArgumentName& named, std::int32_t dtype, int count);
 /// The view that a caller gives. @throws InvalidArgument also for null
 AnyMatrix read_matrix_view(const ArgumentName& named, const headroom_matrix* given);
 
+/// Of the structs that have a mask, in fields of the same names.
+template <class Struct>
+void write_default_mask(Struct& to) {
+  to.mask_batch = to.mask_heads = to.mask_queries = to.mask_keys = 1;
+  to.mask_key_stride = 1;
+}
+
+template <class Struct>
+MaskView mask_of(const Struct& from) {
+  return {from.mask_added,       reinterpret_cast<const Bf16*>(from.mask_added_bf16),
+          from.mask_seen,        from.mask_batch,
+          from.mask_heads,       from.mask_queries,
+          from.mask_keys,        from.mask_batch_stride,
+          from.mask_head_stride, from.mask_query_stride,
+          from.mask_key_stride};
+}
+
 /// The layer that C describes. @throws InvalidArgument for a choice that does not exist
 LayerConfig layer_config_of(const headroom_layer_config& config);
 

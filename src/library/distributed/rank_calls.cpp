@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "attention/mask_views.hpp"
 #include "attention/views.hpp"
 #include "distributed/rank_plan.hpp"
 #include "headroom/error.hpp"
@@ -38,17 +39,29 @@ void DistributedAttention::Plan::check(ConstMatrixView x, const MatrixView* y, c
         fmt::format("forward: x is {} x {}; this layer takes up to {} x {}, padding included",
                     x.rows, x.cols, shape.rows(), shape.d_in));
   }
+  // All but the heads is for the rank's own layer to judge.
+  const MaskMemory mask = check_mask(
+      "forward", call.mask, {call.mask.batch, shape.heads, call.mask.queries, call.mask.keys});
   if (y != nullptr) check_views(x, *y, {x.rows, shape.d_in, shape.output_width()});
+  if (y != nullptr) check_apart("the mask", mask.data, mask.bytes, *y);
   if (y != nullptr && call.memory.rows > 0) check_apart("memory", call.memory, *y);
+}
+
+// The call as this rank's own layer takes it.
+Call DistributedAttention::Plan::own_call(const Call& call, PhaseTimes& times,
+                                          DistributedCache* cache) const {
+  Call own = call;
+  own.times = &times;
+  if (cache != nullptr) own.cache = &*cache->state_->own;
+  if (call.mask.heads > 1) own.mask = mask_of_heads(call.mask, share.first_head, share.heads);
+  return own;
 }
 
 // Straight into memory that the others see.
 void DistributedAttention::Plan::run_own(ConstMatrixView x, const Call& call, PhaseTimes& times,
                                          DistributedCache* cache) {
   if (!own_) return;
-  Call own = call;
-  own.times = &times;
-  if (cache != nullptr) own.cache = &*cache->state_->own;
+  const Call own = own_call(call, times, cache);
   const std::int64_t width = shape.output_width();
   if (shape.d_proj > 0) {
     own_->forward(x, {partial(machine_->rank()), x.rows, width, width}, own);
@@ -85,11 +98,7 @@ void DistributedAttention::Plan::append(ConstMatrixView x, const Call& call,
   PhaseTimes times;
   const Said said = said_by(all.rank(), [&] {
     check(x, nullptr, call, &cache);
-    if (!own_) return;
-    Call own = call;
-    own.times = &times;
-    own.cache = &*cache.state_->own;
-    own_->append(x, own);
+    if (own_) own_->append(x, own_call(call, times, &cache));
   });
   try {
     conclude(said, identify(Kind::append, x, call, &cache));
@@ -130,10 +139,10 @@ Said DistributedAttention::Plan::verdict_of_machine() const {
     if (place.call[now] == meeting_->of(0).call[now]) continue;
     const int other = place.said[now].rank;
     return said_by(other, [&] {
-      throw InvalidArgument(
-          fmt::format("forward: its call has other rows, lengths, positions or a cache of other "
-                      "lengths than that of rank {}; all ranks have to make the same call",
-                      meeting_->of(0).said[now].rank));
+      throw InvalidArgument(fmt::format(
+          "forward: its call has other rows, lengths, positions, a mask of other sizes or a cache "
+          "of other lengths than that of rank {}; all ranks have to make the same call",
+          meeting_->of(0).said[now].rank));
     });
   }
   return none;
@@ -150,8 +159,8 @@ Said DistributedAttention::Plan::verdict_of_all(const Said& machine) {
     if (heard.call == own.call) continue;
     return said_by(all.rank(), [&] {
       throw InvalidArgument(
-          "forward: the machines' calls have other rows, lengths or caches; all ranks have to make "
-          "the same call");
+          "forward: the machines' calls have other rows, lengths, masks or caches; all ranks have "
+          "to make the same call");
     });
   }
   return machine;

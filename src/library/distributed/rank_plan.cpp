@@ -178,8 +178,10 @@ std::uint64_t DistributedAttention::Plan::identify(Kind kind, ConstMatrixView x,
   Fingerprint print;
   print.add(bytes_of(static_cast<std::int64_t>(kind)));
   const std::int64_t before = call.padded_before ? 1 : 0;
+  const MaskView& mask = call.mask;
   for (const std::int64_t number :
-       {x.rows, call.padded_tokens, before, call.memory.rows, call.context}) {
+       {x.rows, call.padded_tokens, before, call.memory.rows, call.context,
+        std::int64_t{mask.any()}, mask.batch, mask.heads, mask.queries, mask.keys}) {
     print.add(bytes_of(number));
   }
   // With its count, so that no list can pass for another.

@@ -79,6 +79,7 @@ class [[gnu::visibility("hidden")]] DistributedAttention::Plan {
   float* result(int machine_rank) const;
   void check(ConstMatrixView x, const MatrixView* y, const Call& call,
              const DistributedCache* cache) const;
+  Call own_call(const Call& call, PhaseTimes& times, DistributedCache* cache) const;
   void run_own(ConstMatrixView x, const Call& call, PhaseTimes& times, DistributedCache* cache);
   std::uint64_t identify(Kind kind, ConstMatrixView x, const Call& call,
                          const DistributedCache* cache) const;

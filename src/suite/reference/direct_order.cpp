@@ -77,8 +77,7 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
                                  : independent_dot(q, q_size, k, k_size, head_dim);
       scores[index(j)] = layer_.scale * score.value;
       logits[index(j)] = layer_.scale / 2 * score.size;
-      apply_rule(layer_, head, place.first_key + j - place.position, scores[index(j)],
-                 logits[index(j)]);
+      apply_rule(layer_, place, head, j, scores[index(j)], logits[index(j)]);
       if (trace != nullptr) trace->scores.back().push_back(score.value);
     }
     Doubles weights = weigh(layer_, place, head, scores, logits);

@@ -29,7 +29,8 @@
 //    halved by the root, count as 8 more in d_in + 3.
 //    A cap, s' = c tanh(s / c), has a slope of 1 - (s'/c)^2, and tanh rounds a few times:
 //      L_j' = L_j (1 - (s'/c)^2) + |s'|.
-//    A bias by position b is rounded once, as is the sum with it: |b| more in L_j.
+//    A bias by position b is rounded once, as is the sum with it: |b| more in L_j. What a mask adds
+//    is not, but its sums are: as much more. Keys that it hides are left out of all that follows.
 //    A sink is one more p_k in the sums of 3 below, whose t_k is 3 u |s_k - max s|.
 //    A latent c of k, with |dc| <= u sqrt(d_in) Ca, gives Ka = Ca |W_k| as c is normed like q
 //    above, and its own sum of rank r counts as r more in d_in, as do the roundings of its norm;

@@ -66,8 +66,7 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
       const double logit = dot<kMagnitudes>(direction.sizes.data(), token, width);
       scores[index(first + j)] = layer.scale * (score + direction.offset);
       logits[index(first + j)] = layer.scale * (logit + direction.offset_size);
-      apply_rule(layer, head, place.first_key + first + j - place.position,
-                 scores[index(first + j)], logits[index(first + j)]);
+      apply_rule(layer, place, head, first + j, scores[index(first + j)], logits[index(first + j)]);
     }
   });
   weigh(layer, place, head, scores, logits);

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "headroom/view.hpp"
 
 namespace headroom::reference {
+
+/// What the caller adds to the score of a row and a key, minus infinity to hide the key. Rows of a
+/// sequence are those of the call, keys also those of what came before.
+using MaskFunction = std::function<double(std::int64_t sequence, std::int64_t head,
+                                          std::int64_t row, std::int64_t key)>;
 
 /// All that a call reads, weights aside.
 struct Inputs {
@@ -25,6 +31,7 @@ struct Inputs {
   /// How far the call reaches, for rotary positions that change with that: all tokens are turned by
   /// what holds there, those that came before as well. 0: as far as any of its tokens.
   std::int64_t context = 0;
+  MaskFunction mask = {};  ///< empty: it adds nothing
 };
 
 }  // namespace headroom::reference

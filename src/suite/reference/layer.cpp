@@ -1,5 +1,6 @@
 #include "reference/layer.hpp"
 
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -13,7 +14,7 @@ Place Layer::place(std::int64_t row) const {
   const std::int64_t sequence = sequences.of(row);
   const std::int64_t in_call = row - sequences.first(sequence);
   // What came before a second input's tokens does not move the rows of x.
-  if (shape.d_memory > 0) return {sequence, in_call, 0, keys(sequence)};
+  if (shape.d_memory > 0) return {sequence, in_call, 0, keys(sequence), in_call};
   const std::int64_t position = shape.past + in_call;
   std::int64_t first_key = 0;
   std::int64_t end = shape.causal ? position + 1 : keys(sequence);
@@ -22,7 +23,7 @@ Place Layer::place(std::int64_t row) const {
     if (end - position > shape.window) end = position + shape.window;
   }
   if (shape.chunk > 0) first_key = std::max(first_key, position - position % shape.chunk);
-  return {sequence, position, first_key, end - first_key};
+  return {sequence, position, first_key, end - first_key, in_call};
 }
 
 std::int64_t Layer::keys(std::int64_t sequence) const {
@@ -155,18 +156,23 @@ double Layer::position_bias(std::int64_t head, std::int64_t distance) const {
   return 0;
 }
 
-void apply_rule(const Layer& layer, std::int64_t head, std::int64_t distance, double& score,
-                double& logit) {
+void apply_rule(const Layer& layer, const Place& place, std::int64_t head, std::int64_t key,
+                double& score, double& logit) {
   const Case& shape = layer.shape;
   if (shape.softcap > 0) {
     const double tanh = std::tanh(score / shape.softcap);
     score = shape.softcap * tanh;
     logit = logit * (1 - tanh * tanh) + std::abs(score);
   }
-  if (shape.position_bias.kind == PositionBias::Kind::none) return;
-  const double bias = layer.position_bias(head, distance);
-  score += bias;
-  logit += std::abs(bias);
+  const auto add = [&](double value) {
+    score += value;
+    if (std::isfinite(value)) logit += std::abs(value);
+  };
+  const std::int64_t at = place.first_key + key;
+  if (shape.position_bias.kind != PositionBias::Kind::none) {
+    add(layer.position_bias(head, at - place.position));
+  }
+  if (layer.inputs.mask) add(layer.inputs.mask(place.sequence, head, place.row, at));
 }
 
 void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged) {
@@ -186,26 +192,64 @@ void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged) {
   }
 }
 
-Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
-              Doubles& logits) {
+namespace {
+
+// @param factors of dropout, empty for none
+Doubles weigh_seen(const Layer& layer, const Place& place, std::int64_t head,
+                   const std::vector<float>& factors, Doubles& scores, Doubles& logits) {
   const std::vector<float>& sinks = layer.weights.sinks;
   Softmax result =
       softmax(scores, layer.shape.sinks ? std::optional(static_cast<double>(sinks[index(head)]))
                                         : std::nullopt);
   scores = result.weights;
-  std::vector<float> factors;
-  if (layer.shape.dropout > 0) {
-    const DropoutPattern pattern{layer.shape.dropout, layer.shape.dropout_seed};
-    factors.resize(scores.size());
-    pattern.factors(dropout_row(place.sequence * layer.shape.heads + head, place.position),
-                    place.first_key, place.keys, factors.data());
-    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
-  }
+  for (std::size_t j = 0; j < factors.size(); ++j) scores[j] *= static_cast<double>(factors[j]);
   const bool coarse = layer.operands != Precision::f32;
   weigh_bound(
       coarse ? coarse_factors(layer.shape, layer.operands) : bound_factors(layer.shape, place.keys),
       result, factors, logits);
   return std::move(result.weights);
+}
+
+std::vector<float> dropout_factors(const Layer& layer, const Place& place, std::int64_t head) {
+  if (layer.shape.dropout == 0) return {};
+  const DropoutPattern pattern{layer.shape.dropout, layer.shape.dropout_seed};
+  std::vector<float> factors(index(place.keys));
+  pattern.factors(dropout_row(place.sequence * layer.shape.heads + head, place.position),
+                  place.first_key, place.keys, factors.data());
+  return factors;
+}
+
+// Those of the keys that a mask leaves.
+template <class T>
+std::vector<T> only(const std::vector<std::size_t>& seen, const std::vector<T>& all) {
+  std::vector<T> those;
+  if (all.empty()) return those;
+  for (const std::size_t j : seen) those.push_back(all[j]);
+  return those;
+}
+
+// Zero for all other keys.
+Doubles spread(const std::vector<std::size_t>& seen, std::size_t keys, const Doubles& those) {
+  Doubles all(keys);
+  for (std::size_t i = 0; i < seen.size(); ++i) all[seen[i]] = those[i];
+  return all;
+}
+
+}  // namespace
+
+Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
+              Doubles& logits) {
+  const std::vector<float> factors = dropout_factors(layer, place, head);
+  if (!layer.inputs.mask) return weigh_seen(layer, place, head, factors, scores, logits);
+  std::vector<std::size_t> seen;
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    if (scores[j] != -std::numeric_limits<double>::infinity()) seen.push_back(j);
+  }
+  Doubles seen_scores = only(seen, scores), seen_logits = only(seen, logits);
+  Doubles weights = weigh_seen(layer, place, head, only(seen, factors), seen_scores, seen_logits);
+  scores = spread(seen, scores.size(), seen_scores);
+  logits = spread(seen, logits.size(), seen_logits);
+  return spread(seen, scores.size(), weights);
 }
 
 }  // namespace headroom::reference

@@ -29,6 +29,7 @@ struct Place {
   std::int64_t position;  ///< what came before included
   std::int64_t first_key;
   std::int64_t keys;
+  std::int64_t row;  ///< of the call's own rows of the sequence
 };
 
 struct Layer {
@@ -153,11 +154,11 @@ void warm(const Case& shape, std::int64_t position, Sized& query);
 /// A row's query, as it is scored.
 Sized project_query(const Layer& layer, std::int64_t row, std::int64_t position);
 
-/// Caps a scaled score and adds its bias by position, and its `L_j` with it; see 2 of
-/// element_bound.hpp.
-/// @param distance from the row to the key
-void apply_rule(const Layer& layer, std::int64_t head, std::int64_t distance, double& score,
-                double& logit);
+/// Caps a scaled score and adds its bias by position and what a mask adds, and its `L_j` with it;
+/// see 2 of element_bound.hpp.
+/// @param key of those that the row sees
+void apply_rule(const Layer& layer, const Place& place, std::int64_t head, std::int64_t key,
+                double& score, double& logit);
 
 /// Multiplies what the heads of a row give by its gates.
 void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged);

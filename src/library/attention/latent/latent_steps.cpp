@@ -74,6 +74,7 @@ void LatentSteps::run(const AttendCall& call) {
       part.new_keys = part.first_key = 0;
       part.position += done;
       part.first_angle += done;
+      part.mask_row += done;
       part.first_row = part.first_out = filled;
       part.rows = rows;
       slice_.push_back(part);

@@ -25,6 +25,8 @@ struct Sequence {
   std::int64_t pattern_head = 0;   ///< of its first head, as `dropout_row` takes it
   std::int64_t places_before = 0;  ///< of padding, which temperatures count
   std::int64_t first_angle = 0;    ///< its rows, or new keys, in `AttendCall::angles`
+  std::int64_t mask_row = 0;       ///< its first row in the call's mask
+  std::int64_t mask_key = 0;       ///< its first key there
 
   std::int64_t keys() const { return past + new_keys; }
 };
@@ -73,17 +75,13 @@ struct AttendCall {
   bool any_order = false;          ///< sums may have another order than those of other calls
   HeadParameters parameters = {};
   ScoreMask mask = {};  ///< its sequences by their number; a row that sees no key is 0
-  /// Whether the mask is one of distances: a row's values begin at its position, from which those
-  /// of later rows are one back each.
-  bool mask_by_position = false;
   /// What `RotaryAngles` writes for each row of the call; null: positions are places.
   const float* angles = nullptr;
 
   /// That of a sequence, whose first head is this one.
   ScoreMask mask_of(const Sequence& sequence, std::int64_t head) const {
-    ScoreMask own = mask.from(sequence.number, head);
-    if (mask_by_position) own.added -= sequence.position;
-    return own;
+    return mask.from(sequence.number, head, sequence.mask_row, sequence.mask_key,
+                     sequence.position);
   }
 };
 

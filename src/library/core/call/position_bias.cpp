@@ -54,14 +54,10 @@ std::int64_t DistanceTable::bytes() const {
   return static_cast<std::int64_t>((values_.size() + table_.size()) * sizeof(float));
 }
 
-ScoreMask DistanceTable::mask() const {
-  ScoreMask mask;
-  if (empty()) return mask;
-  mask.added = table_.data() + reach_ - 1;
-  mask.head_stride = 2 * reach_ - 1;
-  mask.row_stride = -1;
-  mask.key_stride = 1;
-  return mask;
+void DistanceTable::add_to(ScoreMask& mask) const {
+  if (empty()) return;
+  mask.by_distance = table_.data() + reach_ - 1;
+  mask.distance_head_stride = 2 * reach_ - 1;
 }
 
 }  // namespace headroom

@@ -27,8 +27,8 @@ class HEADROOM_API DistanceTable {
   /// Makes room for sequences of so many tokens.
   void reach(std::int64_t tokens);
   std::int64_t bytes() const;
-  /// For a call whose mask is one of distances.
-  ScoreMask mask() const;
+  /// For a call. Does nothing if there is nothing to add.
+  void add_to(ScoreMask& mask) const;
 
  private:
   LayerConfig config_;

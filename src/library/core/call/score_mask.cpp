@@ -19,12 +19,8 @@ void read_row(const T* from, std::int64_t step, std::int64_t count, float* to, c
   }
 }
 
-}  // namespace
-
-void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
-               std::int64_t count, float* to) {
+void read_given(const ScoreMask& mask, std::int64_t first, std::int64_t count, float* to) {
   const std::int64_t step = mask.key_stride;
-  const std::int64_t first = head * mask.head_stride + row * mask.row_stride + key * step;
   if (mask.added != nullptr) {
     read_row(mask.added + first, step, count, to, [](float value) { return value; });
   } else if (mask.added_bf16 != nullptr) {
@@ -32,6 +28,26 @@ void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::
   } else {
     read_row(mask.seen + first, step, count, to,
              [](std::uint8_t seen) { return seen != 0 ? 0.0F : kHidden; });
+  }
+}
+
+}  // namespace
+
+void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row, std::int64_t key,
+               std::int64_t count, float* to) {
+  if (mask.is_given()) {
+    read_given(mask, head * mask.head_stride + row * mask.row_stride + key * mask.key_stride, count,
+               to);
+  }
+  if (mask.by_distance == nullptr) return;
+  const float* distances = mask.by_distance + head * mask.distance_head_stride + key - row;
+  if (!mask.is_given()) {
+    std::copy_n(distances, count, to);
+    return;
+  }
+  // What is hidden stays so, whatever is added to it.
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = to[i] == kHidden ? kHidden : to[i] + distances[i];
   }
 }
 
