@@ -70,5 +70,18 @@ TEST(ConfigSpellings, DeepSeekV2AlwaysTurnsNeighbours) {
   }
 }
 
+// Which of three positions a section is of depends on the family.
+TEST(ConfigSpellings, SectionsOfAnUnknownFamilyAreRefused) {
+  json fields = parsed(test::models_folder() / "qwen3" / "config.json");
+  const std::int64_t pairs = fields.at("head_dim").get<std::int64_t>() / 2;
+  fields["rope_parameters"]["mrope_section"] = {1, 1, pairs - 2};
+  fields["model_type"] = "qwen2_vl_text";
+  EXPECT_TRUE(read(fields, 0).rules.rotary.has_sections());
+  EXPECT_TRUE(read(fields, 0).foreign.empty());
+  fields["model_type"] = "ernie4_5_vl_moe_text";
+  ASSERT_EQ(read(fields, 0).foreign.size(), 1U);
+  EXPECT_NE(read(fields, 0).foreign[0].find("mrope_section"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace headroom::weights

@@ -184,8 +184,13 @@ class WholeLayer:
                 return NO_CACHE
         context = self._end(given.get("position_ids"), past, shape)
         kept = None if layer is None else layer.room(rows.counts(shape))
-        with torch.no_grad():
-            out = self._run(x, rows, context, kept)
+        try:
+            with torch.no_grad():
+                out = self._run(x, rows, context, kept)
+        except ValueError as error:
+            if not (begun and self.changes):
+                raise
+            raise self._cannot_go_on(_without_advice(error)) from error
         if layer is not None:
             layer.past = Past(past.places + shape.tokens, rows.after, rows.offsets)
         return out
@@ -241,6 +246,11 @@ class WholeLayer:
                 self.sizes = Sizes(max(most, self.sizes.rows), most)
                 self.attention = self._make()
             return self.attention
+
+
+def _without_advice(error: ValueError) -> str:
+    """What the library says, without what its callers could do: the model is the caller here."""
+    return str(error).removeprefix("forward: ").split(";")[0]
 
 
 def pieces(lengths: List[int], sizes: Sizes) -> Any:

@@ -262,8 +262,8 @@ void Attention::Plan::check_turned(const KeyValueCache::State& cache) const {
     if (sequence.past == 0 || is_long == angles_.turns_long()) continue;
     throw InvalidArgument(fmt::format(
         "forward: the cache has {} tokens of sequence {} that were turned for contexts {} {}, and "
-        "this call is for others; clear it and give all tokens again, or say in Call::context from "
-        "the beginning how long it will be",
+        "this call is for others; clear it and give all tokens again, or say in the call's "
+        "context from the beginning how long it will be",
         sequence.past, sequence.number, is_long ? "above" : "up to", shape.rotary.context));
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "weights/layer/config/config_parts.hpp"
+#include "weights/layer/families.hpp"
 #include "weights/layer/rope_scaling.hpp"
 
 namespace headroom::weights {
@@ -108,10 +109,23 @@ Contexts contexts(const ConfigFields& fields, const json& scaling) {
       original != nullptr ? std::optional(fields.positive(*original, kOriginal)) : std::nullopt};
 }
 
+// Ernie 4.5 has widths and heights before times, GLM-4V other pairs: sections have no order of
+// their own.
+void read_sections(const ConfigReading& reading, const json& scaling, std::int64_t width) {
+  constexpr const char* kName = "mrope_section";
+  const json* sections = ConfigFields::find_in(scaling, kName);
+  if (sections == nullptr) return;
+  if (!reading.config.family.empty() && find_family(reading.config.family) == nullptr) {
+    reading.add_foreign(kName, *sections);
+    return;
+  }
+  set_sections(scaling_fields(reading.fields, scaling), width, reading.family.interleaved,
+               reading.rules().rotary);
+}
+
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {
   const ConfigFields& fields = reading.fields;
-  set_sections(scaling_fields(fields, scaling), width, reading.family.interleaved,
-               reading.rules().rotary);
+  read_sections(reading, scaling, width);
   const json* type = find_scaling_type(scaling);
   if (type == nullptr) return;
   if (!type->is_string()) fields.fail("rope_scaling.type", "text");
