@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/layer/rotary_rules.hpp"
 #include "support/draws.hpp"
 
 namespace headroom::test {
@@ -97,11 +98,6 @@ void add_features(Draws& draws, Case& shape) {
   }
   if (draws.one_in(3)) shape.value_dim = draws.one_of({1, 3, 8, 16, 24, 40});
   if (shape.d_memory == 0 && draws.one_in(4)) make_latent(draws, shape);
-}
-
-std::int64_t turned_width(const Case& shape) {
-  if (shape.is_latent()) return shape.latent.shared;
-  return shape.rotary.width > 0 ? shape.rotary.width : shape.head_dim();
 }
 
 // Another base or other divisors in long contexts. All calls say how long it will be, so that a row

@@ -1,6 +1,6 @@
 #include "headroom/attention.hpp"
 
-#include "attention/plan.hpp"
+#include "attention/plan/plan.hpp"
 
 namespace headroom {
 

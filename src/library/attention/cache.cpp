@@ -8,7 +8,7 @@
 #include "attention/dot_product_plan.hpp"
 #include "attention/expected_bytes.hpp"
 #include "attention/key_value_state.hpp"
-#include "attention/plan.hpp"
+#include "attention/plan/plan.hpp"
 #include "core/arena.hpp"
 #include "core/call/cache_lengths.hpp"
 #include "headroom/error.hpp"

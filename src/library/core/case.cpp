@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/size_checks.hpp"
+#include "core/layer/size_checks.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {

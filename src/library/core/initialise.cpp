@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "core/size_checks.hpp"
+#include "core/layer/size_checks.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/error.hpp"
 

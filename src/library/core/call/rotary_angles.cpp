@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/layer/rotary_rules.hpp"
+
 namespace headroom {
 namespace {
 
@@ -19,11 +21,8 @@ std::size_t position_of(const Rotary& rotary, std::int64_t pair) {
 
 RotaryAngles::RotaryAngles(const LayerConfig& config) : rotary_(config.rotary) {
   if (rotary_.pairs == Rotary::Pairs::none) return;
-  std::int64_t width = rotary_.width > 0 ? rotary_.width : config.head_dim();
-  if (config.is_latent()) {
-    width = config.latent.shared;
-    first_value_ = config.head_dim() - width;
-  }
+  const std::int64_t width = turned_width(config);
+  if (config.is_latent()) first_value_ = config.head_dim() - width;
   steps_.resize(static_cast<std::size_t>(width / 2));
   for (std::int64_t i = 0; i < width / 2; ++i) of_.push_back(position_of(rotary_, i));
   set_steps(rotary_.base, rotary_.divisors);

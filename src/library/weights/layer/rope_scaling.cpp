@@ -122,26 +122,6 @@ void scale_dynamic(const ScalingFields& fields, const Contexts& contexts, std::i
 
 }  // namespace
 
-void set_sections(const ScalingFields& fields, std::int64_t width, bool interleaved,
-                  Rotary& rotary) {
-  constexpr std::string_view kName = "mrope_section";
-  const std::vector<double> sections = fields.numbers(kName);
-  if (sections.empty()) return;
-  double sum = 0;
-  bool fit = sections.size() == rotary.sections.size();
-  for (const double pairs : sections) {
-    fit = fit && pairs == std::floor(pairs) && pairs < 1e9;
-    sum += pairs;
-  }
-  if (!fit || (width > 0 && 2 * sum != static_cast<double>(width))) {
-    fields.require(kName, "three whole numbers that add up to the pairs of a head");
-  }
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    rotary.sections[i] = static_cast<std::int64_t>(sections[i]);
-  }
-  rotary.interleaved = interleaved || fields.is_true("mrope_interleaved");
-}
-
 double yarn_growth(double factor, double multiplier) {
   return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
 }

@@ -24,8 +24,6 @@ struct ScalingFields {
   std::function<bool(std::string_view)> is_false;
   /// @throws FileError that the field must be there, and what it is.
   std::function<void(std::string_view, std::string_view)> require;
-  /// Whether the field is there and true.
-  std::function<bool(std::string_view)> is_true = [](std::string_view) { return false; };
 };
 
 /// The context that a model was made for, and first trained for.
@@ -43,12 +41,6 @@ struct Contexts {
 /// `modeling_rope_utils.py` of transformers, which defines what the fields mean.
 HEADROOM_API bool scale_rotary(std::string_view type, const ScalingFields& fields,
                                const Contexts& contexts, std::int64_t width, Rotary& rotary);
-
-/// Sets the sections of rotary positions that a token has three of, `mrope_section`, if they are
-/// there. @param interleaved whatever `mrope_interleaved` says, as a family has it
-/// @param width values of a head that are turned; 0: not known
-HEADROOM_API void set_sections(const ScalingFields& fields, std::int64_t width, bool interleaved,
-                               Rotary& rotary);
 
 /// What YaRN multiplies queries and keys by, so that scores grow with the logarithm of the stretch.
 /// @param multiplier a model's own

@@ -21,14 +21,10 @@ void turn_sizes(double cosine, double sine, double& a, double& b) {
   b = x * std::abs(sine) + y * std::abs(cosine);
 }
 
-}  // namespace
-
-namespace {
-
 // Which of three positions each pair turns by.
 std::vector<std::size_t> axes_of(const Rotary& rotary, std::size_t pairs) {
   std::vector<std::size_t> axes(pairs, 0);
-  if (rotary.sections == std::array<std::int64_t, 3>{}) return axes;
+  if (!rotary.has_sections()) return axes;
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     for (std::int64_t n = 0; n < rotary.sections[axis]; ++n) {

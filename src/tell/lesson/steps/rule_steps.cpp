@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/layer/rotary_rules.hpp"
 #include "lesson/texts/model_texts.hpp"
 #include "lesson/texts/texts.hpp"
 
@@ -45,11 +46,6 @@ void add_norm(Lesson& lesson, const LayerTrace& trace, Stage stage) {
   const bool of_head = shape.norm.over == QueryKeyNorm::Over::head;
   lesson.steps.push_back(
       make_step(of_head ? texts::kNormOfHeads : texts::kNormOfWidth, std::move(values)));
-}
-
-std::int64_t turned_width(const Case& shape) {
-  if (shape.is_latent()) return shape.latent.shared;
-  return shape.rotary.width > 0 ? shape.rotary.width : shape.head_dim();
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "weights/layer/config/config_parts.hpp"
-#include "weights/layer/families.hpp"
 #include "weights/layer/rope_scaling.hpp"
 
 namespace headroom::weights {
@@ -93,11 +96,7 @@ ScalingFields scaling_fields(const ConfigFields& fields, const json& scaling) {
   const auto require = [&](std::string_view name, std::string_view what) {
     fields.fail(fmt::format("rope_scaling.{}", name), what);
   };
-  const auto is_true = [&](std::string_view name) {
-    const json* value = ConfigFields::find_in(scaling, name);
-    return value != nullptr && *value == true;
-  };
-  return {number, numbers, is_false, require, is_true};
+  return {number, numbers, is_false, require};
 }
 
 Contexts contexts(const ConfigFields& fields, const json& scaling) {
@@ -112,15 +111,30 @@ Contexts contexts(const ConfigFields& fields, const json& scaling) {
 // Ernie 4.5 has widths and heights before times, GLM-4V other pairs: sections have no order of
 // their own.
 void read_sections(const ConfigReading& reading, const json& scaling, std::int64_t width) {
-  constexpr const char* kName = "mrope_section";
-  const json* sections = ConfigFields::find_in(scaling, kName);
-  if (sections == nullptr) return;
-  if (!reading.config.family.empty() && find_family(reading.config.family) == nullptr) {
-    reading.add_foreign(kName, *sections);
+  constexpr std::string_view kName = "mrope_section";
+  const json* found = ConfigFields::find_in(scaling, kName);
+  if (found == nullptr) return;
+  if (!reading.config.family.empty() && reading.family.name.empty()) {
+    reading.add_foreign(kName, *found);
     return;
   }
-  set_sections(scaling_fields(reading.fields, scaling), width, reading.family.interleaved,
-               reading.rules().rotary);
+  const ScalingFields fields = scaling_fields(reading.fields, scaling);
+  const std::vector<double> sections = fields.numbers(kName);
+  if (sections.empty()) return;
+  Rotary& rotary = reading.rules().rotary;
+  double sum = 0;
+  bool fit = sections.size() == rotary.sections.size();
+  for (const double pairs : sections) {
+    fit = fit && pairs == std::floor(pairs) && pairs < 1e9;
+    sum += pairs;
+  }
+  if (!fit || (width > 0 && 2 * sum != static_cast<double>(width))) {
+    fields.require(kName, "three whole numbers that add up to the pairs of a head");
+  }
+  std::transform(sections.begin(), sections.end(), rotary.sections.begin(),
+                 [](double pairs) { return static_cast<std::int64_t>(pairs); });
+  const json* turns = ConfigFields::find_in(scaling, "mrope_interleaved");
+  rotary.interleaved = reading.family.interleaved || (turns != nullptr && *turns == true);
 }
 
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {

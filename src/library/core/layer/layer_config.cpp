@@ -8,7 +8,8 @@
 #include <limits>
 #include <string>
 
-#include "core/size_checks.hpp"
+#include "core/layer/rotary_rules.hpp"
+#include "core/layer/size_checks.hpp"
 #include "core/text/fingerprint.hpp"
 #include "headroom/error.hpp"
 
@@ -59,24 +60,9 @@ void check_key_heads(std::int64_t heads, std::int64_t kv_heads) {
                   heads, one_or_both(below, above)));
 }
 
-void check_positive(std::string_view name, double value) {
-  if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
-  throw InvalidArgument(fmt::format("shape: {} is {}; allowed are numbers above 0", name, value));
-}
-
-void check_positive_or_none(std::string_view name, double value) {
-  if (value != 0) check_positive(name, value);
-}
-
 void check_value_dim(const LayerConfig& config) {
   check_size("value_dim", config.value_dim, 0);
   check_product("heads * value_dim", {config.heads, config.value_dim});
-}
-
-// Where nothing else is said, what heads share is what turns.
-std::int64_t turned_width(const LayerConfig& config) {
-  if (config.rotary.width > 0) return config.rotary.width;
-  return config.is_latent() ? config.latent.shared : config.head_dim();
 }
 
 void check_latent(const LayerConfig& config) {
@@ -119,79 +105,6 @@ void check_latent(const LayerConfig& config) {
   check_product("latent * d_out", {latent.rank, config.d_out});
   check_product("query latent * d_out", {latent.query_rank, config.d_out});
   check_product("heads * latent", {config.heads, latent.rank});
-}
-
-void check_sections(const Rotary& rotary, std::int64_t pairs) {
-  if (!rotary.has_sections()) return;
-  const auto [times, heights, widths] = rotary.sections;
-  const bool fit = times >= 0 && times <= pairs && heights >= 0 && heights <= pairs &&
-                   widths == pairs - times - heights && widths >= 0;
-  if (fit) return;
-  throw InvalidArgument(fmt::format(
-      "shape: rotary sections are {}, {} and {}; allowed are three numbers from 0 on that add up "
-      "to the {} pairs of a head, or 0 for all",
-      times, heights, widths, pairs));
-}
-
-void check_context(const Rotary& rotary, std::int64_t width) {
-  check_size("rotary context", rotary.context, 0);
-  check_positive_or_none("rotary growth", rotary.growth);
-  const auto pairs = static_cast<std::size_t>(width / 2);
-  if (!rotary.long_divisors.empty() && rotary.long_divisors.size() != pairs) {
-    throw InvalidArgument(fmt::format(
-        "shape: rotary has {} long_divisors; allowed are none, or {}, one for each pair",
-        rotary.long_divisors.size(), pairs));
-  }
-  for (const double divisor : rotary.long_divisors)
-    check_positive("a long rotary divisor", divisor);
-  const bool grows = rotary.growth > 0;
-  const bool changes = grows || !rotary.long_divisors.empty();
-  if (changes != (rotary.context > 0) || (grows && !rotary.long_divisors.empty())) {
-    throw InvalidArgument(fmt::format(
-        "shape: rotary context is {}, growth {}, and there are {} long_divisors; allowed are none "
-        "of the three, or a context with one of the others",
-        rotary.context, rotary.growth, rotary.long_divisors.size()));
-  }
-  // Its power is of the width without one pair.
-  if (!grows || (width > 2 && rotary.growth >= 1)) return;
-  throw InvalidArgument(fmt::format(
-      "shape: rotary growth is {} of {} values that turn; allowed are 1 and above, of 4 or more",
-      rotary.growth, width));
-}
-
-void check_rotary(const LayerConfig& config) {
-  const Rotary& rotary = config.rotary;
-  if (rotary.pairs == Rotary::Pairs::none) return;
-  check_size("rotary width", rotary.width, 0);
-  const std::int64_t width = turned_width(config);
-  if (rotary.width == 0 && width % 2 != 0) {
-    throw InvalidArgument(
-        fmt::format("shape: rotary positions turn pairs of values, and {} is {}; allowed are even "
-                    "widths",
-                    config.is_latent() ? "latent shared" : "head_dim", width));
-  }
-  if (width < 2 || width % 2 != 0 || width > config.head_dim()) {
-    throw InvalidArgument(
-        fmt::format("shape: rotary width is {} of a head of {}; allowed are even widths up to that",
-                    width, config.head_dim()));
-  }
-  check_positive("rotary base", rotary.base);
-  check_positive("rotary scale", rotary.scale);
-  check_positive("rotary amplitude", rotary.amplitude);
-  const auto pairs = static_cast<std::size_t>(width / 2);
-  if (!rotary.divisors.empty() && rotary.divisors.size() != pairs) {
-    throw InvalidArgument(
-        fmt::format("shape: rotary has {} divisors; allowed are none, or {}, one for each pair",
-                    rotary.divisors.size(), pairs));
-  }
-  for (const double divisor : rotary.divisors) check_positive("a rotary divisor", divisor);
-  check_sections(rotary, width / 2);
-  check_context(rotary, width);
-  if (config.d_memory > 0) {
-    throw InvalidArgument(
-        "shape: rotary positions and d_memory exclude each other: the tokens of a second input "
-        "have no position beside those of x; leave one out");
-  }
 }
 
 void check_norm(const LayerConfig& config) {
@@ -242,27 +155,6 @@ void check_gate(const LayerConfig& config) {
       "shape: gate is of a layer with an output projection; set d_proj, or gate to false");
 }
 
-std::string rotary_id(const Rotary& rotary) {
-  std::string id = rotary.pairs == Rotary::Pairs::halves ? "_rope" : "_ropen";
-  if (rotary.base != Rotary{}.base) id += fmt::format("{}", rotary.base);
-  if (rotary.scale != Rotary{}.scale) id += fmt::format("x{}", rotary.scale);
-  if (rotary.width > 0) id += fmt::format("w{}", rotary.width);
-  if (rotary.has_sections()) {
-    id += fmt::format("m{}{}", fmt::join(rotary.sections, "-"), rotary.interleaved ? "i" : "");
-  }
-  if (rotary.context > 0) id += fmt::format("c{}", rotary.context);
-  if (rotary.growth > 0) id += fmt::format("g{}", rotary.growth);
-  const bool divided = !rotary.divisors.empty() || !rotary.long_divisors.empty();
-  if (!divided && rotary.amplitude == Rotary{}.amplitude) return id;
-  // Too many numbers for a name, and whose numbers differ must not have one name.
-  Fingerprint print;
-  print.add(fmt::format("{} {}", fmt::join(rotary.divisors, " "), rotary.amplitude));
-  if (!rotary.long_divisors.empty()) {
-    print.add(fmt::format(" {}", fmt::join(rotary.long_divisors, " ")));
-  }
-  return id + "s" + print.text().substr(0, 6);
-}
-
 std::string latent_id(const Latent& latent) {
   if (latent.rank == 0) return "";
   std::string id = fmt::format("_latent{}x{}", latent.rank, latent.shared);
@@ -281,6 +173,15 @@ std::string norm_id(const QueryKeyNorm& norm) {
 }
 
 }  // namespace
+
+void check_positive(std::string_view name, double value) {
+  if (value > 0 && std::isfinite(value)) return;  // written so that NaN fails too
+  throw InvalidArgument(fmt::format("shape: {} is {}; allowed are numbers above 0", name, value));
+}
+
+void check_positive_or_none(std::string_view name, double value) {
+  if (value != 0) check_positive(name, value);
+}
 
 void check_size(std::string_view name, std::int64_t found, std::int64_t least) {
   if (found >= least) return;

@@ -1,4 +1,4 @@
-// Rules of sizes, for layers and for calls of them.
+// Rules of sizes and numbers, for layers and for calls of them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,12 @@ namespace headroom {
 
 /// @throws InvalidArgument if `found` is below `least`.
 void check_size(std::string_view name, std::int64_t found, std::int64_t least);
+
+/// @throws InvalidArgument if it is not above 0, or not finite.
+void check_positive(std::string_view name, double value);
+
+/// The same, but for 0.
+void check_positive_or_none(std::string_view name, double value);
 
 /// @throws InvalidArgument if bytes of so many values cannot be counted.
 void check_product(std::string_view names, std::initializer_list<std::int64_t> sizes);
