@@ -336,7 +336,7 @@ class Attention(CacheOwner):
             places_before if places_before is None else list(places_before),
             positions_of(positions, array),
             context,
-            mask if mask is None else mask_array("mask", mask),
+            mask_array("mask", mask),
         )
         return out
 

@@ -1,5 +1,8 @@
 """The layer in float64, as the definition reads, and the limits that results are held to."""
 
+import json
+import struct
+
 import numpy as np
 
 # Those of the project's comparator: nrmse, and the largest error over the rms.
@@ -94,3 +97,18 @@ def definition(q, k, v, mask=None, causal=False, scale=None, window=None, softca
     if sinks is not None:
         total = total + np.exp(sinks - most)
     return weights / np.where(total == 0, 1, total) @ v
+
+
+def arrays(path):
+    """Of a safetensors file."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    header.pop("__metadata__", None)
+    types = {"F32": np.float32, "F64": np.float64}
+    return {
+        name: np.frombuffer(data[8 + size :][slice(*one["data_offsets"])], types[one["dtype"]])
+        .reshape(one["shape"])
+        .copy()
+        for name, one in header.items()
+    }

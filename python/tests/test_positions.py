@@ -8,7 +8,6 @@ import pytest
 from headroom import Attention, Rotary
 
 import reference
-from test_rules import arrays
 
 FOLDER = pathlib.Path(__file__).parents[2] / "tests" / "data" / "rotary"
 HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
@@ -27,7 +26,7 @@ def layer(weights):
 @pytest.mark.parametrize("backend", HERE)
 @pytest.mark.parametrize("name", ["qwen2_vl", "qwen3_vl", "llama_dynamic", "phi_longrope"])
 def test_calls_of_a_model(name, backend):
-    data = arrays(FOLDER / name / "calls.safetensors")
+    data = reference.arrays(FOLDER / name / "calls.safetensors")
     x, rows = data["x"], data["rows"].astype(int)
     for spelling in ("config.json", "published.json"):
         made = Attention.load(

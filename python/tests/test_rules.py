@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import struct
 
 import headroom
 import numpy as np
@@ -18,28 +17,13 @@ ENTRIES = [
 HERE = [backend["name"] for backend in headroom.backends() if backend["available"]]
 
 
-def arrays(path):
-    """Of a safetensors file."""
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8 : 8 + size])
-    header.pop("__metadata__", None)
-    types = {"F32": np.float32, "F64": np.float64}
-    return {
-        name: np.frombuffer(data[8 + size :][slice(*one["data_offsets"])], types[one["dtype"]])
-        .reshape(one["shape"])
-        .copy()
-        for name, one in header.items()
-    }
-
-
 def name_of(entry):
     return f"{entry['folder']}-{entry['file'].removesuffix('.safetensors')}"
 
 
 def loaded(entry, **options):
     path = MODELS / entry["folder"] / "model.safetensors"
-    expected = arrays(MODELS / entry["folder"] / entry["file"])
+    expected = reference.arrays(MODELS / entry["folder"] / entry["file"])
     rows = max(len(expected["x"]), 1)
     stacks = entry["folder"] in ("t5", "whisper")  # a number fits two layers
     number = entry["module"] if stacks else entry["layer"]
@@ -66,7 +50,7 @@ def test_latents_are_said():
 
 def tensors_of(folder):
     """Of a model's layer."""
-    parts = arrays(MODELS / folder / "model.safetensors")
+    parts = reference.arrays(MODELS / folder / "model.safetensors")
     prefix = "model.layers.1.self_attn."
     if folder == "t5":
         prefix = "encoder.block.0.layer.0.SelfAttention."

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -16,6 +15,7 @@
 #include "support/call_shapes.hpp"
 #include "support/dot_product_calls.hpp"
 #include "support/layer_cases.hpp"
+#include "support/refusals.hpp"
 
 namespace headroom::test {
 namespace {
@@ -228,15 +228,6 @@ TEST_P(LayerMasks, StandWithThePadding) {
         }
       }
     }
-  }
-}
-
-void expect_refused(const std::string& words, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted; expected a message with '" << words << "'";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
 

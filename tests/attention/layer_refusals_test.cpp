@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 
 #include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
+#include "support/refusals.hpp"
 
 namespace headroom::test {
 namespace {
@@ -58,15 +58,6 @@ TEST_P(LayerRefusals, ARefusedViewLosesNothing) {
                           [](float v) { return v == -1.0F; }));
   attention.forward(rows(layer.x, 30, 10), rows_of(y, 30, 10), {.cache = &cache});
   EXPECT_TRUE(equal_for(GetParam(), rows(y, 0, 40), rows(run(GetParam(), layer), 0, 40)));
-}
-
-void expect_refused(const std::string& word, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted; expected a message with '" << word << "'";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-  }
 }
 
 TEST_P(LayerRefusals, CallsThatDoNotFitAreRefused) {

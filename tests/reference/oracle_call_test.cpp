@@ -22,10 +22,7 @@ using test::gaussian_layer;
 using test::index;
 using test::Layer;
 using test::make_shape;
-
-Expected run(const Layer& layer) {
-  return attention(layer.shape, layer.weights, layer.inputs(), all_rows(layer.shape), 2);
-}
+using test::oracle;
 
 // Rows of the end of one pass are those of a call after the others.
 TEST(OracleCall, TokensThatCameBeforeAreLikeRows) {
@@ -42,8 +39,8 @@ TEST(OracleCall, TokensThatCameBeforeAreLikeRows) {
     std::copy(later.x.values.begin(), later.x.values.end(),
               whole.x.values.end() - std::ssize(later.x.values));
     whole.past = {};
-    const Expected expected = run(whole);
-    const Expected found = run(later);
+    const Expected expected = oracle(whole, 2);
+    const Expected found = oracle(later, 2);
     ASSERT_FALSE(found.y.empty());
     for (std::size_t i = 0; i < found.y.size(); ++i) {
       const std::size_t at = expected.y.size() - found.y.size() + i;
@@ -60,7 +57,7 @@ TEST(OracleCall, GroupedHeadsAreHeadsWithCopies) {
   Layer copies = grouped;
   copies.shape.kv_heads = 0;
   copies.weights = to_split(copies.shape, to_per_head(shape, grouped.weights));
-  EXPECT_EQ(run(copies).y, run(grouped).y);
+  EXPECT_EQ(oracle(copies, 2).y, oracle(grouped, 2).y);
 }
 
 TEST(OracleCall, AWindowOfAllKeysIsNone) {
@@ -68,11 +65,11 @@ TEST(OracleCall, AWindowOfAllKeysIsNone) {
   shape.past = 4;
   shape.dropout = 0.3;
   Layer layer = gaussian_layer(shape, 1);
-  const Expected all = run(layer);
+  const Expected all = oracle(layer, 2);
   layer.shape.window = 13;
-  EXPECT_EQ(run(layer).y, all.y);
+  EXPECT_EQ(oracle(layer, 2).y, all.y);
   layer.shape.window = 12;
-  EXPECT_NE(run(layer).y, all.y) << "the last row sees one key less";
+  EXPECT_NE(oracle(layer, 2).y, all.y) << "the last row sees one key less";
 }
 
 // More sequences than one group holds, some of them empty.
@@ -85,7 +82,7 @@ TEST(OracleCall, RaggedSequencesEqualSequencesApart) {
     shape.batch = 400;
     for (std::int64_t s = 0; s < shape.batch; ++s) shape.lengths.push_back(s * 7 % 6);
     const Layer ragged = gaussian_layer(shape, 1);
-    const Expected all = run(ragged);
+    const Expected all = oracle(ragged, 2);
     std::int64_t row = 0;
     for (std::int64_t s = 0; s < shape.batch; ++s, row += single.tokens) {
       single.tokens = shape.length(s);
@@ -104,7 +101,7 @@ TEST(OracleCall, AnEmptySecondInputGivesTheBias) {
   shape.causal = false;
   shape.d_memory = 5;
   const Layer layer = gaussian_layer(shape, 1);
-  const Expected expected = run(layer);
+  const Expected expected = oracle(layer, 2);
   for (std::size_t c = 0; c < 6; ++c) {
     EXPECT_EQ(expected.y[c], static_cast<double>(layer.weights.output_bias[c % 3]));
   }
@@ -117,7 +114,7 @@ TEST(OracleCall, NanBeforeTheWindowDoesNotLeak) {
   shape.window = 4;
   Layer layer = gaussian_layer(shape, 1);
   layer.past.view().row(3)[2] = std::numeric_limits<float>::quiet_NaN();
-  const Expected expected = run(layer);
+  const Expected expected = oracle(layer, 2);
   for (std::int64_t row = 0; row < shape.rows(); ++row) {
     const bool sees = row < 2;  // position 5 sees keys from 2 on, 6 from 3 on
     ASSERT_EQ(std::isnan(expected.y[index(row * expected.width)]), sees) << row;
@@ -131,7 +128,7 @@ TEST(OracleCall, RefusesAnotherPastOrSecondInput) {
   shape.d_memory = 5;
   shape.memory_tokens = 2;
   const Layer layer = gaussian_layer(shape, 1);
-  EXPECT_EQ(run(layer).rows.size(), 8U);
+  EXPECT_EQ(oracle(layer, 2).rows.size(), 8U);
   const auto refusal = [&](const Inputs& inputs) -> std::string {
     try {
       attention(shape, layer.weights, inputs, {0}, 1);

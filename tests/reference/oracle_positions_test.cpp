@@ -14,15 +14,10 @@
 namespace headroom::reference {
 namespace {
 
-using test::Definition;
 using test::gaussian_layer;
 using test::index;
 using test::Layer;
-using test::Wide;
-
-Expected run(const Layer& layer) {
-  return attention(layer.shape, layer.weights, layer.inputs(), all_rows(layer.shape), 1);
-}
+using test::oracle;
 
 // Two sequences or ragged ones, with and without a past, in both layouts of pairs.
 std::vector<Case> shapes_that_turn() {
@@ -49,31 +44,23 @@ std::vector<std::int64_t> drawn_positions(const Case& shape, std::int64_t axes) 
   return positions;
 }
 
-void expect_the_definition(const Layer& layer) {
+void expect_agreement(const Layer& layer) {
   SCOPED_TRACE(layer.shape.id() + ", " + std::to_string(layer.positions.size()) + " positions");
-  const Expected expected = run(layer);
-  const Definition definition(layer);
-  for (std::int64_t row = 0; row < layer.shape.rows(); ++row) {
-    const std::vector<Wide> y = definition.context(row);
-    for (std::size_t c = 0; c < y.size(); ++c) {
-      const std::size_t at = index(row) * y.size() + c;
-      ASSERT_NEAR(expected.y[at], static_cast<double>(y[c]), 1e-8 * expected.bound[at]);
-    }
-  }
+  test::expect_the_definition(layer, oracle(layer));
 }
 
 TEST(OraclePositions, AreThoseOfTheDefinition) {
   for (Case shape : shapes_that_turn()) {
     Layer layer = gaussian_layer(shape, 1);
     layer.positions = drawn_positions(shape, 1);
-    expect_the_definition(layer);
+    expect_agreement(layer);
     for (const bool interleaved : {false, true}) {
       layer.shape.rotary.interleaved = interleaved;
       layer.shape.rotary.sections = {2, 3, 1};
       layer.positions = drawn_positions(shape, 3);
-      expect_the_definition(layer);
+      expect_agreement(layer);
       layer.positions = drawn_positions(shape, 1);
-      expect_the_definition(layer);
+      expect_agreement(layer);
     }
   }
 }
@@ -82,18 +69,18 @@ TEST(OraclePositions, AreThoseOfTheDefinition) {
 TEST(OraclePositions, MayAllBeFurtherOn) {
   for (const Case& shape : shapes_that_turn()) {
     Layer layer = gaussian_layer(shape, 1);
-    const Expected expected = run(layer);
+    const Expected expected = oracle(layer);
     for (std::int64_t s = 0; s < shape.batch; ++s) {
       for (std::int64_t j = 0; j < shape.past + shape.length(s); ++j) {
         layer.positions.push_back(1000 + j);
       }
     }
-    const Expected found = run(layer);
+    const Expected found = oracle(layer);
     for (std::size_t i = 0; i < found.y.size(); ++i) {
       ASSERT_NEAR(found.y[i], expected.y[i], 1e-6 * expected.bound[i]) << shape.id();
     }
     layer.positions.back() += 1;
-    EXPECT_NE(run(layer).y, found.y);
+    EXPECT_NE(oracle(layer).y, found.y);
   }
 }
 

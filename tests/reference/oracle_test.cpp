@@ -17,44 +17,29 @@
 namespace headroom::reference {
 namespace {
 
-using test::Definition;
 using test::gaussian_layer;
 using test::index;
 using test::Layer;
 using test::make_shape;
+using test::oracle;
 using test::variants;
-using test::Wide;
 
 Expected run_rows(const Layer& layer, const std::vector<std::int64_t>& rows) {
   return attention(layer.shape, layer.weights, layer.inputs(), rows, 1);
-}
-
-Expected run(const Layer& layer, int threads = 1) {
-  return attention(layer.shape, layer.weights, layer.inputs(), all_rows(layer.shape), threads);
 }
 
 TEST(Oracle, AgreesWithTheDefinitionInLongDouble) {
   for (const Case& shape : test::all_variants()) {
     SCOPED_TRACE(shape.id());
     const Layer layer = gaussian_layer(shape, 1);
-    const Expected expected = run(layer, 2);
-    const Definition definition(layer);
-    ASSERT_EQ(expected.width, shape.output_width());
-    ASSERT_EQ(expected.y.size(), index(shape.rows() * expected.width));
-    for (std::int64_t row = 0; row < shape.rows(); ++row) {
-      const std::vector<Wide> y = definition.output(definition.context(row), false, 1);
-      for (std::size_t c = 0; c < y.size(); ++c) {
-        const std::size_t at = index(row) * y.size() + c;
-        ASSERT_NEAR(expected.y[at], static_cast<double>(y[c]), 1e-8 * expected.bound[at]);
-      }
-    }
+    test::expect_the_definition(layer, oracle(layer, 2));
   }
 }
 
 // ---- Both orders of evaluation.
 
 void expect_both_orders_agree(const Layer& layer, const std::vector<std::int64_t>& rows) {
-  const Expected all = run(layer);
+  const Expected all = oracle(layer);
   for (const std::int64_t row : rows) {
     const Expected one = run_rows(layer, {row});
     ASSERT_TRUE(takes_direct_order(layer.shape, all_rows(layer.shape)));

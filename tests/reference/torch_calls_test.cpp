@@ -15,12 +15,10 @@
 namespace headroom::reference {
 namespace {
 
+using test::oracle;
+
 class TorchCalls : public testing::TestWithParam<test::TorchCall> {
  protected:
-  static Expected oracle(const test::Layer& layer) {
-    return attention(layer.shape, layer.weights, layer.inputs(), all_rows(layer.shape), 1);
-  }
-
   static double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
     EXPECT_EQ(a.size(), b.size());
     double largest = 0;

@@ -193,10 +193,8 @@ class ProgramRun {
       std::int64_t row = 0;
       for (std::size_t s = 0; s < step.lengths.size(); ++s) {
         const std::int64_t length = step.lengths[s];
-        const std::int64_t before = step.padded_before ? step.padded_tokens - length : 0;
-        for (std::int64_t t = 0; t < length; ++t) {
-          work(row++, static_cast<std::int64_t>(s) * step.padded_tokens + before + t);
-        }
+        const std::int64_t first = call.padded_row(static_cast<std::int64_t>(s), length);
+        for (std::int64_t t = 0; t < length; ++t) work(row++, first + t);
       }
     };
     each([&](std::int64_t row, std::int64_t at) {

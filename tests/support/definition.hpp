@@ -2,6 +2,8 @@
 // itself is checked against this.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -283,5 +285,19 @@ struct Definition {
     return y;
   }
 };
+
+/// All rows of the oracle, within a small part of their bounds.
+inline void expect_the_definition(const Layer& layer, const reference::Expected& expected) {
+  const Definition definition(layer);
+  ASSERT_EQ(expected.width, layer.shape.output_width());
+  ASSERT_EQ(expected.y.size(), index(layer.shape.rows() * expected.width));
+  for (std::int64_t row = 0; row < layer.shape.rows(); ++row) {
+    const std::vector<Wide> y = definition.output(definition.context(row), false, 1);
+    for (std::size_t c = 0; c < y.size(); ++c) {
+      const std::size_t at = index(row) * y.size() + c;
+      ASSERT_NEAR(expected.y[at], static_cast<double>(y[c]), 1e-8 * expected.bound[at]);
+    }
+  }
+}
 
 }  // namespace headroom::test

@@ -123,11 +123,6 @@ Matrix run(const LayerCase& layer_case, const Layer& layer, int threads) {
   return y;
 }
 
-reference::Expected oracle(const Layer& layer) {
-  return reference::attention(layer.shape, layer.weights, layer.inputs(),
-                              reference::all_rows(layer.shape), 1);
-}
-
 bool same_bits(ConstMatrixView a, ConstMatrixView b) {
   if (a.rows != b.rows || a.cols != b.cols) return false;
   for (std::int64_t r = 0; r < a.rows; ++r) {

@@ -56,9 +56,6 @@ class LayerTest : public testing::TestWithParam<LayerCase> {
 /// A new `Attention`, run once.
 Matrix run(const LayerCase& layer_case, const Layer& layer, int threads = 0);
 
-/// What the oracle gives for all rows.
-reference::Expected oracle(const Layer& layer);
-
 /// Bit patterns, so that a NaN equals itself and 0 differs from -0.
 bool same_bits(ConstMatrixView a, ConstMatrixView b);
 bool same_bits(const Matrix& a, const Matrix& b);

@@ -8,6 +8,7 @@
 #include "headroom/initialise.hpp"
 #include "headroom/weights.hpp"
 #include "reference/inputs.hpp"
+#include "reference/oracle.hpp"
 
 namespace headroom::test {
 
@@ -25,6 +26,12 @@ struct Layer {
     return {.x = x.view(), .past = past.view(), .memory = memory.view(), .positions = positions};
   }
 };
+
+/// What the oracle gives for all rows.
+inline reference::Expected oracle(const Layer& layer, int threads = 1) {
+  return reference::attention(layer.shape, layer.weights, layer.inputs(),
+                              reference::all_rows(layer.shape), threads);
+}
 
 /// Gaussian weights and input: the standard data of docs/numerics.md.
 inline Layer gaussian_layer(const Case& shape, std::uint64_t seed = 7) {
