@@ -256,15 +256,27 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.rule = mask_rule(shape_);
   task.prefetches = prefetches_;
   task.scale = static_cast<float>(std::numbers::log2e * shape_.score_scale());
-  if (call.mask.any()) task.mask = call.mask_of(sequence, first_head);
   task.cap = cap_;
   if (cap_.any()) task.scale = 1;
-  if (task.mask.any()) task.rule_scale = std::exchange(task.scale, 1.0F);
+  if (call.mask.any()) add_mask(task, call.mask_of(sequence, first_head));
   if (call.parameters.sinks != nullptr) task.sinks = call.parameters.sinks + first_head;
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;
   task.scratch = scratch_.data() + slot * scratch_per_slot_;
   return task;
+}
+
+// Distances alone are added where scores are computed, by those kernels that can.
+void StreamingAttention::add_mask(AttendTask& task, const ScoreMask& mask) const {
+  const bool by_tiles = task.new_keys.data == nullptr && tiles_.attends(task.rows);
+  if (!mask.is_given() && group_ == 1 && !cap_.any() && !by_tiles) {
+    task.distances = mask.by_distance;
+    task.rule_scale = static_cast<float>(shape_.score_scale());
+    task.scale = std::numbers::log2e_v<float>;
+    return;
+  }
+  task.mask = mask;
+  if (mask.adds()) task.rule_scale = std::exchange(task.scale, 1.0F);
 }
 
 namespace {
@@ -300,7 +312,7 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
     const RowsOf values{run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
                         run.call.v.row_stride};
     task.tile_end = task.tiles = 1;
-    if (run.call.any_order && task.head_dim % kernels_->lanes == 0 &&
+    if (run.call.any_order && task.distances == nullptr && task.head_dim % kernels_->lanes == 0 &&
         task.value_dim % kernels_->lanes == 0) {
       task.as_rows = true;
       task.keys = keys.data;

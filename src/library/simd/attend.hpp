@@ -59,6 +59,7 @@ class StreamingAttention {
   PackedHeads::Head place(const Run& run, std::int64_t pair, int slot);
   void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
+  void add_mask(AttendTask& task, const ScoreMask& mask) const;
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(AttendTask& task) const;

@@ -119,10 +119,13 @@ struct AttendTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   MaskRule rule = {};
-  float scale = 1;               ///< `log2(e)` times that of scores
-  ScoreMask mask = {};           ///< of the group's first head
-  ScoreCap cap = {};             ///< with one `scale` is 1
-  float rule_scale = 1;          ///< with a mask `scale` is 1, and this is what it is without
+  float scale = 1;       ///< `log2(e)` times that of scores
+  ScoreMask mask = {};   ///< of the group's first head
+  ScoreCap cap = {};     ///< with one `scale` is 1
+  /// If not null: of row 0, what is added to each score for its key's distance, those of the next
+  /// row one before. Scores are times `rule_scale` then, and `mask` has no distances.
+  const float* distances = nullptr;
+  float rule_scale = 1;  ///< with a mask that adds `scale` is 1, and this is what it is without
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
   bool prefetches = false;       ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
@@ -141,8 +144,9 @@ struct AttendTask {
   float* states = nullptr;
   std::int64_t segment = 0;
 
-  /// Whether scores are capped as they become weights; beside a mask they are before.
-  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.any(); }
+  /// Whether scores are capped as they become weights; beside a mask that adds they are
+  /// before.
+  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.adds(); }
 };
 
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.

@@ -38,7 +38,22 @@ CallAngles::CallAngles(const Case& shape) : shape_(shape), rotary_(shape) {
 
 // A layer whose tokens have one position may never be given any.
 void CallAngles::make_room() {
-  if (angles_.size() == 0) angles_ = AlignedBuffer(shape_.rows() * rotary_.floats());
+  if (angles_.size() > 0) return;
+  angles_ = AlignedBuffer(shape_.rows() * rotary_.floats());
+  if (shape_.rotary.context > 0) return;  // angles change with the length
+  table_ = AlignedBuffer((shape_.past + shape_.tokens) * rotary_.floats());
+  for (std::int64_t p = 0; p < shape_.past + shape_.tokens; ++p) {
+    rotary_.write({p, p, p}, table_.data() + p * rotary_.floats());
+  }
+}
+
+void CallAngles::write(const TokenPosition& position, float* row) const {
+  const std::int64_t known = table_.size() > 0 ? shape_.past + shape_.tokens : 0;
+  if (std::ranges::max(position) < known) {
+    rotary_.copy(table_.data(), position, row);
+  } else {
+    rotary_.write(position, row);
+  }
 }
 
 TokenPosition CallAngles::position_of(const Call& call, std::int64_t rows, std::int64_t row,
@@ -96,7 +111,7 @@ const float* CallAngles::fill(const Call& call, std::int64_t rows,
   if (call.positions.empty() && !reaches_further()) return nullptr;
   if (shape_.rotary.context > 0) rotary_.reach(length_);
   for_each_token(call, sequences, [&](std::int64_t row, std::int64_t in_x, std::int64_t place) {
-    rotary_.write(position_of(call, rows, in_x, place), angles_.data() + row * rotary_.floats());
+    write(position_of(call, rows, in_x, place), angles_.data() + row * rotary_.floats());
   });
   return angles_.data();
 }

@@ -25,7 +25,7 @@ class CallAngles {
   bool turns_long() const { return !shape_.rotary.long_divisors.empty() && reaches_further(); }
   /// @return those of all rows without padding; null if they are those of places
   const float* fill(const Call& call, std::int64_t rows, std::span<const Sequence> sequences);
-  std::int64_t bytes() const { return angles_.bytes(); }
+  std::int64_t bytes() const { return angles_.bytes() + table_.bytes(); }
 
  private:
   void check_positions(const Call& call, std::int64_t rows, std::span<const Sequence> sequences);
@@ -37,10 +37,12 @@ class CallAngles {
     return shape_.rotary.context > 0 && length_ > shape_.rotary.context;
   }
   void make_room();
+  void write(const TokenPosition& position, float* row) const;
 
   const Case& shape_;
   RotaryAngles rotary_;
   AlignedBuffer angles_;     ///< of as many rows as a call may have
+  AlignedBuffer table_;      ///< of as many positions, as a cosine costs more than many products
   std::int64_t length_ = 0;  ///< to which the call reaches
 };
 

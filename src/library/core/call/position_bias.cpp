@@ -38,13 +38,13 @@ void DistanceTable::reach(std::int64_t tokens) {
   if (empty() || tokens <= reach_) return;
   reach_ = tokens;
   const std::int64_t width = 2 * reach_ - 1;
-  table_.resize(static_cast<std::size_t>(config_.heads * width));
+  table_.resize(static_cast<std::size_t>(config_.heads * width + 2 * kBeside));
   const bool slopes = config_.position_bias.kind == PositionBias::Kind::slopes;
   for (std::int64_t distance = 1 - reach_; distance < reach_; ++distance) {
     const std::int64_t row = slopes ? 0 : distance_bucket(config_, distance);
     const float factor = slopes ? static_cast<float>(distance) : 1.0F;
     for (std::int64_t head = 0; head < config_.heads; ++head) {
-      table_[static_cast<std::size_t>(head * width + reach_ - 1 + distance)] =
+      table_[static_cast<std::size_t>(kBeside + head * width + reach_ - 1 + distance)] =
           factor * values_[static_cast<std::size_t>(row * config_.heads + head)];
     }
   }
@@ -56,7 +56,7 @@ std::int64_t DistanceTable::bytes() const {
 
 void DistanceTable::add_to(ScoreMask& mask) const {
   if (empty()) return;
-  mask.by_distance = table_.data() + reach_ - 1;
+  mask.by_distance = table_.data() + kBeside + reach_ - 1;
   mask.distance_head_stride = 2 * reach_ - 1;
 }
 

@@ -19,6 +19,9 @@ HEADROOM_API std::int64_t distance_bucket(const LayerConfig& config, std::int64_
 /// 1 floats, those of keys before the query first.
 class HEADROOM_API DistanceTable {
  public:
+  /// Floats that may be read before and after those of the heads; they mean nothing.
+  static constexpr std::int64_t kBeside = 64;
+
   DistanceTable() = default;
   /// @param values as `WeightViews::position_bias`
   DistanceTable(const LayerConfig& config, const ConstAnyMatrix& values);

@@ -58,4 +58,12 @@ void RotaryAngles::write(const TokenPosition& position, float* row) const {
   }
 }
 
+void RotaryAngles::copy(const float* table, const TokenPosition& position, float* row) const {
+  for (std::int64_t i = 0; i < pairs(); ++i) {
+    const float* from = table + position[of_[static_cast<std::size_t>(i)]] * floats();
+    row[i] = from[i];
+    row[pairs() + i] = from[pairs() + i];
+  }
+}
+
 }  // namespace headroom

@@ -31,6 +31,9 @@ class HEADROOM_API RotaryAngles {
   void reach(std::int64_t tokens);
   /// A cosine for each pair, then as many sines.
   void write(const TokenPosition& position, float* row) const;
+  /// The same, from what was written for positions 0, 1 and on, one after the other.
+  /// @pre all three are there
+  void copy(const float* table, const TokenPosition& position, float* row) const;
 
  private:
   void set_steps(double base, const std::vector<double>& divisors);

@@ -23,14 +23,21 @@ struct ScoreMask {
     return added != nullptr || added_bf16 != nullptr || seen != nullptr;
   }
   [[gnu::always_inline]] constexpr bool any() const { return is_given() || by_distance != nullptr; }
+  /// Otherwise it only hides keys, and scores are what they are without it.
+  [[gnu::always_inline]] constexpr bool adds() const {
+    return added != nullptr || added_bf16 != nullptr || by_distance != nullptr;
+  }
+  [[gnu::always_inline]] constexpr std::int64_t place_of(std::int64_t head, std::int64_t row,
+                                                         std::int64_t key) const {
+    return head * head_stride + row * row_stride + key * key_stride;
+  }
 
   /// Of a sequence and a head, which become the first ones, and of rows at a position.
   /// @param row, key of the sequence's first ones in the mask that is given
   [[gnu::always_inline]] constexpr ScoreMask from(std::int64_t sequence, std::int64_t head,
                                                   std::int64_t row, std::int64_t key,
                                                   std::int64_t position) const {
-    const std::int64_t step =
-        sequence * sequence_stride + head * head_stride + row * row_stride + key * key_stride;
+    const std::int64_t step = sequence * sequence_stride + place_of(head, row, key);
     ScoreMask there = *this;
     if (added != nullptr) there.added += step;
     if (added_bf16 != nullptr) there.added_bf16 += step;
@@ -40,12 +47,8 @@ struct ScoreMask {
   }
 };
 
-/// Writes what is added to the scores of a row for `count` keys from `key` on; -inf for hidden
-/// ones.
-HEADROOM_API void read_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
-                            std::int64_t key, std::int64_t count, float* to);
-
-/// Adds it to scores that are scaled. @return whether any of them is above -inf, or NaN
+/// Adds the mask to a row's scores, which are scaled, for `count` keys from `key` on.
+/// @return whether any of them is above -inf, or NaN
 HEADROOM_API bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
                            std::int64_t key, std::int64_t count, float* scores);
 

@@ -74,7 +74,7 @@ template <int MR>
   const std::int64_t begin = block.first / kLanes * kLanes;
   const std::int64_t end = (block.count + kLanes - 1) / kLanes * kLanes;
   for (int r = 0; r < MR; ++r) {
-    block_max[r] = apply_rule(task, tile.row + r, block, begin, end, room,
+    block_max[r] = apply_rule(task, tile.row + r, block, begin, end, room, block_max[r],
                               [&](std::int64_t k) { return scores + score_at<MR>(k, r); });
   }
 }
@@ -92,9 +92,8 @@ template <class B, int MR>
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
-  if (task.mask.any()) {
-    rule_block<MR>(task, tile, block, scores, factors, block_max);
-  } else if (task.cap.any()) {
+  if (task.mask.any()) rule_block<MR>(task, tile, block, scores, factors, block_max);
+  if (task.caps_weights()) {
     for (int r = MR; r < kRows; ++r) block_max[r] = 0;
     cap_maxima(task.cap, block_max, MR, capped_max);
     most = capped_max;

@@ -4,50 +4,93 @@
 #include <limits>
 #include <numbers>
 
-#include "core/call/score_mask.hpp"
+#include "core/call/read_mask.hpp"
 #include "simd/kernels/attend_cap.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// What is added to a row's scores for the keys of a block, times log2(e); -inf for hidden ones.
+struct ThisLevel;
+
+/// What is added to a row's scores for the keys of a block, unscaled; -inf for hidden ones.
 HEADROOM_INLINE void read_block_mask(const AttendTask& task, std::int64_t row,
                                      const KeyBlock& block, std::int64_t begin, std::int64_t end,
                                      float* room) {
   const RowPlace place = place_of(task, row);
   for (std::int64_t k = begin; k < block.first; ++k) room[k] = kMinusInfinity;
-  read_mask(task.mask, place.head, place.token, block.begin + block.first,
-            block.count - block.first, room + block.first);
+  read_mask_as<ThisLevel>(task.mask, place.head, place.token, block.begin + block.first,
+                          block.count - block.first, room + block.first);
   for (std::int64_t k = block.count; k < end; ++k) room[k] = kMinusInfinity;
 }
 
-/// A row's scores times their scale, capped, plus the mask, all times log2(e). Scaled here and not
-/// where the maximum is subtracted: masks have values such as the lowest float, which log2(e) times
-/// a scale would turn into -inf, so that a row of nothing else had no weights.
-/// @param begin, end of the keys in the block, whole vectors of which have scores
-/// @param room for those of a block
-/// @param at where the scores of a vector of keys are
+/// Whether a mask that only hides keys hides none of a block. Most blocks have none to hide, or
+/// nothing else, so a look at their bytes is all that such a mask costs.
+HEADROOM_INLINE bool hides_none(const AttendTask& task, std::int64_t row, const KeyBlock& block) {
+  const ScoreMask& mask = task.mask;
+  const RowPlace place = place_of(task, row);
+  const std::uint8_t* seen =
+      mask.seen + mask.place_of(place.head, place.token, block.begin + block.first);
+  if (mask.key_stride == 0) return *seen != 0;
+  if (mask.key_stride != 1) return false;
+  const std::int64_t count = block.count - block.first;
+  std::uint8_t least = 1;
+  for (std::int64_t k = 0; k < count; ++k) least = seen[k] < least ? seen[k] : least;
+  return least != 0;
+}
+
+/// Changes a row's scores by what is read of the mask.
+/// @param rule of a vector of scores, and of the mask's values beside them
 /// @return the row's maximum
-template <class At>
-HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const KeyBlock& block,
-                                 std::int64_t begin, std::int64_t end, float* room, At&& at) {
-  constexpr auto kLog2e = std::numbers::log2e_v<float>;
+template <class At, class Rule>
+HEADROOM_INLINE float change_scores(const AttendTask& task, std::int64_t row, const KeyBlock& block,
+                                    std::int64_t begin, std::int64_t end, float* room, At&& at,
+                                    const Rule& rule) {
   read_block_mask(task, row, block, begin, end, room);
   const Vec none(kMinusInfinity);
-  const Vec lowest(std::numeric_limits<float>::lowest());
-  const Vec scale(task.rule_scale);
   Vec most = none;
   for (std::int64_t k = begin; k < end; k += kLanes) {
     float* scores = at(k);
-    const Vec score = load(scores);
     const Vec mask = load(room + k);
-    const Vec added = max_or_second(lowest, mask * Vec(kLog2e));
-    const Vec all =
-        task.cap.any() ? capped(task.cap, score, added) : multiply_add(score, scale, added);
-    const Vec sum = xsimd::select(mask == none, none, all);
-    store(scores, sum);
-    most = max_or_second(most, sum);
+    const Vec changed = xsimd::select(mask == none, none, rule(load(scores), mask));
+    store(scores, changed);
+    most = max_or_second(most, changed);
   }
   return max_lanes(most);
+}
+
+/// Scores of keys that the mask hides become -inf. With a mask that adds, all become the score
+/// times its scale, capped, plus the mask, all times log2(e). Scaled here and not where the maximum
+/// is subtracted: masks have values such as the lowest float, which log2(e) times a scale would
+/// turn into -inf, so that a row of nothing else had no weights.
+/// @param begin, end of the keys in the block, whole vectors of which have scores
+/// @param room for those of a block
+/// @param at where the scores of a vector of keys are
+/// @param most the row's maximum before
+/// @return the row's maximum
+template <class At>
+HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const KeyBlock& block,
+                                 std::int64_t begin, std::int64_t end, float* room, float most,
+                                 At&& at) {
+  const auto change = [&](const auto& rule) __attribute__((always_inline)) {
+    return change_scores(task, row, block, begin, end, room, at, rule);
+  };
+  if (!task.mask.adds()) {
+    if (hides_none(task, row, block)) return most;
+    return change([](const Vec& score, const Vec&)
+                      __attribute__((always_inline)) { return score; });
+  }
+  const Vec scale(task.rule_scale);
+  const auto added = [](const Vec& mask) __attribute__((always_inline)) {
+    const Vec lowest(std::numeric_limits<float>::lowest());
+    return max_or_second(lowest, mask * Vec(std::numbers::log2e_v<float>));
+  };
+  if (task.cap.any()) {
+    return change([&](const Vec& score, const Vec& mask) __attribute__((always_inline)) {
+      return capped(task.cap, score, added(mask));
+    });
+  }
+  return change([&](const Vec& score, const Vec& mask) __attribute__((always_inline)) {
+    return multiply_add(score, scale, added(mask));
+  });
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

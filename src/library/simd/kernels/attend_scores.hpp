@@ -33,6 +33,21 @@ template <int MR, int NV>
   }
 }
 
+/// Of a mask by distance alone, and heads that share no rows: scores change before they leave their
+/// registers, where a pass over them waits for each. Beside the keys that rows see it reads what a
+/// table has there, or `DistanceTable::kBeside`.
+struct Distances {
+  const float* first;  ///< of the tile's first row, and key 0 of the block
+  Vec scale;
+
+  HEADROOM_INLINE Distances(const AttendTask& task, const Tile& tile, const KeyBlock& block)
+      : first(task.distances + block.begin - tile.row), scale(task.rule_scale) {}
+
+  HEADROOM_INLINE Vec changed(const Vec& score, std::int64_t r, std::int64_t k) const {
+    return multiply_add(score, scale, load(first + k - r));
+  }
+};
+
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
 template <class B, int MR, int NV, class Prefetcher = NoPrefetcher>
@@ -46,6 +61,16 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
   accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, 0, task.head_dim, kPanel, prefetcher);
+  if (task.distances != nullptr) {
+    const Distances distances(task, tile, block);
+#pragma GCC unroll 16
+    for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < NV; ++v) {
+        acc.v[r][v] = distances.changed(acc.v[r][v], r, k + v * kLanes);
+      }
+    }
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
   if (!all_seen<NV>(block, k)) [[unlikely]] {
@@ -93,7 +118,11 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
       const float* from = sums + (r * kWide + v) * kLanes;
-      const Vec found[] = {load(from), load(from + kLanes)};
+      Vec found[] = {load(from), load(from + kLanes)};
+      if (task.distances != nullptr) {
+        const Distances distances(task, tile, block);
+        for (int i = 0; i < 2; ++i) found[i] = distances.changed(found[i], r, at + i * kLanes);
+      }
       keep_scores<MR, 2>(r, found, to);
       if (all) row_max[r] = max_or_second(max_or_second(row_max[r], found[0]), found[1]);
     }

@@ -45,14 +45,14 @@ HEADROOM_INLINE void mask_tile(const AttendTask& task, const Tile& rows, const K
   }
 }
 
-/// @param room for a block of keys
+/// Maxima are found later. @param room for a block of keys
 [[gnu::noinline]] inline void apply_rule_to_tile(const AttendTask& task, const Tile& rows,
                                                  const KeyBlock& block, float* scores,
                                                  float* room) {
   const KeySteps keys = steps_of(block);
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     float* row = score_row(scores, r);
-    apply_rule(task, rows.row + r, block, keys.begin, keys.end, room,
+    apply_rule(task, rows.row + r, block, keys.begin, keys.end, room, 0,
                [&](std::int64_t k) { return row + score_of(k); });
   }
 }
