@@ -65,13 +65,15 @@ class Kept {
 
  private:
   void prepare_problem(const plan::Group& group) {
-    if (problem_ && problem_->shape == group.shape && problem_->dtype == group.dtype()) return;
+    if (problem_ && problem_->shape == group.shape && stored_ == group.stored()) return;
     problem_.reset();
+    stored_ = group.stored();
     problem_ = measure::make_problem(group, kSeed, reference::Data::standard, plan::kCheckFlops);
     x_ = PlacedMatrix(problem_->x.view());
   }
 
   std::optional<measure::Problem> problem_;
+  Numbers stored_;
   PlacedMatrix x_;
   std::string layer_id_;
   Layer layer_;

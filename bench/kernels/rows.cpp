@@ -109,7 +109,7 @@ std::function<double()> bandwidth_of(const Row& row) {
 std::vector<Precision> precisions_of(const std::string& backend, const Target& target) {
   std::vector<Precision> found;
   for (const Precision precision : kAllPrecisions) {
-    if (arithmetic_of(backend, precision, Dtype::f32, target).precision == precision) {
+    if (arithmetic_of(backend, {precision, Dtype::f32}, target).precision == precision) {
       found.push_back(precision);
     }
   }

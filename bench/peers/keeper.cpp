@@ -114,7 +114,7 @@ ordered_json computed_numbers(const Target& target) {
     ordered_json& names = all[info.name] = ordered_json::array();
     for (const Precision precision : kAllPrecisions) {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-        if (arithmetic_of(info.name, precision, dtype, target).precision != precision) continue;
+        if (arithmetic_of(info.name, {precision, dtype}, target).precision != precision) continue;
         names.push_back(headroom::to_string(Numbers{precision, dtype}));
       }
     }

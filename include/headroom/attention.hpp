@@ -17,6 +17,7 @@
 #include "headroom/layer_config.hpp"
 #include "headroom/mask_view.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/storage.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
@@ -33,8 +34,8 @@ struct HeadsOf {
   std::int64_t all = 0;  ///< 0: it is a whole layer
 };
 
-/// Choices of who computes the layer, and how exactly. All but `precision`, `dtype` and `heads_of`
-/// never change what is computed.
+/// Choices of who computes the layer, and how exactly. All but `precision`, `dtype`,
+/// `weights_dtype` and `heads_of` never change what is computed.
 struct AttentionOptions {
   std::string backend = std::string(kAuto);  ///< a name from `backends()`, or `"auto"`
   /// Empty: `split`; with backend `"auto"` it is chosen as well.
@@ -56,6 +57,10 @@ struct AttentionOptions {
   Precision precision = Precision::f32;
   /// What x, y, weights and caches are stored as. Biases stay float32.
   Dtype dtype = Dtype::f32;
+  /// What weights are stored as; empty: as `dtype`. Others are rounded to it once, when the layer
+  /// is made. Weights in few bits are multiplied in float32, and those of latents are not stored
+  /// so.
+  std::optional<Storage> weights_dtype = std::nullopt;
   /// For a layer of some heads of a larger one, so that dropout has the pattern that it has there.
   HeadsOf heads_of = {};
   /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
@@ -159,7 +164,8 @@ struct Call {
   /// Rows of each sequence in `memory`. Empty: divided evenly.
   std::span<const std::int64_t> memory_lengths = {};
   /// Beside what the layer hides itself, and what it adds by position. A row that sees no key has a
-  /// context of zeros; values behind a hidden key are multiplied by 0, so they must be finite.
+  /// context of zeros; values behind a hidden key are multiplied by 0, so they must be finite. A
+  /// mask of `seen` that hides nothing changes no bit; one of 0 and -inf is rounded otherwise.
   /// Sequences are those of the call and heads those of queries. Queries are the rows of a
   /// sequence, as many as the longest has, or `padded_tokens`. Keys are all of a sequence's, those
   /// of earlier calls first: as many as the longest has, where a padded one counts as full.

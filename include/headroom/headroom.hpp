@@ -16,6 +16,7 @@
 #include "headroom/load_weights.hpp"
 #include "headroom/mask_view.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/storage.hpp"
 #include "headroom/unit.hpp"
 #include "headroom/version.hpp"
 #include "headroom/view.hpp"

@@ -111,7 +111,7 @@ std::vector<LayerCase> bf16_cases() {
     const AttentionOptions options = one.options();
     const Isa isa = options.isa ? *options.isa : available_isas().back();
     const Unit unit = options.unit ? *options.unit : available_units(isa).back();
-    return !arithmetic_of(one.backend, one.precision, Dtype::bf16, {isa, unit}).precision;
+    return !arithmetic_of(one.backend, {one.precision, Dtype::bf16}, {isa, unit}).precision;
   });
   return cases;
 }

@@ -27,7 +27,7 @@ std::vector<LayerCase> every_case() {
   for (const LayerCase& each : precision_cases()) cases.push_back(each);
   for (const BackendInfo& backend : backends()) {
     if (!backend.available || backend.name != "onednn") continue;
-    const auto found = arithmetic_of(backend.name, Precision::bf16, Dtype::f32, select_target());
+    const auto found = arithmetic_of(backend.name, {Precision::bf16, Dtype::f32}, select_target());
     cases.push_back({backend.name, Formulation::split, std::nullopt, Precision::bf16,
                      found.precision == Precision::bf16 ? "" : found.reason});
   }
@@ -95,7 +95,7 @@ std::vector<LayerCase> storing_cases() {
   std::erase_if(cases, [](const LayerCase& each) {
     if (!each.skip_reason.empty()) return true;
     const AttentionOptions options = stored_as_bf16(each);
-    return arithmetic_of(options.backend, options.precision, options.dtype,
+    return arithmetic_of(options.backend, {options.precision, options.dtype},
                          select_target(options.isa, options.unit))
                .precision != options.precision;
   });

@@ -55,7 +55,7 @@ std::vector<NumbersCase> numbers_cases() {
       for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
         if (Numbers{precision, dtype} == Numbers{}) continue;
         const Arithmetic does =
-            arithmetic_of(who.backend, precision, dtype, select_target(who.isa));
+            arithmetic_of(who.backend, {precision, dtype}, select_target(who.isa));
         if (does.precision == precision) cases.push_back({who, {precision, dtype}});
       }
     }
@@ -70,7 +70,7 @@ TEST(LayerUnit, F32HasNone) {
     for (const Target& target : available_targets()) {
       for (const Unit unit : available_units(target.isa)) {
         const Arithmetic does =
-            arithmetic_of(info.name, Precision::f32, Dtype::f32, {target.isa, unit});
+            arithmetic_of(info.name, {Precision::f32, Dtype::f32}, {target.isa, unit});
         ASSERT_EQ(does.precision, Precision::f32) << info.name;
         EXPECT_EQ(does.unit, Unit::none) << info.name << " on " << to_string(unit);
       }
@@ -82,7 +82,7 @@ TEST(LayerUnit, OtherPrecisionsNameTheirs) {
   const Isa isa = available_isas().back();
   for (const char* name : {"xsimd", "tbb"}) {
     for (const Unit unit : available_units(isa)) {
-      const Arithmetic does = arithmetic_of(name, Precision::bf16, Dtype::f32, {isa, unit});
+      const Arithmetic does = arithmetic_of(name, {Precision::bf16, Dtype::f32}, {isa, unit});
       // On some cores pairs of bf16 are no faster than f32, which a burst finds.
       const bool declined =
           unit == Unit::none || (unit == Unit::avx512_bf16 && !does.reason.empty());
@@ -97,7 +97,7 @@ TEST(LayerUnit, AVendorLibraryKeepsTheUnitOfTheProcessor) {
   const Isa isa = available_isas().back();
   const Unit own = available_units(isa).back();
   const auto does = [&](Unit unit) {
-    return arithmetic_of("onednn", Precision::bf16, Dtype::f32, {isa, unit});
+    return arithmetic_of("onednn", {Precision::bf16, Dtype::f32}, {isa, unit});
   };
   EXPECT_FALSE(does(Unit::none).precision);
   EXPECT_EQ(does(Unit::emulated).precision, does(own).precision);
@@ -273,7 +273,7 @@ std::optional<AttentionOptions> storing_bf16() {
     AttentionOptions options = who.options();
     options.dtype = Dtype::bf16;
     options.precision = Precision::bf16;
-    if (arithmetic_of(who.backend, options.precision, options.dtype, select_target(who.isa))
+    if (arithmetic_of(who.backend, {options.precision, options.dtype}, select_target(who.isa))
             .precision) {
       return options;
     }

@@ -71,7 +71,7 @@ void forbid_processes() {
     options.threads = 2;
     options.precision = precision;
     const Target target = select_target();
-    if (!arithmetic_of(backend, precision, Dtype::f32, target).precision) continue;
+    if (!arithmetic_of(backend, {precision, Dtype::f32}, target).precision) continue;
     Attention attention = layer_for(layer.shape, layer.weights, options);
     Matrix y(layer.shape.rows(), layer.shape.output_width());
     attention.forward(layer.x.view(), y.view());

@@ -191,7 +191,7 @@ std::vector<LayerCase> storing_bf16() {
   for (const LayerCase& who : tried) {
     if (!who.skip_reason.empty()) continue;
     const Target target = select_target(who.isa, who.unit);
-    if (arithmetic_of(who.backend, who.precision, Dtype::bf16, target).precision) {
+    if (arithmetic_of(who.backend, {who.precision, Dtype::bf16}, target).precision) {
       all.push_back(who);
     }
   }

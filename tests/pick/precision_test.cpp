@@ -100,7 +100,7 @@ TEST(PrecisionPick, AnErrorThatNoneReachesIsSaid) {
 TEST(PrecisionPick, AnswersForOneDtype) {
   const record::ResultsFolder results = folder();
   Filters filters{.max_error = 1e-2};
-  filters.dtype = Dtype::bf16;
+  filters.stored.dtype = Dtype::bf16;
   const pick::Pick choice = pick::pick(results, {}, filters);
   EXPECT_EQ(choice.choice().numbers, (Numbers{Precision::bf16, Dtype::bf16}));
   const record::ResultsFolder without = sample_folder("folder", {cell({}, 1e-3, 1e-7)});
@@ -110,7 +110,7 @@ TEST(PrecisionPick, AnswersForOneDtype) {
 TEST(PrecisionPick, WhatIsEmittedCarriesIt) {
   const record::ResultsFolder results = folder();
   Filters filters{.max_error = 1e-2};
-  filters.dtype = Dtype::bf16;
+  filters.stored.dtype = Dtype::bf16;
   const pick::Pick choice = pick::pick(results, {}, filters);
   const std::vector<std::string> lines = pick::cpp_lines(choice.choice());
   ASSERT_EQ(lines.size(), 5U);
@@ -118,7 +118,8 @@ TEST(PrecisionPick, WhatIsEmittedCarriesIt) {
   EXPECT_EQ(lines[4], "options.dtype = headroom::Dtype::bf16;");
   const std::string cmake = pick::to_cmake(choice);
   EXPECT_NE(cmake.find("HEADROOM_PICK_PRECISION=headroom::Precision::bf16\n"), std::string::npos);
-  EXPECT_NE(cmake.find("HEADROOM_PICK_DTYPE=headroom::Dtype::bf16)"), std::string::npos);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_DTYPE=headroom::Dtype::bf16\n"), std::string::npos);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::bf16)"), std::string::npos);
   EXPECT_NE(pick::to_text(choice).find("bf16-bf16"), std::string::npos);
   EXPECT_NE(pick::to_text(choice).find("nrmse is at most 0.003"), std::string::npos)
       << pick::to_text(choice);

@@ -75,10 +75,10 @@ TEST(PrecisionAxis, EachDtypeIsAGroupOfItsOwn) {
   ASSERT_EQ(plan.groups.size(), 2U);
   for (const Group& group : plan.groups) {
     ASSERT_EQ(group.cells.size(), 2U);
-    for (const Cell& cell : group.cells) EXPECT_EQ(cell.numbers.dtype, group.dtype());
+    for (const Cell& cell : group.cells) EXPECT_EQ(cell.numbers.dtype, group.stored().dtype);
   }
-  EXPECT_EQ(plan.groups[0].dtype(), Dtype::f32);
-  EXPECT_EQ(plan.groups[1].dtype(), Dtype::bf16);
+  EXPECT_EQ(plan.groups[0].stored().dtype, Dtype::f32);
+  EXPECT_EQ(plan.groups[1].stored().dtype, Dtype::bf16);
 }
 
 TEST(PrecisionAxis, WhatABackendHasNotIsUnsupportedWithTheReason) {

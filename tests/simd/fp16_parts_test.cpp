@@ -77,7 +77,7 @@ class Fp16Parts : public testing::TestWithParam<Isa> {
 
   Cut cut(const Matrix& w, std::int64_t stage_depth) const {
     const PackedMatrix packed(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
-                              table(), Dtype::f32, executor_);
+                              table(), Storage::f32, executor_);
     Cut cut;
     cut.stage_depth = stage_depth;
     cut.parts.resize(static_cast<std::size_t>(cut_block_halves(2, w.rows)));
@@ -100,7 +100,7 @@ class Fp16Parts : public testing::TestWithParam<Isa> {
   Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w) const {
     std::vector<PackedMatrix> packed;
     packed.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
-                        table(), Dtype::f32, executor_);
+                        table(), Storage::f32, executor_);
     Matrix y(x.rows, w.cols);
     const AnyBlockedView out = BlockedView{y.view().data, x.rows, w.cols, 1, w.cols, 0};
     if (choice.kernels != nullptr) {

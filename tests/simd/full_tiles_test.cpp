@@ -40,7 +40,7 @@ TEST_P(FullTiles, ProductsHaveTheBitsOfLowOnes) {
     const auto run = [&](const KernelTable& kernels) {
       std::vector<PackedMatrix> weights;
       weights.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
-                           kernels, Dtype::f32, executor_);
+                           kernels, Storage::f32, executor_);
       BlockedProducts products(kernels, std::move(weights), x.rows, executor_,
                                project_variants(kernels.isa).front());
       Matrix y(x.rows, cols);

@@ -37,7 +37,7 @@ KernelTable eight_lanes() {
   return kernels;
 }
 
-class PackedMatrixOf : public testing::TestWithParam<Dtype> {};
+class PackedMatrixOf : public testing::TestWithParam<Storage> {};
 
 TEST_P(PackedMatrixOf, IsWrittenByTheExecutorsTasksToTheSameBits) {
   const KernelTable kernels = eight_lanes();
@@ -57,7 +57,8 @@ TEST_P(PackedMatrixOf, IsWrittenByTheExecutorsTasksToTheSameBits) {
   EXPECT_EQ(executor.done(), (std::vector<std::int64_t>{3, 2, 1, 0})) << "a task for each panel";
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, PackedMatrixOf, testing::Values(Dtype::f32, Dtype::bf16),
+INSTANTIATE_TEST_SUITE_P(Dtypes, PackedMatrixOf,
+                         testing::Values(Storage::f32, Storage::bf16, Storage::q8, Storage::q4),
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
 TEST(PackedMatrix, RoundsToHalfTheMemory) {
@@ -65,8 +66,8 @@ TEST(PackedMatrix, RoundsToHalfTheMemory) {
   Matrix weights(3, 19);
   float value = 1.0F;
   for (float& each : weights.values) each = value *= -1.01F;
-  const PackedMatrix packed({weights.view()}, {}, kernels, Dtype::bf16, SerialExecutor());
-  const PackedMatrix whole({weights.view()}, {}, kernels, Dtype::f32, SerialExecutor());
+  const PackedMatrix packed({weights.view()}, {}, kernels, Storage::bf16, SerialExecutor());
+  const PackedMatrix whole({weights.view()}, {}, kernels, Storage::f32, SerialExecutor());
   EXPECT_EQ(2 * packed.bytes(), whole.bytes());
   const auto* halves = static_cast<const Half*>(packed.data());
   const auto* floats = static_cast<const float*>(whole.data());

@@ -71,7 +71,7 @@ Matrix product(const TileChoice& choice, std::int64_t rows, std::int64_t depth, 
   const SerialExecutor executor;
   std::vector<PackedMatrix> packed;
   packed.emplace_back(std::vector<ConstAnyMatrix>{weights.query.view()},
-                      std::vector<ConstAnyMatrix>{}, f32, Dtype::f32, executor);
+                      std::vector<ConstAnyMatrix>{}, f32, Storage::f32, executor);
   TileProducts products(choice, f32, packed, rows, executor);
   Matrix y(rows, cols);
   const AnyBlockedView out = BlockedView{y.view().data, rows, cols, 1, cols, 0};

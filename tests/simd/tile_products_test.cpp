@@ -27,7 +27,7 @@ class TileProductsCut : public testing::TestWithParam<Precision> {
   std::vector<PackedMatrix> packed(const ConstMatrixView& w) const {
     std::vector<PackedMatrix> all;
     all.emplace_back(std::vector<ConstAnyMatrix>{w}, std::vector<ConstAnyMatrix>{}, kernels_,
-                     Dtype::f32, executor_);
+                     Storage::f32, executor_);
     return all;
   }
 

@@ -75,7 +75,7 @@ class TileValues : public testing::TestWithParam<Numbers> {
   Matrix product(const TileChoice& choice, const Matrix& x, const Matrix& w, Dtype dtype) const {
     std::vector<PackedMatrix> packed;
     packed.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
-                        kernels_, dtype, executor_);
+                        kernels_, storage_of(dtype), executor_);
     Matrix y(x.rows, w.cols);
     const AnyBlockedView out = BlockedView{y.view().data, x.rows, w.cols, 1, w.cols, 0};
     if (choice.kernels != nullptr) {
@@ -290,7 +290,7 @@ TEST_P(TileValues, StoredAsBfloat16TakeOnePartOfMemory) {
   const Matrix w = gaussian(64, 96, 2);
   const std::vector<ConstAnyMatrix> views{w.view()};
   std::vector<PackedMatrix> packed;
-  packed.emplace_back(views, std::vector<ConstAnyMatrix>{}, kernels_, Dtype::bf16, executor_);
+  packed.emplace_back(views, std::vector<ConstAnyMatrix>{}, kernels_, Storage::bf16, executor_);
   const TileProducts products(tiles(), kernels_, packed, 32, executor_);
   const bool counted = GetParam().precision == Precision::fp16x3;  // for the range check
   EXPECT_EQ(products.packed_bytes(),

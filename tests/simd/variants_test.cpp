@@ -44,7 +44,7 @@ TEST(Variants, PairsAreTakenWhereTheyAreFaster) {
     const double gain = avx512_bf16_gain();
     EXPECT_GT(gain, 0);
     EXPECT_EQ(avx512_bf16_gain(), gain) << "measured once";
-    const Arithmetic does = computes(Precision::bf16, Dtype::f32, target);
+    const Arithmetic does = computes({Precision::bf16, Dtype::f32}, target);
     EXPECT_EQ(does.reason, why_f32_is_no_slower(gain));
     EXPECT_EQ(does.precision, does.reason.empty() ? Precision::bf16 : Precision::f32);
     EXPECT_EQ(does.unit, does.reason.empty() ? Unit::avx512_bf16 : Unit::none);
@@ -145,7 +145,7 @@ TEST_P(Sharing, NoCacheLineOfAProductIsWrittenByTwoSlots) {
     std::vector<PackedMatrix> weights;
     for (const Matrix& matrix : uniform_matrices(kDepth, kWidth, count, 1)) {
       weights.emplace_back(std::vector<ConstAnyMatrix>{matrix.view()},
-                           std::vector<ConstAnyMatrix>{}, kernels, Dtype::f32, slots);
+                           std::vector<ConstAnyMatrix>{}, kernels, Storage::f32, slots);
     }
     BlockedProducts products(kernels, std::move(weights), kTokens, slots,
                              project_variants(kernels.isa).front());
@@ -187,7 +187,7 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   const Matrix w = uniform_matrices(16, kHeads * kHeadDim, 1, 1).front();
   std::vector<PackedMatrix> weights;
   weights.emplace_back(std::vector<ConstAnyMatrix>{w.view()}, std::vector<ConstAnyMatrix>{},
-                       kernels, Dtype::f32, project);
+                       kernels, Storage::f32, project);
   BlockedProducts products(kernels, std::move(weights), kTokens, project,
                            project_variants(kernels.isa).front());
   const Matrix x = uniform_matrices(kTokens, 16, 1, 2).front();

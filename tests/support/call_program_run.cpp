@@ -122,7 +122,8 @@ class ProgramRun {
       all.insert(all.end(), keys.data, keys.data + keys.rows * keys.cols);
       Positions turned = step.cached ? positions_[s] : Positions{};
       append_to(turned, part_of(positions, row, length));
-      const Seen seen{before, all, one_list(turned), mask_of(mask, step, s, length, all)};
+      const Seen seen{before, all, one_list(turned), mask_of(mask, step, s, length, all),
+                      step.mask && step.mask->mask == MaskKind::seen};
       const std::string fault = check(s, rows(x, row, length), seen, rows(y, row, length));
       if (!fault.empty()) return fmt::format("sequence {}: {}", s, fault);
       if (step.cached) seen_[s] = all;
@@ -141,6 +142,7 @@ class ProgramRun {
     Rows before, all;  // of the call, with it
     std::vector<std::int64_t> positions;
     reference::MaskFunction mask;
+    bool only_hides = false;  ///< it is of the kind that adds nothing
   };
 
   // Of the sizes that the call has.
@@ -213,7 +215,7 @@ class ProgramRun {
 
   std::string check(std::size_t sequence, ConstMatrixView x, const Seen& seen, ConstMatrixView y) {
     if (x.rows == 0) return {};
-    const auto& [before, all, positions, mask] = seen;
+    const auto& [before, all, positions, mask, only_hides] = seen;
     Case call = shape();
     call.batch = 1;
     call.tokens = x.rows;
@@ -247,8 +249,11 @@ class ProgramRun {
     alone.positions = positions;
     alone.context = program_.context;
     const std::vector<float> added = of_one_pass(mask, x.rows, whole.rows);
+    std::vector<std::uint8_t> shown;
+    for (const float value : added) shown.push_back(value == 0 ? 1 : 0);
     if (mask) {
-      alone.mask = {.added = added.data(),
+      alone.mask = {.added = only_hides ? nullptr : added.data(),
+                    .seen = only_hides ? shown.data() : nullptr,
                     .heads = shape().heads,
                     .queries = whole.rows,
                     .keys = whole.rows,

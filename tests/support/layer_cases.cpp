@@ -79,7 +79,7 @@ std::vector<LayerCase> precision_cases() {
     for (const Unit unit : available_units(isa)) {
       for (const Precision precision : kAllPrecisions) {
         if (precision == Precision::f32) continue;
-        const Arithmetic does = arithmetic_of(backend.name, precision, Dtype::f32, {isa, unit});
+        const Arithmetic does = arithmetic_of(backend.name, {precision, Dtype::f32}, {isa, unit});
         if (does.precision != precision) continue;
         cases.push_back({backend.name, Formulation::split, isa, precision, "", unit});
       }

@@ -33,7 +33,7 @@ tuning::Request request(Numbers numbers) {
   tuning::Request request;
   request.shape = test::tuned_shape(64);
   request.isa = "avx2";
-  request.dtype = numbers.dtype;
+  request.stored = numbers.as_stored();
   request.usable["tbb"] = {1, 0, {}, numbers.precision};
   return request;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "attention/numbers_of.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "core/environment_variable.hpp"
@@ -32,10 +33,10 @@ tuning::Request request_of(const Case& shape, const AttentionOptions& options) {
   const Target target = select_target(options.isa, options.unit);
   request.isa = to_string(target.isa);
   request.formulation = options.formulation;
-  request.dtype = options.dtype;
+  request.stored = numbers_of(options);
   for (const BackendInfo& info : backends()) {
     if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    const Arithmetic does = arithmetic_of(info.name, options.precision, options.dtype, target);
+    const Arithmetic does = arithmetic_of(info.name, numbers_of(options), target);
     if (!does.precision) continue;
     const BackendFacts& facts = backend_facts(info.name);
     request.usable.emplace(
@@ -119,6 +120,7 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
   const Target target = select_target(options.isa, options.unit);
   resolved.isa = target.isa;
   resolved.unit = target.unit;
+  resolved.weights_dtype = numbers_of(options).weights;
   return resolved;
 }
 
@@ -202,12 +204,16 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
 
 // What the backend makes of the precision and the dtype that are asked for.
 void choose_precision(const AttentionOptions& options, Choice& choice) {
-  const Arithmetic does = arithmetic_of(choice.backend, options.precision, options.dtype,
-                                        select_target(options.isa, options.unit));
+  const Arithmetic does =
+      arithmetic_of(choice.backend, numbers_of(options), select_target(options.isa, options.unit));
   if (!does.precision) {
+    const Numbers numbers = numbers_of(options);
     throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
                                   choice.backend, to_string(options.precision),
-                                  to_string(options.dtype), does.reason));
+                                  numbers.weights
+                                      ? fmt::format("weights of {}", to_string(*numbers.weights))
+                                      : std::string(to_string(options.dtype)),
+                                  does.reason));
   }
   choice.precision = *does.precision;
   choice.precision_reason = does.reason;
@@ -244,10 +250,17 @@ Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
     throw InvalidArgument(
         "dtype: f16 is read from weights, and nothing is stored as it; allowed are f32 and bf16");
   }
+  if (numbers_of(options).weights && config.is_latent()) {
+    throw Unsupported(
+        fmt::format("weights_dtype: those of a layer with latents are stored as x and y are, here "
+                    "{}; steps over "
+                    "latents multiply them the other way round, across the groups of {}",
+                    to_string(options.dtype), to_string(*options.weights_dtype)));
+  }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);
   const tuning::Request request = request_of(shape, options);
-  const Numbers numbers{options.precision, options.dtype};
+  const Numbers numbers = numbers_of(options);
   if (request.usable.empty() && numbers != Numbers{}) {
     throw Unavailable(
         fmt::format("auto: no backend of this program computes {} here that also takes {}; choose "

@@ -21,7 +21,7 @@ struct Multiplying {
 Multiplying multiplying(const Arithmetic& does, int threads) {
   constexpr double kBlockColsOfTiles = 4096;
   Multiplying by;
-  by.weight_floats = static_cast<double>(does.weight_bytes) / sizeof(float);
+  by.weight_floats = does.weight_bytes / sizeof(float);
   if (does.unit != Unit::none) by.block_cols = kBlockColsOfTiles;
   by.threads = threads;
   return by;

@@ -11,6 +11,7 @@
 
 #include "core/call/attend_call.hpp"
 #include "core/case.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/head_view.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/export.h"
@@ -53,6 +54,7 @@ struct ProjectionSpec {
   std::int64_t rows = 0;              ///< the most rows of x
   std::vector<ProductSpec> products;  ///< at least one, all of the same depth
   bool rounds_input = false;          ///< floats of x count as the bf16 numbers nearest to them
+  std::optional<Storage> weights = std::nullopt;  ///< what they are rounded to; empty: the dtype
 };
 
 /// Softmax attention for all heads of all sequences. It also appends to the store, because a head's
@@ -103,7 +105,7 @@ struct BackendConfig {
   std::optional<std::int64_t> few_rows = std::nullopt;  ///< empty: its own choice
 };
 
-/// What a backend makes of a precision and a dtype on a target.
+/// What a backend makes of numbers on a target.
 struct Arithmetic {
   /// As asked for, or at least as exact where the one asked for would only be slower. Empty: the
   /// backend cannot do it.
@@ -112,7 +114,7 @@ struct Arithmetic {
   /// Who multiplies. The unit of the target does only what it can, and nothing of f32.
   Unit unit = Unit::none;
   /// Bytes that a packed weight takes, in all forms that are kept of it.
-  std::int64_t weight_bytes = sizeof(float);
+  double weight_bytes = sizeof(float);
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures
@@ -133,7 +135,7 @@ struct BackendFacts {
   /// Names of the variants of its kernels on a level; null if it has none.
   std::vector<std::string> (*kernel_variants)(Isa isa) = nullptr;
   /// What it computes; null: f32 stored as f32, and nothing else.
-  Arithmetic (*computes)(Precision precision, Dtype dtype, const Target& target) = nullptr;
+  Arithmetic (*computes)(const Numbers& numbers, const Target& target) = nullptr;
   /// Its level is fixed at first use, so one process cannot try several.
   bool one_isa_per_process = false;
 
@@ -147,7 +149,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 14;
+inline constexpr int kBackendInterface = 15;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {
@@ -181,8 +183,8 @@ HEADROOM_API const BackendEntry& backend_entry(std::string_view name);
 /// The facts of a backend; the defaults for one that is not part of this program.
 HEADROOM_API const BackendFacts& backend_facts(std::string_view name) noexcept;
 
-/// What a backend makes of a precision and a dtype on a target.
-HEADROOM_API Arithmetic arithmetic_of(std::string_view backend, Precision precision, Dtype dtype,
+/// What a backend makes of numbers on a target.
+HEADROOM_API Arithmetic arithmetic_of(std::string_view backend, const Numbers& numbers,
                                       const Target& target);
 
 /// The baseline of speed-ups: loops that follow the definition.

@@ -126,11 +126,10 @@ const BackendFacts& backend_facts(std::string_view name) noexcept {
   return entry == nullptr ? unknown : entry->facts();
 }
 
-Arithmetic arithmetic_of(std::string_view backend, Precision precision, Dtype dtype,
-                         const Target& target) {
+Arithmetic arithmetic_of(std::string_view backend, const Numbers& numbers, const Target& target) {
   const BackendFacts& facts = backend_facts(backend);
-  if (facts.computes != nullptr) return facts.computes(precision, dtype, target);
-  if (precision == Precision::f32 && dtype == Dtype::f32) return {Precision::f32, ""};
+  if (facts.computes != nullptr) return facts.computes(numbers, target);
+  if (numbers == Numbers{}) return {Precision::f32, ""};
   return {std::nullopt, "it computes in f32 stored as f32 and nothing else"};
 }
 

@@ -59,9 +59,10 @@ class SimdProjection final : public Projection {
  private:
   static std::vector<PackedMatrix> packed(const Kernels& kernels, const Executor& executor,
                                           const ProjectionSpec& spec) {
+    const Storage storage = spec.weights.value_or(storage_of(kernels.dtype));
     std::vector<PackedMatrix> matrices;
     for (const ProductSpec& product : spec.products) {
-      matrices.emplace_back(product.weights, product.biases, kernels.f32, kernels.dtype, executor);
+      matrices.emplace_back(product.weights, product.biases, kernels.f32, storage, executor);
     }
     return matrices;
   }
@@ -150,8 +151,15 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
   return std::make_unique<SimdBackend>(config, std::move(executor));
 }
 
-Arithmetic computes(Precision precision, Dtype dtype, const Target& target) {
-  const std::int64_t panels = dtype == Dtype::bf16 ? sizeof(Half) : sizeof(float);
+Arithmetic computes(const Numbers& numbers, const Target& target) {
+  const Precision precision = numbers.precision;
+  const Storage stored = numbers.stored_weights();
+  const double panels = static_cast<double>(storage_bytes(stored, kGroup)) / kGroup;
+  if (is_few_bits(stored) && precision != Precision::f32) {
+    return {Precision::f32,
+            fmt::format("weights of {} are expanded and multiplied in f32", to_string(stored)),
+            Unit::none, panels};
+  }
   if (precision == Precision::f32) return {precision, "", Unit::none, panels};
   if (tile_precision(target, precision) != nullptr) {
     // Tiles are always faster by far.
@@ -160,7 +168,8 @@ Arithmetic computes(Precision precision, Dtype dtype, const Target& target) {
       if (!reason.empty()) return {Precision::f32, std::move(reason), Unit::none, panels};
     }
     // Panels stay beside the parts, for calls of few rows.
-    const std::int64_t parts = right_part_count(precision, dtype) * std::int64_t{sizeof(Half)};
+    const Dtype dtype = stored == Storage::bf16 ? Dtype::bf16 : Dtype::f32;
+    const double parts = static_cast<double>(right_part_count(precision, dtype)) * sizeof(Half);
     return {precision, "", target.unit, panels + parts};
   }
   if (precision == Precision::fp16x3 && target.unit == Unit::amx) {

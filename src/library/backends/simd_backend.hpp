@@ -14,7 +14,7 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
                                            std::unique_ptr<Executor> executor);
 
 /// As `BackendFacts::computes`.
-Arithmetic computes(Precision precision, Dtype dtype, const Target& target);
+Arithmetic computes(const Numbers& numbers, const Target& target);
 
 /// As `BackendFacts::kernel_variants`.
 std::vector<std::string> kernel_variants(Isa isa);

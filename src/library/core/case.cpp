@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/element/few_bits.hpp"
 #include "core/layer/size_checks.hpp"
+#include "core/rounding.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -176,8 +178,8 @@ FlopCount Case::flops() const {
   return count;
 }
 
-ByteCount Case::bytes(Dtype dtype) const {
-  const std::int64_t each = dtype == Dtype::f32 ? kFloatBytes : kFloatBytes / 2;
+ByteCount Case::bytes(const Numbers& stored) const {
+  const std::int64_t each = size_of(stored.dtype);
   const std::int64_t keys_and_values = kv_width() + value_width();
   std::int64_t weights = query_depth() * d_out + key_depth() * (own_key_width() + value_width()) +
                          context_width() * d_proj + d_proj;
@@ -186,9 +188,11 @@ ByteCount Case::bytes(Dtype dtype) const {
   }
   if (qkv_bias) weights += d_out + keys_and_values;
   if (gate) weights += d_in * context_width();
+  const std::int64_t of_group = is_few_bits(stored.stored_weights()) ? kGroup : 1;
   const std::int64_t row = has_projections() ? d_in : d_out + keys_and_values;
   return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
-          each * weights, each * batch * past * cached_width()};
+          storage_bytes(stored.stored_weights(), round_up(weights, of_group)),
+          each * batch * past * cached_width()};
 }
 
 std::string Case::id() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/element/layer_numbers.hpp"
 #include "headroom/call_sizes.hpp"
 #include "headroom/export.h"
 #include "headroom/layer_config.hpp"
@@ -71,8 +72,8 @@ struct HEADROOM_API Case : LayerConfig, CallSizes {
   /// @pre the case is valid.
   FlopCount flops() const;
 
-  /// @pre the case is valid.
-  ByteCount bytes(Dtype dtype = Dtype::f32) const;
+  /// @pre the case is valid. @param stored the precision does not count
+  ByteCount bytes(const Numbers& stored = {}) const;
 
   /// Such as `B1_T1024_D768_H12`; what differs from a plain causal layer with an output projection
   /// of its own width follows, such as `_nomask` or `_K8_P4096`; `_qkv` where heads are given.

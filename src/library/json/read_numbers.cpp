@@ -1,5 +1,7 @@
 #include "json/read_numbers.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace headroom {
 
 Precision read_precision(const JsonFields& fields) {
@@ -12,6 +14,20 @@ Dtype read_dtype(const JsonFields& fields) {
   const std::optional<Dtype> dtype = parse_dtype(fields.text("dtype"));
   if (!dtype) fields.fail("dtype", "f32 or bf16");
   return *dtype;
+}
+
+Numbers read_numbers(const JsonFields& fields) {
+  Numbers numbers{read_precision(fields), read_dtype(fields)};
+  if (!fields.has("weights_dtype")) return numbers;
+  numbers.weights = parse_storage(fields.text("weights_dtype"));
+  if (!numbers.weights || *numbers.weights == storage_of(numbers.dtype)) {
+    fields.fail("weights_dtype", "f32, bf16, q8 or q4, and not what the dtype says");
+  }
+  return numbers;
+}
+
+void add_weights_dtype(const Numbers& numbers, nlohmann::ordered_json& to) {
+  if (numbers.weights) to["weights_dtype"] = to_string(*numbers.weights);
 }
 
 }  // namespace headroom

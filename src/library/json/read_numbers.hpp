@@ -1,8 +1,10 @@
 // Precision and dtype as files have them.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/element/layer_numbers.hpp"
 #include "headroom/export.h"
-#include "headroom/precision.hpp"
 #include "json/json_fields.hpp"
 
 namespace headroom {
@@ -12,5 +14,12 @@ HEADROOM_API Precision read_precision(const JsonFields& fields);
 
 /// @throws FileError if there is none, or it is no name of a dtype
 HEADROOM_API Dtype read_dtype(const JsonFields& fields);
+
+/// Both, and "weights_dtype" if there is one.
+/// @throws FileError as these, or if that is no storage or the same as the dtype
+HEADROOM_API Numbers read_numbers(const JsonFields& fields);
+
+/// Writes "weights_dtype" where that is not the dtype.
+HEADROOM_API void add_weights_dtype(const Numbers& numbers, nlohmann::ordered_json& to);
 
 }  // namespace headroom

@@ -271,12 +271,11 @@ void StreamingAttention::add_mask(AttendTask& task, const ScoreMask& mask) const
   const bool by_tiles = task.new_keys.data == nullptr && tiles_.attends(task.rows);
   if (!mask.is_given() && group_ == 1 && !cap_.any() && !by_tiles) {
     task.distances = mask.by_distance;
-    task.rule_scale = static_cast<float>(shape_.score_scale());
-    task.scale = std::numbers::log2e_v<float>;
+    task.distance_scale = static_cast<float>(1 / shape_.score_scale());
     return;
   }
   task.mask = mask;
-  if (mask.adds()) task.rule_scale = std::exchange(task.scale, 1.0F);
+  if (!task.only_hides()) task.rule_scale = std::exchange(task.scale, 1.0F);
 }
 
 namespace {

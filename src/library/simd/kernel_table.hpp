@@ -8,6 +8,7 @@
 #include "core/call/key_range.hpp"
 #include "core/call/row_norm.hpp"
 #include "core/call/score_mask.hpp"
+#include "core/element/few_bits.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
 #include "headroom/precision.hpp"
@@ -44,6 +45,7 @@ using Half = std::uint16_t;
 /// On cache lines of its own, because every slot writes its own.
 struct alignas(64) PanelRun {
   const void* panels = nullptr;  ///< the whole packed matrix, see packed_matrix.hpp
+  std::int64_t first_panel = 0;  ///< which they begin with
   const float* bias = nullptr;   ///< padded to whole vectors, or null
   std::int64_t cols = 0;         ///< columns of the whole matrix
   std::int64_t panel_begin = 0, panel_end = 0;
@@ -83,6 +85,7 @@ struct ProjectTask {
   bool prefetches = false;
   bool prefetch_panels = false;  ///< while the ones before them are multiplied
   float* scratch = nullptr;      ///< `project_scratch_floats`, for the panels of all runs together
+  float* panel_room = nullptr;   ///< of weights in few bits: `panel_room_floats`
 };
 
 /// Keys whose weights and values are summed from nothing; then segments are merged in order. Cut by
@@ -119,13 +122,14 @@ struct AttendTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   MaskRule rule = {};
-  float scale = 1;       ///< `log2(e)` times that of scores
-  ScoreMask mask = {};   ///< of the group's first head
-  ScoreCap cap = {};     ///< with one `scale` is 1
+  float scale = 1;      ///< `log2(e)` times that of scores
+  ScoreMask mask = {};  ///< of the group's first head
+  ScoreCap cap = {};    ///< with one `scale` is 1
   /// If not null: of row 0, what is added to each score for its key's distance, those of the next
-  /// row one before. Scores are times `rule_scale` then, and `mask` has no distances.
+  /// row one before, times `distance_scale`. Then `mask` has no distances.
   const float* distances = nullptr;
-  float rule_scale = 1;  ///< with a mask that adds `scale` is 1, and this is what it is without
+  float distance_scale = 1;
+  float rule_scale = 1;  ///< unless a mask only hides `scale` is 1, and this is what it is without
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
   bool prefetches = false;       ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none
@@ -144,9 +148,11 @@ struct AttendTask {
   float* states = nullptr;
   std::int64_t segment = 0;
 
-  /// Whether scores are capped as they become weights; beside a mask that adds they are
+  /// Whether the mask leaves scores alone, but for those that it hides.
+  [[gnu::always_inline]] bool only_hides() const { return !mask.adds() && !cap.any(); }
+  /// Whether scores are capped as they become weights; beside a mask they are
   /// before.
-  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.adds(); }
+  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.any(); }
 };
 
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.
@@ -162,6 +168,14 @@ struct StoredKernels {
   void (*copy)(const void* from, Dtype dtype, std::int64_t count, void* to);
 };
 
+/// A projection of weights in few bits.
+struct FewBitsKernels {
+  void (*q8)(const ProjectTask& task);
+  void (*q4)(const ProjectTask& task);
+
+  [[gnu::always_inline]] auto of(Storage storage) const { return storage == Storage::q8 ? q8 : q4; }
+};
+
 /// The kernels of one level. One function pointer call covers a whole block of work.
 struct KernelTable {
   Isa isa;
@@ -174,6 +188,9 @@ struct KernelTable {
   [[gnu::always_inline]] const StoredKernels& stored(Dtype dtype) const {
     return dtype == Dtype::f32 ? f32 : *bf16;
   }
+
+  const FewBitsKernels* few_rows;  ///< for all rows in one tile; compiled apart
+  FewBitsKernels many_rows;        ///< with `ProjectTask::panel_room`
 
   /// The rows of a task's one tile, from the states of all segments.
   void (*merge_segments)(const AttendTask& task);

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstring>
 
+#include "core/element/few_bits.hpp"
 #include "core/element/read_matrix.hpp"
 #include "core/side_by_side.hpp"
+#include "simd/packed_groups.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -16,16 +18,24 @@ constexpr std::int64_t kMostPanelCols = 32;  // two vectors of the widest level
 
 PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
                            const std::vector<ConstAnyMatrix>& biases, const KernelTable& kernels,
-                           Dtype dtype, const Executor& executor)
+                           Storage storage, const Executor& executor)
     : depth_(parts.front().rows),
       cols_(total_cols(parts)),
       panel_cols_(2 * kernels.lanes),
-      dtype_(dtype) {
+      storage_(storage) {
   const std::int64_t padded = round_up(cols_, kernels.lanes);
-  data_ = stored_buffer(dtype, padded * depth_);
+  const std::int64_t depth = is_few_bits(storage) ? round_up(depth_, kGroup) : depth_;
+  data_ =
+      AlignedBuffer(divide_up(storage_bytes(storage, padded * depth), std::int64_t{sizeof(float)}));
   auto task = [&](std::int64_t panel, int) {
     const std::int64_t col = panel * panel_cols_;
-    pack_panel(parts, col, std::min(panel_cols_, padded - col), kernels.stored(dtype));
+    const std::int64_t width = std::min(panel_cols_, padded - col);
+    if (is_few_bits(storage)) {
+      auto* bytes = reinterpret_cast<std::byte*>(data_.data());
+      pack_groups(storage, {parts, col, width}, bytes + storage_bytes(storage, col * depth));
+    } else {
+      pack_panel(parts, col, width, kernels.stored(dtype()));
+    }
   };
   executor.run(panels(), task);
   if (!biases.empty()) bias_ = end_to_end(biases, round_up(cols_, panel_cols_));
@@ -35,7 +45,7 @@ PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
 void PackedMatrix::pack_part(const ConstAnyMatrix& part, std::int64_t first_col, std::int64_t width,
                              std::int64_t at, const StoredKernels& stored) {
   const auto place = [&](std::int64_t k) {
-    return stored_at(data_.data(), dtype_, first_col * depth_ + k * width + at);
+    return stored_at(data_.data(), dtype(), first_col * depth_ + k * width + at);
   };
   if (part.dtype != Dtype::f16 && part.col_stride == 1) {
     for (std::int64_t k = 0; k < depth_; ++k) {
@@ -46,7 +56,7 @@ void PackedMatrix::pack_part(const ConstAnyMatrix& part, std::int64_t first_col,
   if (part.dtype != Dtype::f16 && part.row_stride == 1 && width == panel_cols_) {
     // As keys, which are rows of the depth and become columns.
     stored.pack_keys({part.data, part.dtype, part.col_stride}, at, part.cols, depth_,
-                     stored_at(data_.data(), dtype_, first_col * depth_));
+                     stored_at(data_.data(), dtype(), first_col * depth_));
     return;
   }
   constexpr std::int64_t kRows = 64;  // with the widest panel 8 KiB, a quarter of the L1
@@ -76,9 +86,9 @@ void PackedMatrix::pack_panel(const std::vector<ConstAnyMatrix>& parts, std::int
   }
   const std::int64_t used = std::clamp<std::int64_t>(cols_ - first_col, 0, width);
   if (used < width) {
-    const std::int64_t bytes = bytes_of(dtype_, width - used);
+    const std::int64_t bytes = bytes_of(dtype(), width - used);
     for (std::int64_t k = 0; k < depth_; ++k) {
-      void* rest = stored_at(data_.data(), dtype_, first_col * depth_ + k * width + used);
+      void* rest = stored_at(data_.data(), dtype(), first_col * depth_ + k * width + used);
       std::memset(rest, 0, static_cast<std::size_t>(bytes));
     }
   }

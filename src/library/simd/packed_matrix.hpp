@@ -8,6 +8,7 @@
 #include "core/executor.hpp"
 #include "core/head_view.hpp"
 #include "core/rounding.hpp"
+#include "headroom/storage.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/stored.hpp"
@@ -16,24 +17,26 @@ namespace headroom::simd {
 
 /// A matrix cut into panels of two vectors' columns, each stored row by row of the depth, so that a
 /// product streams it in order. Columns beyond the last are zero up to a whole vector; if one
-/// vector holds the rest, the last panel is one vector wide. Panel `p` starts at `p * 2 * lanes *
-/// depth`.
+/// vector holds the rest, the last panel is one vector wide. Panel `p` starts at weight `p * 2 *
+/// lanes * depth`, the depth in whole groups for few bits.
 class PackedMatrix {
  public:
   /// @param parts matrices of equal depth, side by side, read where they lie: columns whose values
   ///        are neighbours, as of `nn.Linear`, are turned in registers
   /// @param biases one row per part, or empty
-  /// @param dtype what the panels are stored as; biases stay float
+  /// @param storage of the panels; biases stay float. Few bits: see `pack_groups`
   /// @param executor writes the panels in the task order of a product, because a page of memory is
   ///        placed near the core that writes it first
   PackedMatrix(const std::vector<ConstAnyMatrix>& parts, const std::vector<ConstAnyMatrix>& biases,
-               const KernelTable& kernels, Dtype dtype, const Executor& executor);
+               const KernelTable& kernels, Storage storage, const Executor& executor);
 
   std::int64_t depth() const { return depth_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t panels() const { return divide_up(cols_, panel_cols_); }
   const void* data() const { return data_.data(); }
-  Dtype dtype() const { return dtype_; }
+  Storage storage() const { return storage_; }
+  /// @pre the panels are not of few bits.
+  Dtype dtype() const { return storage_ == Storage::bf16 ? Dtype::bf16 : Dtype::f32; }
   const float* bias() const { return bias_.data(); }
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
 
@@ -46,7 +49,7 @@ class PackedMatrix {
   std::int64_t depth_ = 0;
   std::int64_t cols_ = 0;
   std::int64_t panel_cols_ = 0;
-  Dtype dtype_ = Dtype::f32;
+  Storage storage_ = Storage::f32;
   AlignedBuffer data_;
   AlignedBuffer bias_;
 };

@@ -27,21 +27,23 @@ constexpr std::int64_t kFewTiles = 4;
 // and panels out of the L2.
 constexpr double kFarWeights = 16e6;
 
-// The depth in equal stages of whole chunks. A single tile reads each panel once, so stages would
-// only add cost.
-std::int64_t stage_depth(std::int64_t depth, std::int64_t tiles) {
-  const std::int64_t stages = tiles <= 1 ? 1 : divide_up(depth, kStageDepth);
-  return round_up(divide_up(depth, stages), kChunk);
+// The depth in equal stages of whole chunks, or groups. A single tile reads each panel once, so
+// stages would only add cost.
+std::int64_t stage_depth(const PackedMatrix& weights, std::int64_t tiles) {
+  const std::int64_t stages = tiles <= 1 ? 1 : divide_up(weights.depth(), kStageDepth);
+  const std::int64_t unit = is_few_bits(weights.storage()) ? kGroup : kChunk;
+  return round_up(divide_up(weights.depth(), stages), unit);
 }
 
 // The longer of multiplying, at two vectors of multiply-adds a cycle at 2 GHz or one at 4 GHz, and
 // of reading the weights, from an L3.
-double expected_seconds(const KernelTable& kernels, std::int64_t rows, double floats) {
+double expected_seconds(const KernelTable& kernels, std::int64_t rows, double floats,
+                        double bytes) {
   constexpr double kFlopsPerLane = 8e9;
   constexpr double kBytesPerSecond = 60e9;
   const double flops_per_second = kFlopsPerLane * static_cast<double>(kernels.lanes);
   return std::max(2 * static_cast<double>(rows) * floats / flops_per_second,
-                  floats * sizeof(float) / kBytesPerSecond);
+                  bytes / kBytesPerSecond);
 }
 
 }  // namespace
@@ -55,8 +57,12 @@ BlockedProducts::BlockedProducts(const KernelTable& kernels, std::vector<PackedM
     starts_.push_back(starts_.back() + matrix.panels());
     weight_floats_ += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
   }
-  const int slots = executor.slots_for(expected_seconds(kernels, most_rows, weight_floats_));
-  scratch_per_slot_ = round_up(most_scratch(most_rows), kChunk);
+  const int slots = executor.slots_for(
+      expected_seconds(kernels, most_rows, weight_floats_, static_cast<double>(packed_bytes())));
+  if (is_few_bits(weights_.front().storage()) && most_rows > kernels.tile_rows) {
+    panel_room_ = panel_room_floats(2 * kernels.lanes, stage_depth(weights_.front(), 2));
+  }
+  scratch_per_slot_ = round_up(most_scratch(most_rows), kChunk) + panel_room_;
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
 }
@@ -68,7 +74,6 @@ std::int64_t BlockedProducts::task_panels() const {
 // For any number of rows up to the most: one tile takes the whole depth at once, several take it in
 // stages. A task's panels may be rounded up to the widest tile's.
 std::int64_t BlockedProducts::most_scratch(std::int64_t most_rows) const {
-  const std::int64_t depth = weights_.front().depth();
   const std::int64_t panels = std::min(starts_.back(), task_panels() + kMostTilePanels);
   const std::int64_t tiles =
       std::min<std::int64_t>(divide_up(most_rows, kernels_->tile_rows), variant_.tiles_per_task);
@@ -76,8 +81,8 @@ std::int64_t BlockedProducts::most_scratch(std::int64_t most_rows) const {
     return project_scratch_floats(kernels_->tile_rows, 2 * kernels_->lanes, stage, of_tiles,
                                   panels);
   };
-  return std::max(floats(std::min<std::int64_t>(tiles, 1), stage_depth(depth, 1)),
-                  floats(tiles, stage_depth(depth, 2)));
+  return std::max(floats(std::min<std::int64_t>(tiles, 1), stage_depth(weights_.front(), 1)),
+                  floats(tiles, stage_depth(weights_.front(), 2)));
 }
 
 BlockedProducts::Cut BlockedProducts::cut(const Executor& executor, std::int64_t rows) const {
@@ -86,7 +91,8 @@ BlockedProducts::Cut BlockedProducts::cut(const Executor& executor, std::int64_t
   const std::int64_t panels = starts_.back();
   cut.row_tasks = std::max<std::int64_t>(1, divide_up(cut.tiles, variant_.tiles_per_task));
   cut.panel_tasks = divide_up(panels, task_panels());
-  cut.seconds = expected_seconds(*kernels_, rows, weight_floats_);
+  cut.seconds =
+      expected_seconds(*kernels_, rows, weight_floats_, static_cast<double>(packed_bytes()));
   const int slots = executor.slots_for(cut.seconds);
   if (slots > 1) {
     const std::int64_t wanted = divide_up(variant_.tasks_per_slot * slots, cut.row_tasks);
@@ -96,7 +102,7 @@ BlockedProducts::Cut BlockedProducts::cut(const Executor& executor, std::int64_t
     const std::int64_t step = slots / std::gcd<std::int64_t, std::int64_t>(slots, cut.panel_tasks);
     cut.row_tasks = std::min(round_up(cut.row_tasks, step), std::max<std::int64_t>(1, cut.tiles));
   }
-  cut.stage_depth = stage_depth(weights_.front().depth(), cut.tiles);
+  cut.stage_depth = stage_depth(weights_.front(), cut.tiles);
   return cut;
 }
 
@@ -129,6 +135,12 @@ std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_ta
   return count;
 }
 
+void (*BlockedProducts::kernel_for(std::int64_t tiles) const)(const ProjectTask&) {
+  const Storage storage = weights_.front().storage();
+  if (!is_few_bits(storage)) return kernels_->stored(weights_.front().dtype()).project;
+  return (tiles <= 1 ? *kernels_->few_rows : kernels_->many_rows).of(storage);
+}
+
 void BlockedProducts::run(const Executor& executor, const ConstAnyMatrix& x,
                           std::span<const AnyBlockedView> y, bool rounds) {
   const Cut cut = this->cut(executor, x.rows);
@@ -143,6 +155,7 @@ void BlockedProducts::run(const Executor& executor, const ConstAnyMatrix& x,
   common.prefetches = variant_.prefetches && cut.tiles > kFewTiles;
   common.prefetch_panels =
       variant_.prefetches && cut.tiles > 1 && weight_floats_ * sizeof(float) >= kFarWeights;
+  const auto kernel = kernel_for(cut.tiles);
   // Neighbouring tasks share panels, so that these are read from memory once.
   auto task = [&](std::int64_t index, int slot) {
     ProjectTask part = common;
@@ -153,7 +166,8 @@ void BlockedProducts::run(const Executor& executor, const ConstAnyMatrix& x,
     part.runs = runs;
     part.run_count = collect_runs(cut, index / cut.row_tasks, y, runs);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
-    kernels_->stored(weights_.front().dtype()).project(part);
+    part.panel_room = part.scratch + scratch_per_slot_ - panel_room_;
+    kernel(part);
   };
   executor.run(cut.row_tasks * cut.panel_tasks, task, cut.seconds);
 }

@@ -43,6 +43,7 @@ class BlockedProducts {
   };
 
   Cut cut(const Executor& executor, std::int64_t rows) const;
+  void (*kernel_for(std::int64_t tiles) const)(const ProjectTask&);
   std::int64_t task_panels() const;
   std::int64_t most_scratch(std::int64_t most_rows) const;
   std::int64_t first_panel(const Cut& cut, std::int64_t panel_task) const;
@@ -54,6 +55,7 @@ class BlockedProducts {
   std::vector<std::int64_t> starts_;  ///< first panel of each matrix, counted over all; and the end
   ProjectVariant variant_;
   double weight_floats_ = 0;
+  std::int64_t panel_room_ = 0;  ///< floats at the end of each slot's scratch
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;
   std::vector<PanelRun> runs_;  ///< of each slot's task

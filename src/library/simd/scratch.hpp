@@ -19,6 +19,12 @@ namespace headroom::simd {
   return tiles * tile_rows * (stage_depth + panels * panel_cols);
 }
 
+/// Floats of the panels that a task expands together, one stage of them.
+[[gnu::always_inline]] constexpr std::int64_t panel_room_floats(std::int64_t panel_cols,
+                                                                std::int64_t stage_depth) {
+  return kMostTilePanels * panel_cols * stage_depth;
+}
+
 /// Floats of a tile's state over some keys: the accumulated output, its running maxima and sums.
 [[gnu::always_inline]] constexpr std::int64_t attend_state_floats(std::int64_t tile_rows,
                                                                   std::int64_t lanes,

@@ -33,8 +33,10 @@ bool same_candidate(const Candidate& a, const Candidate& b) {
 bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
   const auto backend = request.usable.find(candidate.backend);
-  return backend != request.usable.end() && backend->second.threads == candidate.threads &&
-         candidate.numbers == Numbers{backend->second.precision, request.dtype} &&
+  if (backend == request.usable.end()) return false;
+  Numbers numbers = request.stored;
+  numbers.precision = backend->second.precision;
+  return backend->second.threads == candidate.threads && candidate.numbers == numbers &&
          candidate.unit == backend->second.unit;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/case.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "headroom/formulation.hpp"
 #include "headroom/precision.hpp"
 
@@ -25,7 +26,7 @@ struct Request {
   int threads = 1;
   std::string isa;                         ///< the level that kernels run with
   std::optional<Formulation> formulation;  ///< empty: any
-  Dtype dtype = Dtype::f32;                ///< what the layer stores
+  Numbers stored;  ///< what the layer stores; the precision is that of a backend
   /// The available backends that support the shape, by name.
   std::map<std::string, Usable> usable;
 };

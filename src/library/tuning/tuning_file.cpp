@@ -36,8 +36,7 @@ Candidate read_candidate(const JsonFields& fields) {
   candidate.threads = static_cast<int>(fields.whole("threads", 1, std::numeric_limits<int>::max()));
   candidate.isa = fields.text("isa");
   candidate.unit = fields.text("unit");
-  candidate.numbers.precision = read_precision(fields);
-  candidate.numbers.dtype = read_dtype(fields);
+  candidate.numbers = read_numbers(fields);
   candidate.seconds = fields.object("time_s").positive("median");
   return candidate;
 }

@@ -61,7 +61,7 @@ std::set<std::pair<int, std::int64_t>> working_sets(const plan::Plan& plan) {
   std::set<std::pair<int, std::int64_t>> sets;
   for (const plan::Group& group : plan.groups) {
     if (demand_of(group.shape) != Demand::decode || group.shape.rows() == 0) continue;
-    const std::int64_t bytes = record::size_class(bytes_to_read(group.shape, group.dtype()));
+    const std::int64_t bytes = record::size_class(bytes_to_read(group.shape, group.stored()));
     for (const plan::Cell& cell : group.cells) {
       sets.insert({reading_threads(cell.ranks, cell.threads), bytes});
     }

@@ -83,11 +83,11 @@ std::vector<std::string> warnings_of(const plan::Plan& plan) {
 
 // Joins kept and new results, and keeps the cells of each group together.
 void join(std::vector<record::CellResult>& results, std::vector<record::CellResult> kept) {
-  std::map<std::pair<std::string, Dtype>, std::size_t> places;
+  std::map<std::pair<std::string, Numbers>, std::size_t> places;
   results.insert(results.begin(), std::make_move_iterator(kept.begin()),
                  std::make_move_iterator(kept.end()));
   const auto group = [](const record::CellResult& result) {
-    return std::pair(result.shape.id(), result.cell.numbers.dtype);
+    return std::pair(result.shape.id(), result.cell.numbers.as_stored());
   };
   for (const auto& result : results) places.try_emplace(group(result), places.size());
   std::stable_sort(results.begin(), results.end(), [&](const auto& a, const auto& b) {

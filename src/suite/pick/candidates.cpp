@@ -56,10 +56,10 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   return "";
 }
 
-std::vector<Case> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
+std::vector<Case> shapes_of(const record::ResultsFolder& folder, const Numbers& stored) {
   std::vector<Case> shapes;
   for (const CellResult* result : in_order(folder)) {
-    if (result->cell.numbers.dtype != dtype || result->cell.ranks > 1) continue;
+    if (result->cell.numbers.as_stored() != stored || result->cell.ranks > 1) continue;
     if (!result->shape.has_projections()) continue;  // what is picked has a formulation
     if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
   }
@@ -67,9 +67,9 @@ std::vector<Case> shapes_of(const record::ResultsFolder& folder, Dtype dtype) {
 }
 
 [[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Case& wanted,
-                               Dtype dtype) {
+                               const Numbers& stored) {
   constexpr std::size_t kMost = 3;
-  std::vector<Case> shapes = shapes_of(folder, dtype);
+  std::vector<Case> shapes = shapes_of(folder, stored);
   const auto how_far = [&](const Case& shape) {
     return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
   };
@@ -136,7 +136,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
   for (const CellResult* result : in_order(folder)) {
     // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
-    if (result->cell.numbers.dtype != filters.dtype || result->cell.ranks > 1) continue;
+    if (result->cell.numbers.as_stored() != filters.stored || result->cell.ranks > 1) continue;
     if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
       continue;
@@ -154,7 +154,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
           fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
     }
   }
-  if (!any) fail_missing(folder, shape, filters.dtype);
+  if (!any) fail_missing(folder, shape, filters.stored);
   if (found.candidates.empty()) fail_empty(shape, without_time, kept_out);
   return found;
 }
@@ -164,12 +164,12 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
 std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
                                const Filters& filters) {
   std::vector<ShapePick> picks;
-  const std::vector<Case> measured = shapes_of(folder, filters.dtype);
+  const std::vector<Case> measured = shapes_of(folder, filters.stored);
   if (measured.empty()) {
     const auto has = [&](const auto& what) {
       return std::any_of(folder.results.begin(), folder.results.end(),
                          [&](const CellResult& result) {
-                           return result.cell.numbers.dtype == filters.dtype && what(result);
+                           return result.cell.numbers.as_stored() == filters.stored && what(result);
                          });
     };
     if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
@@ -184,8 +184,9 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::v
                       "a program is linked as one process; measure --ranks 1 as well",
                       shown_path(folder.path)));
     }
-    throw InvalidArgument(fmt::format("{} has no results that store {}; choose another --dtype",
-                                      shown_path(folder.path), to_string(filters.dtype)));
+    throw InvalidArgument(
+        fmt::format("{} has no results that store {}; choose another --dtype or --weights-dtype",
+                    shown_path(folder.path), stored_words(filters.stored)));
   }
   for (const Case& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));

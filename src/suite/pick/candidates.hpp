@@ -26,7 +26,7 @@ struct Filters {
   std::vector<Precision> precisions = {};
   /// The largest nrmse of a candidate. Without one, only those that are held to the limit of f32.
   std::optional<double> max_error = std::nullopt;
-  Dtype dtype = Dtype::f32;  ///< candidates store this, and nothing else is asked
+  Numbers stored = {};  ///< candidates store this, and nothing else is asked
 };
 
 /// A measured way to compute a shape.

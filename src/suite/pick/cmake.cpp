@@ -40,6 +40,7 @@ set(HEADROOM_PICK_FORMULATION "{formulation}")
 set(HEADROOM_PICK_THREADS {threads})
 set(HEADROOM_PICK_PRECISION "{precision}")
 set(HEADROOM_PICK_DTYPE "{dtype}")
+set(HEADROOM_PICK_WEIGHTS_DTYPE "{weights}")
 
 if(NOT TARGET headroom::{backend})  # it exists if headroom is part of the project
   find_package(headroom REQUIRED COMPONENTS {backend})
@@ -54,7 +55,8 @@ if(NOT TARGET headroom_pick)
     HEADROOM_PICK_FORMULATION=headroom::Formulation::{formulation}
     HEADROOM_PICK_THREADS={threads}
     HEADROOM_PICK_PRECISION=headroom::Precision::{precision}
-    HEADROOM_PICK_DTYPE=headroom::Dtype::{dtype})
+    HEADROOM_PICK_DTYPE=headroom::Dtype::{dtype}
+    HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::{weights})
 endif()
 )",
       fmt::arg("version", HEADROOM_VERSION),
@@ -62,7 +64,8 @@ endif()
       fmt::arg("reason", one_line(reason(pick))), fmt::arg("backend", choice.backend),
       fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads),
       fmt::arg("precision", to_string(choice.numbers.precision)),
-      fmt::arg("dtype", to_string(choice.numbers.dtype)));
+      fmt::arg("dtype", to_string(choice.numbers.dtype)),
+      fmt::arg("weights", to_string(choice.numbers.stored_weights())));
 }
 
 }  // namespace headroom::pick

@@ -1,5 +1,6 @@
 #include "core/text/names.hpp"
 #include "headroom/version.hpp"
+#include "json/read_numbers.hpp"
 #include "json/shape_json.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
@@ -22,25 +23,27 @@ ordered_json cost_json(const LinkCost& cost) {
 }
 
 ordered_json configuration_json(const Configuration& configuration) {
-  return {{"backend", configuration.backend},
-          {"formulation", to_string(configuration.formulation)},
-          {"threads", configuration.threads},
-          {"precision", to_string(configuration.numbers.precision)},
-          {"dtype", to_string(configuration.numbers.dtype)},
-          {"worst_nrmse", configuration.worst_error},
-          {"mean_loss", configuration.mean_loss},
-          {"worst_loss", configuration.worst_loss},
-          {"worst_shape", configuration.worst_shape},
-          {"shapes_without_time", configuration.missing},
-          {"times_the_fastest_ci95",
-           {configuration.times_fastest.low, configuration.times_fastest.high}},
-          {"loss", name_of(kLosses, configuration.loss)}};
+  ordered_json json{{"backend", configuration.backend},
+                    {"formulation", to_string(configuration.formulation)},
+                    {"threads", configuration.threads},
+                    {"precision", to_string(configuration.numbers.precision)},
+                    {"dtype", to_string(configuration.numbers.dtype)},
+                    {"worst_nrmse", configuration.worst_error},
+                    {"mean_loss", configuration.mean_loss},
+                    {"worst_loss", configuration.worst_loss},
+                    {"worst_shape", configuration.worst_shape},
+                    {"shapes_without_time", configuration.missing},
+                    {"times_the_fastest_ci95",
+                     {configuration.times_fastest.low, configuration.times_fastest.high}},
+                    {"loss", name_of(kLosses, configuration.loss)}};
+  add_weights_dtype(configuration.numbers, json);
+  return json;
 }
 
 ordered_json candidate_json(const Candidate& candidate) {
   const record::CellResult& result = *candidate.result;
   const judge::Difference& difference = candidate.to_fastest;
-  return {
+  ordered_json json{
       {"backend", result.cell.backend},
       {"formulation", to_string(result.cell.formulation)},
       {"threads", result.threads},
@@ -55,6 +58,8 @@ ordered_json candidate_json(const Candidate& candidate) {
       {"times_the_fastest", difference.ratio},
       {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
       {"loss", name_of(kLosses, candidate.loss)}};
+  add_weights_dtype(result.cell.numbers, json);
+  return json;
 }
 
 ordered_json shape_json(const ShapePick& shape) {

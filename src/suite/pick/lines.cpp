@@ -29,6 +29,10 @@ std::vector<std::string> cpp_lines(const Configuration& choice) {
     lines.push_back(
         fmt::format("options.dtype = headroom::Dtype::{};", to_string(choice.numbers.dtype)));
   }
+  if (choice.numbers.weights) {
+    lines.push_back(fmt::format("options.weights_dtype = headroom::Storage::{};",
+                                to_string(*choice.numbers.weights)));
+  }
   return lines;
 }
 

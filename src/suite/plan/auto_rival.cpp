@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/numbers_of.hpp"
 #include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 
@@ -21,7 +22,7 @@ Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   cell.threads = options.threads;
   cell.isa = options.isa;
   cell.unit = options.unit;
-  cell.numbers = {options.precision, options.dtype};
+  cell.numbers = numbers_of(options);
   if (!choice.warning.empty()) cell.warnings.push_back(choice.warning);
   if (choice.backend.empty()) {
     cell.unsupported = true;
@@ -40,7 +41,7 @@ Choice choose(const Case& shape, const AttentionOptions& options) {
   try {
     return choose_for(shape, options);
   } catch (const Unavailable& error) {
-    if (options.precision == Precision::f32 && options.dtype == Dtype::f32) throw;
+    if (numbers_of(options) == Numbers{}) throw;
     Choice none;
     none.formulation = options.formulation.value_or(Formulation::fused);
     none.precision_reason = error.what();
@@ -71,7 +72,8 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
           AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
           options.unit = axes.unit;
           options.precision = precision;
-          options.dtype = axes.dtype;
+          options.dtype = axes.stored.dtype;
+          options.weights_dtype = axes.stored.weights;
           add(options, ranks);
         }
       }

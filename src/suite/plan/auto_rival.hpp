@@ -15,7 +15,7 @@ struct RivalAxes {
   std::vector<int> ranks;
   std::vector<int> threads;
   std::vector<Precision> precisions;
-  Dtype dtype = Dtype::f32;
+  Numbers stored = {};  ///< their precision does not count
   std::optional<Isa> isa = std::nullopt;
   std::optional<Unit> unit = std::nullopt;
 };

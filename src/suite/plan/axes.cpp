@@ -71,6 +71,7 @@ const std::vector<Formulation> kEveryFormulation{Formulation::wrapper, Formulati
                                                  Formulation::fused};
 const std::vector<Precision> kEveryPrecision{kAllPrecisions.begin(), kAllPrecisions.end()};
 const std::vector<Dtype> kEveryDtype{Dtype::f32, Dtype::bf16};
+const std::vector<Storage> kEveryStorage{Storage::f32, Storage::bf16, Storage::q8, Storage::q4};
 const std::vector<Op> kEveryOp{Op::layer, Op::attention};
 const std::vector<std::string> kPairs{"none", "halves", "neighbours"};
 const std::vector<std::string> kOvers{"none", "head", "width"};
@@ -122,6 +123,10 @@ std::vector<Precision> precisions_of(std::string_view option, const std::string&
 
 std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
   return some_of(option, "dtype", text, kEveryDtype, parse_dtype);
+}
+
+std::vector<Storage> storages_of(std::string_view option, const std::string& text) {
+  return some_of(option, "dtype", text, kEveryStorage, parse_storage);
 }
 
 std::vector<Op> ops_of(std::string_view option, const std::string& text) {
@@ -306,6 +311,14 @@ Axes::Axes()
              .value = kSome,
              .choices = or_all(kEveryDtype)},
             dtypes_of),
+      weights_dtype({.name = "weights-dtype",
+                     .help = "what weights are stored as: f32, bf16, q8, q4 or all (default: as "
+                             "--dtype); q8 and q4 are groups of 32 with a scale, as in GGUF's Q8_0 "
+                             "and Q4_0",
+                     .value = kSome,
+                     .choices = or_all(kEveryStorage),
+                     .of_layer = true},
+                    storages_of),
       isa({.name = "isa",
            .help = "force an instruction set: sse4.2, avx2, avx512 or neon",
            .choices = kIsas},

@@ -10,6 +10,7 @@
 #include "headroom/isa.hpp"
 #include "headroom/load_weights.hpp"
 #include "headroom/precision.hpp"
+#include "headroom/storage.hpp"
 #include "headroom/unit.hpp"
 #include "plan/axis.hpp"
 #include "plan/shapes/models.hpp"
@@ -42,6 +43,7 @@ struct Axes {
   Axis<Formulation> formulation;
   Axis<Precision> precision;
   Axis<Dtype> dtype;
+  Axis<Storage> weights_dtype;
   Axis<Isa> isa;
   Axis<Unit> unit;
   Axis<double> dropout;
@@ -58,9 +60,9 @@ struct Axes {
     all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
         axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.qk_norm, axes.scale,
         axes.softcap, axes.sinks, axes.threads, axes.ranks, axes.backend, axes.formulation,
-        axes.precision, axes.dtype, axes.isa, axes.unit, axes.dropout, axes.model, axes.preset,
-        axes.weights, axes.config, axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict,
-        axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+        axes.precision, axes.dtype, axes.weights_dtype, axes.isa, axes.unit, axes.dropout,
+        axes.model, axes.preset, axes.weights, axes.config, axes.layer, axes.stored, axes.tensor,
+        axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
   }
 
   /// Whether any axis that sets a size was given.

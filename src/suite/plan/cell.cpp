@@ -17,6 +17,7 @@ AttentionOptions Cell::options() const {
   options.unit = unit;
   options.precision = numbers.precision;
   options.dtype = numbers.dtype;
+  options.weights_dtype = numbers.weights;
   options.kernels = kernels;
   options.few_rows = few_rows;
   return options;

@@ -47,10 +47,11 @@ struct UserWeights;
 /// All rivals of one shape that are fed the same numbers. They are measured together.
 struct Group {
   Case shape;
-  std::vector<Cell> cells;                               ///< of one dtype
+  std::vector<Cell> cells;                               ///< that store the same
   std::shared_ptr<const UserWeights> weights = nullptr;  ///< null: drawn ones
 
-  Dtype dtype() const { return cells.empty() ? Dtype::f32 : cells.front().numbers.dtype; }
+  /// What the cells store, in f32.
+  Numbers stored() const { return cells.empty() ? Numbers{} : cells.front().numbers.as_stored(); }
 };
 
 struct Plan {

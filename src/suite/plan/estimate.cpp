@@ -62,13 +62,13 @@ double copies_of_keys(const Case& shape, const Cell& cell) {
 
 // Of a layer's weights, packed.
 double weight_bytes(const Case& shape, const Cell& cell) {
-  const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype,
-                                        select_target(cell.isa, cell.unit));
+  const Arithmetic does =
+      arithmetic_of(cell.runs(), cell.numbers, select_target(cell.isa, cell.unit));
   // What is made of latents is packed for both orders of multiplication.
   const std::int64_t twice =
       shape.is_latent() ? shape.latent.rank * (shape.own_key_width() + shape.value_width()) : 0;
   return (static_cast<double>(shape.bytes().weights) / sizeof(float) + static_cast<double>(twice)) *
-         static_cast<double>(does.weight_bytes);
+         does.weight_bytes;
 }
 
 std::int64_t saturate(double bytes) {

@@ -25,7 +25,8 @@ void add_rivals(std::vector<Cell>& cells, const RivalAxes& axes, const std::stri
       Cell cell;
       cell.formulation = formulation;
       cell.backend = backend;
-      cell.numbers = {precision, axes.dtype};
+      cell.numbers = axes.stored;
+      cell.numbers.precision = precision;
       cell.threads = threads;
       cell.ranks = ranks;
       cell.isa = axes.isa;
@@ -145,7 +146,7 @@ void require_numbers(const Plan& plan) {
   if (first == nullptr) return;
   throw Unavailable(
       fmt::format("no cell of these axes can be computed here: {}; choose another --precision, "
-                  "--dtype or --backend",
+                  "--dtype, --weights-dtype or --backend",
                   first->skip_reason));
 }
 
@@ -161,6 +162,18 @@ RivalAxes rival_axes_of(const Axes& axes) {
   rivals.isa = axes.isa.first();
   rivals.unit = axes.unit.first();
   return rivals;
+}
+
+std::vector<Numbers> stored_of(const Axes& axes) {
+  std::vector<Numbers> stored;
+  for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
+    for (const Storage weights : axes.weights_dtype.values_or({storage_of(dtype)})) {
+      Numbers numbers{Precision::f32, dtype};
+      if (weights != storage_of(dtype)) numbers.weights = weights;
+      stored.push_back(numbers);
+    }
+  }
+  return stored;
 }
 
 std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
@@ -180,8 +193,8 @@ const std::vector<Precision>& precisions_like_f32() {
 }
 
 void decline_numbers(Cell& cell) {
-  const Arithmetic does = arithmetic_of(cell.backend, cell.numbers.precision, cell.numbers.dtype,
-                                        select_target(cell.isa, cell.unit));
+  const Arithmetic does =
+      arithmetic_of(cell.backend, cell.numbers, select_target(cell.isa, cell.unit));
   if (does.precision == cell.numbers.precision) return;
   cell.unsupported = true;
   cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
@@ -222,12 +235,12 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   warn_of_threads(rival_axes.threads, plan);
   require_ranks(rival_axes.ranks, options.ranks_here);
   warn_of_cores(rival_axes.ranks, rival_axes.threads, plan);
-  const std::vector<Dtype> dtypes = axes.dtype.values_or({Dtype::f32});
+  const std::vector<Numbers> stored = stored_of(axes);
 
-  std::vector<std::vector<Cell>> cells;  // for each dtype
+  std::vector<std::vector<Cell>> cells;  // for each of these
   std::size_t of_a_shape = 0;
-  for (const Dtype dtype : dtypes) {
-    rival_axes.dtype = dtype;
+  for (const Numbers& numbers : stored) {
+    rival_axes.stored = numbers;
     cells.push_back(rivals(rival_axes, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
     if (with_parts) drop_declined_parts(cells.back());
@@ -239,10 +252,10 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   if (weights != nullptr) describe_weights(*weights, plan);
   for (const Case& shape :
        expand_shapes(axes, weights.get(), options.seed, most_shapes, plan.notes)) {
-    for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    for (std::size_t i = 0; i < stored.size(); ++i) {
       Group group{shape, shape.has_projections() ? cells[i] : attention_rivals(cells[i]), weights};
       if (with_auto) {
-        rival_axes.dtype = dtypes[i];
+        rival_axes.stored = stored[i];
         add_auto(group, rival_axes, plan.warnings);
       }
       warn_of_ranks(shape, group.cells);

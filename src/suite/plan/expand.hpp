@@ -30,6 +30,9 @@ Plan expand(const Axes& axes, const ExpandOptions& options);
 /// What the axes say of the rivals of every shape, with the defaults of what was not given.
 RivalAxes rival_axes_of(const Axes& axes);
 
+/// What cells of these axes store: every dtype with every storage of weights, in f32.
+std::vector<Numbers> stored_of(const Axes& axes);
+
 /// What is left of a layer and its call without the products, and without what prepares queries,
 /// keys and values or changes what heads give.
 Case attention_alone(const Case& shape);

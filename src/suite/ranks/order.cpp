@@ -20,7 +20,8 @@ ordered_json to_json(const AttentionOptions& options) {
           {"kernels", options.kernels},
           {"few_rows", options.few_rows.value_or(-1)},
           {"precision", static_cast<int>(options.precision)},
-          {"dtype", static_cast<int>(options.dtype)}};
+          {"dtype", static_cast<int>(options.dtype)},
+          {"weights_dtype", options.weights_dtype ? static_cast<int>(*options.weights_dtype) : -1}};
 }
 
 AttentionOptions options_from(const ordered_json& json) {
@@ -34,6 +35,9 @@ AttentionOptions options_from(const ordered_json& json) {
   if (const std::int64_t rows = json.at("few_rows"); rows >= 0) options.few_rows = rows;
   options.precision = static_cast<Precision>(json.at("precision").get<int>());
   options.dtype = static_cast<Dtype>(json.at("dtype").get<int>());
+  if (const int weights = json.at("weights_dtype"); weights >= 0) {
+    options.weights_dtype = static_cast<Storage>(weights);
+  }
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text/names.hpp"
+#include "json/read_numbers.hpp"
 #include "json/shape_json.hpp"
 
 namespace headroom::record {
@@ -29,7 +30,7 @@ TimeSummary summarise(const std::vector<double>& samples, const std::vector<int>
 }
 
 std::string CellResult::contest() const {
-  const Numbers rivals{accuracy_class(cell.numbers.precision), cell.numbers.dtype};
+  const Numbers rivals = accuracy_class(cell.numbers);
   return rivals == Numbers{} ? shape.id() : shape.id() + " " + headroom::to_string(rivals);
 }
 
@@ -108,6 +109,7 @@ ordered_json to_json(const CellResult& result) {
   line["backend"] = result.cell.backend;
   line["precision"] = headroom::to_string(result.cell.numbers.precision);
   line["dtype"] = headroom::to_string(result.cell.numbers.dtype);
+  add_weights_dtype(result.cell.numbers, line);
   line["threads"] = result.threads;
   line["ranks"] = result.cell.ranks;
   line["isa"] = result.isa;
@@ -129,6 +131,7 @@ ordered_json to_json(const CellResult& result) {
     line["error"] = to_json(*result.error);
     line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};
   }
+  if (result.storage_error) line["storage_nrmse"] = *result.storage_error;
   line["estimate"] = {{"bytes", result.estimate.bytes}, {"seconds", result.estimate.seconds}};
   if (!result.cell.warnings.empty()) line["warnings"] = result.cell.warnings;
   return line;

@@ -84,6 +84,9 @@ struct CellResult {
   std::optional<Cached> cached;                ///< likewise, if the shape has a past
   std::optional<reference::Comparison> error;  ///< set once it was checked
   std::int64_t checked_rows = 0;
+  /// What storing in fewer bits costs, beside the kernel's own error: the distance of the expected
+  /// result to that of unrounded weights and inputs, `|o - r| / |r|`. Empty where none is rounded.
+  std::optional<double> storage_error;
 
   /// As `plan::way_of`.
   std::string_view way() const { return plan::way_of(shape, cell); }

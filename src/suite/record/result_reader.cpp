@@ -132,8 +132,7 @@ void read_identity(const JsonFields& line, CellResult& result) {
   read_way(line, result);
   cell.backend = line.text("backend");
   if (cell.backend.empty()) line.fail("backend", "the name of a backend");
-  cell.numbers.dtype = read_dtype(line);
-  cell.numbers.precision = read_precision(line);
+  cell.numbers = read_numbers(line);
   result.threads = static_cast<int>(line.whole("threads", 1, std::numeric_limits<int>::max()));
   cell.threads = result.threads;
   cell.ranks = static_cast<int>(line.whole("ranks", 1, plan::kMaxRanks));
@@ -196,6 +195,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
     result.error = read_error(line.object("error"), result);
     result.checked_rows = line.object("checked_rows").whole("checked", 0, result.shape.rows());
   }
+  if (line.has("storage_nrmse")) result.storage_error = line.not_negative("storage_nrmse");
   if (line.has("estimate")) {
     const JsonFields estimate = line.object("estimate");
     result.estimate = {estimate.whole("bytes", 0), estimate.not_negative("seconds")};

@@ -144,7 +144,7 @@ void fill_in_order(ResultsFolder& folder) {
     const auto place = places.find(result.cell.backend);
     return std::make_tuple(place == places.end() ? places.size() : place->second,
                            result.cell.backend, result.cell.ranks, result.cell.threads,
-                           result.cell.formulation, result.cell.numbers.dtype,
+                           result.cell.formulation, result.cell.numbers.as_stored(),
                            result.cell.numbers.precision);
   };
   std::map<decltype(key(folder.results.front())), std::size_t> orders;

@@ -154,4 +154,14 @@ Comparison compare(const Expected& expected, ConstMatrixView y, Data data, const
   return result;
 }
 
+double distance(const Expected& a, const Expected& b) {
+  double differences = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < b.y.size(); ++i) {
+    differences += (a.y[i] - b.y[i]) * (a.y[i] - b.y[i]);
+    squares += b.y[i] * b.y[i];
+  }
+  return squares > 0 ? std::sqrt(differences / squares) : 0;
+}
+
 }  // namespace headroom::reference

@@ -37,4 +37,8 @@ struct Comparison {
 Comparison compare(const Expected& expected, ConstMatrixView y, Data data,
                    const Numbers& numbers = {});
 
+/// `|a - b| / |b|` over all elements, such as what storing weights in few bits costs.
+/// @param a, b of the same rows
+double distance(const Expected& a, const Expected& b);
+
 }  // namespace headroom::reference

@@ -21,7 +21,7 @@ std::vector<Border> own_borders(const TuneSettings& settings, const std::string&
   std::vector<Border> borders;
   const Target target = select_target(settings.isa, std::nullopt);
   for (const Precision precision : kAllPrecisions) {
-    const Arithmetic does = arithmetic_of(backend, precision, Dtype::f32, target);
+    const Arithmetic does = arithmetic_of(backend, {precision, Dtype::f32}, target);
     if (does.precision != precision || does.unit == Unit::none) continue;
     const KernelChoice own =
         backend_entry(backend).make({1, target, "", precision, Dtype::f32})->kernels();

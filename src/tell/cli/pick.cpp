@@ -80,7 +80,10 @@ pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
   if (axes.dtype.values().size() > 1) {
     throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
   }
-  filters.dtype = axes.dtype.first().value_or(Dtype::f32);
+  if (axes.weights_dtype.values().size() > 1) {
+    throw InvalidArgument("--weights-dtype: pick answers for one; give f32, bf16, q8 or q4");
+  }
+  filters.stored = plan::stored_of(axes).front();
   return filters;
 }
 

@@ -197,14 +197,19 @@ std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const 
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals, Shares& shares) {
   const Case& shape = rivals.front()->shape;
-  const Dtype dtype = rivals.front()->cell.numbers.dtype;
+  const Numbers stored = rivals.front()->cell.numbers.as_stored();
+  const Storage weights = stored.stored_weights();
   std::string text =
       fmt::format("\n{}  {:.3g} GFLOP, weights {}{}", shape.id(), shape.flops().total() * 1e-9,
-                  format_bytes(shape.bytes(dtype).weights), dtype == Dtype::f32 ? "" : " of bf16");
+                  format_bytes(shape.bytes(stored).weights),
+                  weights == Storage::f32 ? "" : fmt::format(" of {}", to_string(weights)));
   const Columns columns(rivals);
   const auto checked = std::find_if(
       rivals.begin(), rivals.end(),
       [](const record::CellResult* rival) { return rival->status == record::Status::ok; });
+  if (checked != rivals.end() && (*checked)->storage_error) {
+    text += fmt::format(" (error of storing {:.1e})", *(*checked)->storage_error);
+  }
   if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }
@@ -222,7 +227,8 @@ std::vector<Results> by_shape(const std::vector<record::CellResult>& results) {
   std::vector<Results> shapes;
   for (const record::CellResult& result : results) {
     const auto same_group = [&](const record::CellResult& first) {
-      return first.shape == result.shape && first.cell.numbers.dtype == result.cell.numbers.dtype;
+      return first.shape == result.shape &&
+             first.cell.numbers.as_stored() == result.cell.numbers.as_stored();
     };
     if (shapes.empty() || !same_group(*shapes.back().front())) shapes.emplace_back();
     shapes.back().push_back(&result);
@@ -260,9 +266,9 @@ std::string results_table(const std::vector<record::CellResult>& results,
   }
   comparisons.run(floor);
   // By group, because the lines of all its contests stand below it.
-  std::map<std::pair<std::string, Dtype>, std::string> fastest;
+  std::map<std::pair<std::string, Numbers>, std::string> fastest;
   const auto group_of = [](const record::CellResult& result) {
-    return std::pair(result.shape.id(), result.cell.numbers.dtype);
+    return std::pair(result.shape.id(), result.cell.numbers.as_stored());
   };
   for (const std::vector<judge::Ranked>& rivals : judge::rank(all, floor)) {
     if (rivals.size() > 1) fastest[group_of(*rivals.front().result)] += fastest_line(rivals);

@@ -9,6 +9,7 @@
 
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
+#include "attention/numbers_of.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
 #include "core/call/demand.hpp"
@@ -58,9 +59,11 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
   check_weights(shape, weights);
   choice = choose_backend(shape, shape, wanted_options);
   options = resolve(wanted_options, choice);
+  if (options.weights_dtype) check_stored(weights);
   if (!shape.is_latent()) products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};
-  const Arithmetic does = arithmetic_of(choice.backend, choice.precision, options.dtype, target);
+  const Arithmetic does =
+      arithmetic_of(choice.backend, numbers_of(options, choice.precision), target);
   const ArenaScope arena(
       expected_bytes(shape, products_, backend_facts(choice.backend), does, options.threads));
   backend_ = make_backend(options, choice);
@@ -87,7 +90,7 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
 
 void Attention::Plan::prepare(const std::vector<PlannedProduct>& products, std::int64_t rows,
                               std::unique_ptr<Projection>& projection) {
-  ProjectionSpec spec{rows, {}, options.dtype == Dtype::bf16};
+  ProjectionSpec spec{rows, {}, options.dtype == Dtype::bf16, options.weights_dtype};
   for (const PlannedProduct& product : products) spec.products.push_back(product.spec);
   projection = backend_->make_projection(spec);
   add_costs(projection->costs());
@@ -117,7 +120,8 @@ void Attention::Plan::make_latent(const WeightViews& weights) {
 void Attention::Plan::make_output(const WeightViews& weights) {
   ProductSpec product{{weights.output}, {}, shape.d_proj};
   if (weights.output_bias.rows > 0) product.biases = {weights.output_bias};
-  output_ = backend_->make_projection({shape.rows(), {std::move(product)}, false});
+  output_ =
+      backend_->make_projection({shape.rows(), {std::move(product)}, false, options.weights_dtype});
   add_costs(output_->costs());
 }
 
@@ -145,8 +149,8 @@ void Attention::Plan::keep_parameters(const WeightViews& weights) {
 
 void Attention::Plan::make_gate(const WeightViews& weights) {
   ProductSpec product{{weights.gate}, {}, shape.context_width()};
-  gate_ =
-      backend_->make_projection({shape.rows(), {std::move(product)}, options.dtype == Dtype::bf16});
+  gate_ = backend_->make_projection(
+      {shape.rows(), {std::move(product)}, options.dtype == Dtype::bf16, options.weights_dtype});
   gate_data_ = AlignedBuffer(shape.rows() * shape.context_width());
   add_costs(gate_->costs());
   costs.workspace_bytes += gate_data_.bytes();

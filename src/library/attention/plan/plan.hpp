@@ -9,6 +9,7 @@
 #include "attention/key_value_state.hpp"
 #include "attention/latent/latent_heads.hpp"
 #include "attention/latent/latent_steps.hpp"
+#include "attention/numbers_of.hpp"
 #include "attention/rotary/call_angles.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"
@@ -58,6 +59,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
               const float* angles);
   bool expands(const Call& call) const;
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
+  void check_stored(const WeightViews& weights) const;
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
   void check_append(const ConstAnyMatrix& x, const Call& call);
   void check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);

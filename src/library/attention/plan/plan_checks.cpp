@@ -1,9 +1,12 @@
 // What a call must be before anything of it is computed.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "attention/mask_views.hpp"
 #include "attention/plan/plan.hpp"
 #include "attention/views.hpp"
+#include "core/element/few_bits.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -60,6 +63,22 @@ void Attention::Plan::check_forward(const ConstAnyMatrix& x, const AnyMatrix& y,
     check_apart("memory", call.memory, y);
   }
   check_call_mask(call, y);
+}
+
+void Attention::Plan::check_stored(const WeightViews& weights) const {
+  const Storage storage = *options.weights_dtype;
+  if (is_few_bits(storage) && options.heads_of.first * shape.head_value_dim() % kGroup != 0) {
+    throw Unsupported(fmt::format(
+        "weights_dtype: a layer from head {} on, of {} values each, begins within a group "
+        "of {} output weights of the whole layer",
+        options.heads_of.first, shape.head_value_dim(), kGroup));
+  }
+  const std::pair<const char*, const ConstAnyMatrix&> matrices[] = {{"query", weights.query},
+                                                                    {"key", weights.key},
+                                                                    {"value", weights.value},
+                                                                    {"output", weights.output},
+                                                                    {"gate", weights.gate}};
+  for (const auto& [name, matrix] : matrices) check_storable(storage, name, matrix);
 }
 
 void Attention::Plan::check_call_mask(const Call& call, const ConstAnyMatrix& y) {

@@ -32,6 +32,7 @@ const headroom::BackendFacts& facts() {
     vectorised.gflops = 10;
     vectorised.narrow_share = 0.8;
     vectorised.attend_bytes = headroom::autovec::score_bytes;
+    vectorised.computes = headroom::autovec::computes;
     vectorised.preference = 40;
     vectorised.only_compared = true;
     return vectorised;

@@ -15,6 +15,7 @@ const headroom::BackendFacts& facts() {
   static const headroom::BackendFacts facts = [] {
     headroom::BackendFacts plain;
     plain.attend_bytes = headroom::naive::score_bytes;
+    plain.computes = headroom::naive::computes;
     plain.preference = 50;
     plain.only_compared = true;
     return plain;

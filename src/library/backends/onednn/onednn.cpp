@@ -61,9 +61,12 @@ std::optional<std::string> declines(const headroom::Case&) { return std::nullopt
 
 // More parts than one would take as many products of this library, which are slower than one of
 // float32.
-headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dtype,
-                              const headroom::Target& target) {
+headroom::Arithmetic computes(const headroom::Numbers& numbers, const headroom::Target& target) {
   using headroom::Precision;
+  if (numbers.weights) {
+    return {std::nullopt, "the library's products read weights of the dtype of x"};
+  }
+  const Precision precision = numbers.precision;
   if (precision == Precision::bf16) {
     const headroom::Unit unit = onednn::bf16_unit(target);
     if (unit != headroom::Unit::none && unit != headroom::Unit::emulated) {
@@ -74,7 +77,7 @@ headroom::Arithmetic computes(headroom::Precision precision, headroom::Dtype dty
                         "level {} here",
                         headroom::to_string(target.isa))};
   }
-  if (dtype == headroom::Dtype::bf16) {
+  if (numbers.dtype == headroom::Dtype::bf16) {
     return {std::nullopt, "it stores bf16 only where it computes in bf16"};
   }
   if (precision == Precision::f32) return {Precision::f32, ""};

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/element/few_bits.hpp"
 #include "core/side_by_side.hpp"
 
 namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
 
 TextbookProduct::TextbookProduct(const textbook::Kernels& kernels, std::string provenance,
-                                 const ProductSpec& spec)
+                                 const ProductSpec& spec, Storage storage)
     : kernels_(&kernels),
       provenance_(std::move(provenance)),
       depth_(spec.weights.front().rows),
       weights_(side_by_side(spec.weights)) {
+  const std::int64_t cols = total_cols(spec.weights);
+  round_weights(storage, {weights_.data(), depth_, cols, cols});
   if (!spec.biases.empty()) {
-    bias_ = end_to_end(spec.biases, total_cols(spec.weights));
+    bias_ = end_to_end(spec.biases, cols);
   }
 }
 
@@ -161,6 +164,13 @@ void TextbookAttention::drop(const textbook::HeadArgs& args, std::int64_t head,
 
 OperationCosts TextbookAttention::costs() const {
   return {0, weights_.bytes() + factors_.bytes() + preparation_.bytes(), provenance_};
+}
+
+Arithmetic computes(const Numbers& numbers, const Target&) {
+  if (numbers.precision == Precision::f32 && numbers.dtype == Dtype::f32) {
+    return {Precision::f32, ""};
+  }
+  return {std::nullopt, "it computes in f32 stored as f32 and nothing else"};
 }
 
 std::optional<std::string> declines(const Case& shape) {

@@ -20,8 +20,8 @@ namespace headroom::HEADROOM_TEXTBOOK_NAMESPACE {
 /// Owns a row-major copy of the matrices of a spec, side by side.
 class TextbookProduct {
  public:
-  TextbookProduct(const textbook::Kernels& kernels, std::string provenance,
-                  const ProductSpec& spec);
+  TextbookProduct(const textbook::Kernels& kernels, std::string provenance, const ProductSpec& spec,
+                  Storage storage);
   void run(ConstMatrixView x, const BlockedView& y);
   OperationCosts costs() const;
 
@@ -78,8 +78,8 @@ class TextbookBackend final : public Backend {
 
   HeadLayout head_layout() const override { return HeadLayout::token_major; }
   std::unique_ptr<Projection> make_projection(const ProjectionSpec& spec) override {
-    return one_by_one(spec, [this](const ProductSpec& product) {
-      return TextbookProduct(kernels_, provenance_, product);
+    return one_by_one(spec, [&](const ProductSpec& product) {
+      return TextbookProduct(kernels_, provenance_, product, spec.weights.value_or(Storage::f32));
     });
   }
   std::unique_ptr<HeadAttention> make_attention(const Case& shape) override {
@@ -90,6 +90,9 @@ class TextbookBackend final : public Backend {
   const textbook::Kernels& kernels_;
   std::string provenance_;
 };
+
+/// Float32 alone; weights are rounded to what they are stored as elsewhere, and kept as floats.
+Arithmetic computes(const Numbers& numbers, const Target& target);
 
 /// Declines only sequences whose `T x T` scores have no 64-bit size in bytes.
 std::optional<std::string> declines(const Case& shape);

@@ -47,13 +47,13 @@ inline std::int64_t seen_past(const Case& shape) {
 
 /// Bytes that a call must read from memory if nothing is in a processor's cache: all weights, and
 /// keys and values of the past that it sees. What it brings itself is small beside them.
-/// @pre the shape is valid.
-inline std::int64_t bytes_to_read(const Case& shape, Dtype dtype = Dtype::f32) {
-  const std::int64_t each = dtype == Dtype::f32 ? sizeof(float) : sizeof(Bf16);
+/// @pre the shape is valid. @param stored the precision does not count
+inline std::int64_t bytes_to_read(const Case& shape, const Numbers& stored = {}) {
+  const std::int64_t each = size_of(stored.dtype);
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
   if (!shape.lengths.empty())
     sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
-  return shape.bytes(dtype).weights + each * sequences * seen_past(shape) * shape.cached_width();
+  return shape.bytes(stored).weights + each * sequences * seen_past(shape) * shape.cached_width();
 }
 
 }  // namespace headroom

@@ -24,6 +24,26 @@ struct F16 {
   }
 };
 
+/// To nearest, ties to even; infinite beyond the largest. Below the smallest normal number the sum
+/// with a half has a step as large as theirs.
+inline F16 round_to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16U & 0x8000U;
+  const std::uint32_t rest = bits & 0x7fffffffU;
+  std::uint32_t half;
+  if (rest > 0x7f800000U) {
+    half = 0x7e00U;
+  } else if (rest >= 0x477ff000U) {  // 65520
+    half = 0x7c00U;
+  } else if (rest < 0x38800000U) {  // 2^-14
+    const float sum = std::bit_cast<float>(rest) + 0.5F;
+    half = std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0.5F);
+  } else {
+    half = (rest - (112U << 23U) + 0xfffU + (rest >> 13U & 1U)) >> 13U;
+  }
+  return {static_cast<std::uint16_t>(sign | half)};
+}
+
 /// To nearest, ties to even; as `round_to_bf16`. Rounding to bfloat16 what is one already changes
 /// nothing.
 inline void to_bf16(const float* from, std::int64_t count, Bf16* to) {

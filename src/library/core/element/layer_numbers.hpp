@@ -9,6 +9,7 @@
 
 #include "headroom/export.h"
 #include "headroom/precision.hpp"
+#include "headroom/storage.hpp"
 
 namespace headroom {
 
@@ -16,20 +17,31 @@ namespace headroom {
 inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9, Precision::bf16x6,
                                            Precision::fp16x3, Precision::bf16x3, Precision::bf16};
 
-/// Precision and dtype together: what the rivals of a shape may differ in and what they may not.
+/// Precision, dtype and storage of weights together: what the rivals of a shape may differ in and
+/// what they may not.
 struct Numbers {
   Precision precision = Precision::f32;
   Dtype dtype = Dtype::f32;
+  std::optional<Storage> weights = std::nullopt;  ///< empty: as the dtype
 
+  /// The same in f32: what is stored, whoever multiplies it. Rivals of one group share it.
+  Numbers as_stored() const { return {Precision::f32, dtype, weights}; }
+  Storage stored_weights() const { return weights.value_or(storage_of(dtype)); }
   friend auto operator<=>(const Numbers&, const Numbers&) = default;
 };
 
-/// Such as `bf16x6`; with the dtype where that is not f32, as in `bf16-bf16`.
+/// Such as `bf16x6`; with the dtype where that is not f32, as in `bf16-bf16`, and with what weights
+/// are stored as where that is not the dtype, as in `f32-wq8`.
 HEADROOM_API std::string to_string(const Numbers& numbers);
 
 /// Precisions with one limit of the error: `f32` stands for `bf16x9`, `bf16x6` and `fp16x3`
 /// as well. Only cells of one of them are rivals for a place; a less exact one would win by that
 /// alone.
 HEADROOM_API Precision accuracy_class(Precision precision);
+/// The same of numbers: rivals store the same as well.
+HEADROOM_API Numbers accuracy_class(const Numbers& numbers);
+
+/// What is stored in words, such as `bf16` or `f32 with weights of q8`.
+HEADROOM_API std::string stored_words(const Numbers& numbers);
 
 }  // namespace headroom

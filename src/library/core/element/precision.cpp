@@ -17,11 +17,21 @@ constexpr Name<Dtype> kDtypes[] = {
     {Dtype::bf16, "bf16"},
     {Dtype::f16, "f16"},
 };
+constexpr Name<Storage> kStorages[] = {
+    {Storage::f32, "f32"},
+    {Storage::bf16, "bf16"},
+    {Storage::q8, "q8"},
+    {Storage::q4, "q4"},
+};
 
 }  // namespace
 
 std::string_view to_string(Precision precision) { return name_of(kPrecisions, precision); }
 std::string_view to_string(Dtype dtype) { return name_of(kDtypes, dtype); }
+
+std::string_view to_string(Storage storage) { return name_of(kStorages, storage); }
+
+std::optional<Storage> parse_storage(std::string_view name) { return value_of(kStorages, name); }
 
 std::optional<Precision> parse_precision(std::string_view name) {
   return value_of(kPrecisions, name);
@@ -34,8 +44,9 @@ std::optional<Dtype> parse_dtype(std::string_view name) {
 
 std::string to_string(const Numbers& numbers) {
   std::string name(to_string(numbers.precision));
-  if (numbers.dtype == Dtype::f32) return name;
-  return name.append("-").append(to_string(numbers.dtype));
+  if (numbers.dtype != Dtype::f32) name.append("-").append(to_string(numbers.dtype));
+  if (numbers.weights) name.append("-w").append(to_string(*numbers.weights));
+  return name;
 }
 
 Precision accuracy_class(Precision precision) {
@@ -47,6 +58,18 @@ Precision accuracy_class(Precision precision) {
     default:
       return precision;
   }
+}
+
+Numbers accuracy_class(const Numbers& numbers) {
+  Numbers rivals = numbers;
+  rivals.precision = accuracy_class(numbers.precision);
+  return rivals;
+}
+
+std::string stored_words(const Numbers& numbers) {
+  std::string words(to_string(numbers.dtype));
+  if (numbers.weights) words.append(" with weights of ").append(to_string(*numbers.weights));
+  return words;
 }
 
 }  // namespace headroom

@@ -57,10 +57,10 @@ HEADROOM_INLINE float change_scores(const AttendTask& task, std::int64_t row, co
   return max_lanes(most);
 }
 
-/// Scores of keys that the mask hides become -inf. With a mask that adds, all become the score
-/// times its scale, capped, plus the mask, all times log2(e). Scaled here and not where the maximum
-/// is subtracted: masks have values such as the lowest float, which log2(e) times a scale would
-/// turn into -inf, so that a row of nothing else had no weights.
+/// Scores of keys that the mask hides become -inf. With a mask that adds, or a cap, all become the
+/// score times its scale, capped, plus the mask, all times log2(e). Scaled here and not where the
+/// maximum is subtracted: masks have values such as the lowest float, which log2(e) times a scale
+/// would turn into -inf, so that a row of nothing else had no weights.
 /// @param begin, end of the keys in the block, whole vectors of which have scores
 /// @param room for those of a block
 /// @param at where the scores of a vector of keys are
@@ -73,7 +73,7 @@ HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const
   const auto change = [&](const auto& rule) __attribute__((always_inline)) {
     return change_scores(task, row, block, begin, end, room, at, rule);
   };
-  if (!task.mask.adds()) {
+  if (task.only_hides()) {
     if (hides_none(task, row, block)) return most;
     return change([](const Vec& score, const Vec&)
                       __attribute__((always_inline)) { return score; });

@@ -41,10 +41,10 @@ struct Distances {
   Vec scale;
 
   HEADROOM_INLINE Distances(const AttendTask& task, const Tile& tile, const KeyBlock& block)
-      : first(task.distances + block.begin - tile.row), scale(task.rule_scale) {}
+      : first(task.distances + block.begin - tile.row), scale(task.distance_scale) {}
 
   HEADROOM_INLINE Vec changed(const Vec& score, std::int64_t r, std::int64_t k) const {
-    return multiply_add(score, scale, load(first + k - r));
+    return multiply_add(load(first + k - r), scale, score);
   }
 };
 

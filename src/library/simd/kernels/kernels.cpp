@@ -116,13 +116,21 @@ constexpr Isa kIsa =
 }  // namespace
 
 extern const StoredKernels kHalfKernels;
+extern const FewBitsKernels kFewRowsKernels;
 extern const KernelTable kTable;
-const KernelTable kTable{
-    kIsa,           kLanes,
-    kTileRows,      {project<float>, attend<float>, pack_keys<float>, copy_values<float>},
-    &kHalfKernels,  merge_segments,
-    exp2_array,     softmax_tile,
-    fma_chain,      tile_chain,
-    normalise_rows, read_sum};
+const KernelTable kTable{kIsa,
+                         kLanes,
+                         kTileRows,
+                         {project<float>, attend<float>, pack_keys<float>, copy_values<float>},
+                         &kHalfKernels,
+                         &kFewRowsKernels,
+                         {project<Q8>, project<Q4>},
+                         merge_segments,
+                         exp2_array,
+                         softmax_tile,
+                         fma_chain,
+                         tile_chain,
+                         normalise_rows,
+                         read_sum};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

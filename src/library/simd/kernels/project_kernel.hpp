@@ -1,6 +1,7 @@
 // A block of the projection: row tiles times weight panels, the depth in stages.
 #pragma once
 
+#include "simd/kernels/few_bits.hpp"
 #include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
 
@@ -171,7 +172,9 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   constexpr std::int64_t kRow = kVectorsPerPanel<NV> * kLanes;
   constexpr bool kPrefetches = NV <= 2 && kWanted;
   Destination<NV> to;
-  if constexpr (kPrefetches) {
+  if constexpr (kIsFewBits<B>) {
+    accumulate_few<MR, NV>(acc, call.a, call.b, call.panel_stride, call.depth);
+  } else if constexpr (kPrefetches) {
     to.whole = false;
     if (call.last) to = find_destination<NV>(run, call);
     accumulate<MR, NV, kPrefetch>(acc, call.a, call.b, call.panel_stride, call.depth, kRow,
@@ -203,10 +206,11 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
 
 /// One stage of the depth for all tiles of the task.
 struct Stage {
-  std::int64_t whole_depth = 0;  ///< of all stages together
+  std::int64_t panel_depth = 0;  ///< of the panels in memory: that of all stages together
   std::int64_t begin = 0;
   std::int64_t depth = 0;
   bool first = true, last = true;
+  std::int64_t in_panel = begin;  ///< where the stage begins in a panel
 };
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
@@ -220,8 +224,9 @@ template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
   const std::int64_t width = narrow ? kLanes : kPanel;
   const TileCall<B> call{
       a,
-      static_cast<const B*>(run.panels) + column * stage.whole_depth + stage.begin * width,
-      stage.whole_depth * kPanel,
+      weight_at<B>(run.panels, (column - run.first_panel * kPanel) * stage.panel_depth +
+                                   stage.in_panel * width),
+      stage.panel_depth * kPanel,
       stage.depth,
       run.bias != nullptr ? run.bias + column : nullptr,
       partial,
@@ -393,12 +398,34 @@ HEADROOM_INLINE NextPanels panels_from(const PanelRun& run, std::int64_t begin,
   constexpr std::int64_t kBytes = kPanel * static_cast<std::int64_t>(sizeof(B));
   NextPanels next;
   next.first =
-      static_cast<const char*>(run.panels) + (begin * stage.whole_depth + stage.begin) * kBytes;
-  next.bytes = stage.whole_depth * kBytes;
+      static_cast<const char*>(run.panels) + (begin * stage.panel_depth + stage.begin) * kBytes;
+  next.bytes = stage.panel_depth * kBytes;
   next.stage_bytes = stage.depth * kBytes;
   next.count = group_end(run, begin) - begin;
   if (run.cols < (begin + next.count) * kPanel) --next.count;  // a narrow one
   return next;
+}
+
+/// The panels of a group as floats, one stage of them, in `room`.
+template <class B>
+HEADROOM_INLINE void expand_group(PanelRun& group, Stage& stage, float* room) {
+  for (std::int64_t p = group.panel_begin; p < group.panel_end; ++p) {
+    const std::int64_t column = p * kPanel;
+    const bool narrow = group.cols - column <= kLanes;
+    const std::int64_t width = narrow ? kLanes : kPanel;
+    const B* panel =
+        weight_at<B>(group.panels, column * stage.panel_depth + stage.in_panel * width);
+    float* to = room + (p - group.panel_begin) * kPanel * stage.depth;
+    if (narrow) {
+      expand_panel<B, 1>(panel, stage.depth, to);
+    } else {
+      expand_panel<B, 2>(panel, stage.depth, to);
+    }
+  }
+  group.panels = room;
+  group.first_panel = group.panel_begin;
+  stage.panel_depth = stage.depth;
+  stage.in_panel = 0;
 }
 
 template <class B>
@@ -417,7 +444,7 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
     for (; group.panel_begin < task.runs[r].panel_end; group.panel_begin = group.panel_end) {
       group.panel_end = group_end(task.runs[r], group.panel_begin);
       NextPanels next;
-      if (task.prefetch_panels) {
+      if (task.prefetch_panels && !kIsFewBits<B>) {
         if (group.panel_end < task.runs[r].panel_end) {
           next = panels_from<B>(task.runs[r], group.panel_end, stage);
         } else if (r + 1 < task.run_count) {
@@ -427,17 +454,31 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
         }
       }
       const bool expected = task.prefetch_panels && !(stage.first && first_group);
-      project_group<B>(task, stage, group, packed, partials, panels, first_group, next, expected);
+      if constexpr (kIsFewBits<B>) {
+        PanelRun floats = group;
+        Stage of_floats = stage;
+        expand_group<B>(floats, of_floats, task.panel_room);
+        project_group<float>(task, of_floats, floats, packed, partials, panels, first_group, {},
+                             false);
+      } else {
+        project_group<B>(task, stage, group, packed, partials, panels, first_group, next, expected);
+      }
       partials += (group.panel_end - group.panel_begin) * kTileRows * kPanel;
       first_group = false;
     }
   }
 }
 
+HEADROOM_INLINE std::int64_t whole_groups(std::int64_t depth) {
+  return (depth + kGroup - 1) / kGroup * kGroup;
+}
+
+template <class B>
 HEADROOM_INLINE Stage stage_at(const ProjectTask& task, std::int64_t k) {
+  const std::int64_t panel_depth = kIsFewBits<B> ? whole_groups(task.depth) : task.depth;
   const std::int64_t rest = task.depth - k;
   const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
-  return {task.depth, k, depth, k == 0, k + depth == task.depth};
+  return {panel_depth, k, depth, k == 0, k + depth == task.depth};
 }
 
 template <class B>
@@ -447,7 +488,7 @@ void project(const ProjectTask& task) {
   float* packed = task.scratch;
   float* partials = packed + rows * task.stage_depth;
   for (std::int64_t k = 0; k < task.depth; k += task.stage_depth) {
-    project_stage<B>(task, stage_at(task, k), stage_at(task, k + task.stage_depth), packed,
+    project_stage<B>(task, stage_at<B>(task, k), stage_at<B>(task, k + task.stage_depth), packed,
                      partials);
   }
 }

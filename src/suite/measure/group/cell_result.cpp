@@ -84,8 +84,7 @@ void take_worst_and_middle(CellResult& whole, const std::vector<CellResult>& par
 
 std::string unit_in_use(const plan::Cell& cell) {
   const Target target = select_target(cell.isa, cell.unit);
-  const Arithmetic does =
-      arithmetic_of(cell.runs(), cell.numbers.precision, cell.numbers.dtype, target);
+  const Arithmetic does = arithmetic_of(cell.runs(), cell.numbers, target);
   return std::string(headroom::to_string(does.unit));
 }
 
@@ -107,7 +106,7 @@ namespace {
 void rate_reading(CellResult& result, const record::Peaks& peaks) {
   if (demand_of(result.shape) != Demand::decode) return;
   record::Reading& reading = result.reading.emplace();
-  reading.bytes = bytes_to_read(result.shape, result.cell.numbers.dtype);
+  reading.bytes = bytes_to_read(result.shape, result.cell.numbers);
   if (reading.bytes == 0) return result.reading.reset();  // attention without a past
   reading.gbps = static_cast<double>(reading.bytes) / result.time.median * 1e-9;
   // Packed as parts, weights may be fewer or more bytes than they are stored as.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/element/few_bits.hpp"
 #include "headroom/initialise.hpp"
 #include "measure/group/heads_layout.hpp"
 #include "plan/estimate.hpp"
@@ -34,10 +35,14 @@ void round_to_bf16(std::vector<float>& values) {
   for (float& value : values) value = headroom::round_to_bf16(value).value();
 }
 
-void round_to_bf16(Problem& problem) {
+void round_to(const Numbers& stored, Problem& problem) {
   SplitWeights& w = problem.weights;
-  for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate, &problem.x, &problem.past,
-                         &problem.memory, &problem.key, &problem.value}) {
+  for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate}) {
+    if (matrix->view().rows > 0) round_weights(stored.stored_weights(), matrix->view());
+  }
+  if (stored.dtype == Dtype::f32) return;
+  for (Matrix* matrix :
+       {&problem.x, &problem.past, &problem.memory, &problem.key, &problem.value}) {
     round_to_bf16(matrix->values);
   }
   for (std::vector<float>* bias : {&w.query_bias, &w.key_bias, &w.value_bias, &w.output_bias}) {
@@ -107,13 +112,20 @@ std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed)
 
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                    const std::vector<Numbers>& rivals) {
-  if (!rivals.empty() && rivals.front().dtype == Dtype::bf16) {
-    problem.dtype = Dtype::bf16;
-    round_to_bf16(problem);
+  const std::vector<std::int64_t> rows = reference::affordable_rows(problem.shape, max_flops, seed);
+  const auto expect = [&] {
+    return reference::attention(problem.shape, problem.weights, inputs_of(problem), rows,
+                                allowed_cores());
+  };
+  const Numbers stored = rivals.empty() ? Numbers{} : rivals.front().as_stored();
+  if (stored == Numbers{}) {
+    problem.expected = expect();
+  } else {
+    const reference::Expected unrounded = expect();
+    round_to(stored, problem);
+    problem.expected = expect();
+    problem.storage_error = reference::distance(problem.expected, unrounded);
   }
-  problem.expected = reference::attention(
-      problem.shape, problem.weights, inputs_of(problem),
-      reference::affordable_rows(problem.shape, max_flops, seed), allowed_cores());
   add_bounds(problem, rivals);
 }
 

@@ -22,7 +22,7 @@ namespace headroom::measure {
 /// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
 /// every shape with dropout, for attention alone, and for weights of the user's, which may be of
 /// any size.
-/// @param group weights and inputs are rounded to the dtype of its cells first, so that the oracle
+/// @param group weights and inputs are rounded to what its cells store first, so that the oracle
 ///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops);
@@ -36,7 +36,7 @@ reference::Data judged_as(const Case& shape, reference::Data drawn);
 std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed);
 
 /// Rounds all that is fed to what the rivals store, and computes what is expected of them.
-/// @param rivals all of one dtype; empty: f32
+/// @param rivals all store the same; empty: f32
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                    const std::vector<Numbers>& rivals);
 

@@ -169,6 +169,7 @@ bool GroupMeasurement::check(Ready& ready) {
   const Checked first =
       run_and_compare(*ready.layer, problem_, x_.view(), y_.view(), before_pass(expected));
   result.error = first.comparison;
+  result.storage_error = problem_.storage_error;
   result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
   if (!first.comparison.passed) {
     finish(std::move(ready.part), record::Status::failed,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/case.hpp"
 #include "headroom/precision.hpp"
@@ -23,7 +24,9 @@ struct Problem {
   /// Where the shape has no projections: keys and values, `batch * context()` rows of `kv_width()`;
   /// x is the queries.
   Matrix key = {}, value = {};
-  Dtype dtype = Dtype::f32;  ///< all inputs and weights are representable in it
+  /// How far that result is from what unrounded weights and inputs give, `|o - r| / |r|`; empty
+  /// where nothing was rounded.
+  std::optional<double> storage_error = {};
 
   bool all_rows_checked() const {
     return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();

@@ -211,8 +211,11 @@ std::vector<plan::Cell> on_each_ranks(const std::vector<plan::Cell>& rivals,
 std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
   const plan::RivalAxes asked = plan::rival_axes_of(axes);
   std::vector<Numbers> all_numbers;
-  for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
-    for (const Precision precision : asked.precisions) all_numbers.push_back({precision, dtype});
+  for (Numbers numbers : plan::stored_of(axes)) {
+    for (const Precision precision : asked.precisions) {
+      numbers.precision = precision;
+      all_numbers.push_back(numbers);
+    }
   }
   std::vector<plan::Cell> rivals;
   for (const plan::BackendChoice& backend : axes.backend.values_or(plan::every_backend())) {
@@ -250,10 +253,10 @@ std::vector<plan::Cell> rivals_of(const plan::Axes& axes) {
   return on_each_ranks(rivals, asked.ranks);
 }
 
-std::vector<plan::Cell> of_dtype(const std::vector<plan::Cell>& rivals, Dtype dtype) {
+std::vector<plan::Cell> that_store(const std::vector<plan::Cell>& rivals, const Numbers& stored) {
   std::vector<plan::Cell> fed;
   std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(fed),
-               [&](const plan::Cell& rival) { return rival.numbers.dtype == dtype; });
+               [&](const plan::Cell& rival) { return rival.numbers.as_stored() == stored; });
   return fed;
 }
 
@@ -264,13 +267,13 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const plan::Plan plan = plan::expand(axes, options);
   const std::vector<plan::Cell> rivals = rivals_of(axes);
   const std::vector<plan::Cell> of_attention = plan::attention_rivals(rivals);
-  const auto rivals_for = [&](const Case& shape, Dtype dtype) {
-    return of_dtype(shape.has_projections() ? rivals : of_attention, dtype);
+  const auto rivals_for = [&](const Case& shape, const Numbers& stored) {
+    return that_store(shape.has_projections() ? rivals : of_attention, stored);
   };
   std::vector<VerifyCase> cases;
   if (!axes.only_quick()) {
     for (const plan::Group& group : plan.groups) {
-      cases.push_back({{group.shape, rivals_for(group.shape, group.dtype()), group.weights}});
+      cases.push_back({{group.shape, rivals_for(group.shape, group.stored()), group.weights}});
     }
     return cases;
   }
@@ -290,8 +293,8 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
     if (axes.rotary && shape.head_dim() % 2 == 0) shape.rotary = asked.rotary;
     if (axes.dropout) shape.dropout = asked.dropout;
     shape.dropout_seed = options.seed;
-    for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
-      each.group.cells = rivals_for(shape, dtype);
+    for (const Numbers& stored : plan::stored_of(axes)) {
+      each.group.cells = rivals_for(shape, stored);
       cases.push_back(each);
     }
   }

@@ -27,9 +27,9 @@ struct VerifyCounts {
 };
 
 /// Without sizes, or with the quick preset: small shapes that differ in everything a kernel may get
-/// wrong, some with adversarial data. Otherwise the shapes of the axes. Each once for every dtype,
-/// with the rivals of that dtype: of a backend with levels one per available level, unless a level
-/// is forced or it fixes its level once per process.
+/// wrong, some with adversarial data. Otherwise the shapes of the axes. Each once for every way to
+/// store, with the rivals that store so: of a backend with levels one per available level, unless a
+/// level is forced or it fixes its level once per process.
 std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandOptions& options);
 
 /// Makes all checks and passes each to `done`. They run in processes of their own: a backend that

@@ -56,11 +56,7 @@ std::vector<ShapeFindings> findings_by_shape(const record::ResultsFolder& folder
     const auto [place, fresh] = places.try_emplace(result->contest(), shapes.size());
     const Numbers& numbers = result->cell.numbers;
     if (fresh) {
-      shapes.push_back({result->shape,
-                        result->contest(),
-                        {accuracy_class(numbers.precision), numbers.dtype},
-                        {},
-                        {}});
+      shapes.push_back({result->shape, result->contest(), accuracy_class(numbers), {}, {}});
     }
     shapes[place->second].contests.push_back({result, {}, {}, {}});
   }

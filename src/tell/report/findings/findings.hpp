@@ -42,7 +42,7 @@ struct Contest {
 struct ShapeFindings {
   Case shape;
   std::string contest_name;       ///< `CellResult::contest`
-  Numbers numbers;                ///< of all: the class of their limits, and the dtype
+  Numbers numbers;                ///< of all: the class of their limits, and what is stored
   std::vector<Contest> contests;  ///< in the order of the axes, whatever their status
   /// Index of the smallest median in one process; empty without any time.
   std::optional<std::size_t> fastest;
@@ -58,7 +58,7 @@ struct ShapeFindings {
   const Contest* best_of(const std::string& backend) const;
 };
 
-/// A precision at its fastest, among those of one shape and dtype.
+/// A precision at its fastest, among those of one shape that store the same.
 struct PrecisionPoint {
   const record::CellResult* cell = nullptr;
   std::optional<Versus> over_f32;  ///< over the fastest of f32; empty for that, or without it
@@ -70,7 +70,7 @@ struct PrecisionPoint {
 /// What each precision costs and gives, for one shape; only where there are several.
 struct PrecisionFindings {
   Case shape;
-  Dtype dtype = Dtype::f32;
+  Numbers stored;
   std::vector<PrecisionPoint> points;  ///< from the most to the least exact
 };
 

@@ -51,13 +51,13 @@ bool beats(const PrecisionPoint& a, const PrecisionPoint& b) {
 
 std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& folder) {
   std::vector<PrecisionFindings> shapes;
-  std::map<std::pair<std::string, Dtype>, std::size_t> places;
+  std::map<std::pair<std::string, Numbers>, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
     if (!counts(*result)) continue;
     const Numbers& numbers = result->cell.numbers;
     const auto [place, fresh] =
-        places.try_emplace({result->shape.id(), numbers.dtype}, shapes.size());
-    if (fresh) shapes.push_back({result->shape, numbers.dtype, {}});
+        places.try_emplace({result->shape.id(), numbers.as_stored()}, shapes.size());
+    if (fresh) shapes.push_back({result->shape, numbers.as_stored(), {}});
     std::vector<PrecisionPoint>& points = shapes[place->second].points;
     const auto known = std::find_if(points.begin(), points.end(), [&](const PrecisionPoint& point) {
       return precision_of(point) == numbers.precision;

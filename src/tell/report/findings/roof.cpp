@@ -41,7 +41,7 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::C
   const Numbers& numbers = result.cell.numbers;
   const std::optional<double> products = roofs.product_roof(numbers, result.threads);
   const int reading = reading_threads(folder.environment, result);
-  const std::int64_t to_read = bytes_to_read(shape, numbers.dtype);
+  const std::int64_t to_read = bytes_to_read(shape, numbers);
   const std::optional<double> memory = roofs.read_roof(reading, to_read, true);
   if (!products || !memory) return std::nullopt;
   const std::optional<double> of_set = roofs.read_roof(reading, to_read, false);
@@ -49,7 +49,7 @@ std::optional<Roof> roof_of(const record::ResultsFolder& folder, const record::C
   roof.fma_gflops = result.cell.ranks * *products;
   roof.of_working_set = !cold && of_set.has_value();
   roof.read_gb_per_s = roof.of_working_set ? *of_set : *memory;
-  const ByteCount bytes = shape.bytes(numbers.dtype);
+  const ByteCount bytes = shape.bytes(numbers);
   const double moved = static_cast<double>(bytes.input) + static_cast<double>(bytes.output) +
                        static_cast<double>(to_read);
   if (!(moved > 0)) return std::nullopt;

@@ -42,7 +42,7 @@ Prose precision_sentence(const PrecisionFindings& shape) {
   if (f32 == nullptr) return {};
   Prose prose{strong("Precision"),
               plain(fmt::format(" at {}, {} stored, beside the fastest f32 (", name_of(shape.shape),
-                                to_string(shape.dtype))),
+                                stored_words(shape.stored))),
               code(name_of(*f32)), plain(fmt::format(", error {:.1e}): ", f32->error->nrmse))};
   std::vector<std::string> front;
   bool first = true;

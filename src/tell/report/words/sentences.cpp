@@ -76,7 +76,7 @@ Numbers most_exact_of(const Findings& findings) {
   for (const ShapeFindings& shape : findings.shapes) {
     if (!shape.fastest) continue;
     const auto order = [](const Numbers& numbers) {
-      return std::pair(numbers.dtype, numbers.precision);
+      return std::pair(numbers.as_stored(), numbers.precision);
     };
     if (!best || order(shape.numbers) < order(*best)) best = shape.numbers;
   }

@@ -1,0 +1,178 @@
+// Panels of weights in few bits, see PackedMatrix. A weight becomes the float that it stands for
+// before it is multiplied, so a sum has the bits that it has over expanded weights: however many
+// rows there are, and whether weights are expanded in registers or into memory.
+#pragma once
+
+#include "simd/kernels/tile.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// What a pointer to such weights points to.
+template <Storage kStorage>
+struct FewBits {
+  std::uint8_t byte;
+};
+using Q8 = FewBits<Storage::q8>;
+using Q4 = FewBits<Storage::q4>;
+
+template <class B>
+inline constexpr bool kIsFewBits = false;
+template <Storage kStorage>
+inline constexpr bool kIsFewBits<FewBits<kStorage>> = true;
+
+/// Where weight `index` of a packed matrix lies. @param index a multiple of `kGroup` for few bits
+template <class B>
+HEADROOM_INLINE const B* weight_at(const void* panels, std::int64_t index) {
+  if constexpr (std::is_same_v<B, Q8>) {
+    return static_cast<const B*>(panels) + storage_bytes(Storage::q8, index);
+  } else if constexpr (std::is_same_v<B, Q4>) {
+    return static_cast<const B*>(panels) + storage_bytes(Storage::q4, index);
+  } else {
+    return static_cast<const B*>(panels) + index;
+  }
+}
+
+using Ints [[gnu::vector_size(kLanes * 4)]] = std::int32_t;
+using Bytes [[gnu::vector_size(kLanes)]] = std::int8_t;
+
+HEADROOM_INLINE Vec floats_of(const Ints& values) {
+  return Vec(xsimd::batch_cast<float>(IntVec(__builtin_bit_cast(decltype(IntVec::data), values))));
+}
+
+/// The fp16 numbers of a group's scales, see `F16::value`.
+HEADROOM_INLINE Vec load_scales(const std::uint8_t* from) {
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof(halves));
+  const Bits bits = __builtin_convertvector(halves, Bits);
+  const Vec size = vec_of((bits & 0x7fffU) << 13) * Vec(0x1p112F);
+  return vec_of(bits_of(size) | (bits & 0x8000U) << 16);
+}
+
+/// Values of one row of the depth.
+HEADROOM_INLINE Vec load_bytes(const std::uint8_t* from) {
+#if defined(HEADROOM_ISA_AVX512)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return Vec(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
+#elif defined(HEADROOM_ISA_AVX2)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return Vec(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
+#else
+  Bytes bytes;
+  __builtin_memcpy(&bytes, from, sizeof(bytes));
+  return floats_of(__builtin_convertvector(bytes, Ints));
+#endif
+}
+
+/// Rows of the depth whose four bits share a word of each column.
+inline constexpr int kWordRows = 8;
+
+/// Of a word's rows the values of row `i`, in two's complement.
+HEADROOM_INLINE Vec nibbles_of(const Bits& words, int i) {
+#if defined(HEADROOM_ISA_AVX512)
+  // The instruction looks at the lowest four bits of each lane alone.
+  const Vec values(_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1));
+  const Bits lowest = words >> (4 * i);
+  return Vec(_mm512_permutexvar_ps(__builtin_bit_cast(__m512i, lowest), values.data));
+#else
+  const Bits highest = words << (28 - 4 * i);
+  return floats_of(__builtin_bit_cast(Ints, highest) >> 28);
+#endif
+}
+
+/// One group of the depth of NV vectors of columns, eight rows at a time.
+template <class B, int NV>
+struct GroupOfTile {
+  static constexpr int kPer = kVectorsPerPanel<NV>;
+  static constexpr std::int64_t kWidth = kPer * kLanes;
+  static constexpr std::int64_t kScaleBytes = kWidth * 2;
+
+  const std::uint8_t* first;  ///< of the first panel
+  std::int64_t panel_stride;  ///< bytes
+  Vec scale[NV];
+  Bits words[NV];  ///< of four bits
+
+  HEADROOM_INLINE GroupOfTile(const B* group, std::int64_t stride)
+      : first(reinterpret_cast<const std::uint8_t*>(group)), panel_stride(stride) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      scale[v] = load_scales(first + (v / kPer) * panel_stride + (v % kPer) * kLanes * 2);
+    }
+    first += kScaleBytes;
+  }
+
+  HEADROOM_INLINE void start(std::int64_t row) {
+    if constexpr (std::is_same_v<B, Q4>) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) {
+        __builtin_memcpy(
+            &words[v],
+            first + (v / kPer) * panel_stride + row * kWidth / 2 + (v % kPer) * kLanes * 4,
+            sizeof(Bits));
+      }
+    }
+  }
+
+  /// @param row where the eight start; @param i of them
+  HEADROOM_INLINE Vec weights(int v, std::int64_t row, int i) const {
+    if constexpr (std::is_same_v<B, Q4>) {
+      return nibbles_of(words[v], i) * scale[v];
+    } else {
+      return load_bytes(first + (v / kPer) * panel_stride + (row + i) * kWidth +
+                        (v % kPer) * kLanes) *
+             scale[v];
+    }
+  }
+};
+
+/// As `accumulate` of floats.
+template <int MR, int NV, class B>
+HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a, const B* b,
+                                    std::int64_t panel_stride, std::int64_t depth) {
+  using Group = GroupOfTile<B, NV>;
+  const std::int64_t stride = weight_at<B>(b, panel_stride) - b;
+  for (std::int64_t k = 0; k < depth; k += kGroup) {
+    Group group(weight_at<B>(b, k * Group::kWidth), stride);
+    for (std::int64_t row = 0; row < kGroup && k + row < depth; row += kWordRows) {
+      group.start(row);
+      const float* rows = a + (k + row) / kChunk * kChunk * MR + row % kChunk;
+      const auto step = [&](int i) __attribute__((always_inline)) {
+        Vec bv[NV];
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) bv[v] = group.weights(v, row, i);
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+          const Vec av(rows[r * kChunk + i]);
+#pragma GCC unroll 16
+          for (int v = 0; v < NV; ++v) acc.v[r][v] = multiply_add(av, bv[v], acc.v[r][v]);
+        }
+      };
+      const std::int64_t left = depth - k - row;
+      if (left >= kWordRows) [[likely]] {
+#pragma GCC unroll 8
+        for (int i = 0; i < kWordRows; ++i) step(i);
+      } else {
+        for (int i = 0; i < left; ++i) step(i);
+      }
+    }
+  }
+}
+
+/// The floats of a panel of one or two vectors' columns, `depth` rows of it from a group on.
+template <class B, int NV>
+HEADROOM_INLINE void expand_panel(const B* b, std::int64_t depth, float* to) {
+  using Group = GroupOfTile<B, NV>;
+  for (std::int64_t k = 0; k < depth; k += kGroup) {
+    Group group(weight_at<B>(b, k * Group::kWidth), 0);
+    for (std::int64_t row = 0; row < kGroup && k + row < depth; row += kWordRows) {
+      group.start(row);
+#pragma GCC unroll 8
+      for (int i = 0; i < kWordRows; ++i) {
+        float* floats = to + (k + row + i) * Group::kWidth;
+#pragma GCC unroll 2
+        for (int v = 0; v < NV; ++v) store(floats + v * kLanes, group.weights(v, row, i));
+      }
+    }
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
