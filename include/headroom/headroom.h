@@ -212,6 +212,9 @@ typedef struct headroom_options {
                               NULL: the fastest here */
   const char* kernels; /**< a variant of the backend's kernels, which differ in speed alone; NULL:
                           its own choice, or that of a tuning file */
+  const char* weights_dtype; /**< what weights are stored as: "f32", "bf16", or "q8" and "q4",
+                                groups of 32 with a scale, as in GGUF's Q8_0 and Q4_0; NULL: as
+                                `dtype` says */
 } headroom_options;
 
 /** Which layer of a model's file. Begin with `headroom_default_load_options`. */

@@ -110,6 +110,7 @@ def options_of(
     kernels: str = "",
     precision: str = "f32",
     dtype: str = "f32",
+    weights_dtype: Optional[str] = None,
     tuning_file: str = "",
 ) -> _core.Options:
     """As ``Attention`` takes them."""
@@ -117,4 +118,5 @@ def options_of(
     options.backend, options.formulation, options.threads = backend, formulation, threads
     options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
     options.precision, options.dtype, options.unit = precision, dtype, unit
+    options.weights_dtype = weights_dtype
     return options

@@ -80,6 +80,7 @@ class Options:
     kernels: str
     precision: str
     dtype: str
+    weights_dtype: Optional[str]
     tuning_file: str
     def __init__(self) -> None: ...
 

@@ -90,6 +90,8 @@ class Attention(CacheOwner):
             ``"bf16x3"`` or ``"bf16"``. A backend may decline all but ``"f32"``.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
+        weights_dtype: what weights are stored as: ``"f32"``, ``"bf16"``, or ``"q8"`` and ``"q4"``,
+            groups of 32 with a scale, as in GGUF's Q8_0 and Q4_0. Default: as ``dtype``.
         tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.
 
     Raises:
@@ -139,6 +141,7 @@ class Attention(CacheOwner):
         kernels: str = "",
         precision: str = "f32",
         dtype: str = "f32",
+        weights_dtype: Optional[str] = None,
         tuning_file: str = "",
     ) -> None:
         weights = weights_of(
@@ -189,6 +192,7 @@ class Attention(CacheOwner):
             kernels=kernels,
             precision=precision,
             dtype=dtype,
+            weights_dtype=weights_dtype,
             tuning_file=tuning_file,
         )
         core, notes = _core.Layer.make(config, largest, weights, options)

@@ -95,6 +95,10 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   options.precision = parsed("precision", named.precision, parse_precision(named.precision),
                              "f32, bf16x9, bf16x6, fp16x3, bf16x3 and bf16");
   options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
+  if (named.weights_dtype) {
+    options.weights_dtype = parsed("weights_dtype", *named.weights_dtype,
+                                   parse_storage(*named.weights_dtype), "f32, bf16, q8 and q4");
+  }
   if (named.formulation) {
     options.formulation = parsed("formulation", *named.formulation,
                                  parse_formulation(*named.formulation), "wrapper, split and fused");

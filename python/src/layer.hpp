@@ -34,6 +34,7 @@ struct NamedOptions {
   std::string kernels;
   std::string precision;
   std::string dtype;
+  std::optional<std::string> weights_dtype;
   std::string tuning_file;
 };
 

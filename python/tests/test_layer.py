@@ -190,3 +190,33 @@ def test_says_who_computes_it(weights):
 def test_a_tuning_file_that_is_not_used_is_a_warning(weights, tmp_path):
     with pytest.warns(RuntimeWarning, match="nothing.json"):
         Attention(**weights(), heads=4, tokens=5, tuning_file=str(tmp_path / "nothing.json"))
+
+
+def stored(weights, bits):
+    """Groups of 32 down each column, as GGUF's Q8_0 and Q4_0 are rounded."""
+    out = np.empty_like(weights)
+    for first in range(0, len(weights), 32):
+        group = weights[first : first + 32]
+        at = np.abs(group).argmax(axis=0)
+        largest = np.take_along_axis(group, at[None], axis=0)
+        scale = np.abs(largest) / np.float32(127) if bits == 8 else largest / np.float32(-8)
+        steps = group * (np.float32(1) / scale)
+        if bits == 8:
+            steps = np.trunc(steps + np.copysign(np.float32(0.5), steps))
+        else:
+            steps = np.minimum(np.floor(steps + np.float32(0.5)), 7)
+        out[first : first + 32] = scale.astype(np.float16).astype(np.float32) * steps
+    return out
+
+
+@pytest.mark.parametrize("backend", [name for name in HERE if name != "onednn"])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_weights_in_few_bits(weights, normal, backend, bits):
+    parts = weights(d_in=40)
+    rounded = {name: stored(part, bits) for name, part in parts.items()}
+    x = normal(9, 40)
+    layer = Attention(**parts, heads=4, tokens=9, backend=backend, weights_dtype=f"q{bits}")
+    assert np.array_equal(layer(x), Attention(**rounded, heads=4, tokens=9, backend=backend)(x))
+    exact = Attention(**parts, heads=4, tokens=9, backend=backend)
+    if backend == "xsimd":
+        assert layer.costs["packed_bytes"] < exact.costs["packed_bytes"] / 3

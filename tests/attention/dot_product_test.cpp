@@ -17,6 +17,7 @@
 #include "headroom/error.hpp"
 #include "support/dot_product_calls.hpp"
 #include "support/layer_cases.hpp"
+#include "support/refusals.hpp"
 
 namespace headroom::test {
 namespace {
@@ -129,6 +130,14 @@ TEST(DotProductDtypes, OfAnotherLayerAreRefused) {
     EXPECT_NE(std::string(error.what()).find("k is of bf16, and this was made for f32"),
               std::string::npos);
   }
+}
+
+TEST(DotProductDtypes, ThereAreNoWeightsToStore) {
+  AttentionOptions options;
+  options.weights_dtype = Storage::q8;
+  expect_refused("weights_dtype is of layers", [&] {
+    DotProductAttention({2, 5, 9, 4, 2, 8}, {}, options);
+  });
 }
 
 class DotProductFaults : public testing::Test {

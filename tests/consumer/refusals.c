@@ -134,6 +134,7 @@ static void check_versions(const headroom_options* options) {
 static void check_refused_fields(const headroom_options* options) {
   static problem p;
   headroom_layer* layer = NULL;
+  headroom_options few_bits = *options;
   make_problem(&p);
   set_weights(&p);
   p.config.norm = -1;
@@ -172,6 +173,10 @@ static void check_refused_fields(const headroom_options* options) {
   p.weights.sinks = p.weights.query;
   expect_refused(headroom_create(&p.config, &p.largest, &p.weights, options, &layer),
                  HEADROOM_INVALID_ARGUMENT, "weights.sinks is given");
+  p.weights.sinks = NULL;
+  few_bits.weights_dtype = "q5";
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, &few_bits, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "unknown weights_dtype 'q5'");
 }
 
 int main(int count, char** arguments) {

@@ -7,6 +7,7 @@
 
 #include "core/call/demand.hpp"
 #include "core/case_layer.hpp"
+#include "core/element/few_bits.hpp"
 #include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
 #include "support/sample_results.hpp"
@@ -55,6 +56,40 @@ TEST(CellLayer, ChunksOfAnySizeGiveTheSameBits) {
     if (expected.empty()) expected = y.values;
     EXPECT_EQ(y.values, expected) << tokens;
   }
+}
+
+plan::Group that_stores(const Numbers& stored) {
+  Case shape = after();
+  shape.past = 0;
+  plan::Cell cell;
+  cell.backend = "naive";
+  cell.numbers = stored;
+  return {shape, {cell}};
+}
+
+// The oracle gets what is stored, and what that costs is a figure of its own.
+TEST(CellLayer, IsFedWeightsAsTheyAreStored) {
+  const auto problem_of = [](const Numbers& stored) {
+    return make_problem(that_stores(stored), 1, reference::Data::standard, 1e9);
+  };
+  const Problem plain = problem_of({});
+  EXPECT_FALSE(plain.storage_error);
+  double before = 0;
+  for (const Storage storage : {Storage::bf16, Storage::q8, Storage::q4}) {
+    const Problem problem = problem_of({Precision::f32, Dtype::f32, storage});
+    Matrix rounded = plain.weights.key;
+    round_weights(storage, rounded.view());
+    EXPECT_EQ(problem.weights.key.values, rounded.values);
+    EXPECT_EQ(problem.x.values, plain.x.values);
+    EXPECT_GT(*problem.storage_error, 2 * before) << "fewer bits cost more";
+    before = *problem.storage_error;
+    AttentionOptions options = naive();
+    options.weights_dtype = storage;
+    LocalLayer layer(problem, options);
+    Matrix y(5, 24);
+    EXPECT_TRUE(run_and_compare(layer, problem, problem.x.view(), y.view()).comparison.passed);
+  }
+  EXPECT_LT(before, 0.5);
 }
 
 TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {

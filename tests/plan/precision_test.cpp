@@ -42,6 +42,11 @@ TEST(PrecisionAxis, NamesStandInTheThirdPart) {
   EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-bf16/t2/B1_T4_D8_H2");
   EXPECT_EQ(cell.options().dtype, Dtype::bf16);
   EXPECT_EQ(cell.options().precision, Precision::f32);
+  cell.numbers.weights = Storage::q4;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-bf16-wq4/t2/B1_T4_D8_H2");
+  cell.numbers.dtype = Dtype::f32;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-wq4/t2/B1_T4_D8_H2");
+  EXPECT_EQ(cell.options().weights_dtype, Storage::q4);
 }
 
 TEST(PrecisionAxis, TextsAreListsOfNames) {
@@ -79,6 +84,23 @@ TEST(PrecisionAxis, EachDtypeIsAGroupOfItsOwn) {
   }
   EXPECT_EQ(plan.groups[0].stored().dtype, Dtype::f32);
   EXPECT_EQ(plan.groups[1].stored().dtype, Dtype::bf16);
+}
+
+TEST(PrecisionAxis, EachStorageOfWeightsIsAGroupOfItsOwn) {
+  Axes axes = small();
+  axes.weights_dtype = "f32,q8";
+  EXPECT_EQ(stored_of(axes), (std::vector<Numbers>{{}, {Precision::f32, Dtype::f32, Storage::q8}}));
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.groups.size(), 2U);
+  EXPECT_EQ(plan.groups[0].stored(), Numbers{});
+  EXPECT_EQ(plan.groups[1].stored().weights, Storage::q8);
+  EXPECT_FALSE(plan.groups[1].cells.front().unsupported);
+  axes.weights_dtype = "all";
+  axes.dtype = "bf16";
+  const std::vector<Numbers> of_bf16 = stored_of(axes);
+  ASSERT_EQ(of_bf16.size(), 4U);
+  EXPECT_EQ(of_bf16[0].weights, Storage::f32);
+  EXPECT_EQ(of_bf16[1].weights, std::nullopt) << "what bf16 says by itself";
 }
 
 TEST(PrecisionAxis, WhatABackendHasNotIsUnsupportedWithTheReason) {

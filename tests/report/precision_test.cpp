@@ -44,14 +44,17 @@ constexpr Numbers kSix{Precision::bf16x6, Dtype::f32};
 constexpr Numbers kThree{Precision::bf16x3, Dtype::f32};
 constexpr Numbers kOne{Precision::bf16, Dtype::f32};
 constexpr Numbers kStored{Precision::bf16, Dtype::bf16};
+constexpr Numbers kFewBits{Precision::f32, Dtype::f32, Storage::q8};
 
 TEST(PrecisionRecord, ALineKeepsIt) {
-  for (const Numbers& numbers : {kF32, kSix, kStored}) {
+  for (const Numbers& numbers : {kF32, kSix, kStored, kFewBits}) {
     CellResult written = cell("tbb", numbers, 1e-3, 1e-7);
     written.unit = numbers.precision == Precision::f32 ? "none" : "amx";
+    if (numbers.weights) written.storage_error = 0.0078125;
     const CellResult read = record::from_json(record::to_json(written));
     EXPECT_EQ(read.cell.numbers, numbers) << written.cell.id;
     EXPECT_EQ(read.unit, written.unit);
+    EXPECT_EQ(read.storage_error, written.storage_error);
     EXPECT_EQ(read.error->limits.nrmse, reference::limits_of(numbers).nrmse);
   }
 }
@@ -72,6 +75,7 @@ TEST(PrecisionRecord, ContestsAreOfOneAccuracyAndOneDtype) {
   EXPECT_EQ(cell("tbb", kThree, 1, 1e-5).contest(), f32 + " bf16x3");
   EXPECT_EQ(cell("tbb", kOne, 1, 1e-3).contest(), f32 + " bf16");
   EXPECT_EQ(cell("tbb", kStored, 1, 1e-3).contest(), f32 + " bf16-bf16");
+  EXPECT_EQ(cell("tbb", kFewBits, 1, 1e-7).contest(), f32 + " f32-wq8");
 }
 
 TEST(PrecisionRanking, ALessExactCellBeatsNoOther) {

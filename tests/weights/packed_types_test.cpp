@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/element/few_bits.hpp"
 #include "headroom/load_weights.hpp"
 #include "headroom/weights.hpp"
 #include "weights/tensor_set.hpp"
@@ -28,6 +30,21 @@ std::vector<float> values_of(TensorSet& set, const std::string& name) {
   EXPECT_EQ(bytes_of(*stored.tensor.type, *count_of(stored.tensor.dims)), stored.tensor.bytes);
   EXPECT_FALSE(to_floats(*stored.tensor.type, bytes, values));
   return values;
+}
+
+// So a layer that stores weights in few bits has what the file has, bit by bit.
+TEST(PackedTypesInFewBits, AreNotRoundedAgain) {
+  TensorSet set(file("packed.gguf"));
+  for (const auto& [name, storage] :
+       {std::pair{"Q8_0", Storage::q8}, std::pair{"Q4_0", Storage::q4}}) {
+    const std::vector<float> values = values_of(set, name);
+    for (std::size_t first = 0; first < values.size(); first += kGroup) {
+      const WeightGroup group = store_group(storage, values.data() + first, kGroup, 1);
+      for (std::int64_t i = 0; i < kGroup; ++i) {
+        ASSERT_EQ(group.weight(i), values[first + static_cast<std::size_t>(i)]) << name;
+      }
+    }
+  }
 }
 
 class PackedTypes : public testing::TestWithParam<const char*> {};

@@ -198,7 +198,7 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
         rows: tokens that a layer computes at once; what is longer is done in pieces, with the same
             bits. Its workspace grows with them.
         options: of ``headroom.Attention``: ``backend``, ``threads``, ``isa``, ``kernels``,
-            ``precision`` ...
+            ``precision``, ``weights_dtype`` ...
 
     Returns:
         What gives the model its own layers back: ``restore()``, or the end of a ``with`` statement.
@@ -223,8 +223,9 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
     layers = [_layer(place, model, options, Sizes(rows, rows)) for place, _ in places]
     before = None
     if all(family.hooked for _, family in places):
+        of_attention = {name: value for name, value in options.items() if name != "weights_dtype"}
         before = model.config._attn_implementation
-        model.set_attn_implementation(register_transformers("headroom_rows", **options))
+        model.set_attn_implementation(register_transformers("headroom_rows", **of_attention))
     for one in layers:
         one.place.module.forward = one
         if one.place.output is not None:

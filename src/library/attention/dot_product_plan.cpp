@@ -119,6 +119,10 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
       rule_((check_sizes(most), check_rule(rule), rule)),
       shape_(shape_of(most)) {
   const auto start = std::chrono::steady_clock::now();
+  if (options.weights_dtype) {
+    throw InvalidArgument(
+        "attention: weights_dtype is of layers; here are no weights, so leave it out");
+  }
   choice = choose_backend(shape_, shape_, options);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);

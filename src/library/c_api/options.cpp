@@ -58,6 +58,10 @@ AttentionOptions read_options(const char* function, const headroom_options* opti
   if (given.dtype != nullptr) {
     read.dtype = named(function, "dtype", given.dtype, parse_dtype, {"f32", "bf16"});
   }
+  if (given.weights_dtype != nullptr) {
+    read.weights_dtype = named(function, "weights_dtype", given.weights_dtype, parse_storage,
+                               {"f32", "bf16", "q8", "q4"});
+  }
   if (given.unit != nullptr) {
     read.unit = named(function, "unit", given.unit, parse_unit, unit_names());
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "attention/numbers_of.hpp"
 #include "core/case_layer.hpp"
 #include "headroom/error.hpp"
 
@@ -13,6 +12,10 @@ namespace headroom::plan {
 namespace {
 
 constexpr std::size_t kFormulations = 3;
+
+Numbers numbers_of(const AttentionOptions& options) {
+  return {options.precision, options.dtype, options.weights_dtype};
+}
 
 Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   Cell cell;

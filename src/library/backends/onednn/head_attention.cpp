@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/call/read_mask.hpp"
 #include "core/rounding.hpp"
 
 namespace headroom::onednn {

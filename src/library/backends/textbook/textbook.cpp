@@ -1,5 +1,7 @@
 #include "backends/textbook/textbook.hpp"
 
+#include "core/call/read_mask.hpp"
+
 // The C functions, not the inline overloads of <cmath>: see textbook.hpp.
 #include <math.h>  // NOLINT(modernize-deprecated-headers)
 

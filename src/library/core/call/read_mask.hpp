@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/call/score_mask.hpp"
+#include "headroom/export.h"
 
 namespace headroom {
 
@@ -67,5 +68,10 @@ template <class Level>
     to[i] = to[i] == kHiddenKey ? kHiddenKey : to[i] + distances[i];
   }
 }
+
+/// Adds the mask to a row's scores, which are scaled, for `count` keys from `key` on.
+/// @return whether any of them is above -inf, or NaN
+HEADROOM_API bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
+                           std::int64_t key, std::int64_t count, float* scores);
 
 }  // namespace headroom

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "headroom/dtype.hpp"
-#include "headroom/export.h"
 
 namespace headroom {
 
@@ -46,10 +45,5 @@ struct ScoreMask {
     return there;
   }
 };
-
-/// Adds the mask to a row's scores, which are scaled, for `count` keys from `key` on.
-/// @return whether any of them is above -inf, or NaN
-HEADROOM_API bool add_mask(const ScoreMask& mask, std::int64_t head, std::int64_t row,
-                           std::int64_t key, std::int64_t count, float* scores);
 
 }  // namespace headroom

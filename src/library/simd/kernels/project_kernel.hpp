@@ -1,7 +1,7 @@
 // A block of the projection: row tiles times weight panels, the depth in stages.
 #pragma once
 
-#include "simd/kernels/few_bits.hpp"
+#include "simd/kernels/weight_groups.hpp"
 #include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
 

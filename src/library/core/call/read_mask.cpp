@@ -1,8 +1,6 @@
-#include "core/call/score_mask.hpp"
+#include "core/call/read_mask.hpp"
 
 #include <algorithm>
-
-#include "core/call/read_mask.hpp"
 
 namespace headroom {
 
