@@ -219,4 +219,4 @@ def test_weights_in_few_bits(weights, normal, backend, bits):
     assert np.array_equal(layer(x), Attention(**rounded, heads=4, tokens=9, backend=backend)(x))
     exact = Attention(**parts, heads=4, tokens=9, backend=backend)
     if backend == "xsimd":
-        assert layer.costs["packed_bytes"] < exact.costs["packed_bytes"] / 3
+        assert layer.costs["packed_bytes"] < exact.costs["packed_bytes"] / 2  # 40 rows are two groups

@@ -59,6 +59,15 @@ TEST(StoreGroup, OfEightBitsReachesFromMinus127To127) {
   EXPECT_EQ(group.values[31], 70);  // 2.75 * 25.4 = 69.85
 }
 
+TEST(StoreGroup, HalvesGoAwayFromZero) {
+  const std::vector<float> weights{127, 2.5F, -2.5F, 3.5F, -4.5F};  // a scale of 1
+  const WeightGroup group = store_group(Storage::q8, weights.data(), 5, 1);
+  EXPECT_EQ(group.values[1], 3);
+  EXPECT_EQ(group.values[2], -3);
+  EXPECT_EQ(group.values[3], 4);
+  EXPECT_EQ(group.values[4], -5);
+}
+
 TEST(StoreGroup, OfFourBitsTheLargestIsMinus8) {
   std::vector<float> weights = ramp();
   const WeightGroup below = store_group(Storage::q4, weights.data(), kGroup, 1);

@@ -21,6 +21,7 @@
 #include "record/result.hpp"
 #include "reference/comparator.hpp"
 #include "show/weights_list.hpp"
+#include "show/weights_words.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -66,8 +67,8 @@ std::string error_words(const reference::Comparison& error) {
 
 void print_layer(const run::PreparedRun& run, const RunOptions& options) {
   const Case& shape = run.group().shape;
-  out().print("{}  {:.3g} GFLOP, weights {}\n", shape.id(), shape.flops().total() * 1e-9,
-              format_bytes(shape.bytes().weights));
+  out().print("{}  {:.3g} GFLOP, {}\n", shape.id(), shape.flops().total() * 1e-9,
+              show::weights_words(shape, run.group().stored(), run.problem.storage_error));
   if (run.weights() == nullptr) {
     out().print("weights: random, seed {}; --weights takes a file\n", options.seed.value_or("1"));
   }
@@ -128,13 +129,15 @@ ordered_json to_json(const run::PreparedRun& run, const RunOptions& options) {
   const auto or_null = [](const auto& text) {
     return text ? ordered_json(*text) : ordered_json(nullptr);
   };
-  return {{"schema", "headroom.run/1"},
-          {"weights", weights},
-          {"notes", run.plan.notes},
-          {"warnings", run.plan.warnings},
-          {"shape", headroom::to_json(run.group().shape)},
-          {"input", or_null(options.input)},
-          {"output", or_null(options.output)}};
+  ordered_json json{{"schema", "headroom.run/1"},
+                    {"weights", weights},
+                    {"notes", run.plan.notes},
+                    {"warnings", run.plan.warnings},
+                    {"shape", headroom::to_json(run.group().shape)},
+                    {"input", or_null(options.input)},
+                    {"output", or_null(options.output)}};
+  if (run.problem.storage_error) json["storage_nrmse"] = *run.problem.storage_error;
+  return json;
 }
 
 int exit_code_of(const std::vector<RivalOutcome>& outcomes) {

@@ -19,6 +19,7 @@
 #include "program/numbers.hpp"
 #include "record/results_folder.hpp"
 #include "show/shares.hpp"
+#include "show/weights_words.hpp"
 
 namespace headroom::show {
 namespace {
@@ -197,19 +198,14 @@ std::string lines_of(const std::vector<Row>& rows, const Results& rivals, const 
 
 std::string block_of(const std::vector<Row>& rows, const Results& rivals, Shares& shares) {
   const Case& shape = rivals.front()->shape;
-  const Numbers stored = rivals.front()->cell.numbers.as_stored();
-  const Storage weights = stored.stored_weights();
-  std::string text =
-      fmt::format("\n{}  {:.3g} GFLOP, weights {}{}", shape.id(), shape.flops().total() * 1e-9,
-                  format_bytes(shape.bytes(stored).weights),
-                  weights == Storage::f32 ? "" : fmt::format(" of {}", to_string(weights)));
   const Columns columns(rivals);
   const auto checked = std::find_if(
       rivals.begin(), rivals.end(),
       [](const record::CellResult* rival) { return rival->status == record::Status::ok; });
-  if (checked != rivals.end() && (*checked)->storage_error) {
-    text += fmt::format(" (error of storing {:.1e})", *(*checked)->storage_error);
-  }
+  std::string text = fmt::format(
+      "\n{}  {:.3g} GFLOP, {}", shape.id(), shape.flops().total() * 1e-9,
+      weights_words(shape, rivals.front()->cell.numbers,
+                    checked != rivals.end() ? (*checked)->storage_error : std::nullopt));
   if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }

@@ -1,0 +1,18 @@
+#include "show/weights_words.hpp"
+
+#include <fmt/format.h>
+
+#include "program/numbers.hpp"
+
+namespace headroom::show {
+
+std::string weights_words(const Case& shape, const Numbers& stored,
+                          const std::optional<double>& storage_error) {
+  std::string words = "weights " + format_bytes(shape.bytes(stored).weights);
+  const Storage storage = stored.stored_weights();
+  if (storage != Storage::f32) words.append(" of ").append(to_string(storage));
+  if (storage_error) words += fmt::format(" (error of storing {:.1e})", *storage_error);
+  return words;
+}
+
+}  // namespace headroom::show
