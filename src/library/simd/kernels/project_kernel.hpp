@@ -1,9 +1,9 @@
 // A block of the projection: row tiles times weight panels, the depth in stages.
 #pragma once
 
-#include "simd/kernels/weight_groups.hpp"
 #include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
+#include "simd/kernels/weight_groups.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
