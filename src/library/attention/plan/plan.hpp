@@ -9,7 +9,6 @@
 #include "attention/key_value_state.hpp"
 #include "attention/latent/latent_heads.hpp"
 #include "attention/latent/latent_steps.hpp"
-#include "attention/numbers_of.hpp"
 #include "attention/rotary/call_angles.hpp"
 #include "attention/sequences.hpp"
 #include "attention/views.hpp"

@@ -12,6 +12,9 @@ namespace {
 // Above, not every whole number is a double.
 constexpr std::int64_t kMostPosition = std::int64_t{1} << 53;
 
+// Of a head of 128 values a table of so many takes 8 MiB.
+constexpr std::int64_t kMostKnown = std::int64_t{1} << 14;
+
 template <class... Arguments>
 [[noreturn]] void refuse_call(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   throw InvalidArgument("forward: " + fmt::format(text, std::forward<Arguments>(arguments)...));
@@ -41,15 +44,15 @@ void CallAngles::make_room() {
   if (angles_.size() > 0) return;
   angles_ = AlignedBuffer(shape_.rows() * rotary_.floats());
   if (shape_.rotary.context > 0) return;  // angles change with the length
-  table_ = AlignedBuffer((shape_.past + shape_.tokens) * rotary_.floats());
-  for (std::int64_t p = 0; p < shape_.past + shape_.tokens; ++p) {
+  known_ = std::min(shape_.past + shape_.tokens, kMostKnown);
+  table_ = AlignedBuffer(known_ * rotary_.floats());
+  for (std::int64_t p = 0; p < known_; ++p) {
     rotary_.write({p, p, p}, table_.data() + p * rotary_.floats());
   }
 }
 
 void CallAngles::write(const TokenPosition& position, float* row) const {
-  const std::int64_t known = table_.size() > 0 ? shape_.past + shape_.tokens : 0;
-  if (std::ranges::max(position) < known) {
+  if (std::ranges::max(position) < known_) {
     rotary_.copy(table_.data(), position, row);
   } else {
     rotary_.write(position, row);

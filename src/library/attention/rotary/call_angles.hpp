@@ -42,7 +42,8 @@ class CallAngles {
   const Case& shape_;
   RotaryAngles rotary_;
   AlignedBuffer angles_;     ///< of as many rows as a call may have
-  AlignedBuffer table_;      ///< of as many positions, as a cosine costs more than many products
+  AlignedBuffer table_;      ///< of the first positions, as a cosine costs as much as many products
+  std::int64_t known_ = 0;   ///< how many
   std::int64_t length_ = 0;  ///< to which the call reaches
 };
 
