@@ -17,7 +17,6 @@
 namespace headroom {
 namespace {
 
-
 // `context()` adds them. With batch 0 no product holds them back.
 void check_sum(std::string_view first, std::int64_t a, std::string_view second, std::int64_t b) {
   std::int64_t sum = 0;
