@@ -17,6 +17,7 @@
 #include "report/findings/findings.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/sentences.hpp"
+#include "report/words/wording.hpp"
 #include "show/export.hpp"
 #include "show/results_table.hpp"
 #include "support/sample_peers.hpp"
@@ -66,6 +67,17 @@ TEST(PrecisionRecord, ALineNamesThem) {
   line["dtype"] = "f32";
   line["precision"] = "bf16x2";
   EXPECT_THROW(record::from_json(line), InvalidArgument);
+}
+
+TEST(PrecisionWords, SayWhatWeightsAreStoredAs) {
+  report::ShapeFindings shape;
+  shape.shape = test::sample_shape();
+  const std::string plain = report::name_of(shape);
+  shape.numbers = kFewBits;
+  EXPECT_EQ(report::name_of(shape), plain + ", weights stored as q8");
+  shape.numbers = kStored;
+  shape.numbers.weights = Storage::q4;
+  EXPECT_EQ(report::name_of(shape), plain + ", as exact as bf16-bf16, weights stored as q4");
 }
 
 TEST(PrecisionRecord, ContestsAreOfOneAccuracyAndOneDtype) {

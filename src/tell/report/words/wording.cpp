@@ -88,8 +88,13 @@ std::string name_of(const Case& shape) {
 std::string name_of(const ShapeFindings& shape) {
   std::string name =
       fmt::format("{}, {}", counted(shape.shape.heads, "head"), name_of(shape.shape));
-  if (shape.numbers == Numbers{}) return name;
-  return fmt::format("{}, as exact as {}", name, headroom::to_string(shape.numbers));
+  Numbers exact = shape.numbers;
+  exact.weights.reset();
+  if (exact != Numbers{}) name += fmt::format(", as exact as {}", headroom::to_string(exact));
+  if (shape.numbers.weights) {
+    name += fmt::format(", weights stored as {}", to_string(*shape.numbers.weights));
+  }
+  return name;
 }
 
 Prose listed(const std::vector<std::string>& names) {

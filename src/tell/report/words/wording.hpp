@@ -26,7 +26,8 @@ std::string rows_checked(const record::CellResult& result);
 /// unusual input width follow.
 std::string name_of(const Case& shape);
 
-/// With its heads, and with what it must be as exact as where that is not f32.
+/// With its heads, with what it must be as exact as where that is not f32, and with what its
+/// weights are stored as where that is not the dtype.
 std::string name_of(const ShapeFindings& shape);
 
 /// Names set as code, joined by commas and a last `and`.
