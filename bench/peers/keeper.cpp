@@ -14,6 +14,7 @@
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/headroom.hpp"
+#include "json/read_numbers.hpp"
 #include "json/shape_json.hpp"
 #include "judge/cautions.hpp"
 #include "judge/noise.hpp"
@@ -93,16 +94,8 @@ std::set<Precision> precisions_of(const JsonFields& settings) {
 // A program of the user's own says nothing of them and is held to f32.
 Numbers numbers_of(const JsonFields& request) {
   Numbers numbers;
-  if (request.has("precision")) {
-    const auto precision = parse_precision(request.text("precision"));
-    if (!precision) request.fail("precision", "f32, bf16x9, bf16x6, fp16x3, bf16x3 or bf16");
-    numbers.precision = *precision;
-  }
-  if (request.has("dtype")) {
-    const auto dtype = parse_dtype(request.text("dtype"));
-    if (!dtype) request.fail("dtype", "f32 or bf16");
-    numbers.dtype = *dtype;
-  }
+  if (request.has("precision")) numbers.precision = read_precision(request);
+  if (request.has("dtype")) numbers.dtype = read_dtype(request);
   return numbers;
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "attention/numbers_of.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
+#include "core/element/numbers_of.hpp"
 #include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"

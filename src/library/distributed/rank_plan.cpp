@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "attention/numbers_of.hpp"
+#include "core/element/numbers_of.hpp"
 #include "core/text/fingerprint.hpp"
 #include "headroom/error.hpp"
 

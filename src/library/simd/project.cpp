@@ -57,8 +57,9 @@ BlockedProducts::BlockedProducts(const KernelTable& kernels, std::vector<PackedM
     starts_.push_back(starts_.back() + matrix.panels());
     weight_floats_ += static_cast<double>(matrix.depth()) * static_cast<double>(matrix.cols());
   }
-  const int slots = executor.slots_for(
-      expected_seconds(kernels, most_rows, weight_floats_, static_cast<double>(packed_bytes())));
+  weight_bytes_ = static_cast<double>(packed_bytes());
+  const int slots =
+      executor.slots_for(expected_seconds(kernels, most_rows, weight_floats_, weight_bytes_));
   if (is_few_bits(weights_.front().storage()) && most_rows > kernels.tile_rows) {
     panel_room_ = panel_room_floats(2 * kernels.lanes, stage_depth(weights_.front(), 2));
   }
@@ -91,8 +92,7 @@ BlockedProducts::Cut BlockedProducts::cut(const Executor& executor, std::int64_t
   const std::int64_t panels = starts_.back();
   cut.row_tasks = std::max<std::int64_t>(1, divide_up(cut.tiles, variant_.tiles_per_task));
   cut.panel_tasks = divide_up(panels, task_panels());
-  cut.seconds =
-      expected_seconds(*kernels_, rows, weight_floats_, static_cast<double>(packed_bytes()));
+  cut.seconds = expected_seconds(*kernels_, rows, weight_floats_, weight_bytes_);
   const int slots = executor.slots_for(cut.seconds);
   if (slots > 1) {
     const std::int64_t wanted = divide_up(variant_.tasks_per_slot * slots, cut.row_tasks);

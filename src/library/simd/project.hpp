@@ -55,6 +55,7 @@ class BlockedProducts {
   std::vector<std::int64_t> starts_;  ///< first panel of each matrix, counted over all; and the end
   ProjectVariant variant_;
   double weight_floats_ = 0;
+  double weight_bytes_ = 0;      ///< of them packed
   std::int64_t panel_room_ = 0;  ///< floats at the end of each slot's scratch
   std::int64_t scratch_per_slot_ = 0;
   AlignedBuffer scratch_;

@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "core/case_layer.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom::plan {
 namespace {
 
 constexpr std::size_t kFormulations = 3;
-
-Numbers numbers_of(const AttentionOptions& options) {
-  return {options.precision, options.dtype, options.weights_dtype};
-}
 
 Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   Cell cell;

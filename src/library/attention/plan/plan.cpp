@@ -9,13 +9,13 @@
 
 #include "attention/choice.hpp"
 #include "attention/expected_bytes.hpp"
-#include "attention/numbers_of.hpp"
 #include "attention/views.hpp"
 #include "core/arena.hpp"
 #include "core/call/demand.hpp"
 #include "core/call/gate.hpp"
 #include "core/call/preparation.hpp"
 #include "core/element/convert.hpp"
+#include "core/element/numbers_of.hpp"
 #include "core/element/read_matrix.hpp"
 #include "headroom/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/element/layer_numbers.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/attention.hpp"
 #include "measure/group/problem.hpp"
 #include "plan/shapes/layer_shape.hpp"
@@ -39,7 +39,7 @@ class CellLayer {
   /// Of keys and values that it holds beside its workspace.
   virtual std::int64_t cache_bytes() const = 0;
   virtual double fill_seconds() const = 0;
-  Numbers numbers() const { return {choice().precision, options().dtype}; }
+  Numbers numbers() const { return numbers_of(options(), choice().precision); }
 
  protected:
   CellLayer() = default;

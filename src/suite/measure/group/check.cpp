@@ -38,7 +38,7 @@ void round_to_bf16(std::vector<float>& values) {
 void round_to(const Numbers& stored, Problem& problem) {
   SplitWeights& w = problem.weights;
   for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate}) {
-    if (matrix->view().rows > 0) round_weights(stored.stored_weights(), matrix->view());
+    round_weights(stored.stored_weights(), matrix->view());
   }
   if (stored.dtype == Dtype::f32) return;
   for (Matrix* matrix :
