@@ -266,15 +266,19 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   return task;
 }
 
-// Distances alone are added where scores are computed, by those kernels that can.
+// Distances alone are added where scores are computed, by those kernels that can. So are numbers,
+// if no heads share rows and each row's lie side by side.
 void StreamingAttention::add_mask(AttendTask& task, const ScoreMask& mask) const {
   const bool by_tiles = task.new_keys.data == nullptr && tiles_.attends(task.rows);
-  if (!mask.is_given() && group_ == 1 && !cap_.any() && !by_tiles) {
+  const bool at_once = group_ == 1 && !cap_.any() && !by_tiles;
+  if (!mask.is_given() && at_once) {
     task.distances = mask.by_distance;
     task.distance_scale = static_cast<float>(1 / shape_.score_scale());
     return;
   }
   task.mask = mask;
+  task.adds_at_once =
+      at_once && mask.seen == nullptr && mask.by_distance == nullptr && mask.key_stride == 1;
   if (!task.only_hides()) task.rule_scale = std::exchange(task.scale, 1.0F);
 }
 
@@ -314,6 +318,7 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
     if (run.call.any_order && task.distances == nullptr && task.head_dim % kernels_->lanes == 0 &&
         task.value_dim % kernels_->lanes == 0) {
       task.as_rows = true;
+      task.adds_at_once = false;
       task.keys = keys.data;
       task.key_stride = keys.stride;
       task.values = values.data;

@@ -130,6 +130,8 @@ struct AttendTask {
   const float* distances = nullptr;
   float distance_scale = 1;
   float rule_scale = 1;  ///< unless a mask only hides `scale` is 1, and this is what it is without
+  /// Of a mask of numbers that lie side by side: tiles add them as they compute scores.
+  bool adds_at_once = false;
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
   bool prefetches = false;       ///< see ProjectVariant
   const DropoutPattern* dropout = nullptr;  ///< null for none

@@ -92,7 +92,8 @@ template <class B, int MR>
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
-  if (task.mask.any()) rule_block<MR>(task, tile, block, scores, factors, block_max);
+  if (task.mask.any() && !task.adds_at_once)
+    rule_block<MR>(task, tile, block, scores, factors, block_max);
   if (task.caps_weights()) {
     for (int r = MR; r < kRows; ++r) block_max[r] = 0;
     cap_maxima(task.cap, block_max, MR, capped_max);

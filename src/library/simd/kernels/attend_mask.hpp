@@ -1,10 +1,8 @@
 // A mask that the caller brings: it changes scores of a block before they become weights.
 #pragma once
 
-#include <limits>
-#include <numbers>
-
 #include "core/call/read_mask.hpp"
+#include "simd/kernels/attend_additions.hpp"
 #include "simd/kernels/attend_cap.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -59,8 +57,7 @@ HEADROOM_INLINE float change_scores(const AttendTask& task, std::int64_t row, co
 
 /// Scores of keys that the mask hides become -inf. With a mask that adds, or a cap, all become the
 /// score times its scale, capped, plus the mask, all times log2(e). Scaled here and not where the
-/// maximum is subtracted: masks have values such as the lowest float, which log2(e) times a scale
-/// would turn into -inf, so that a row of nothing else had no weights.
+/// maximum is subtracted, see `in_bits`.
 /// @param begin, end of the keys in the block, whole vectors of which have scores
 /// @param room for those of a block
 /// @param at where the scores of a vector of keys are
@@ -79,18 +76,13 @@ HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const
                       __attribute__((always_inline)) { return score; });
   }
   const Vec scale(task.rule_scale);
-  const auto added = [](const Vec& mask) __attribute__((always_inline)) {
-    const Vec lowest(std::numeric_limits<float>::lowest());
-    return max_or_second(lowest, mask * Vec(std::numbers::log2e_v<float>));
-  };
   if (task.cap.any()) {
     return change([&](const Vec& score, const Vec& mask) __attribute__((always_inline)) {
-      return capped(task.cap, score, added(mask));
+      return capped(task.cap, score, in_bits(mask));
     });
   }
-  return change([&](const Vec& score, const Vec& mask) __attribute__((always_inline)) {
-    return multiply_add(score, scale, added(mask));
-  });
+  return change([&](const Vec& score, const Vec& mask)
+                    __attribute__((always_inline)) { return add_to_score(score, scale, mask); });
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

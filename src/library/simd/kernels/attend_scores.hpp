@@ -2,7 +2,7 @@
 // they are the packed A of the product with the values as they stand.
 #pragma once
 
-#include "simd/kernels/attend_tile.hpp"
+#include "simd/kernels/attend_additions.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
@@ -18,6 +18,7 @@ HEADROOM_INLINE void keep_scores(int r, const Vec* found, float* to) {
 
 /// Of the kept scores of NV vectors of keys from `k` on, what a row must not see becomes -inf. Few
 /// panels need it, and inside the loop over panels its variables would push out those of the loop.
+/// It adds what is added at once, too.
 template <int MR, int NV>
 [[gnu::noinline]] void mask_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    std::int64_t k, float* to, Vec* row_max) {
@@ -26,27 +27,13 @@ template <int MR, int NV>
     for (int v = 0; v < NV; ++v) {
       const std::int64_t lane = block.begin + k + v * kLanes;
       float* at = to + score_at<MR>(v * kLanes, r);
-      const Vec kept = only_between(load(at), seen.begin - lane, seen.end - lane);
+      const Vec score = task.adds_at_once ? add_some(task, load(at), tile.row + r, lane) : load(at);
+      const Vec kept = only_between(score, seen.begin - lane, seen.end - lane);
       store(at, kept);
       row_max[r] = max_or_second(row_max[r], kept);
     }
   }
 }
-
-/// Of a mask by distance alone, and heads that share no rows: scores change before they leave their
-/// registers, where a pass over them waits for each. Beside the keys that rows see it reads what a
-/// table has there, or `DistanceTable::kBeside`.
-struct Distances {
-  const float* first;  ///< of the tile's first row, and key 0 of the block
-  Vec scale;
-
-  HEADROOM_INLINE Distances(const AttendTask& task, const Tile& tile, const KeyBlock& block)
-      : first(task.distances + block.begin - tile.row), scale(task.distance_scale) {}
-
-  HEADROOM_INLINE Vec changed(const Vec& score, std::int64_t r, std::int64_t k) const {
-    return multiply_add(load(first + k - r), scale, score);
-  }
-};
 
 /// Scores of the tile against NV vectors of keys from `k` on.
 /// @param keys their panel
@@ -60,20 +47,21 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
 #pragma GCC unroll 2
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
+  const bool all = all_seen<NV>(block, k);
   accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, 0, task.head_dim, kPanel, prefetcher);
-  if (task.distances != nullptr) {
-    const Distances distances(task, tile, block);
+  with_additions(
+      task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) {
+        for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) {
-        acc.v[r][v] = distances.changed(acc.v[r][v], r, k + v * kLanes);
-      }
-    }
-  }
+          for (int v = 0; v < NV; ++v) {
+            acc.v[r][v] = additions.changed(acc.v[r][v], r, k + v * kLanes);
+          }
+        }
+      });
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
-  if (!all_seen<NV>(block, k)) [[unlikely]] {
+  if (!all) [[unlikely]] {
     mask_scores<MR, NV>(task, tile, block, k, to, row_max);
     return;
   }
@@ -119,10 +107,10 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
     for (int r = 0; r < MR; ++r) {
       const float* from = sums + (r * kWide + v) * kLanes;
       Vec found[] = {load(from), load(from + kLanes)};
-      if (task.distances != nullptr) {
-        const Distances distances(task, tile, block);
-        for (int i = 0; i < 2; ++i) found[i] = distances.changed(found[i], r, at + i * kLanes);
-      }
+      with_additions(
+          task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
+            for (int i = 0; i < 2; ++i) found[i] = additions.changed(found[i], r, at + i * kLanes);
+          });
       keep_scores<MR, 2>(r, found, to);
       if (all) row_max[r] = max_or_second(max_or_second(row_max[r], found[0]), found[1]);
     }
