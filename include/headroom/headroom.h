@@ -205,7 +205,7 @@ typedef struct headroom_options {
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
   int32_t threads;         /**< 0, the default: every core this process may use */
   const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
-                              "fp16x3", "bf16x3" or "bf16" */
+                              "fp16x3", "bf16x3", "bf16" or "int8" */
   const char* dtype;       /**< what x, y, weights and caches are stored as: "f32", the default, or
                               "bf16" */
   const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or

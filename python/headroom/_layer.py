@@ -87,7 +87,8 @@ class Attention(CacheOwner):
             ``"emulated"``.
         kernels: forces a variant of the backend's kernels.
         precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"fp16x3"``,
-            ``"bf16x3"`` or ``"bf16"``. A backend may decline all but ``"f32"``.
+            ``"bf16x3"``, ``"bf16"`` or, for weights of ``"q8"`` and ``"q4"``, ``"int8"``. A
+            backend may decline all but ``"f32"``.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
         weights_dtype: what weights are stored as: ``"f32"``, ``"bf16"``, or ``"q8"`` and ``"q4"``,

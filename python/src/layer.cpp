@@ -93,7 +93,7 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   options.kernels = named.kernels;
   options.tuning_file = named.tuning_file;
   options.precision = parsed("precision", named.precision, parse_precision(named.precision),
-                             "f32, bf16x9, bf16x6, fp16x3, bf16x3 and bf16");
+                             "f32, bf16x9, bf16x6, fp16x3, bf16x3, bf16 and int8");
   options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
   if (named.weights_dtype) {
     options.weights_dtype = parsed("weights_dtype", *named.weights_dtype,

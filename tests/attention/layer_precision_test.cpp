@@ -51,12 +51,15 @@ std::vector<NumbersCase> numbers_cases() {
   std::vector<NumbersCase> cases;
   for (const LayerCase& who : layer_cases()) {
     if (!who.skip_reason.empty()) continue;
-    for (const Precision precision : kAllPrecisions) {
-      for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-        if (Numbers{precision, dtype} == Numbers{}) continue;
-        const Arithmetic does =
-            arithmetic_of(who.backend, {precision, dtype}, select_target(who.isa));
-        if (does.precision == precision) cases.push_back({who, {precision, dtype}});
+    const auto add = [&](const Numbers& numbers) {
+      if (numbers == Numbers{}) return;
+      const Arithmetic does = arithmetic_of(who.backend, numbers, select_target(who.isa));
+      if (does.precision == numbers.precision) cases.push_back({who, numbers});
+    };
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+      for (const Precision precision : kAllPrecisions) add({precision, dtype});
+      for (const Storage weights : {Storage::q8, Storage::q4}) {
+        add({Precision::int8, dtype, weights});
       }
     }
   }
@@ -123,13 +126,20 @@ class LayerPrecision : public testing::TestWithParam<NumbersCase> {
     AttentionOptions options = GetParam().who.options();
     options.precision = GetParam().numbers.precision;
     options.dtype = GetParam().numbers.dtype;
+    options.weights_dtype = GetParam().numbers.weights;
     return options;
   }
   bool stores_bf16() const { return GetParam().numbers.dtype == Dtype::bf16; }
 
-  Layer layer_of(const Case& shape) const {
-    return stores_bf16() ? rounded(gaussian_layer(shape)) : gaussian_layer(shape);
+  /// With the values that the layer stores.
+  Layer as_stored(Layer layer) const {
+    if (stores_bf16()) layer = rounded(std::move(layer));
+    const std::optional<Storage> weights = GetParam().numbers.weights;
+    if (weights) layer.weights = stored(std::move(layer.weights), *weights);
+    return layer;
   }
+
+  Layer layer_of(const Case& shape) const { return as_stored(gaussian_layer(shape)); }
 
   Comparison check(const Layer& layer, ConstMatrixView y, Data data = Data::standard) const {
     reference::Expected expected = oracle(layer);
@@ -210,8 +220,7 @@ TEST_P(LayerPrecision, HardDataIsWithinTheElementBound) {
       expect_passed(cancelling, Data::adversarial);
       Layer offset = layer_of(shape);
       for (float& v : offset.x.values) v += 100;
-      if (stores_bf16()) offset = rounded(offset);
-      expect_passed(offset, Data::adversarial);
+      expect_passed(as_stored(offset), Data::adversarial);
       shape.dropout = 0.3;
       expect_passed(layer_of(shape), Data::adversarial);
     }

@@ -38,14 +38,6 @@ std::vector<Case> shapes() {
   return {plain, ragged, grouped, cross};
 }
 
-SplitWeights stored(SplitWeights weights, Storage storage) {
-  for (Matrix* matrix :
-       {&weights.query, &weights.key, &weights.value, &weights.output, &weights.gate}) {
-    if (matrix->view().rows > 0) round_weights(storage, matrix->view());
-  }
-  return weights;
-}
-
 AttentionOptions options_of(const LayerCase& layer_case, Storage storage, int threads = 0) {
   AttentionOptions options = layer_case.options(threads);
   options.weights_dtype = storage;

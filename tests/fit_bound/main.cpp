@@ -2,10 +2,11 @@
 // runs random layers on every backend and plants every fault in them.
 //
 //   headroom-fit-bound [PROGRAMS, default 1400] [FOLDER]
+//   headroom-fit-bound bytes [PROGRAMS, default 1000]
 //
 // Besides, as many calls with a past, groups of heads, windows, rotary positions, lengths or a
 // second input, in plain float loops instead of the backends. Writes the layers and their bounds to
-// FOLDER, for pytorch.py. Takes three minutes.
+// FOLDER, for pytorch.py. Takes three minutes. `bytes` fits the limits of int8 instead.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "bytes.hpp"
 #include "core/case_layer.hpp"
 #include "headroom/headroom.hpp"
 #include "processor/cores.hpp"
@@ -212,6 +214,11 @@ void run(std::uint64_t programs, const std::string& folder) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "bytes") {
+      constexpr std::uint64_t kLayers = 1000;
+      test::fit_bytes(argc > 2 ? std::stoull(argv[2]) : kLayers);
+      return 0;
+    }
     std::uint64_t programs = 1400;
     if (argc > 1) programs = std::stoull(argv[1]);
     run(programs, argc > 2 ? argv[2] : "");

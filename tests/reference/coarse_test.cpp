@@ -23,7 +23,8 @@ using reference::Expected;
 constexpr Numbers kAll[] = {{Precision::f32, Dtype::f32},    {Precision::bf16x9, Dtype::f32},
                             {Precision::bf16x6, Dtype::f32}, {Precision::fp16x3, Dtype::f32},
                             {Precision::bf16x3, Dtype::f32}, {Precision::bf16, Dtype::f32},
-                            {Precision::f32, Dtype::bf16},   {Precision::bf16, Dtype::bf16}};
+                            {Precision::f32, Dtype::bf16},   {Precision::bf16, Dtype::bf16},
+                            {Precision::int8, Dtype::f32},   {Precision::int8, Dtype::bf16}};
 
 Case shape_of() {
   Case shape = plain_shape(96, 128, 4, 32);
@@ -34,7 +35,7 @@ Case shape_of() {
 
 Expected expected_of(const Layer& layer) {
   Expected expected = oracle(layer);
-  for (const Precision precision : {Precision::bf16x3, Precision::bf16}) {
+  for (const Precision precision : {Precision::bf16x3, Precision::bf16, Precision::int8}) {
     reference::add_coarse_bound(layer.shape, layer.weights, layer.inputs(), precision, 2, expected);
   }
   return expected;
@@ -88,7 +89,8 @@ TEST(CoarseLimits, PlantedErrorsAreFoundAtEveryPrecision) {
     EXPECT_TRUE(compare(Fault::none).passed) << headroom::to_string(numbers);
     for (const Fault fault : faults_of(layer.shape)) {
       // A single element that is off by a hundredth is what bf16 makes of many.
-      const bool coarse = reference::limit_class(numbers) == Precision::bf16;
+      const Precision of_limits = reference::limit_class(numbers);
+      const bool coarse = of_limits == Precision::bf16 || of_limits == Precision::int8;
       if (coarse && fault == Fault::one_bad_element) continue;
       EXPECT_FALSE(compare(fault).passed)
           << headroom::to_string(numbers) << " " << to_string(fault);

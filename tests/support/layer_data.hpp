@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/case.hpp"
+#include "core/element/few_bits.hpp"
 #include "headroom/initialise.hpp"
 #include "headroom/weights.hpp"
 #include "reference/inputs.hpp"
@@ -31,6 +32,15 @@ struct Layer {
 inline reference::Expected oracle(const Layer& layer, int threads = 1) {
   return reference::attention(layer.shape, layer.weights, layer.inputs(),
                               reference::all_rows(layer.shape), threads);
+}
+
+/// What is left of weights that are stored in few bits.
+inline SplitWeights stored(SplitWeights weights, Storage storage) {
+  for (Matrix* matrix :
+       {&weights.query, &weights.key, &weights.value, &weights.output, &weights.gate}) {
+    if (matrix->view().rows > 0) round_weights(storage, matrix->view());
+  }
+  return weights;
 }
 
 /// Gaussian weights and input: the standard data of docs/numerics.md.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/simd_core.hpp"
+#include "processor/unit_facts.hpp"
 #include "simd/attend.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_matrix.hpp"
@@ -23,11 +24,18 @@ struct Kernels {
   const KernelTable& f32;
   Dtype dtype;
   TileChoice tiles;
+  const FewBitsKernels* bytes;  ///< for products of bytes; null without
 
   /// Who computes, such as "simd:avx512" or "simd:amx:bf16x6".
   std::string provenance(bool by_unit) const {
     if (!by_unit) return "simd:" + std::string(to_string(f32.isa));
     return fmt::format("simd:{}:{}", tiles.unit, to_string(tiles.precision));
+  }
+  /// The same of products.
+  std::string provenance_of_products(bool by_unit) const {
+    if (bytes == nullptr) return provenance(by_unit);
+    return fmt::format("simd:{}:int8",
+                       bytes == f32.bytes_by_vnni ? "avx512_vnni" : to_string(f32.isa));
   }
 };
 
@@ -37,9 +45,10 @@ class SimdProjection final : public Projection {
                  const ProjectionSpec& spec)
       : executor_(&executor),
         rounds_input_(spec.rounds_input),
-        products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant),
+        products_(kernels.f32, packed(kernels, executor, spec), spec.rows, executor, variant,
+                  kernels.bytes),
         costs_{products_.packed_bytes(), products_.workspace_bytes(),
-               kernels.provenance(kernels.tiles.takes(spec.rows))} {
+               kernels.provenance_of_products(kernels.tiles.takes(spec.rows))} {
     if (!kernels.tiles.takes(spec.rows)) return;
     tiles_.emplace(kernels.tiles, kernels.f32, products_.weights(), spec.rows, executor);
     costs_.packed_bytes += tiles_->packed_bytes();
@@ -60,9 +69,10 @@ class SimdProjection final : public Projection {
   static std::vector<PackedMatrix> packed(const Kernels& kernels, const Executor& executor,
                                           const ProjectionSpec& spec) {
     const Storage storage = spec.weights.value_or(storage_of(kernels.dtype));
+    const GroupOrder order = kernels.bytes == nullptr ? GroupOrder::rows : GroupOrder::words;
     std::vector<PackedMatrix> matrices;
     for (const ProductSpec& product : spec.products) {
-      matrices.emplace_back(product.weights, product.biases, kernels.f32, storage, executor);
+      matrices.emplace_back(product.weights, product.biases, kernels.f32, storage, executor, order);
     }
     return matrices;
   }
@@ -110,10 +120,18 @@ TileChoice tiles_of(const BackendConfig& config) {
   return tiles;
 }
 
+// The same bits by either; one instruction multiplies four bytes where there is one.
+const FewBitsKernels* bytes_of(const BackendConfig& config) {
+  if (config.precision != Precision::int8) return nullptr;
+  const KernelTable& kernels = kernel_table(config.target.isa);
+  const bool by_vnni = kernels.bytes_by_vnni != nullptr && unit_facts().avx512_vnni;
+  return by_vnni ? kernels.bytes_by_vnni : kernels.bytes;
+}
+
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.target.isa), config.dtype, tiles_of(config)},
+      : kernels_{kernel_table(config.target.isa), config.dtype, tiles_of(config), bytes_of(config)},
         executor_(std::move(executor)) {
     if (kernels_.tiles.kernels != nullptr && !config.few_rows) {
       border_reason_ = fmt::format("measured on {}", kernels_.tiles.measured_on);
@@ -155,6 +173,12 @@ Arithmetic computes(const Numbers& numbers, const Target& target) {
   const Precision precision = numbers.precision;
   const Storage stored = numbers.stored_weights();
   const double panels = static_cast<double>(storage_bytes(stored, kGroup)) / kGroup;
+  if (precision == Precision::int8) {
+    if (is_few_bits(stored)) return {precision, "", Unit::none, panels};
+    return {Precision::f32,
+            fmt::format("int8 multiplies weights of q8 or q4, and these are {}", to_string(stored)),
+            Unit::none, panels};
+  }
   if (is_few_bits(stored) && precision != Precision::f32) {
     return {Precision::f32,
             fmt::format("weights of {} are expanded and multiplied in f32", to_string(stored)),

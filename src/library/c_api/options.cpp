@@ -53,7 +53,7 @@ AttentionOptions read_options(const char* function, const headroom_options* opti
   }
   if (given.precision != nullptr) {
     read.precision = named(function, "precision", given.precision, parse_precision,
-                           {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16"});
+                           {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "int8"});
   }
   if (given.dtype != nullptr) {
     read.dtype = named(function, "dtype", given.dtype, parse_dtype, {"f32", "bf16"});

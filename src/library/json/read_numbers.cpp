@@ -6,7 +6,7 @@ namespace headroom {
 
 Precision read_precision(const JsonFields& fields) {
   const std::optional<Precision> precision = parse_precision(fields.text("precision"));
-  if (!precision) fields.fail("precision", "f32, bf16x9, bf16x6, fp16x3, bf16x3 or bf16");
+  if (!precision) fields.fail("precision", "f32, bf16x9, bf16x6, fp16x3, bf16x3, bf16 or int8");
   return *precision;
 }
 

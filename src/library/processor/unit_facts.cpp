@@ -63,6 +63,7 @@ UnitFacts find_facts() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   facts.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  facts.avx512_vnni = __builtin_cpu_supports("avx512vnni") != 0;
 #endif
   facts.tiles = find_tile_facts();
   return facts;

@@ -21,6 +21,7 @@ struct TileFacts {
 
 struct UnitFacts {
   bool avx512_bf16 = false;  ///< CPUID, and the system saves the registers
+  bool avx512_vnni = false;  ///< as well; no unit of its own, as it changes no bit
   TileFacts tiles;
 };
 

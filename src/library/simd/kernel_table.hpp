@@ -193,6 +193,9 @@ struct KernelTable {
 
   const FewBitsKernels* few_rows;  ///< for all rows in one tile; compiled apart
   FewBitsKernels many_rows;        ///< with `ProjectTask::panel_room`
+  /// Of x rounded to bytes, and weights in `GroupOrder::words`; with `byte_scratch_floats`.
+  const FewBitsKernels* bytes;
+  const FewBitsKernels* bytes_by_vnni;  ///< the same bits by AVX512_VNNI; null for other levels
 
   /// The rows of a task's one tile, from the states of all segments.
   void (*merge_segments)(const AttendTask& task);

@@ -7,7 +7,6 @@
 #include "core/element/few_bits.hpp"
 #include "core/element/read_matrix.hpp"
 #include "core/side_by_side.hpp"
-#include "simd/packed_groups.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -18,11 +17,12 @@ constexpr std::int64_t kMostPanelCols = 32;  // two vectors of the widest level
 
 PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
                            const std::vector<ConstAnyMatrix>& biases, const KernelTable& kernels,
-                           Storage storage, const Executor& executor)
+                           Storage storage, const Executor& executor, GroupOrder order)
     : depth_(parts.front().rows),
       cols_(total_cols(parts)),
       panel_cols_(2 * kernels.lanes),
-      storage_(storage) {
+      storage_(storage),
+      order_(order) {
   const std::int64_t padded = round_up(cols_, kernels.lanes);
   const std::int64_t depth = is_few_bits(storage) ? round_up(depth_, kGroup) : depth_;
   data_ =
@@ -32,7 +32,7 @@ PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
     const std::int64_t width = std::min(panel_cols_, padded - col);
     if (is_few_bits(storage)) {
       auto* bytes = reinterpret_cast<std::byte*>(data_.data());
-      pack_groups(storage, {parts, col, width}, bytes + storage_bytes(storage, col * depth));
+      pack_groups(storage, order, {parts, col, width}, bytes + storage_bytes(storage, col * depth));
     } else {
       pack_panel(parts, col, width, kernels.stored(dtype()));
     }

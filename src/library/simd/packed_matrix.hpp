@@ -11,6 +11,7 @@
 #include "headroom/storage.hpp"
 #include "headroom/view.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/packed_groups.hpp"
 #include "simd/stored.hpp"
 
 namespace headroom::simd {
@@ -24,17 +25,20 @@ class PackedMatrix {
   /// @param parts matrices of equal depth, side by side, read where they lie: columns whose values
   ///        are neighbours, as of `nn.Linear`, are turned in registers
   /// @param biases one row per part, or empty
-  /// @param storage of the panels; biases stay float. Few bits: see `pack_groups`
+  /// @param storage of the panels; biases stay float
   /// @param executor writes the panels in the task order of a product, because a page of memory is
   ///        placed near the core that writes it first
+  /// @param order of few bits
   PackedMatrix(const std::vector<ConstAnyMatrix>& parts, const std::vector<ConstAnyMatrix>& biases,
-               const KernelTable& kernels, Storage storage, const Executor& executor);
+               const KernelTable& kernels, Storage storage, const Executor& executor,
+               GroupOrder order = GroupOrder::rows);
 
   std::int64_t depth() const { return depth_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t panels() const { return divide_up(cols_, panel_cols_); }
   const void* data() const { return data_.data(); }
   Storage storage() const { return storage_; }
+  GroupOrder order() const { return order_; }
   /// @pre the panels are not of few bits.
   Dtype dtype() const { return storage_ == Storage::bf16 ? Dtype::bf16 : Dtype::f32; }
   const float* bias() const { return bias_.data(); }
@@ -50,6 +54,7 @@ class PackedMatrix {
   std::int64_t cols_ = 0;
   std::int64_t panel_cols_ = 0;
   Storage storage_ = Storage::f32;
+  GroupOrder order_ = GroupOrder::rows;
   AlignedBuffer data_;
   AlignedBuffer bias_;
 };

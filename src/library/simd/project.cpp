@@ -50,8 +50,8 @@ double expected_seconds(const KernelTable& kernels, std::int64_t rows, double fl
 
 BlockedProducts::BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights,
                                  std::int64_t most_rows, const Executor& executor,
-                                 const ProjectVariant& variant)
-    : kernels_(&kernels), weights_(std::move(weights)), variant_(variant) {
+                                 const ProjectVariant& variant, const FewBitsKernels* bytes)
+    : kernels_(&kernels), bytes_(bytes), weights_(std::move(weights)), variant_(variant) {
   starts_ = {0};
   for (const PackedMatrix& matrix : weights_) {
     starts_.push_back(starts_.back() + matrix.panels());
@@ -60,7 +60,7 @@ BlockedProducts::BlockedProducts(const KernelTable& kernels, std::vector<PackedM
   weight_bytes_ = static_cast<double>(packed_bytes());
   const int slots =
       executor.slots_for(expected_seconds(kernels, most_rows, weight_floats_, weight_bytes_));
-  if (is_few_bits(weights_.front().storage()) && most_rows > kernels.tile_rows) {
+  if (is_few_bits(weights_.front().storage()) && !by_bytes() && most_rows > kernels.tile_rows) {
     panel_room_ = panel_room_floats(2 * kernels.lanes, stage_depth(weights_.front(), 2));
   }
   scratch_per_slot_ = round_up(most_scratch(most_rows), kChunk) + panel_room_;
@@ -78,6 +78,10 @@ std::int64_t BlockedProducts::most_scratch(std::int64_t most_rows) const {
   const std::int64_t panels = std::min(starts_.back(), task_panels() + kMostTilePanels);
   const std::int64_t tiles =
       std::min<std::int64_t>(divide_up(most_rows, kernels_->tile_rows), variant_.tiles_per_task);
+  if (by_bytes()) {
+    return byte_scratch_floats(kernels_->tile_rows, 2 * kernels_->lanes, weights_.front().depth(),
+                               tiles);
+  }
   const auto floats = [&](std::int64_t of_tiles, std::int64_t stage) {
     return project_scratch_floats(kernels_->tile_rows, 2 * kernels_->lanes, stage, of_tiles,
                                   panels);
@@ -138,6 +142,7 @@ std::int64_t BlockedProducts::collect_runs(const Cut& cut, std::int64_t panel_ta
 void (*BlockedProducts::kernel_for(std::int64_t tiles) const)(const ProjectTask&) {
   const Storage storage = weights_.front().storage();
   if (!is_few_bits(storage)) return kernels_->stored(weights_.front().dtype()).project;
+  if (by_bytes()) return bytes_->of(storage);
   return (tiles <= 1 ? *kernels_->few_rows : kernels_->many_rows).of(storage);
 }
 

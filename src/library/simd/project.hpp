@@ -21,8 +21,10 @@ class BlockedProducts {
  public:
   /// @param weights at least one matrix, all of the same depth
   /// @param most_rows of X in a run
+  /// @param bytes for weights in `GroupOrder::words`
   BlockedProducts(const KernelTable& kernels, std::vector<PackedMatrix> weights,
-                  std::int64_t most_rows, const Executor& executor, const ProjectVariant& variant);
+                  std::int64_t most_rows, const Executor& executor, const ProjectVariant& variant,
+                  const FewBitsKernels* bytes = nullptr);
 
   /// @param y one per matrix; @param rounds floats of x count as the bf16 numbers nearest to them
   void run(const Executor& executor, const ConstAnyMatrix& x, std::span<const AnyBlockedView> y,
@@ -42,6 +44,7 @@ class BlockedProducts {
     std::int64_t panel_tasks = 0;
   };
 
+  bool by_bytes() const { return weights_.front().order() == GroupOrder::words; }
   Cut cut(const Executor& executor, std::int64_t rows) const;
   void (*kernel_for(std::int64_t tiles) const)(const ProjectTask&);
   std::int64_t task_panels() const;
@@ -51,6 +54,7 @@ class BlockedProducts {
                             std::span<const AnyBlockedView> y, PanelRun* runs) const;
 
   const KernelTable* kernels_;
+  const FewBitsKernels* bytes_;
   std::vector<PackedMatrix> weights_;
   std::vector<std::int64_t> starts_;  ///< first panel of each matrix, counted over all; and the end
   ProjectVariant variant_;

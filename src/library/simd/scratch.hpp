@@ -19,6 +19,18 @@ namespace headroom::simd {
   return tiles * tile_rows * (stage_depth + panels * panel_cols);
 }
 
+/// Numbers of 32 bits that a group of a row takes which is rounded to bytes, at most.
+inline constexpr std::int64_t kByteGroupNumbers = 18;
+
+/// Floats of scratch for a projection task of bytes: its rounded rows, and sums of one tile.
+[[gnu::always_inline]] constexpr std::int64_t byte_scratch_floats(std::int64_t tile_rows,
+                                                                  std::int64_t panel_cols,
+                                                                  std::int64_t depth,
+                                                                  std::int64_t tiles) {
+  const std::int64_t groups = (depth + kGroup - 1) / kGroup;
+  return tile_rows * (tiles * groups * kByteGroupNumbers + kMostTilePanels * panel_cols);
+}
+
 /// Floats of the panels that a task expands together, one stage of them.
 [[gnu::always_inline]] constexpr std::int64_t panel_room_floats(std::int64_t panel_cols,
                                                                 std::int64_t stage_depth) {

@@ -49,7 +49,10 @@ plan::Axes with_precisions(plan::Axes axes, const Filters& filters) {
   if (axes.precision) return axes;
   std::vector<std::string_view> names;
   for (const Precision each : plan::precisions_like_f32()) names.push_back(to_string(each));
-  if (filters.max_error) names.insert(names.end(), {"bf16x3", "bf16"});
+  if (filters.max_error) {
+    names.insert(names.end(), {"bf16x3", "bf16"});
+    if (axes.weights_dtype) names.emplace_back("int8");
+  }
   axes.precision = fmt::format("{}", fmt::join(names, ","));
   return axes;
 }

@@ -302,7 +302,8 @@ Axes::Axes()
       precision(
           {.name = "precision",
            .help = "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-                   "bf16 or all; sums, softmax, inputs and outputs stay f32",
+                   "bf16, int8 (with --weights-dtype q8 or q4) or all; sums, softmax, inputs and "
+                   "outputs stay f32",
            .value = kSome,
            .choices = or_all(kEveryPrecision)},
           precisions_of),

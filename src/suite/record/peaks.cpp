@@ -128,6 +128,7 @@ std::optional<double> Peaks::product_roof(const Numbers& numbers, int threads) c
     return found == product_gflops.end() ? std::nullopt : value_of(found->second, threads);
   };
   if (const std::optional<double> own = rate(numbers)) return own;
+  if (numbers.precision == Precision::int8) return std::nullopt;  // bytes, not parts of bf16
   const std::optional<double> whole = rate({Precision::bf16, Dtype::f32});
   return whole ? std::optional(*whole / parts_products(numbers)) : std::nullopt;
 }

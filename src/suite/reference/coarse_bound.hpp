@@ -23,6 +23,11 @@
 //    in place of 5 u' in 1 to 3.
 // 5. y itself may be stored as bf16: u' |y|.
 //
+// Rows that are rounded to bytes (int8) are off by u' = 1 / 254 of the largest size in their group
+// of 32, whose share is what Qz takes for x in 1. Weights are what is stored, and scores and
+// weighted values are computed in f32. Of the context u' of the group's largest size is added
+// before the output projection, in place of 2 u' in 4.
+//
 // Fitted with reference_coarse_test: see there for what comes closest.
 #pragma once
 
@@ -35,7 +40,14 @@ namespace headroom::reference {
 
 /// u' of a class of limits other than f32.
 inline double operand_rounding(Precision operands) {
-  return operands == Precision::bf16x3 ? 1.5 * 0x1p-16 : 0x1p-8;
+  switch (operands) {
+    case Precision::bf16x3:
+      return 1.5 * 0x1p-16;
+    case Precision::int8:
+      return 1 / 254.0;
+    default:
+      return 0x1p-8;
+  }
 }
 
 /// Qz of 1, from a value and the sum of the squares of its products.
@@ -50,7 +62,7 @@ inline BoundFactors coarse_factors(const Case& shape, Precision operands) {
   const double operand = shape.has_projections() ? 5 : 1;
   factors.value = (operand + 1) * roundings;
   factors.logit = 4 * operand * roundings;  // of u = eps / 2
-  if (shape.d_proj > 0) factors.output = 2 * roundings;
+  if (shape.d_proj > 0 && operands != Precision::int8) factors.output = 2 * roundings;
   return factors;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/case.hpp"
+#include "core/element/few_bits.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
 #include "reference/call_rows.hpp"
@@ -94,6 +95,22 @@ inline Block<float> columns(const Matrix& matrix, std::int64_t first, std::int64
   return {matrix.view().data + first, matrix.rows, count, matrix.cols};
 }
 
+/// Of each value the largest size in its group of the depth, as `int8` rounds it.
+template <class A>
+Doubles group_sizes(const A* row, std::size_t count) {
+  Doubles sizes(count);
+  for (std::size_t first = 0; first < count; first += kGroup) {
+    const std::size_t end = std::min(count, first + kGroup);
+    double most = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      most = std::max(most, std::abs(static_cast<double>(row[i])));
+    }
+    std::fill(sizes.begin() + static_cast<std::ptrdiff_t>(first),
+              sizes.begin() + static_cast<std::ptrdiff_t>(end), most);
+  }
+  return sizes;
+}
+
 /// `row W + b`, and `|row| |W| + |b|` or `coarse_size` of the products.
 inline void apply(const Layer& layer, const float* row, const Matrix& matrix,
                   const std::vector<float>& bias, double* values, double* sizes) {
@@ -101,7 +118,13 @@ inline void apply(const Layer& layer, const float* row, const Matrix& matrix,
   std::fill_n(sizes, matrix.cols, 0.0);
   if (layer.operands != Precision::f32) {
     for (std::size_t c = 0; c < bias.size(); ++c) values[c] = term<kSigned>(1, bias[c]);
-    add_products<Terms::squares>(row, columns(matrix, 0, matrix.cols), values, sizes);
+    const Block<float> all = columns(matrix, 0, matrix.cols);
+    if (layer.operands == Precision::int8) {
+      add_product<kSigned>(row, all, values);
+      add_product<Terms::squares>(group_sizes(row, index(matrix.rows)).data(), all, sizes);
+    } else {
+      add_products<Terms::squares>(row, all, values, sizes);
+    }
     for (std::int64_t c = 0; c < matrix.cols; ++c) sizes[c] = coarse_size(values[c], sizes[c]);
     return;
   }

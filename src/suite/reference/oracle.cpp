@@ -40,6 +40,16 @@ void finish(const Layer& layer, const MergedRow& merged, std::size_t at, Expecte
   for (std::int64_t c = 0; c < expected.width; ++c) bound[c] *= kFloatEpsilon;
 }
 
+// The errors of a context, as an operand of the output projection.
+Doubles operand_bound(const Layer& layer, const MergedRow& merged) {
+  Doubles bound = merged.bound;
+  if (layer.operands != Precision::int8) return bound;
+  const Doubles sizes = group_sizes(merged.context.data(), merged.context.size());
+  const double rounding = operand_rounding(layer.operands) / kFloatEpsilon;
+  for (std::size_t c = 0; c < bound.size(); ++c) bound[c] += rounding * sizes[c];
+  return bound;
+}
+
 // See 4 of coarse_bound.hpp.
 void finish_coarse(const Layer& layer, const MergedRow& merged, std::size_t at,
                    Expected& expected) {
@@ -48,12 +58,13 @@ void finish_coarse(const Layer& layer, const MergedRow& merged, std::size_t at,
     std::copy(merged.bound.begin(), merged.bound.end(), bound);
   } else {
     const std::int64_t value_dim = layer.shape.head_value_dim();
+    const Doubles operands = operand_bound(layer, merged);
     Doubles of_head(index(expected.width));
     for (std::int64_t first = 0; first < layer.shape.context_width(); first += value_dim) {
       std::fill(of_head.begin(), of_head.end(), 0.0);
       const Matrix& output = layer.weights.output;
       const Block<float> rows{output.view().row(first), value_dim, output.cols, output.cols};
-      add_product<kMagnitudes>(merged.bound.data() + first, rows, of_head.data());
+      add_product<kMagnitudes>(operands.data() + first, rows, of_head.data());
       for (std::size_t c = 0; c < of_head.size(); ++c) bound[c] += of_head[c] * of_head[c];
     }
     for (std::int64_t c = 0; c < expected.width; ++c) bound[c] = std::sqrt(bound[c]);

@@ -81,7 +81,9 @@ headroom::Arithmetic computes(const headroom::Numbers& numbers, const headroom::
     return {std::nullopt, "it stores bf16 only where it computes in bf16"};
   }
   if (precision == Precision::f32) return {Precision::f32, ""};
-  return {Precision::f32, "oneDNN has no products of bf16 parts"};
+  return {Precision::f32, precision == Precision::int8
+                              ? "int8 multiplies weights of q8 or q4, and these are f32"
+                              : "oneDNN has no products of bf16 parts"};
 }
 
 // Keys and values are packed again for the library's products.

@@ -15,7 +15,8 @@ namespace headroom {
 
 /// Every one, as `--precision all` has them.
 inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9, Precision::bf16x6,
-                                           Precision::fp16x3, Precision::bf16x3, Precision::bf16};
+                                           Precision::fp16x3, Precision::bf16x3, Precision::bf16,
+                                           Precision::int8};
 
 /// Precision, dtype and storage of weights together: what the rivals of a shape may differ in and
 /// what they may not.

@@ -11,6 +11,7 @@ namespace {
 constexpr Name<Precision> kPrecisions[] = {
     {Precision::f32, "f32"},       {Precision::bf16x9, "bf16x9"}, {Precision::bf16x6, "bf16x6"},
     {Precision::fp16x3, "fp16x3"}, {Precision::bf16x3, "bf16x3"}, {Precision::bf16, "bf16"},
+    {Precision::int8, "int8"},
 };
 constexpr Name<Dtype> kDtypes[] = {
     {Dtype::f32, "f32"},

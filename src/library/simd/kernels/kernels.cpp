@@ -4,8 +4,20 @@
 #include "simd/kernels/pack_keys.hpp"
 #include "simd/kernels/project_kernel.hpp"
 
+#if defined(HEADROOM_ISA_AVX512)
+namespace headroom::simd::avx512_vnni {
+extern const FewBitsKernels kByteKernels;
+}
+#endif
+
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 namespace {
+
+#if defined(HEADROOM_ISA_AVX512)
+constexpr const FewBitsKernels* kBytesByVnni = &avx512_vnni::kByteKernels;
+#else
+constexpr const FewBitsKernels* kBytesByVnni = nullptr;
+#endif
 
 void exp2_array(const float* x, float* y, std::int64_t count) {
   std::int64_t i = 0;
@@ -117,6 +129,7 @@ constexpr Isa kIsa =
 
 extern const StoredKernels kHalfKernels;
 extern const FewBitsKernels kFewRowsKernels;
+extern const FewBitsKernels kByteKernels;
 extern const KernelTable kTable;
 const KernelTable kTable{kIsa,
                          kLanes,
@@ -125,6 +138,8 @@ const KernelTable kTable{kIsa,
                          &kHalfKernels,
                          &kFewRowsKernels,
                          {project<Q8>, project<Q4>},
+                         &kByteKernels,
+                         kBytesByVnni,
                          merge_segments,
                          exp2_array,
                          softmax_tile,

@@ -215,7 +215,8 @@ struct Stage {
 
 /// Tiles of MR rows over the panels from `panel` on; returns how many panels it took.
 /// @tparam kPrefetches whether they run any
-template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
+/// @tparam kWide vectors of the widest tile
+template <class B, int MR, Prefetch kPrefetch, bool kPrefetches, int kWide = kWideVectors<MR>>
 [[gnu::noinline]] std::int64_t run_panels(const PanelRun& run, const Stage& stage, const float* a,
                                           std::int64_t row, std::int64_t panel, float* partial,
                                           const TilePrefetches& prefetches) {
@@ -235,7 +236,6 @@ template <class B, int MR, Prefetch kPrefetch, bool kPrefetches>
       row,
       column,
       prefetches};
-  constexpr int kWide = kWideVectors<MR>;
   if (narrow) {
     run_tile<MR, 1, kPrefetch, kPrefetches>(run, call);
     return 1;

@@ -11,6 +11,7 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 template <Storage kStorage>
 struct FewBits {
   std::uint8_t byte;
+  static constexpr Storage kStored = kStorage;
 };
 using Q8 = FewBits<Storage::q8>;
 using Q4 = FewBits<Storage::q4>;
@@ -23,10 +24,8 @@ inline constexpr bool kIsFewBits<FewBits<kStorage>> = true;
 /// Where weight `index` of a packed matrix lies. @param index a multiple of `kGroup` for few bits
 template <class B>
 HEADROOM_INLINE const B* weight_at(const void* panels, std::int64_t index) {
-  if constexpr (std::is_same_v<B, Q8>) {
-    return static_cast<const B*>(panels) + storage_bytes(Storage::q8, index);
-  } else if constexpr (std::is_same_v<B, Q4>) {
-    return static_cast<const B*>(panels) + storage_bytes(Storage::q4, index);
+  if constexpr (kIsFewBits<B>) {
+    return static_cast<const B*>(panels) + storage_bytes(B::kStored, index);
   } else {
     return static_cast<const B*>(panels) + index;
   }
@@ -125,9 +124,11 @@ struct GroupOfTile {
 };
 
 /// As `accumulate` of floats.
-template <int MR, int NV, class B>
-HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a, const B* b,
-                                    std::int64_t panel_stride, std::int64_t depth) {
+template <int MR, int NV, Storage kStorage>
+HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
+                                    const FewBits<kStorage>* b, std::int64_t panel_stride,
+                                    std::int64_t depth) {
+  using B = FewBits<kStorage>;
   using Group = GroupOfTile<B, NV>;
   const std::int64_t stride = weight_at<B>(b, panel_stride) - b;
   for (std::int64_t k = 0; k < depth; k += kGroup) {

@@ -71,6 +71,7 @@ const TilePrecision* tile_precision(const Target& target, Precision precision) {
   const TilePrecision* found = nullptr;
   switch (precision) {
     case Precision::f32:
+    case Precision::int8:
       return nullptr;
     case Precision::bf16x9:
       found = &tiles->bf16x9;

@@ -67,8 +67,14 @@ double total(const PhaseTimes& times) {
   return times.qkv + times.attend + times.output + times.sum;
 }
 
-reference::Data judged_as(const Case& shape, reference::Data drawn) {
-  return shape.dropout > 0 || !shape.has_projections() ? reference::Data::adversarial : drawn;
+reference::Data judged_as(const Case& shape, reference::Data drawn,
+                          const std::vector<Numbers>& rivals) {
+  const bool bytes = std::any_of(rivals.begin(), rivals.end(), [](const Numbers& each) {
+    return each.precision == Precision::int8;
+  });
+  const bool by_element =
+      shape.dropout > 0 || !shape.has_projections() || (bytes && !reference::averages_bytes(shape));
+  return by_element ? reference::Data::adversarial : drawn;
 }
 
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
@@ -93,11 +99,11 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);
   }
-  problem.data = weights != nullptr ? reference::Data::adversarial : judged_as(shape, data);
   std::vector<Numbers> rivals;
   for (const plan::Cell& cell : group.cells) {
     if (!cell.unsupported) rivals.push_back(cell.numbers);
   }
+  problem.data = weights != nullptr ? reference::Data::adversarial : judged_as(shape, data, rivals);
   expect_result(problem, seed, max_flops, rivals);
   return problem;
 }

@@ -29,8 +29,10 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
 
 /// Which limits hold for a shape whose data were drawn as `drawn`. The norm-wise ones are for
 /// Gaussian data without dropout, and for rows that products have made alike: of attention alone
-/// the first rows of a prompt are many times as large as the last.
-reference::Data judged_as(const Case& shape, reference::Data drawn);
+/// the first rows of a prompt are many times as large as the last. Beside products of bytes they
+/// are for layers that average those.
+reference::Data judged_as(const Case& shape, reference::Data drawn,
+                          const std::vector<Numbers>& rivals);
 
 /// What the cells of a sweep are checked with: standard data. None if it does not fit in memory.
 std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed);

@@ -1,0 +1,120 @@
+// Products of bytes: rows of x rounded to 8 bits times weights in few bits. Sums within a group are
+// integers, and exact; groups are added in order, so an element has the same bits in every tile.
+#pragma once
+
+#include "simd/kernels/byte_rows.hpp"
+#include "simd/kernels/weight_groups.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// What a pointer to weights that bytes are multiplied with points to: see `GroupOrder::words`.
+template <Storage kStorage>
+struct ByteWeights {
+  std::uint8_t byte;
+
+  static constexpr Storage kStored = kStorage;
+  /// What values are more than their weights, so that their bytes have no sign.
+  static constexpr int kOffset = kStorage == Storage::q8 ? 128 : 8;
+};
+template <Storage kStorage>
+inline constexpr bool kIsFewBits<ByteWeights<kStorage>> = true;
+
+/// Adds the products of each lane's four bytes, which have no sign, with those of x.
+/// @param x one word for them, or two of pairs
+HEADROOM_INLINE Ints add_dots(const Ints& sum, const Bits& bytes, const std::int32_t* x,
+                              std::int64_t second) {
+#if defined(HEADROOM_UNIT_AVX512_VNNI)
+  (void)second;
+  return __builtin_bit_cast(
+      Ints, _mm512_dpbusd_epi32(__builtin_bit_cast(__m512i, sum),
+                                __builtin_bit_cast(__m512i, bytes), _mm512_set1_epi32(*x)));
+#else
+  const Bits even = bytes & 0x00ff00ffU;
+  const Bits odd = (bytes >> 8) & 0x00ff00ffU;
+  const std::int32_t x_even = x[0];
+  const std::int32_t x_odd = x[second];
+#if defined(HEADROOM_ISA_AVX512)
+  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
+    return __builtin_bit_cast(
+        Ints, _mm512_madd_epi16(__builtin_bit_cast(__m512i, w), _mm512_set1_epi32(of)));
+  };
+#elif defined(HEADROOM_ISA_AVX2)
+  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
+    return __builtin_bit_cast(
+        Ints, _mm256_madd_epi16(__builtin_bit_cast(__m256i, w), _mm256_set1_epi32(of)));
+  };
+#elif defined(HEADROOM_ISA_SSE42)
+  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
+    return __builtin_bit_cast(Ints,
+                              _mm_madd_epi16(__builtin_bit_cast(__m128i, w), _mm_set1_epi32(of)));
+  };
+#else
+  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
+    const std::int32_t low = static_cast<std::int16_t>(of & 0xffff);
+    return __builtin_bit_cast(Ints, w & 0xffffU) * low +
+           __builtin_bit_cast(Ints, w >> 16) * (of >> 16);
+  };
+#endif
+  return sum + dot(even, x_even) + dot(odd, x_odd);
+#endif
+}
+
+/// As `accumulate` of floats.
+/// @param a rows as `round_rows` leaves them
+template <int MR, int NV, Storage kStored>
+HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
+                                    const ByteWeights<kStored>* b, std::int64_t panel_stride,
+                                    std::int64_t depth) {
+  constexpr int kPer = kVectorsPerPanel<NV>;
+  constexpr std::int64_t kWidth = kPer * kLanes;
+  constexpr std::int64_t kScaleBytes = kWidth * 2;
+  constexpr int kWords = kStored == Storage::q8 ? kGroup / 4 : kGroup / 8;  // of a column
+  constexpr int kPerWord = kGroupWords / (kGroup / 4);
+  const auto* x = reinterpret_cast<const std::int32_t*>(a);
+  const auto* weights = reinterpret_cast<const std::uint8_t*>(b);
+  const std::int64_t stride = storage_bytes(kStored, panel_stride);
+  for (std::int64_t k = 0; k < depth; k += kGroup) {
+    Ints sums[MR][NV];
+#pragma GCC unroll 16
+    for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) sums[r][v] = Ints{} + x[(kGroupWords + 1) * MR + r];
+    }
+#pragma GCC unroll 8
+    for (int w = 0; w < kWords; ++w) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) {
+        Bits bytes;
+        __builtin_memcpy(
+            &bytes,
+            weights + (v / kPer) * stride + kScaleBytes + (w * kWidth + (v % kPer) * kLanes) * 4,
+            sizeof(bytes));
+        const auto add = [&](const Bits& four, int word) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+          for (int r = 0; r < MR; ++r) {
+            sums[r][v] = add_dots(sums[r][v], four, x + word * kPerWord * MR + r, MR);
+          }
+        };
+        if constexpr (kStored == Storage::q8) {
+          add(bytes, w);
+        } else {
+          add(bytes & 0x0f0f0f0fU, w);
+          add((bytes >> 4) & 0x0f0f0f0fU, w + kWords);
+        }
+      }
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      const Vec scale = load_scales(weights + (v / kPer) * stride + (v % kPer) * kLanes * 2);
+#pragma GCC unroll 16
+      for (int r = 0; r < MR; ++r) {
+        const Vec of_row(__builtin_bit_cast(float, x[kGroupWords * MR + r]));
+        acc.v[r][v] = multiply_add(floats_of(sums[r][v]), scale * of_row, acc.v[r][v]);
+      }
+    }
+    x += kGroupNumbers * MR;
+    weights += storage_bytes(kStored, kGroup * kWidth);
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
