@@ -65,9 +65,10 @@ def _read(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
 def rule_of(config: Dict[str, Any]) -> Rule:
     """Of a layer."""
     reach = config["window"]
-    biased = config["position_bias"]["kind"] != "none"
+    bias = config["position_bias"]["kind"]
     return Rule(
         Pattern(config["causal"], reach, config["chunk"]),
-        config["rotary"]["pairs"] != "none" or biased,
+        config["rotary"]["pairs"] != "none" or bias != "none",
         config["temperature"][0] > 0,
+        bias,
     )

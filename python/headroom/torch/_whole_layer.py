@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from .._arrays import as_array
 from .._cache import KeyValueCache
 from .._layer import Attention
+from ._handed import Memory, piece_of
 from ._model_layer import Place, load, rule_of
 from ._models import unusual
 from ._packed import say_once, why_gradients
-from ._rows import Memory, Past, Rows, Shape
+from ._rows import Past, Rows, Shape
 
 
 class Sizes(NamedTuple):
@@ -207,7 +208,7 @@ class WholeLayer:
         lengths = rows.counts(Shape(batch, tokens))
         flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
         out = flat.new_empty(len(flat), self.attention._width)
-        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows.before)
+        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows)
         if rows.there is None:
             return out.view(batch, tokens, -1)
         whole = out.new_zeros(batch, tokens, out.shape[1])
@@ -221,7 +222,7 @@ class WholeLayer:
         lengths: List[int],
         context: int,
         cache: Optional[KeyValueCache],
-        before: Optional[List[int]] = None,
+        rows: Rows,
     ) -> None:
         """Rows of sequences without gaps, no more at once than the layer is made for."""
         if len(x) == 0:
@@ -233,10 +234,25 @@ class WholeLayer:
             else:
                 attention = self._grown(longest)
         array, result = as_array(x), as_array(out)
+        done = [0] * len(lengths)
+        positions = None if rows.positions is None else rows.positions.reshape(-1)
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
-            piece = (array[first:end], result[first:end])
-            attention(*piece, lengths=counts, cache=cache, places_before=before, context=context)
+            mask = None
+            if rows.mask is not None:
+                kept = [0] * len(done) if cache is None else list(cache.lengths)
+                mask = piece_of(rows.mask, done, counts, kept)
+            attention(
+                array[first:end],
+                result[first:end],
+                lengths=counts,
+                cache=cache,
+                places_before=rows.before,
+                positions=None if positions is None else positions[first:end],
+                context=context,
+                mask=mask,
+            )
+            done = [a + b for a, b in zip(done, counts)]
 
     def _grown(self, tokens: int) -> Attention:
         """Where no row can be computed without all others: a layer for longer calls."""
