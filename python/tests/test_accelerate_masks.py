@@ -1,12 +1,14 @@
 """Masks that show other keys than a layer's order, window and padding, handed to whole layers."""
 
-import families
+import functools
+
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from headroom.torch import accelerate, fallbacks  # noqa: E402
+import families  # noqa: E402
+from headroom.torch import FallbackWarning, accelerate, fallbacks  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("no_fallbacks_yet")]
 
@@ -15,9 +17,9 @@ TOKENS = 13
 LOWEST = -1e30  # in float64 the lowest number leaves no room for scores
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def models(request):
-    return families.Models(families.FAMILIES[request.param], whole=True)
+@functools.cache
+def models_of(name):
+    return families.Models(families.FAMILIES[name], whole=True)
 
 
 def own_order(models):
@@ -62,7 +64,9 @@ KINDS = ["bool", "bool all", "added", "added heads", "bool heads"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", [1024, 16])
-def test_a_prompt(models, kind, rows):
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt(name, kind, rows):
+    models = models_of(name)
     tokens = models.tokens(TOKENS)
     seen, added = mask_of(models, kind, left=3)
     with torch.inference_mode(), accelerate(models.ours, rows=rows):
@@ -85,10 +89,9 @@ def in_parts(model, tokens, mask, ends):
 
 @pytest.mark.parametrize("kind", ["bool", "added heads"])
 @pytest.mark.parametrize("rows", [1024, 8])
-def test_after_a_cache(models, kind, rows):
-    config = models.config
-    if not models.decoder or getattr(config, "sliding_window", None):
-        pytest.skip("a cache of a window has fewer keys than the mask, in the model's own layer")
+@pytest.mark.parametrize("name", [one for one in NAMES if one != "bert"])
+def test_after_a_cache(name, kind, rows):
+    models = models_of(name)
     tokens = models.tokens(TOKENS)
     seen, added = mask_of(models, kind, left=2)
     with torch.inference_mode(), accelerate(models.ours, rows=rows):
@@ -99,24 +102,74 @@ def test_after_a_cache(models, kind, rows):
     assert families.nrmse(got, want) <= families.LIMIT
 
 
-def test_after_a_left_padded_prompt(models):
+@pytest.mark.parametrize("name", ["qwen3", "llama4"])
+def test_after_a_left_padded_prompt(name):
     """Whose padding no cache of ours has kept."""
-    if models.config.model_type != "qwen3":
-        pytest.skip("one family says it")
+    models = models_of(name)
     tokens, padding = models.padded("left", TOKENS)
-    seen = (padding.bool()[:, None, None, :] & own_order(models)).clone()
-    seen[:, :, 11:, 8] = False
     where = (padding.cumsum(1) - 1).clamp(min=0)
+    chunk = getattr(models.config, "attention_chunk_size", TOKENS)
+    block = where // chunk  # counted from the first token that is no padding
+    first = min(chunk, 9)
+    seen = torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril() & padding.bool()[:, None, None, :]
+    seen = seen & (block[:, None, :, None] == block[:, None, None, :])
+    seen[:, :, 11:, 8] = False
+    exact = exact_of(seen, torch.zeros(1, dtype=torch.float64))
     with torch.inference_mode(), accelerate(models.ours):
-        want = models.exact(
-            input_ids=tokens, attention_mask=torch.where(seen, 0.0, LOWEST).double(),
-            position_ids=where,
-        ).logits  # fmt: skip
+        want = models.exact(input_ids=tokens, attention_mask=exact, position_ids=where).logits
         cache = transformers.DynamicCache(config=models.config)
-        for begin, end, mask in ((0, 9, padding[:, :9]), (9, TOKENS, seen[:, :, 9:])):
-            got = models.ours(
-                input_ids=tokens[:, begin:end], attention_mask=mask, cache=cache,
-                position_ids=where[:, begin:end],
-            ).logits  # fmt: skip
+        for begin, end, mask in (
+            (0, first, padding[:, :first]),
+            (first, TOKENS, seen[:, :, first:]),
+        ):
+            now = {"attention_mask": mask, "position_ids": where[:, begin:end], "cache": cache}
+            got = models.ours(input_ids=tokens[:, begin:end], **now).logits
     assert not fallbacks()
-    assert families.nrmse(got, want[:, 9:]) <= families.LIMIT
+    assert families.nrmse(got, want[:, first:]) <= families.LIMIT
+
+
+@pytest.mark.parametrize("boolean", [True, False])
+def test_a_row_that_sees_nothing_has_0(boolean):
+    model = models_of("qwen3").ours
+    layer = model.model.layers[1].self_attn
+    seen = torch.ones(1, 1, TOKENS, TOKENS, dtype=torch.bool).tril()
+    seen[..., 4, :] = seen[..., 7, 2] = False
+    mask = seen if boolean else torch.where(seen, 0.0, torch.finfo(torch.float32).min)
+    x = torch.randn(1, TOKENS, model.config.hidden_size, generator=torch.Generator().manual_seed(9))
+    where = torch.arange(TOKENS)[None]
+    turned = model.model.rotary_emb(x, where)
+    with torch.inference_mode(), accelerate(model):
+        got = layer(x, position_embeddings=turned, attention_mask=mask, position_ids=where)[0]
+    assert not fallbacks()
+    assert [bool(row.any()) for row in got[0]] == [i != 4 for i in range(TOKENS)]
+
+
+def test_bfloat16():
+    models = families.Models(families.FAMILIES["qwen3"], whole=True)
+    seen, added = mask_of(models, "added", left=3)
+    added = added.bfloat16().double()
+    lowest = torch.finfo(torch.bfloat16).min
+    given = torch.where(seen, added, lowest).bfloat16()
+    tokens = models.tokens(TOKENS)
+    with torch.inference_mode(), accelerate(models.ours.bfloat16()):
+        want = models.exact(input_ids=tokens, attention_mask=exact_of(seen, added)).logits
+        ours, eager = (
+            families.nrmse(one(input_ids=tokens, attention_mask=given).logits, want)
+            for one in (models.ours, models.eager.bfloat16())
+        )
+    assert not fallbacks()
+    assert ours < 1.5 * eager
+
+
+def test_a_mask_that_shows_more_is_left_to_the_model():
+    models = models_of("qwen3")
+    seen = torch.ones(1, 1, TOKENS, TOKENS, dtype=torch.bool).tril()
+    seen[..., :5, :5] = True  # a prefix
+    mask = torch.where(seen, 0.0, torch.finfo(torch.float32).min)
+    tokens = models.tokens(TOKENS)
+    with torch.inference_mode():
+        want = models.exact(input_ids=tokens, attention_mask=exact_of(seen, torch.zeros(1, dtype=torch.float64))).logits
+        with accelerate(models.ours), pytest.warns(FallbackWarning, match="own order or window"):
+            got = models.ours(input_ids=tokens, attention_mask=mask).logits
+            assert fallbacks(reset=True)
+    assert families.nrmse(got, want) <= families.LIMIT

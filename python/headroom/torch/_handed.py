@@ -96,8 +96,8 @@ def _turned_by(
     if not rule.turns or rule.bias != "none":
         return None, past.offsets
     if positions is None:
-        if past.there is not None:
-            return "tokens have no positions, and earlier ones had padding"
+        if past.there is not None and gaps(past.there):
+            return "padding stands between tokens"
         return None, past.offsets
     if positions.dim() != 2 or positions.shape[1] != shape.tokens:
         return "positions have more than one number for a token"
@@ -147,7 +147,7 @@ def handed(
     after = before = None
     if past.there is not None:
         after = torch.cat((past.there, torch.ones(*shape, dtype=torch.bool)), 1)
-        before = past.there.int().argmax(1).tolist() if rule.by_place else None
+        before = after.int().argmax(1).tolist() if rule.by_place else None
     return Rows(None, None, turned[1], after, before, made, turned[0])
 
 
