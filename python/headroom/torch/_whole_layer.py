@@ -238,10 +238,7 @@ class WholeLayer:
         positions = None if rows.positions is None else rows.positions.reshape(-1)
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
-            mask = None
-            if rows.mask is not None:
-                kept = [0] * len(done) if cache is None else list(cache.lengths)
-                mask = piece_of(rows.mask, done, counts, kept)
+            kept = [0] * len(done) if cache is None else list(cache.lengths)
             attention(
                 array[first:end],
                 result[first:end],
@@ -250,7 +247,7 @@ class WholeLayer:
                 places_before=rows.before,
                 positions=None if positions is None else positions[first:end],
                 context=context,
-                mask=mask,
+                mask=None if rows.mask is None else piece_of(rows.mask, done, counts, kept),
             )
             done = [a + b for a, b in zip(done, counts)]
 
