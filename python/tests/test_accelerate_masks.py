@@ -1,6 +1,7 @@
 """Masks that show other keys than a layer's order, window and padding, handed to whole layers."""
 
 import functools
+import warnings
 
 import pytest
 
@@ -12,14 +13,15 @@ from headroom.torch import FallbackWarning, accelerate, fallbacks  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("no_fallbacks_yet")]
 
-NAMES = ["qwen3", "gemma2", "gpt_oss", "llama4", "deepseek_v3", "bert"]
+DECODERS = ["qwen3", "gemma2", "gpt_oss", "llama4", "deepseek_v3", "falcon", "mpt"]
+NAMES = [*DECODERS, "t5", "bert"]
 TOKENS = 13
 LOWEST = -1e30  # in float64 the lowest number leaves no room for scores
 
 
 @functools.cache
 def models_of(name):
-    return families.Models(families.FAMILIES[name], whole=True)
+    return families.Models({**families.FAMILIES, **families.ALONE}[name], whole=True)
 
 
 def own_order(models):
@@ -53,7 +55,21 @@ def exact_of(seen, added):
     return torch.where(seen, added, LOWEST)
 
 
-def ours_of(seen, added, kind):
+def logits_of(model, **given):
+    """Of T5, what its encoder gives."""
+    whole = model.get_encoder() if model.config.is_encoder_decoder else model
+    return whole(**given)[0]
+
+
+def takes(models, kind):
+    """MPT hides what a mask is not 0 for, and adds nothing."""
+    if models.config.model_type == "mpt" and "added" in kind:
+        pytest.skip("the model adds no mask")
+
+
+def ours_of(models, seen, added, kind):
+    if models.config.model_type == "mpt":
+        return ~seen
     if "added" in kind:
         return torch.where(seen, added.float(), torch.finfo(torch.float32).min)
     return seen
@@ -67,11 +83,13 @@ KINDS = ["bool", "bool all", "added", "added heads", "bool heads"]
 @pytest.mark.parametrize("name", NAMES)
 def test_a_prompt(name, kind, rows):
     models = models_of(name)
+    takes(models, kind)
     tokens = models.tokens(TOKENS)
     seen, added = mask_of(models, kind, left=3)
     with torch.inference_mode(), accelerate(models.ours, rows=rows):
-        want = models.exact(input_ids=tokens, attention_mask=exact_of(seen, added)).logits
-        got = models.ours(input_ids=tokens, attention_mask=ours_of(seen, added, kind)).logits
+        want = logits_of(models.exact, input_ids=tokens, attention_mask=exact_of(seen, added))
+        ours = ours_of(models, seen, added, kind)
+        got = logits_of(models.ours, input_ids=tokens, attention_mask=ours)
     assert not fallbacks()
     assert families.nrmse(got, want) <= families.LIMIT
 
@@ -89,14 +107,15 @@ def in_parts(model, tokens, mask, ends):
 
 @pytest.mark.parametrize("kind", ["bool", "added heads"])
 @pytest.mark.parametrize("rows", [1024, 5])
-@pytest.mark.parametrize("name", [one for one in NAMES if one != "bert"])
+@pytest.mark.parametrize("name", DECODERS)
 def test_after_a_cache(name, kind, rows):
     models = models_of(name)
+    takes(models, kind)
     tokens = models.tokens(TOKENS)
     seen, added = mask_of(models, kind, left=2)
     with torch.inference_mode(), accelerate(models.ours, rows=rows):
         want = models.exact(input_ids=tokens, attention_mask=exact_of(seen, added)).logits
-        ours = ours_of(seen, added, kind)
+        ours = ours_of(models, seen, added, kind)
         got = in_parts(models.ours, tokens, ours, (7, 12, 13))
     assert not fallbacks()
     assert families.nrmse(got, want) <= families.LIMIT
@@ -126,6 +145,24 @@ def test_after_a_left_padded_prompt(name):
             got = models.ours(input_ids=tokens[:, begin:end], **now).logits
     assert not fallbacks()
     assert families.nrmse(got, want[:, first:]) <= families.LIMIT
+
+
+@pytest.mark.parametrize("name", ["mpt", "bloom"])
+def test_gaps_of_padding_under_a_bias_by_distance(name):
+    """MPT counts places, as our layer, and BLOOM tokens."""
+    models = models_of(name)
+    tokens = models.tokens(TOKENS)
+    padding = torch.ones_like(tokens)
+    padding[1, 5:8] = padding[2, 4] = 0
+    given = {"input_ids": tokens, "attention_mask": padding}
+    with torch.inference_mode(), families.exact_masks(), accelerate(models.ours):
+        want = models.exact(**given).logits
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if name == "bloom" else "error", FallbackWarning)
+            got = models.ours(**given).logits
+    assert bool(fallbacks(reset=True)) == (name == "bloom")
+    shown = padding.bool()
+    assert families.nrmse(got[shown], want[shown]) <= families.LIMIT
 
 
 @pytest.mark.parametrize("boolean", [True, False])

@@ -163,7 +163,7 @@ def test_what_is_handed_over_and_what_is_not():
     assert rows.after.int().tolist() == [[0, 1, 1, 1], [1, 1, 1, 1]]
     later, hid, ahead = seen.clone(), seen.clone(), seen.clone()
     later[0, 0, 0, 5], hid[0, 0, 0, 0], ahead[1, 0, 0, 3] = True, True, True
-    slopes = CAUSAL._replace(bias="slopes")
+    tokens = CAUSAL._replace(bias="tokens")
     assert "come after those of the call" in ask(later)
     assert "earlier tokens that it hid" in ask(hid)
     assert "own order or window" in ask(ahead)
@@ -172,5 +172,5 @@ def test_what_is_handed_over_and_what_is_not():
     assert "a NaN" in ask(torch.full((1, 1, 2, 4), float("nan")))
     assert "before those of earlier calls" in ask(past=past._replace(offsets=[2, 0]))
     assert "more than one number" in ask(positions=where[None])
-    assert ask(None) == ask(rule=slopes) == "no numbers"
+    assert ask(None) == ask(rule=tokens) == "no numbers"
     assert ask(rule=CAUSAL._replace(pattern=Pattern(False))) == "no numbers"

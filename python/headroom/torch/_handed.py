@@ -12,6 +12,22 @@ from ._rows import Past, Reason, Rows, Rule, Shape, expected, gaps, rows_of
 from ._seen import NumberedMask
 
 
+def as_shown(mask: Optional[Tensor], kind: str, alibi: Optional[Tensor]) -> Optional[Tensor]:
+    """A module's mask as that of most others.
+
+    Args:
+        kind: what it says, as in ``Place``
+        alibi: of the call; without one the mask has no bias in it
+    """
+    if mask is None:
+        return None
+    if kind == "hidden":
+        return ~mask.bool()
+    if kind == "biased" and alibi is not None and mask.is_floating_point():
+        return mask > torch.finfo(mask.dtype).min / 2  # the layer adds the bias itself
+    return mask
+
+
 def as_layers_take(mask: Tensor) -> Tensor:
     """True where a key is seen, or what is added to scores with -inf where nothing is.
 
@@ -127,8 +143,8 @@ def handed(
     gap = past.there is not None and gaps(past.there)
     if past.places and not rule.pattern.causal:
         return why
-    # A bias by distance counts tokens in one model and places in the other.
-    if rule.bias not in ("none", "buckets") or (gap and (rule.bias != "none" or rule.by_place)):
+    # A layer counts places, of which a cache has kept no padding.
+    if rule.bias == "tokens" or (gap and (rule.bias != "none" or rule.by_place)):
         return why
     made = None
     if mask is not None:

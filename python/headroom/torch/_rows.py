@@ -17,7 +17,7 @@ class Rule(NamedTuple):
     pattern: Pattern
     turns: bool  # by their distance
     by_place: bool  # by their place itself, which counts padding and no positions
-    bias: str = "none"  # the kind of what is added to scores by distance
+    bias: str = "none"  # what distances are counted in, that add to scores: "tokens" or "places"
 
 
 class Past(NamedTuple):

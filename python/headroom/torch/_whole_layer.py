@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from .._arrays import as_array
 from .._cache import KeyValueCache
 from .._layer import Attention
-from ._handed import Memory, piece_of
+from ._handed import Memory, as_shown, piece_of
 from ._model_layer import Place, load, rule_of
 from ._models import unusual
 from ._packed import say_once, why_gradients
@@ -62,7 +62,7 @@ class WholeLayer:
         self.lock = threading.Lock()
         self.index: int = getattr(place.module, "layer_idx", None) or 0
         self.repack()
-        self.rule = rule_of(self.attention.config)
+        self.rule = rule_of(self.attention.config, self.names)
         self.changes = self.attention.config["rotary"]["context"] > 0
 
     def _make(self) -> Attention:
@@ -170,10 +170,7 @@ class WholeLayer:
                 return OWN_CACHE
         past = cache.layers[self.index].past if begun else Past()
         mask = given.get("attention_mask", given.get("mask"))
-        if mask is not None and self.place.mask == "hidden":
-            mask = ~mask.bool()
-        elif mask is not None and self.place.mask == "biased" and mask.is_floating_point():
-            mask = mask > torch.finfo(mask.dtype).min / 2
+        mask = as_shown(mask, self.place.mask, given.get("alibi"))
         rows = self.memory.rows_of(mask, given.get("position_ids"), self.rule, past, shape)
         if isinstance(rows, str):
             if begun:
