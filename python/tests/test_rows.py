@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from headroom.torch._handed import handed  # noqa: E402
 from headroom.torch._rows import Past, Rows, Rule, Shape, padding_in, rows_of  # noqa: E402
 from headroom.torch._seen import NumberedMask, Pattern, Sizes, Told, seen_of, whole_mask  # noqa: E402
 
@@ -142,3 +143,34 @@ def test_masks_of_others(pattern, past):
             padding_in(mask[:, :, :1], pattern, past, Shape(2, tokens)).tolist() == there.tolist()
         )
     assert "another shape" in padding_in(mask[:, :, 1:], pattern, past, Shape(2, tokens))
+
+
+def test_what_is_handed_over_and_what_is_not():
+    past, shape = Past(2, torch.tensor([[False, True], [True, True]]), [0, 0]), Shape(2, 2)
+    seen = torch.zeros(2, 1, 2, 6, dtype=torch.bool)  # two more places, not used yet
+    seen[:, :, :, 1] = seen[:, :, 1, 3] = True
+    where = torch.tensor([[7, 1]])
+
+    def ask(mask=seen, positions=where, rule=CAUSAL, past=past):
+        return handed("no numbers", mask, positions, rule, past, shape)
+
+    rows = ask()
+    assert rows.mask.int().tolist() == [
+        [[[1, 0, 0, 0], [1, 0, 1, 0]]],
+        [[[0, 1, 0, 0], [0, 1, 0, 1]]],
+    ]
+    assert rows.positions.tolist() == [[7, 1], [7, 1]] and rows.offsets == [0, 0]
+    assert rows.after.int().tolist() == [[0, 1, 1, 1], [1, 1, 1, 1]]
+    later, hid, ahead = seen.clone(), seen.clone(), seen.clone()
+    later[0, 0, 0, 5], hid[0, 0, 0, 0], ahead[1, 0, 0, 3] = True, True, True
+    tokens = CAUSAL._replace(bias="tokens")
+    assert "come after those of the call" in ask(later)
+    assert "earlier tokens that it hid" in ask(hid)
+    assert "own order or window" in ask(ahead)
+    assert "another shape or dtype" in ask(seen[:, :, :, :3])
+    assert "another shape or dtype" in ask(seen.int())
+    assert "a NaN" in ask(torch.full((1, 1, 2, 4), float("nan")))
+    assert "before those of earlier calls" in ask(past=past._replace(offsets=[2, 0]))
+    assert "more than one number" in ask(positions=where[None])
+    assert ask(None) == ask(rule=tokens) == "no numbers"
+    assert ask(rule=CAUSAL._replace(pattern=Pattern(False))) == "no numbers"

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from torch import Tensor, nn
 
@@ -62,12 +62,15 @@ def _read(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
         os.close(file)
 
 
-def rule_of(config: Dict[str, Any]) -> Rule:
-    """Of a layer."""
+def rule_of(config: Dict[str, Any], names: List[str]) -> Rule:
+    """Of a layer, and the arguments of its module: an ``alibi`` is made of the model's mask."""
     reach = config["window"]
-    biased = config["position_bias"]["kind"] != "none"
+    bias = "none"
+    if config["position_bias"]["kind"] != "none":
+        bias = "tokens" if "alibi" in names else "places"
     return Rule(
         Pattern(config["causal"], reach, config["chunk"]),
-        config["rotary"]["pairs"] != "none" or biased,
+        config["rotary"]["pairs"] != "none" or bias != "none",
         config["temperature"][0] > 0,
+        bias,
     )

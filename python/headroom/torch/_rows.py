@@ -3,7 +3,7 @@
 Nothing here needs ``transformers`` or the extension module.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import List, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ class Rule(NamedTuple):
     pattern: Pattern
     turns: bool  # by their distance
     by_place: bool  # by their place itself, which counts padding and no positions
+    bias: str = "none"  # what distances are counted in, that add to scores: "tokens" or "places"
 
 
 class Past(NamedTuple):
@@ -35,6 +36,8 @@ class Rows(NamedTuple):
     offsets: Optional[List[int]] = None  # as in Past
     after: Optional[Tensor] = None  # ``Past.there`` after the call
     before: Optional[List[int]] = None  # padding before each sequence, where places matter
+    mask: Optional[Tensor] = None  # (batch, heads or 1, tokens, keys that are kept), as a layer's
+    positions: Optional[Tensor] = None  # (batch, tokens), where the layer is told what turns it
 
     def counts(self, shape: "Shape") -> List[int]:
         """Tokens of each sequence."""
@@ -64,7 +67,7 @@ def _same(rule: Pattern, said: Pattern, keys: int) -> bool:
     return plain(rule) == plain(said)
 
 
-def _expected(pattern: Pattern, past: int, sizes: Tuple[int, int]) -> Tensor:
+def expected(pattern: Pattern, past: int, sizes: Tuple[int, int]) -> Tensor:
     """``(queries, keys)``: what the rule shows by places, without padding."""
     query = past + torch.arange(sizes[0])[:, None]
     key = torch.arange(sizes[1])[None, :]
@@ -112,12 +115,12 @@ def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union
     if isinstance(shown, str):
         return shown
     seen = shown.expand(shape.batch, -1, -1)
-    expected = _expected(pattern, past, (shape.tokens, mask.shape[3]))
+    ruled = expected(pattern, past, (shape.tokens, mask.shape[3]))
     # The last query sees all that the order shows, and is a token or comes after all of them.
-    last, known = seen[:, -1], expected[-1]
-    there = torch.where(known, last, (seen & expected).any(1) | ~expected.any(0))
+    last, known = seen[:, -1], ruled[-1]
+    there = torch.where(known, last, (seen & ruled).any(1) | ~ruled.any(0))
     rows = there[:, past : past + shape.tokens]
-    if not bool(((seen == (expected & there[:, None])) | ~rows[:, :, None]).all()):
+    if not bool(((seen == (ruled & there[:, None])) | ~rows[:, :, None]).all()):
         return "the mask shows other keys than the layer's own order, window and padding"
     there[:, past + shape.tokens :] = False
     return there
@@ -172,7 +175,7 @@ def _positions(
     return first[:, 0].tolist()
 
 
-def _gaps(there: Tensor) -> bool:
+def gaps(there: Tensor) -> bool:
     """Whether padding stands between tokens of a sequence."""
     begun = there.cummax(1).values if there.dtype != torch.bool else there.int().cummax(1).values
     ended = begun.bool() & ~there
@@ -260,41 +263,9 @@ def _placed(
         if old is None:
             old = torch.ones(shape.batch, past.places, dtype=torch.bool)
         whole = torch.cat((old, new), 1)
-        if (by_place or (rule.turns and positions is None)) and _gaps(whole):
+        if (by_place or (rule.turns and positions is None)) and gaps(whole):
             return "padding stands between tokens"
         if rule.by_place:
             before = whole.int().argmax(1).tolist()
     lengths = None if there is None else there.sum(1).tolist()
     return Rows(lengths, there, offsets, whole, before)
-
-
-class Memory:
-    """The last answers: all layers of a model ask the same of one call."""
-
-    def __init__(self) -> None:
-        self._kept: Dict[Any, Any] = {}
-
-    def rows_of(
-        self,
-        mask: Optional[Tensor],
-        positions: Optional[Tensor],
-        rule: Rule,
-        past: Past,
-        shape: Shape,
-    ) -> Union[Rows, Reason]:
-        """As the function of this name."""
-        key = (id(mask), id(positions), rule, past.places, id(past.there), shape)
-        kept = self._kept.get(key)
-        # What was asked about is kept with the answer, so that its number is nobody else's.
-        if kept is not None and kept[1] == past.offsets and kept[2] == _changes(positions):
-            return kept[0]  # type: ignore[no-any-return]
-        found = rows_of(mask, positions, rule, past, shape)
-        if len(self._kept) > 8:
-            self._kept.clear()
-        asked = (found, past.offsets, _changes(positions), mask, positions, past.there)
-        self._kept[key] = asked
-        return found
-
-
-def _changes(x: Optional[Tensor]) -> int:
-    return 0 if x is None or x.is_inference() else x._version

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from .._arrays import as_array
 from .._cache import KeyValueCache
 from .._layer import Attention
+from ._handed import Memory, as_shown, piece_of
 from ._model_layer import Place, load, rule_of
 from ._models import unusual
 from ._packed import say_once, why_gradients
-from ._rows import Memory, Past, Rows, Shape
+from ._rows import Past, Rows, Shape
 
 
 class Sizes(NamedTuple):
@@ -61,7 +62,7 @@ class WholeLayer:
         self.lock = threading.Lock()
         self.index: int = getattr(place.module, "layer_idx", None) or 0
         self.repack()
-        self.rule = rule_of(self.attention.config)
+        self.rule = rule_of(self.attention.config, self.names)
         self.changes = self.attention.config["rotary"]["context"] > 0
 
     def _make(self) -> Attention:
@@ -169,10 +170,7 @@ class WholeLayer:
                 return OWN_CACHE
         past = cache.layers[self.index].past if begun else Past()
         mask = given.get("attention_mask", given.get("mask"))
-        if mask is not None and self.place.mask == "hidden":
-            mask = ~mask.bool()
-        elif mask is not None and self.place.mask == "biased" and mask.is_floating_point():
-            mask = mask > torch.finfo(mask.dtype).min / 2
+        mask = as_shown(mask, self.place.mask, given.get("alibi"))
         rows = self.memory.rows_of(mask, given.get("position_ids"), self.rule, past, shape)
         if isinstance(rows, str):
             if begun:
@@ -207,7 +205,7 @@ class WholeLayer:
         lengths = rows.counts(Shape(batch, tokens))
         flat = x.reshape(batch * tokens, width) if rows.there is None else x[rows.there]
         out = flat.new_empty(len(flat), self.attention._width)
-        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows.before)
+        self._in_pieces(flat.contiguous(), out, lengths, context, cache, rows)
         if rows.there is None:
             return out.view(batch, tokens, -1)
         whole = out.new_zeros(batch, tokens, out.shape[1])
@@ -221,7 +219,7 @@ class WholeLayer:
         lengths: List[int],
         context: int,
         cache: Optional[KeyValueCache],
-        before: Optional[List[int]] = None,
+        rows: Rows,
     ) -> None:
         """Rows of sequences without gaps, no more at once than the layer is made for."""
         if len(x) == 0:
@@ -233,10 +231,22 @@ class WholeLayer:
             else:
                 attention = self._grown(longest)
         array, result = as_array(x), as_array(out)
+        done = [0] * len(lengths)
+        positions = None if rows.positions is None else rows.positions.reshape(-1)
         for first, counts in pieces(lengths, self.sizes):
             end = first + sum(counts)
-            piece = (array[first:end], result[first:end])
-            attention(*piece, lengths=counts, cache=cache, places_before=before, context=context)
+            kept = [0] * len(done) if cache is None else list(cache.lengths)
+            attention(
+                array[first:end],
+                result[first:end],
+                lengths=counts,
+                cache=cache,
+                places_before=rows.before,
+                positions=None if positions is None else positions[first:end],
+                context=context,
+                mask=None if rows.mask is None else piece_of(rows.mask, done, counts, kept),
+            )
+            done = [a + b for a, b in zip(done, counts)]
 
     def _grown(self, tokens: int) -> Attention:
         """Where no row can be computed without all others: a layer for longer calls."""
