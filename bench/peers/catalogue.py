@@ -20,7 +20,7 @@ class Peer:
     ours: bool = False
     numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
     backend: str = ""  # that of the cells, if it is not the name
-    products: str = ""  # "int8" if it rounds activations to that, for products with few bits
+    products: str = ""  # "int8" or "bf16": what activations are rounded to beside few bits
     rounding: str = ""  # "own" if its stored weights are not those of our few bits
 
     @property
@@ -75,8 +75,8 @@ def _python(
 
 
 def _few_bits(bits: str) -> List[Peer]:
-    """Who multiplies with such weights. Products of int8 are of activations that are rounded to 8
-    bits as they come."""
+    """Who multiplies with such weights. Products of int8 and bf16 are of activations that are rounded
+    to 8 bits."""
     numbers = SHORT[bits]
 
     def one(name: str, program: str, packages: str, **judged: str) -> Peer:
@@ -96,6 +96,13 @@ def _few_bits(bits: str) -> List[Peer]:
             f"openvino-{bits}-int8", f"rival_openvino.py {bits} int8", "openvino", products="int8"
         ),
         one(f"pytorch-sdpa-{bits}", f"rival_pytorch.py {bits}", "pytorch", **by_channel),
+        one(
+            f"pytorch-sdpa-{bits}-bf16",
+            f"rival_pytorch.py {bits} bf16",
+            "pytorch",
+            products="bf16",
+            **by_channel,
+        ),
     ]
 
 

@@ -186,7 +186,8 @@ ordered_json Keeper::control(const JsonFields& request) {
   return answer;
 }
 
-// The worst of all checks. Nothing if not every expected output was checked.
+// The worst of all checks, and the largest distance to unrounded weights, whichever output has it.
+// Nothing if not every expected output was checked.
 std::optional<Judged> worst(const std::vector<Judged>& checks, std::size_t wanted) {
   if (checks.empty()) return std::nullopt;
   const auto least =
@@ -195,7 +196,11 @@ std::optional<Judged> worst(const std::vector<Judged>& checks, std::size_t wante
                std::pair(!b.comparison.passed, b.comparison.nrmse);
       });
   if (least->comparison.passed && checks.size() < wanted) return std::nullopt;
-  return *least;
+  Judged worst = *least;
+  for (const Judged& judged : checks) {
+    worst.to_unrounded = std::max(worst.to_unrounded, judged.to_unrounded);
+  }
+  return worst;
 }
 
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {

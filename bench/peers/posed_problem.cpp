@@ -25,8 +25,8 @@ namespace headroom::peers {
 namespace {
 
 // Of what rounds otherwise than we do: activations to int8 (some 7e-3 of a layer is left of half a
-// step in 127), or weights by groups of its own (8 bits by channel cost 1e-2 to 2e-2). They say
-// that it is the layer, and its own error says how exact it is.
+// step in 127) or bf16, or weights by groups of its own (8 bits by channel cost 1e-2 to 2e-2). They
+// say that it is the layer, and its own error says how exact it is.
 constexpr reference::Limits kOtherwiseRounded{3e-2, 3e-1};
 
 void round_to_bf16(std::vector<float>& values) {
@@ -130,9 +130,10 @@ bool rounds_weights_itself(const JsonFields& request) {
   return true;
 }
 
-bool multiplies_int8(const JsonFields& request) {
+bool rounds_activations(const JsonFields& request) {
   if (!request.has("products")) return false;
-  if (request.text("products") != "int8") request.fail("products", "int8, or none at all");
+  const std::string products = request.text("products");
+  if (products != "int8" && products != "bf16") request.fail("products", "int8, bf16 or none");
   return true;
 }
 
@@ -213,7 +214,7 @@ Judged PosedProblem::judge(const JsonFields& request) const {
   const auto input = expected_.find(request.whole("input", 0));
   if (input == expected_.end()) request.fail("input", "one of checked_inputs");
   const reference::Expected& expected = expected_of(input->second, request);
-  const bool otherwise = multiplies_int8(request) || rounds_weights_itself(request);
+  const bool otherwise = rounds_activations(request) || rounds_weights_itself(request);
   const reference::Data data = measure::judged_as(shape_, reference::Data::standard);
   const Numbers numbers = asked_numbers(request);
   Judged judged;

@@ -1,5 +1,5 @@
 """PyTorch's own products with weights of 8 and 4 bits, in place of nn.Linear."""
-from typing import Dict, Type
+from typing import Any, Dict, Type
 
 import torch
 from few_bits import GROUP, by_channel, grouped
@@ -7,17 +7,17 @@ from torch import Tensor, nn
 
 
 class Product(nn.Module):
-    """Of rows of any leading sizes."""
+    """Of rows of any leading sizes. x, y, bias and scales are of the dtype."""
 
     note = ""
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, dtype: torch.dtype) -> None:
         super().__init__()
-        self.width = linear.weight.shape[0]
-        self.bias = linear.bias
+        self.width, self.dtype = linear.weight.shape[0], dtype
+        self.bias = None if linear.bias is None else linear.bias.detach().to(dtype)
         self.store(linear.weight.detach().t().numpy())
 
-    def store(self, weight) -> None:  # (in, out)
+    def store(self, weight: Any) -> None:  # (in, out)
         raise NotImplementedError
 
     def product(self, rows: Tensor) -> Tensor:
@@ -31,27 +31,28 @@ class Product(nn.Module):
 class ByChannel(Product):
     """It has one scale for each output, and no groups."""
 
-    note = "_weight_int8pack_mm, weights of 8 bits by channel, float32 products"
+    note = "_weight_int8pack_mm, weights of 8 bits by channel"
 
-    def store(self, weight) -> None:
+    def store(self, weight: Any) -> None:
         values, scales = by_channel(weight)
-        self.values, self.scales = torch.from_numpy(values), torch.from_numpy(scales)
+        self.values = torch.from_numpy(values)
+        self.scales = torch.from_numpy(scales).to(self.dtype)
 
     def product(self, rows: Tensor) -> Tensor:
         return torch._weight_int8pack_mm(rows, self.values, self.scales)
 
 
 class ByGroup(Product):
-    note = "_weight_int4pack_mm_for_cpu, weights of 4 bits in groups of 32, float32 products"
+    note = "_weight_int4pack_mm_for_cpu, weights of 4 bits in groups of 32"
 
-    def store(self, weight) -> None:
+    def store(self, weight: Any) -> None:
         values, scales = grouped(weight, 4)
         unsigned = torch.from_numpy(values.astype("int32") + 8).reshape(self.width, -1)
         self.values = torch.ops.aten._convert_weight_to_int4pack_for_cpu(unsigned.contiguous(), 1)
         # Scales and zeros beside each other, (groups, out, 2): (q - 8) scale + zero.
         zeros = torch.zeros(scales.shape)
         both = torch.stack([torch.from_numpy(scales), zeros], dim=2)
-        self.scales = both.transpose(0, 1).contiguous()
+        self.scales = both.transpose(0, 1).contiguous().to(self.dtype)
 
     def product(self, rows: Tensor) -> Tensor:
         return torch.ops.aten._weight_int4pack_mm_for_cpu(rows, self.values, GROUP, self.scales)

@@ -73,13 +73,18 @@ class Eager(PyTorch):
 
 
 class FewBits(PyTorch):
-    """Eager SDPA between products that expand weights of few bits: PyTorch's own, without torchao."""
+    """Eager SDPA between products that expand weights of few bits: PyTorch's own, without torchao.
+    Their fast kernels are those of bf16."""
 
     stored = sys.argv[1]
 
     def about(self) -> Tuple[str, Dict[str, Any]]:
         version, settings = super().about()
-        return f"{version}, {PRODUCTS[self.stored].note}", settings
+        return f"{version}, {self.note()}", settings
+
+    def note(self) -> str:
+        products = "bf16" if DTYPE == torch.bfloat16 else "float32"
+        return f"{PRODUCTS[self.stored].note}, {products} products"
 
     def ways(self, problem: Problem) -> List[Variant]:
         weights = Weights(problem)
@@ -87,11 +92,12 @@ class FewBits(PyTorch):
 
         def way(fused: bool) -> Callable[[], Layer]:
             def make() -> Layer:
-                module = built(lambda: Sdpa(weights, fused))
+                with torch.inference_mode(False):
+                    module = Sdpa(weights, fused).eval()
                 for name, linear in list(module.named_modules()):
                     if isinstance(linear, torch.nn.Linear):
-                        module.set_submodule(name, product(linear))
-                return layer_of(problem, module, f"{PRODUCTS[self.stored].note}, eager SDPA")
+                        module.set_submodule(name, product(linear, DTYPE))
+                return layer_of(problem, module, f"{self.note()}, eager SDPA")
 
             return make
 

@@ -52,8 +52,7 @@ std::string faster_peers(const std::vector<PeerBlock>& blocks) {
 // weights. Elsewhere all are as exact as ours.
 std::string errors_text(const CellResult& cell) {
   if (!cell.error || !cell.storage_error) return "";
-  return fmt::format("  {:>8.1e} / {:>5.0e}  {:>8.1e}", cell.error->nrmse, cell.error->limits.nrmse,
-                     *cell.storage_error);
+  return fmt::format("  {:>8.1e} {:>8.1e}", cell.error->nrmse, *cell.storage_error);
 }
 
 std::string row_text(const PeerCell& peer) {
@@ -73,10 +72,8 @@ std::string row_text(const PeerCell& peer) {
 std::string few_bits_text(const PeerBlock& block) {
   const Numbers& numbers = block.peers.front().cell->cell.numbers;
   if (!is_few_bits(numbers.stored_weights())) return "";
-  std::string text = fmt::format(
-      "  weights of {}; error / its limit, then the distance to weights "
-      "that are not rounded",
-      to_string(*numbers.weights));
+  std::string text = fmt::format("  weights of {}; error, and distance to unrounded weights",
+                                 to_string(*numbers.weights));
   if (block.ours != nullptr) text += fmt::format("; ours:{}", errors_text(*block.ours));
   return text + "\n";
 }

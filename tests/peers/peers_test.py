@@ -280,7 +280,7 @@ class FewBits(unittest.TestCase):
         for how, told in (
             ({"weights_dtype": "q4"}, "one of the problem's weights"),
             ({"weights_dtype": "q5"}, "f32, bf16, q8 or q4"),
-            ({"products": "int4"}, "int8, or none at all"),
+            ({"products": "int4"}, "int8, bf16 or none"),
             ({"rounding": "mine"}, "own, or none at all"),
         ):
             with self.assertRaisesRegex(PeerError, told):
@@ -308,14 +308,42 @@ class FewBits(unittest.TestCase):
         self.assertFalse([name for name in cells if "/onednn/" in name])  # keeps no few bits
         self.assertIn("llama.cpp", environment_of(out)["peers"])
         self.assertIn("llama.cpp: not available", done.stdout)
+        self.assertRegex(self.table_with_a_rival(out), self.ROW)
+
+    ROW = (
+        r"weights of q8; error, and distance to unrounded weights; ours: +[0-9.]+e-0[67] +[0-9.]+e-03\n"
+        r"  rival split .* [0-9.]+e-0[67] +[0-9.]+e-03  "
+    )
+
+    def table_with_a_rival(self, out: str) -> str:
+        """Of the same cells, of which one is said to be another library's."""
+        other = f"{out}-rival"
+        shutil.copytree(out, other)
+        environment = environment_of(out)
+        environment["peers"]["rival"] = {"version": "rival 1.0"}
+        chosen = environment["sweep"]["compared_with"]
+        cells = cells_of(out)
+        for cell in cells:
+            if cell["id"].startswith("split/") and cell["id"] not in chosen:
+                cell["id"] = cell["id"].replace(f"/{cell['backend']}/", "/rival/")
+                cell["backend"] = "rival"
+        with open(os.path.join(other, "environment.json"), "w", encoding="utf-8") as file:
+            json.dump(environment, file)
+        with open(os.path.join(other, "results.jsonl"), "w", encoding="utf-8") as file:
+            names = {cell["id"]: cell for cell in cells}  # the last of equal ones
+            file.writelines(json.dumps(cell) + "\n" for cell in names.values())
+        done = run(DRIVER, "table", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_a_peer_says_what_it_is(self) -> None:
         stored = {peer.name: peer.fed for peer in RIVALS if parts(peer.numbers)[2]}
-        self.assertEqual(len(stored), 10)
+        self.assertEqual(len(stored), 12)
         for name, fed in stored.items():
             self.assertIn(f"-{fed['weights_dtype']}", name)
-            self.assertEqual(name.endswith("-int8"), fed.get("products") == "int8", name)
-            own = name == "pytorch-sdpa-q8"  # by channel
+            products = name.rpartition("-")[2]
+            self.assertEqual(products if products in ("int8", "bf16") else None, fed.get("products"))
+            own = name.startswith("pytorch-sdpa-q8")  # by channel
             self.assertEqual(fed.get("rounding"), "own" if own else None, name)
         contests = {contest(peer.numbers) for peer in RIVALS if peer.name in stored}
         self.assertEqual(contests, {("f32", "f32", "q8"), ("f32", "f32", "q4")})
