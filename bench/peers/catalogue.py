@@ -20,6 +20,8 @@ class Peer:
     ours: bool = False
     numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
     backend: str = ""  # that of the cells, if it is not the name
+    products: str = ""  # "int8" or "bf16": what activations are rounded to beside few bits
+    rounding: str = ""  # "own" if its stored weights are not those of our few bits
 
     @property
     def cell_backend(self) -> str:
@@ -27,28 +29,81 @@ class Peer:
 
     @property
     def fed(self) -> Dict[str, str]:
-        """Precision and dtype, for the keeper."""
-        precision, _, dtype = self.numbers.partition("-")
-        return {"precision": precision, "dtype": dtype or "f32"}
+        """What it computes with and stores, for the keeper."""
+        precision, dtype, weights = parts(self.numbers)
+        told = {"precision": precision, "dtype": dtype}
+        rest = {"weights_dtype": weights, "products": self.products, "rounding": self.rounding}
+        return {**told, **{name: value for name, value in rest.items() if value}}
 
 
 # As cells are named: what products compute with, and what is stored where that is not f32.
-NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16")
+NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16", "f32-wq8", "f32-wq4")
 AS_F32 = NUMBERS[:4]  # held to one limit of the error
+SHORT = {"q8": "f32-wq8", "q4": "f32-wq4"}  # for --numbers
 
 
-def contest(numbers: str) -> Tuple[str, str]:
+def parts(numbers: str) -> Tuple[str, str, str]:
+    """Precision, dtype, and what weights are stored as where that is not the dtype."""
+    precision, *stored = numbers.split("-")
+    weights = [name[1:] for name in stored if name.startswith("w")]
+    dtype = [name for name in stored if not name.startswith("w")]
+    return precision, "".join(dtype) or "f32", "".join(weights)
+
+
+def few_bits(numbers: str) -> str:
+    """`q8` or `q4` where weights are stored so."""
+    return parts(numbers)[2]
+
+
+def contest(numbers: str) -> Tuple[str, str, str]:
     """What cells have in common that are compared with each other."""
-    precision, _, dtype = numbers.partition("-")
-    return "f32" if precision in AS_F32 else precision, dtype
+    precision, dtype, weights = parts(numbers)
+    return "f32" if precision in AS_F32 else precision, dtype, weights
 
 
 def _python(
-    name: str, program: str, formulations: Tuple[str, ...], packages: str, numbers: str = "f32"
+    name: str,
+    program: str,
+    formulations: Tuple[str, ...],
+    packages: str,
+    numbers: str = "f32",
+    **judged: str,
 ) -> Peer:
     script, *arguments = program.split()
     command = ["{python}", os.path.join(HERE, script), *arguments]
-    return Peer(name, command, formulations, packages, numbers=numbers)
+    return Peer(name, command, formulations, packages, numbers=numbers, **judged)
+
+
+def _few_bits(bits: str) -> List[Peer]:
+    """Who multiplies with such weights. Products of int8 and bf16 are of activations that are rounded
+    to 8 bits."""
+    numbers = SHORT[bits]
+
+    def one(name: str, program: str, packages: str, **judged: str) -> Peer:
+        return _python(name, program, BOTH, packages, numbers, **judged)
+
+    by_channel = {"rounding": "own"} if bits == "q8" else {}
+    return [
+        one(f"onnxruntime-{bits}", f"rival_onnxruntime.py {bits}", "onnxruntime"),
+        one(
+            f"onnxruntime-{bits}-int8",
+            f"rival_onnxruntime.py {bits} int8",
+            "onnxruntime",
+            products="int8",
+        ),
+        one(f"openvino-{bits}", f"rival_openvino.py {bits}", "openvino"),
+        one(
+            f"openvino-{bits}-int8", f"rival_openvino.py {bits} int8", "openvino", products="int8"
+        ),
+        one(f"pytorch-sdpa-{bits}", f"rival_pytorch.py {bits}", "pytorch", **by_channel),
+        one(
+            f"pytorch-sdpa-{bits}-bf16",
+            f"rival_pytorch.py {bits} bf16",
+            "pytorch",
+            products="bf16",
+            **by_channel,
+        ),
+    ]
 
 
 BOTH = ("fused", "split")
@@ -81,7 +136,15 @@ RIVALS = [
     _python("pytorch-sdpa-bf16", "rival_pytorch.py sdpa bf16", BOTH, "pytorch", "bf16-bf16"),
     _python("pytorch-compile-bf16", "rival_pytorch.py compile bf16", BOTH, "pytorch", "bf16-bf16"),
     _python("openvino-bf16", "rival_openvino.py bf16", BOTH, "openvino", "bf16"),
+    *_few_bits("q8"),
+    *_few_bits("q4"),
 ]
+
+# Of few bits, and why it is not among them.
+NOT_AVAILABLE = {
+    "llama.cpp": "not available: PyPI has no wheel of its Python packages (llama-cpp-python,"
+    " ggml-python), only source, and peers are installed as their makers built them"
+}
 
 
 ALONE = ("attention",)
@@ -103,8 +166,10 @@ def our_backend(program: str, name: str, numbers: str = "f32", op: str = "layer"
     command = [program, "layer", "--backend", name]
     if numbers == "f32":
         return Peer(name, command, ways, ours=True)
-    precision, _, dtype = numbers.partition("-")
-    command += ["--precision", precision, "--dtype", dtype or "f32"]
+    precision, dtype, weights = parts(numbers)
+    command += ["--precision", precision, "--dtype", dtype]
+    if weights:
+        command += ["--weights-dtype", weights]
     return Peer(f"{name}-{numbers}", command, ways, ours=True, numbers=numbers, backend=name)
 
 

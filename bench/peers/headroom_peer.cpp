@@ -42,6 +42,8 @@ int run(int count, char** arguments) {
   std::string precision = "f32", dtype = "f32";
   layer->add_option("--precision", precision, "what its products compute with");
   layer->add_option("--dtype", dtype, "what x, y and weights are stored as");
+  std::string stored;
+  layer->add_option("--weights-dtype", stored, "what weights are stored as, if not as the rest");
   app.add_subcommand("keeper", "sets problems, checks outputs, writes the results folder");
   CLI::App* table = app.add_subcommand("table", "each peer beside the best of our cells");
   table->add_option("DIR", folder, "results folder of scripts/peers")->required();
@@ -56,7 +58,12 @@ int run(int count, char** arguments) {
     if (!computes || !stores) {
       throw InvalidArgument("layer: --precision and --dtype take names such as bf16 and f32");
     }
-    peers::serve_layer({backend, {*computes, *stores}});
+    Numbers numbers{*computes, *stores};
+    if (!stored.empty()) {
+      numbers.weights = parse_storage(stored);
+      if (!numbers.weights) throw InvalidArgument("layer: --weights-dtype takes q8, q4 and others");
+    }
+    peers::serve_layer({backend, numbers});
   } else if (table->parsed()) {
     fmt::print("{}", peers::peers_table(folder));
   } else {

@@ -14,27 +14,21 @@
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "headroom/headroom.hpp"
-#include "json/read_numbers.hpp"
 #include "json/shape_json.hpp"
 #include "judge/cautions.hpp"
 #include "judge/noise.hpp"
 #include "machine/conditions.hpp"
 #include "measure/control_meters.hpp"
 #include "measure/group/cell_result.hpp"
-#include "measure/group/check.hpp"
-#include "measure/group/heads_layout.hpp"
 #include "measure/roofs.hpp"
 #include "plan/estimate.hpp"
-#include "plan/shapes/op.hpp"
-#include "processor/cores.hpp"
+#include "posed_problem.hpp"
 #include "program/json_text.hpp"
 #include "protocol.hpp"
 #include "record/environment.hpp"
 #include "record/journal.hpp"
 #include "record/result.hpp"
 #include "reference/comparator.hpp"
-#include "reference/oracle.hpp"
-#include "reference/oracle_cost.hpp"
 
 namespace headroom::peers {
 namespace {
@@ -70,15 +64,9 @@ class Keeper {
   record::Peaks peaks_;
   std::vector<record::CellResult> results_;
 
-  std::uint64_t seed_ = 1;
-  Case shape_;
-  std::map<std::int64_t, reference::Expected> expected_;              // by input
-  std::map<std::string, std::vector<reference::Comparison>> checks_;  // by name
+  PosedProblem problem_;
+  std::map<std::string, std::vector<Judged>> checks_;  // by name
 };
-
-void round_to_bf16(std::vector<float>& values) {
-  for (float& value : values) value = headroom::round_to_bf16(value).value();
-}
 
 std::set<Precision> precisions_of(const JsonFields& settings) {
   std::set<Precision> precisions;
@@ -91,106 +79,26 @@ std::set<Precision> precisions_of(const JsonFields& settings) {
   return precisions;
 }
 
-// A program of the user's own says nothing of them and is held to f32.
-Numbers numbers_of(const JsonFields& request) {
-  Numbers numbers;
-  if (request.has("precision")) numbers.precision = read_precision(request);
-  if (request.has("dtype")) numbers.dtype = read_dtype(request);
-  return numbers;
-}
-
 // What each available backend computes as it is asked to, by the names of cells.
 ordered_json computed_numbers(const Target& target) {
   ordered_json all = ordered_json::object();
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
     ordered_json& names = all[info.name] = ordered_json::array();
-    for (const Precision precision : kAllPrecisions) {
-      for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-        if (arithmetic_of(info.name, {precision, dtype}, target).precision != precision) continue;
-        names.push_back(headroom::to_string(Numbers{precision, dtype}));
-      }
+    for (const Numbers& numbers : record::all_numbers()) {
+      if (arithmetic_of(info.name, numbers, target).precision != numbers.precision) continue;
+      names.push_back(headroom::to_string(numbers));
     }
   }
   return all;
 }
 
-// Sizes of a layer whose output projection has its own width, or of attention alone.
-Case shape_of(const JsonFields& request) {
-  Case shape;
-  shape.batch = request.whole("batch", 1);
-  shape.tokens = request.whole("tokens", 1);
-  shape.d_out = request.whole("width", 1);
-  shape.heads = request.whole("heads", 1);
-  if (request.has("past")) shape.past = request.whole("past", 0);
-  const auto op = request.has("op") ? plan::parse_op(request.text("op")) : plan::Op::layer;
-  if (!op) request.fail("op", "layer or attention");
-  if (op == plan::Op::layer) shape.d_in = shape.d_proj = shape.d_out;
-  if (op == plan::Op::layer && shape.past > 0) request.fail("past", "0 for a layer");
-  shape.validate();
-  return shape;
-}
-
-void write_weights(const std::filesystem::path& folder, const SplitWeights& weights) {
-  write_floats(folder / "query.f32", weights.query.values);
-  write_floats(folder / "key.f32", weights.key.values);
-  write_floats(folder / "value.f32", weights.value.values);
-  write_floats(folder / "output.f32", weights.output.values);
-  write_floats(folder / "output_bias.f32", weights.output_bias);
-}
-
-void write_and_round(const std::filesystem::path& file, Matrix& matrix, bool rounded) {
-  if (rounded) round_to_bf16(matrix.values);
-  write_floats(file, matrix.values);
-}
-
-// Writes weights and inputs for the peers, and expects the outputs of the first input and the last:
-// a peer that mistakes one input for another must not pass.
 ordered_json Keeper::problem(const JsonFields& request) {
-  expected_.clear();
   checks_.clear();
-  shape_ = shape_of(request);
-  const bool layer = shape_.has_projections();
-  seed_ = static_cast<std::uint64_t>(request.whole("seed", 0));
-  const std::filesystem::path folder = request.text("folder");
-  SplitWeights weights = measure::drawn_weights(shape_, seed_);
-  const bool rounded = request.has("rounded") && request.at("rounded") == true;
-  if (rounded) {
-    for (Matrix* matrix : {&weights.query, &weights.key, &weights.value, &weights.output}) {
-      round_to_bf16(matrix->values);
-    }
-    round_to_bf16(weights.output_bias);
-  }
-  Matrix key, value;
-  if (layer) {
-    write_weights(folder, weights);
-  } else {
-    key = measure::gaussian_keys(shape_, seed_ + 1);
-    value = measure::gaussian_values(shape_, seed_ + 1);
-    write_and_round(folder / "key.f32", key, rounded);
-    write_and_round(folder / "value.f32", value, rounded);
-  }
-  const std::int64_t inputs = request.whole("inputs", 1, 64);
-  for (std::int64_t i = 0; i < inputs; ++i) {
-    const std::uint64_t seed = seed_ + 1 + static_cast<std::uint64_t>(i);
-    Matrix x = layer ? gaussian_input(shape_.rows(), shape_, seed)
-                     : measure::gaussian_queries(shape_, seed);
-    write_and_round(input_file(folder, i), x, rounded);
-    if (i != 0 && i != inputs - 1) continue;
-    const auto rows = reference::affordable_rows(shape_, plan::kCheckFlops, seed_);
-    reference::Inputs given{.x = std::as_const(x).view()};
-    given.key = std::as_const(key).view();
-    given.value = std::as_const(value).view();
-    reference::Expected& expected = expected_[i];
-    expected = reference::attention(shape_, weights, given, rows, allowed_cores());
-    if (layer) continue;
-    for (const Precision coarse : {Precision::bf16x3, Precision::bf16}) {
-      reference::add_coarse_bound(shape_, weights, given, coarse, allowed_cores(), expected);
-    }
-  }
-  ordered_json checked = ordered_json::array();
-  for (const auto& [input, _] : expected_) checked.push_back(input);
-  return {{"shape", to_json(shape_)}, {"id", shape_.id()}, {"checked_inputs", checked}};
+  problem_ = PosedProblem(request);
+  const Case& shape = problem_.shape();
+  return {
+      {"shape", to_json(shape)}, {"id", shape.id()}, {"checked_inputs", problem_.checked_inputs()}};
 }
 
 // Those that can use the threads and are expected to be anywhere near the fastest.
@@ -202,7 +110,7 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
     plan::Cell cell;
     cell.backend = info.name;
     cell.threads = threads;
-    seconds[info.name] = plan::Estimator().forward_seconds(shape_, cell);
+    seconds[info.name] = plan::Estimator().forward_seconds(problem_.shape(), cell);
   }
   ordered_json names = ordered_json::array();
   for (const auto& [name, time] : seconds) {
@@ -259,21 +167,9 @@ ordered_json Keeper::begin(const JsonFields& request) {
 }
 
 ordered_json Keeper::check(const JsonFields& request) {
-  const auto expected = expected_.find(request.whole("input", 0));
-  if (expected == expected_.end()) request.fail("input", "one of checked_inputs");
-  const reference::Data data = measure::judged_as(shape_, reference::Data::standard);
-  reference::Comparison comparison;
-  try {
-    Matrix y;
-    y.rows = shape_.rows();
-    y.cols = shape_.output_width();
-    y.values = read_floats(request.text("file"), y.rows * y.cols);
-    comparison =
-        reference::compare(expected->second, std::as_const(y).view(), data, numbers_of(request));
-  } catch (const std::runtime_error& error) {
-    comparison.reason = error.what();
-  }
-  checks_[request.text("name")].push_back(comparison);
+  const Judged judged = problem_.judge(request);
+  checks_[request.text("name")].push_back(judged);
+  const reference::Comparison& comparison = judged.comparison;
   return {{"passed", comparison.passed},
           {"reason", comparison.reason},
           {"nrmse", comparison.nrmse},
@@ -290,16 +186,21 @@ ordered_json Keeper::control(const JsonFields& request) {
   return answer;
 }
 
-// The worst of all checks. Nothing if not every expected output was checked.
-std::optional<reference::Comparison> worst(const std::vector<reference::Comparison>& checks,
-                                           std::size_t wanted) {
+// The worst of all checks, and the largest distance to unrounded weights, whichever output has it.
+// Nothing if not every expected output was checked.
+std::optional<Judged> worst(const std::vector<Judged>& checks, std::size_t wanted) {
   if (checks.empty()) return std::nullopt;
   const auto least =
-      std::max_element(checks.begin(), checks.end(), [](const auto& a, const auto& b) {
-        return std::pair(!a.passed, a.nrmse) < std::pair(!b.passed, b.nrmse);
+      std::max_element(checks.begin(), checks.end(), [](const Judged& a, const Judged& b) {
+        return std::pair(!a.comparison.passed, a.comparison.nrmse) <
+               std::pair(!b.comparison.passed, b.comparison.nrmse);
       });
-  if (least->passed && checks.size() < wanted) return std::nullopt;
-  return *least;
+  if (least->comparison.passed && checks.size() < wanted) return std::nullopt;
+  Judged worst = *least;
+  for (const Judged& judged : checks) {
+    worst.to_unrounded = std::max(worst.to_unrounded, judged.to_unrounded);
+  }
+  return worst;
 }
 
 void Keeper::set_times(const JsonFields& request, record::CellResult& result) const {
@@ -319,7 +220,7 @@ void Keeper::set_times(const JsonFields& request, record::CellResult& result) co
     if (request.has("again_control")) again.control = request.positives("again_control");
     again.processes = record::read_processes(request, "again_processes");
   }
-  measure::rate_samples(result, {}, seed_);
+  measure::rate_samples(result, {}, problem_.seed());
 }
 
 // Without a check that passed, a cell gets no time, whatever was measured.
@@ -328,15 +229,18 @@ ordered_json Keeper::result(const JsonFields& request) {
   record::CellResult result;
   plan::Cell& cell = result.cell;
   cell.backend = request.text("backend");
-  result.shape = shape_;
+  result.shape = problem_.shape();
   record::read_way(request, result);
-  cell.numbers = numbers_of(request);
+  cell.numbers = asked_numbers(request);
   cell.threads = result.threads = static_cast<int>(request.whole("threads", 1, kMaxThreads));
-  cell.id = plan::cell_id(shape_, cell);
+  cell.id = plan::cell_id(result.shape, cell);
   result.isa = request.text("isa");
   result.unit = request.text("unit");
-  result.error = worst(checks_[request.text("name")], expected_.size());
-  result.checked_rows = static_cast<std::int64_t>(expected_.begin()->second.rows.size());
+  if (const auto judged = worst(checks_[request.text("name")], problem_.checked_inputs().size())) {
+    result.error = judged->comparison;
+    result.storage_error = judged->to_unrounded;
+  }
+  result.checked_rows = problem_.checked_rows();
   result.costs = AttentionCosts{request.not_negative("setup_s"), request.whole("packed_bytes", 0),
                                 request.whole("workspace_bytes", 0), request.text("project"),
                                 request.text("attend")};

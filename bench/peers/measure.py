@@ -12,7 +12,18 @@ import tempfile
 from contextlib import ExitStack
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
-from catalogue import NUMBERS, REMOVED, Peer, given_peer, our_backend, rivals_of, variables
+from catalogue import (
+    NOT_AVAILABLE,
+    NUMBERS,
+    REMOVED,
+    SHORT,
+    Peer,
+    few_bits,
+    given_peer,
+    our_backend,
+    rivals_of,
+    variables,
+)
 from process import PeerError, Process
 from rounds import Settings, ShapeRun
 from venvs import Environments, NotInstalled
@@ -85,7 +96,7 @@ def options() -> argparse.Namespace:
     add("--shapes", nargs="+", type=shape_of, metavar="T,D,H", help="tokens,width,heads")
     add("--peers", type=names_of, help="names separated by commas, none, or all (default)")
     add("--ours", type=names_of, help="our backends (default: those that may be the fastest)")
-    add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, bf16-bf16, ...")
+    add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, q8, q4, ...")
     add("--threads", default="", help="such as 1,2 (default: every allowed core)")
     add("--samples", type=int, default=SAMPLES, help="per cell, at least 9 (default 15)")
     add("--launches", type=int, default=LAUNCHES, help="that take them, at least 3 (default 5)")
@@ -101,7 +112,7 @@ def options() -> argparse.Namespace:
     cores = len(os.sched_getaffinity(0))
     try:
         given.threads = [int(count) for count in names_of(given.threads)] or [cores]
-        refuse_unknown(given.numbers)
+        given.numbers = numbers_of(given.numbers, given.op)
         given.peers = chosen(given.peers, given.numbers, given.op)
         given.peers += [given_peer(text) for text in given.peer]
         refuse_twice([peer.name for peer in given.peers])
@@ -124,10 +135,17 @@ def options() -> argparse.Namespace:
     return given
 
 
-def refuse_unknown(numbers: List[str]) -> None:
-    for name in numbers:
-        if name not in NUMBERS:
-            raise ValueError(f"--numbers: unknown '{name}'; known: {', '.join(NUMBERS)}")
+def numbers_of(names: List[str], op: str) -> List[str]:
+    """As cells are named, each once."""
+    for name in names:
+        if name not in NUMBERS and name not in SHORT:
+            known = ", ".join((*NUMBERS, *SHORT))
+            raise ValueError(f"--numbers: unknown '{name}'; known: {known}")
+        if op == "attention" and few_bits(SHORT.get(name, name)):
+            raise ValueError(
+                f"--numbers: '{name}' is of weights, and --op attention has none; give others"
+            )
+    return list(dict.fromkeys(SHORT.get(name, name) for name in names))
 
 
 def chosen(names: Optional[List[str]], numbers: List[str], op: str) -> List[Peer]:
@@ -136,6 +154,8 @@ def chosen(names: Optional[List[str]], numbers: List[str], op: str) -> List[Peer
         return [peer for peer in known.values() if peer.numbers in numbers]
     wanted = [] if names == ["none"] else names or []
     for name in wanted:
+        if name in NOT_AVAILABLE:
+            raise ValueError(f"--peers: '{name}' is {NOT_AVAILABLE[name]}")
         if name not in known:
             raise ValueError(f"--peers: unknown peer '{name}'; known: {', '.join(known)}")
     return [known[name] for name in wanted]
@@ -195,6 +215,15 @@ class Run:
             except (NotInstalled, PeerError, OSError) as error:
                 self.told[peer.name] = {"skipped": str(error)}
                 say(f"{peer.name}: skipped: {error}")
+        if self.given.peers and self.few_bits():
+            for name, reason in NOT_AVAILABLE.items():
+                self.told[name] = {"skipped": reason}
+                say(f"{name}: {reason}")
+
+    def few_bits(self) -> List[str]:
+        """What weights are stored as by whoever takes part, in few bits."""
+        peers = [peer.numbers for peer in self.given.peers]
+        return sorted({few_bits(name) for name in self.given.numbers + peers} - {""})
 
     def settings(self) -> Dict[str, Any]:
         given = self.given
@@ -269,6 +298,7 @@ class Run:
                 op=self.given.op,
                 # Who stores bf16 and who does not are fed the same values.
                 rounded=any(name.endswith("-bf16") for name in self.given.numbers),
+                weights=self.few_bits(),
                 **sizes,
             )
             run = ShapeRun(

@@ -126,6 +126,7 @@ std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
            AttentionOptions options{ours.backend, formulation, problem.threads};
            options.precision = ours.numbers.precision;
            options.dtype = ours.numbers.dtype;
+           options.weights_dtype = ours.numbers.weights;
            const auto layer =
                std::make_shared<Attention>(problem.shape, problem.shape, *weights, options);
            if (ours.numbers.dtype == Dtype::bf16) {

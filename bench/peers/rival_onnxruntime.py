@@ -1,13 +1,19 @@
-"""ONNX Runtime: one graph per attention operator, bound inputs and outputs."""
+"""ONNX Runtime: one graph per attention operator, bound inputs and outputs. With
+rival_onnxruntime.py q8 | q4 [int8] the four products are MatMulNBits: weights in groups of 32, and
+products of float32 or, if asked for, of int8."""
 import os
+import sys
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
+from few_bits import BITS, GROUP, grouped, nibbles
 from peer import Layer, Problem, Rival, Variant, serve
 
+STORED = next((name for name in sys.argv[1:] if name in BITS), "")
+INT8 = "int8" in sys.argv[1:]
 CONTRIB = "com.microsoft"
 LARGEST = 2**31 - 2**20  # of a model in one piece
 # Name, formulation, and whether q, k, v come from one product.
@@ -22,7 +28,7 @@ OPERATORS = [
 
 class OnnxRuntime(Rival):
     def about(self) -> Tuple[str, Dict[str, Any]]:
-        return f"onnxruntime {ort.__version__}", {
+        return f"onnxruntime {ort.__version__}{', ' + few_bits_note() if STORED else ''}", {
             "onnx": onnx.__version__,
             "execution": "sequential, all optimisations, CPUExecutionProvider",
             "binding": "inputs and output bound once, nothing is copied",
@@ -32,22 +38,59 @@ class OnnxRuntime(Rival):
         return [
             Variant(name, formulation, lambda name=name: session_layer(problem, name))
             for name, formulation in OPERATORS
+            if not (STORED and name == "contrib-Attention")  # it does the product itself
         ]
+
+
+def few_bits_note() -> str:
+    return f"MatMulNBits {STORED}, {'int8' if INT8 else 'float32'} products"
+
+
+def product(weight: Any, source: str, to: str) -> Tuple[Any, List[Any]]:
+    """The node of `to = source weight`, and its constants."""
+    constant = numpy_helper.from_array
+    name = f"w-{to}"
+    if not STORED:
+        node = helper.make_node("MatMul", [source, name], [to])
+        return node, [constant(weight, name)]
+    bits = BITS[STORED]
+    values, scales = grouped(weight, bits)
+    # Unsigned, and by themselves from the middle of their range.
+    stored = (values.astype(np.int16) + 2 ** (bits - 1)).astype(np.uint8)
+    stored = stored if bits == 8 else nibbles(stored)
+    depth, width = weight.shape
+    node = helper.make_node(
+        "MatMulNBits",
+        [source, name, f"{name}-scales"],
+        [to],
+        domain=CONTRIB,
+        K=depth,
+        N=width,
+        bits=bits,
+        block_size=GROUP,
+        accuracy_level=4 if INT8 else 1,
+    )
+    return node, [constant(stored, name), constant(scales, f"{name}-scales")]
 
 
 def graph_of(problem: Problem, name: str) -> onnx.ModelProto:
     batch, tokens, width, heads = problem.sizes
     node, weight = helper.make_node, numpy_helper.from_array
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, tokens, width])]
-    constants = [weight(problem.matrix("output"), "wo"), weight(problem.bias(), "bo")]
-    if name.endswith("-packed") or name == "contrib-Attention":
-        constants.append(weight(problem.fused(), "wqkv"))
-        nodes = [node("MatMul", ["x", "wqkv"], ["qkv"])]
-    else:
-        names = {"q": "query", "k": "key", "v": "value"}
-        constants += [weight(problem.matrix(n), "w" + short) for short, n in names.items()]
-        nodes = [node("MatMul", ["x", "w" + short], [short]) for short in names]
+    constants, nodes = [weight(problem.bias(), "bo")], []
+
+    def multiply(matrix: Any, source: str, to: str) -> None:
+        added, needs = product(matrix, source, to)
+        nodes.append(added)
+        constants.extend(needs)
+
+    if name.endswith("-packed"):
+        multiply(problem.fused(), "x", "qkv")
+    elif name != "contrib-Attention":
+        for short, n in {"q": "query", "k": "key", "v": "value"}.items():
+            multiply(problem.matrix(n), "x", short)
     if name == "contrib-Attention":  # does the product itself
+        constants.append(weight(problem.fused(), "wqkv"))
         constants.append(weight(np.zeros(3 * width, np.float32), "no-bias"))
         inputs = ["x", "wqkv", "no-bias"]
         nodes = [
@@ -69,7 +112,8 @@ def graph_of(problem: Problem, name: str) -> onnx.ModelProto:
     else:
         kind = {"is_causal": 1, "q_num_heads": heads, "kv_num_heads": heads}
         nodes.append(node("Attention", ["q", "k", "v"], ["c"], **kind))
-    nodes += [node("MatMul", ["c", "wo"], ["product"]), node("Add", ["product", "bo"], ["y"])]
+    multiply(problem.matrix("output"), "c", "product")
+    nodes.append(node("Add", ["product", "bo"], ["y"]))
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, tokens, width])
     graph = helper.make_graph(nodes, "layer", [x], outputs, constants)
     opsets = [helper.make_opsetid("", 23), helper.make_opsetid(CONTRIB, 1)]
@@ -115,7 +159,7 @@ def session_layer(problem: Problem, name: str) -> Layer:
         return y.numpy().copy()
 
     output(0)
-    return Layer(call, output, name)
+    return Layer(call, output, f"{few_bits_note()}, {name}" if STORED else name)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """OpenVINO's CPU plugin, held to f32, or told that bf16 will do: rival_openvino.py [bf16]. Attention
-alone where the problem has no weights."""
+alone where the problem has no weights. With q8 | q4 [int8] weights are compressed in groups of 32, and
+the plugin may multiply int8, if asked for."""
 import math
 import sys
 from typing import Any, Dict, List, Tuple
@@ -7,9 +8,12 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
+from few_bits import BITS, GROUP, grouped, nibbles
 from peer import Layer, Problem, Rival, Variant, each_way, serve
 
 
+STORED = next((name for name in sys.argv[1:] if name in BITS), "")
+INT8 = "int8" in sys.argv[1:]
 HINT = ov.Type.bf16 if "bf16" in sys.argv[1:] else ov.Type.f32
 
 
@@ -17,7 +21,8 @@ class OpenVino(Rival):
     def about(self) -> Tuple[str, Dict[str, Any]]:
         settings = {key: str(value) for key, value in config(1).items()}
         settings["INFERENCE_NUM_THREADS"] = "the threads of the cell"
-        return f"openvino {ov.__version__.split('-')[0]}", settings
+        version = f"openvino {ov.__version__.split('-')[0]}"
+        return f"{version}, {few_bits_note()}" if STORED else version, settings
 
     def variants(self, problem: Problem) -> List[Variant]:
         if problem.shape["d_in"] == 0:
@@ -32,7 +37,10 @@ class OpenVino(Rival):
 
 
 def config(threads: int) -> Dict[str, Any]:
+    # Activations rounded to int8, by groups of this size; 0 for none.
+    rounded = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP if INT8 else 0} if STORED else {}
     return {
+        **rounded,
         "INFERENCE_PRECISION_HINT": HINT,  # by itself bf16 where the processor has it
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
@@ -40,6 +48,10 @@ def config(threads: int) -> Dict[str, Any]:
         "ENABLE_CPU_PINNING": False,  # the process is pinned
         "ENABLE_HYPER_THREADING": True,  # all cores that it is pinned to
     }
+
+
+def few_bits_note() -> str:
+    return f"weights compressed to {STORED}, {'int8' if INT8 else 'float32'} products"
 
 
 KEPT: List[Any] = []  # a tensor that shares an array's memory does not keep the array
@@ -100,6 +112,8 @@ def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
     x = ops.parameter([batch, tokens, width], ov.Type.f32, name="x")
 
     def product(node: Any, weight: Any) -> Any:
+        if STORED:
+            return ops.matmul(node, compressed(weight), False, True)
         return ops.matmul(node, ops.constant(weight), False, False)
 
     def by_head(node: Any) -> Any:
@@ -117,6 +131,23 @@ def model_of(problem: Problem, fused: bool, operator: bool) -> ov.Model:
     merged = ops.reshape(rows, np.array([batch, tokens, width], np.int64), False)
     y = ops.add(product(merged, problem.matrix("output")), ops.constant(problem.bias()))
     return ov.Model([ops.result(y)], [x], "layer")
+
+
+def compressed(weight: Any) -> Any:
+    """(out, in), in the operations by which the plugin knows compressed weights."""
+    values, scales = grouped(weight, BITS[STORED])
+    shape = list(values.shape)
+    if STORED == "q8":
+        constant = ops.constant(values)
+    else:
+        packed = nibbles(values.astype(np.uint8) & 15).reshape(-1)
+        KEPT.append(packed)  # the constant shares its memory
+        constant = ops.constant(ov.Tensor(packed, shape, ov.Type.i4))
+    as_half = ops.convert(constant, "f16")
+    scaled = ops.multiply(as_half, ops.constant(scales[..., None].astype(np.float16)))
+    depth, width = weight.shape
+    whole = ops.reshape(scaled, np.array([width, depth], np.int64), False)
+    return ops.convert(whole, "f32")
 
 
 def compiled(problem: Problem, fused: bool, operator: bool) -> Layer:
@@ -147,7 +178,8 @@ def request_of(
         return np.array(request.get_output_tensor(0).data, np.float32)
 
     output(0)
-    return Layer(call, output, "SDPA operator" if operator else "MatMul, Softmax, MatMul")
+    note = "SDPA operator" if operator else "MatMul, Softmax, MatMul"
+    return Layer(call, output, f"{few_bits_note()}, {note}" if STORED else note)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """PyTorch: rival_pytorch.py sdpa | compile | mha | textbook | attention, and bf16 for modules and
-inputs of it."""
+inputs of it; q8 | q4 for weights of few bits."""
 import sys
 from contextlib import AbstractContextManager
 from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 from peer import Layer, Problem, Rival, Variant, serve
+from pytorch_few_bits import PRODUCTS, Product
 from pytorch_modules import Mha, Sdpa, Textbook, TextbookWrapper, Weights
 
 
@@ -67,6 +68,38 @@ class Eager(PyTorch):
 
         def way(fused: bool) -> Callable[[], Layer]:
             return lambda: layer_of(problem, built(lambda: Sdpa(weights, fused)), "eager SDPA")
+
+        return [Variant("fused", "fused", way(True)), Variant("split", "split", way(False))]
+
+
+class FewBits(PyTorch):
+    """Eager SDPA between products that expand weights of few bits: PyTorch's own, without torchao.
+    Their fast kernels are those of bf16."""
+
+    stored = sys.argv[1]
+
+    def about(self) -> Tuple[str, Dict[str, Any]]:
+        version, settings = super().about()
+        return f"{version}, {self.note()}", settings
+
+    def note(self) -> str:
+        products = "bf16" if DTYPE == torch.bfloat16 else "float32"
+        return f"{PRODUCTS[self.stored].note}, {products} products"
+
+    def ways(self, problem: Problem) -> List[Variant]:
+        weights = Weights(problem)
+        product: Callable[..., Product] = PRODUCTS[self.stored]
+
+        def way(fused: bool) -> Callable[[], Layer]:
+            def make() -> Layer:
+                with torch.inference_mode(False):
+                    module = Sdpa(weights, fused).eval()
+                for name, linear in list(module.named_modules()):
+                    if isinstance(linear, torch.nn.Linear):
+                        module.set_submodule(name, product(linear, DTYPE))
+                return layer_of(problem, module, f"{self.note()}, eager SDPA")
+
+            return make
 
         return [Variant("fused", "fused", way(True)), Variant("split", "split", way(False))]
 
@@ -179,7 +212,15 @@ def attention_of(
     return Layer(call, output, note)
 
 
-KINDS = {"attention": Attention, "sdpa": Eager, "compile": Compiled, "mha": MultiheadAttention, "textbook": Plain}
+KINDS = {
+    "attention": Attention,
+    "sdpa": Eager,
+    "compile": Compiled,
+    "mha": MultiheadAttention,
+    "textbook": Plain,
+    "q8": FewBits,
+    "q4": FewBits,
+}
 
 if __name__ == "__main__":
     serve(KINDS[sys.argv[1]])

@@ -48,6 +48,13 @@ std::string faster_peers(const std::vector<PeerBlock>& blocks) {
                      counted(count, "block"), text);
 }
 
+// Where weights are stored in few bits: the error of the kernel, and what is left of unrounded
+// weights. Elsewhere all are as exact as ours.
+std::string errors_text(const CellResult& cell) {
+  if (!cell.error || !cell.storage_error) return "";
+  return fmt::format("  {:>8.1e} {:>8.1e}", cell.error->nrmse, *cell.storage_error);
+}
+
 std::string row_text(const PeerCell& peer) {
   const CellResult& cell = *peer.cell;
   std::string text = fmt::format("  {:<28} ", name_of(cell));
@@ -58,7 +65,17 @@ std::string row_text(const PeerCell& peer) {
     text += fmt::format("  {:>6.2f}  {:<22} {:<20}", peer.to_ours->raw_ratio, ratio_of(difference),
                         to_string(difference.verdict));
   }
+  text += errors_text(cell);
   return fmt::format("{}  {}\n", text, cell.costs ? cell.costs->attend_provenance : "");
+}
+
+std::string few_bits_text(const PeerBlock& block) {
+  const Numbers& numbers = block.peers.front().cell->cell.numbers;
+  if (!is_few_bits(numbers.stored_weights())) return "";
+  std::string text = fmt::format("  weights of {}; error, and distance to unrounded weights",
+                                 to_string(*numbers.weights));
+  if (block.ours != nullptr) text += fmt::format("; ours:{}", errors_text(*block.ours));
+  return text + "\n";
 }
 
 std::string block_text(const PeerBlock& block) {
@@ -71,6 +88,7 @@ std::string block_text(const PeerBlock& block) {
     text += fmt::format("  {:<28} {:>11}  {:>6}  {:<22} {:<20}  {}\n", "peer", "time", "/ ours",
                         "steadied (95 %)", "verdict", "by");
   }
+  text += few_bits_text(block);
   for (const PeerCell& peer : block.peers) text += row_text(peer);
   return text;
 }

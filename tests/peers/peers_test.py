@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 REAL_MKL = os.path.join(ROOT, "build-peers", "mkl", "lib", "libmkl_rt.so.3")
 PEERS = os.path.join(ROOT, "bench", "peers")
 sys.path.insert(0, PEERS)
-from catalogue import RIVALS, given_peer, our_backend  # noqa: E402
+from catalogue import RIVALS, contest, given_peer, our_backend, parts  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
 from rounds import Cell, Settings, ShapeRun, Trial  # noqa: E402
 from venvs import Environments, NotInstalled  # noqa: E402
@@ -206,6 +206,170 @@ class AttentionAlone(unittest.TestCase):
             self.assertEqual(wrong.returncode, 2, text)
 
 
+class FewBits(unittest.TestCase):
+    """Weights of q8 and q4: what a peer is compared with, and how close it must come."""
+
+    SIZES = {"batch": 1, "tokens": 5, "width": 64, "heads": 2}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = os.path.join(WORK, "few-bits")
+        os.makedirs(cls.folder)
+        cls.keeper = cls.process("keeper")
+        cls.addClassCleanup(cls.keeper.end)
+        cls.problem = cls.pose(weights=["q8"])
+        cls.exact = cls.output("exact", "f32")
+        cls.q8 = cls.output("q8", "f32-wq8")
+        cls.q4 = cls.output("q4", "f32-wq4")
+
+    @classmethod
+    def process(cls, *command: str) -> Process:
+        log, cpus = os.path.join(WORK, "few-bits.log"), sorted(os.sched_getaffinity(0))
+        return Process("ours", [DRIVER, *command], ENVIRONMENT, cpus, log)
+
+    @classmethod
+    def pose(cls, **given: Any) -> Dict[str, Any]:
+        return cls.keeper.ask("problem", folder=cls.folder, inputs=1, seed=1, **cls.SIZES, **given)
+
+    @classmethod
+    def output(cls, name: str, numbers: str, folder: str = "") -> str:
+        """The file of what one of ours computes of the weights in a folder."""
+        file = os.path.join(cls.folder, f"{name}.f32")
+        with cls.process(*our_backend(DRIVER, "naive", numbers).command[1:]) as ours:
+            told = {"folder": folder or cls.folder, "shape": cls.problem["shape"], "inputs": 1}
+            made = ours.ask("prepare", threads=1, formulations=["split"], **told)
+            ours.ask("run", variant=made["variants"][0]["name"], input=0, file=file)
+        return file
+
+    def check(self, file: str, **how: str) -> Dict[str, Any]:
+        numbers = {"precision": "f32", "dtype": "f32", "weights_dtype": "q8", **how}
+        return self.keeper.ask("check", name="peer/any", input=0, file=file, **numbers)
+
+    def test_ours_is_as_exact_as_f32_for_what_is_stored(self) -> None:
+        told = self.check(self.q8)
+        self.assertTrue(told["passed"], told)
+        self.assertLess(told["nrmse"], 5e-6)
+
+    def test_weights_that_were_not_rounded_are_not_those_that_are_stored(self) -> None:
+        told = self.check(self.exact)
+        self.assertFalse(told["passed"], told)
+        self.assertIn("above the limit 5e-05", told["reason"])
+
+    def test_products_of_int8_have_a_limit_of_their_own(self) -> None:
+        told = self.check(self.exact, products="int8")  # as far from the stored as rounding is
+        self.assertTrue(told["passed"], told)
+        self.assertGreater(told["nrmse"], 1e-3)
+        told = self.check(self.q4, products="int8")
+        self.assertFalse(told["passed"], told)
+        self.assertRegex(told["reason"], r"0\.03 and 0\.3 are the limits of roundings other than ours")
+
+    def test_roundings_of_ones_own_are_compared_with_unrounded_weights(self) -> None:
+        self.assertLess(self.check(self.exact, rounding="own")["nrmse"], 5e-6)
+        self.assertGreater(self.check(self.q8, rounding="own")["nrmse"], 1e-3)
+        self.assertFalse(self.check(self.q4, rounding="own")["passed"])
+
+    def test_a_result_of_another_input_has_no_limit_that_it_passes(self) -> None:
+        turned = os.path.join(self.folder, "turned.f32")
+        with open(self.q8, "rb") as right, open(turned, "wb") as wrong:
+            values = right.read()
+            wrong.write(values[4 * 64 :] + values[: 4 * 64])
+        for how in ({}, {"products": "int8"}, {"rounding": "own"}):
+            self.assertFalse(self.check(turned, **how)["passed"], how)
+
+    def test_what_was_not_asked_for_is_refused(self) -> None:
+        for how, told in (
+            ({"weights_dtype": "q4"}, "one of the problem's weights"),
+            ({"weights_dtype": "q5"}, "f32, bf16, q8 or q4"),
+            ({"products": "int4"}, "int8, bf16 or none"),
+            ({"rounding": "mine"}, "own, or none at all"),
+        ):
+            with self.assertRaisesRegex(PeerError, told):
+                self.check(self.q8, **how)
+        for given, told in (
+            ({"weights": ["bf16"]}, "a list of q8 and q4"),
+            ({"weights": ["q8"], "op": "attention"}, "attention alone, which has no weights"),
+        ):
+            with self.assertRaisesRegex(PeerError, told):
+                self.pose(**given)
+
+    def test_cells_have_both_errors_and_their_table_shows_them(self) -> None:
+        out = os.path.join(WORK, "few-bits-cells")
+        # A peer must be there, or there is no block: one that cannot run says so.
+        quick = ["--shapes", "5,64,2", "--samples", "9", "--launches", "3"]
+        names = ["--numbers", "q8,f32-wq4,q4", "--ours", "naive,onednn,xsimd"]
+        done = measure("--out", out, *quick, *names, "--peers", "onnxruntime-q4-int8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = {cell["id"]: cell for cell in cells_of(out)}
+        for weights, least, most in (("q8", 2e-3, 3e-2), ("q4", 4e-2, 0.4)):
+            cell = cells[f"split/naive/f32-w{weights}/t1/B1_T5_D64_H2"]
+            self.assertEqual((cell["status"], cell["weights_dtype"]), ("ok", weights))
+            self.assertLess(cell["error"]["nrmse"], 5e-6)
+            self.assertTrue(least < cell["storage_nrmse"] < most, cell["storage_nrmse"])
+        self.assertFalse([name for name in cells if "/onednn/" in name])  # keeps no few bits
+        self.assertIn("llama.cpp", environment_of(out)["peers"])
+        self.assertIn("llama.cpp: not available", done.stdout)
+        self.assertRegex(self.table_with_a_rival(out), self.ROW)
+
+    ROW = (
+        r"weights of q8; error, and distance to unrounded weights; ours: +[0-9.]+e-0[67] +[0-9.]+e-03\n"
+        r"  rival split .* [0-9.]+e-0[67] +[0-9.]+e-03  "
+    )
+
+    def table_with_a_rival(self, out: str) -> str:
+        """Of the same cells, of which one is said to be another library's."""
+        other = f"{out}-rival"
+        shutil.copytree(out, other)
+        environment = environment_of(out)
+        environment["peers"]["rival"] = {"version": "rival 1.0"}
+        chosen = environment["sweep"]["compared_with"]
+        cells = cells_of(out)
+        for cell in cells:
+            if cell["id"].startswith("split/") and cell["id"] not in chosen:
+                cell["id"] = cell["id"].replace(f"/{cell['backend']}/", "/rival/")
+                cell["backend"] = "rival"
+        with open(os.path.join(other, "environment.json"), "w", encoding="utf-8") as file:
+            json.dump(environment, file)
+        with open(os.path.join(other, "results.jsonl"), "w", encoding="utf-8") as file:
+            names = {cell["id"]: cell for cell in cells}  # the last of equal ones
+            file.writelines(json.dumps(cell) + "\n" for cell in names.values())
+        done = run(DRIVER, "table", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_peer_says_what_it_is(self) -> None:
+        stored = {peer.name: peer.fed for peer in RIVALS if parts(peer.numbers)[2]}
+        self.assertEqual(len(stored), 12)
+        for name, fed in stored.items():
+            self.assertIn(f"-{fed['weights_dtype']}", name)
+            products = name.rpartition("-")[2]
+            self.assertEqual(products if products in ("int8", "bf16") else None, fed.get("products"))
+            own = name.startswith("pytorch-sdpa-q8")  # by channel
+            self.assertEqual(fed.get("rounding"), "own" if own else None, name)
+        contests = {contest(peer.numbers) for peer in RIVALS if peer.name in stored}
+        self.assertEqual(contests, {("f32", "f32", "q8"), ("f32", "f32", "q4")})
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not here")
+    def test_groups_are_rounded_as_ours(self) -> None:
+        import numpy as np
+        from few_bits import grouped, nibbles
+
+        rounded = os.path.join(WORK, "rounded")
+        shutil.copytree(self.folder, rounded)
+        for name in ("query", "key", "value", "output"):
+            file = os.path.join(rounded, f"{name}.f32")
+            values, scales = grouped(np.fromfile(file, np.float32).reshape(64, 64), 8)
+            (values * scales[..., None]).reshape(64, 64).T.astype(np.float32).tofile(file)
+        self.assertTrue(self.check(self.output("by-numpy", "f32", rounded))["passed"])
+        column = np.array([[1, -0.5, 0.0625, 0.19, -1] + 27 * [0]], np.float32).T
+        values, scales = grouped(column, 4)
+        self.assertEqual(scales.tolist(), [[-0.125]])
+        self.assertEqual(values[0, 0, :5].tolist(), [-8, 4, 0, -2, 7])
+        packed = nibbles((values + 8).astype(np.uint8))
+        self.assertEqual(packed[0, 0, :2].tolist(), [0 | 12 << 4, 8 | 6 << 4])
+        with self.assertRaisesRegex(ValueError, "no multiple of 32"):
+            grouped(column[:31], 4)
+
+
 class Choice(unittest.TestCase):
     def test_the_fastest_variant_is_taken_while_the_machine_slows_down(self) -> None:
         run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)
@@ -230,7 +394,8 @@ class Choice(unittest.TestCase):
 
     def test_ours_are_chosen_by_the_trials_one_of_each_contest(self) -> None:
         run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)
-        for numbers, pace in (("f32", 2.0), ("bf16x6", 1.0), ("bf16", 0.5), ("bf16-bf16", 0.4)):
+        paces = {"f32": 2.0, "bf16x6": 1.0, "bf16": 0.5, "bf16-bf16": 0.4, "f32-wq8": 0.3}
+        for numbers, pace in {**paces, "f32-wq4": 0.2}.items():
             cell = Cell(our_backend("program", "tbb", numbers), "split", {"name": numbers})
             cell.pace = pace
             run.cells.append(cell)
@@ -238,7 +403,7 @@ class Choice(unittest.TestCase):
         run.cells.append(Cell(our_backend("program", "xsimd", "f32"), "split"))  # it failed
         run.choose_ours()
         chosen = [cell.variant["name"] for cell in run.chosen]
-        self.assertEqual(chosen, ["bf16x6", "bf16", "bf16-bf16"])
+        self.assertEqual(chosen, ["bf16x6", "bf16", "bf16-bf16", "f32-wq8", "f32-wq4"])
 
 
 class Protocol(unittest.TestCase):
@@ -298,6 +463,9 @@ class Protocol(unittest.TestCase):
             (["--samples", "9", "--launches", "10"], "not from 3 to 9, the samples"),
             (["--peers", "nobody"], "unknown peer 'nobody'; known: pytorch-sdpa"),
             (["--shapes", "5,8,3"], "multiple of the heads"),
+            (["--numbers", "q5"], "--numbers: unknown 'q5'; known: f32, bf16x9"),
+            (["--op", "attention", "--numbers", "f32,q8"], "'q8' is of weights"),
+            (["--peers", "llama.cpp"], "'llama.cpp' is not available: PyPI has no wheel"),
             (["--peer", "nameless"], "NAME=COMMAND"),
             (["--peer", "a/b=true"], "with a name of letters"),
             (["--peer", "a=true", "--peer", "a=false"], "'a' is given twice"),

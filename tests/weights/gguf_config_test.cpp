@@ -289,6 +289,16 @@ TEST_F(GgufConfig, FactorsAreDivisorsOfTheirPairs) {
   expect_refused<Unsupported>(layer({1, 8}, "yarn"), "stands beside rope.scaling.type");
 }
 
+TEST_F(GgufConfig, AHeadThatOnlyClaimsToBeWideHasNoDivisors) {
+  GgufText text = started("llama");
+  text.set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 4.0);
+  text.set("llama.rope.scaling.original_context_length", 64);
+  text.set("llama.attention.key_length", 1 << 30);
+  text.set("llama.rope.dimension_count", 1 << 30);
+  add_layer(text);
+  expect_refused<FileError>(text, "at most 65536 where rope_scaling has divisors");
+}
+
 TEST_F(GgufConfig, TheFileIsItsOwnConfiguration) {
   GgufText text = started("llama");
   add_layer(text);

@@ -72,6 +72,7 @@ def minilm(test):
         return
     folder = pathlib.Path(spec.origin).parent / "model"
     state = load_file(folder / "model.safetensors")
+    minilm_in_few_bits(test, folder, state)
     x = torch.randn(2, 50, 384)
     for layer in range(6):
         prefix = f"encoder.layer.{layer}.attention."
@@ -80,6 +81,70 @@ def minilm(test):
             for name in ("self.query", "self.key", "self.value", "output.dense")
         ]
         test.check(f"minilm layer {layer}", folder, x, attend(x, *pairs, 12, 12, False), ("--layer", str(layer)))
+
+
+def minilm_in_few_bits(test, folder, state):
+    """What storing its weights costs, and files whose weights are stored so: docs/precision.md."""
+    costs = {stored: [few_bits(test, folder, layer, stored) for layer in range(6)] for stored in ("bf16", "q8", "q4")}
+    for stored, layers in costs.items():
+        print(f"minilm stored as {stored}: error of storing by layer {' '.join(f'{cost:.2e}' for cost in layers)}")
+    for less, more in (("bf16", "q8"), ("q8", "q4")):
+        if not max(costs[less]) < min(costs[more]):
+            test.fail(f"minilm: {more} costs no more than {less}")
+    if importlib.util.find_spec("gguf") is None:
+        print("not run: MiniLM as GGUF, because the package gguf is not installed")
+        return
+    for stored, kind in (("q8", "Q8_0"), ("q4", "Q4_0")):
+        file = test.folder / f"minilm-{kind}.gguf"
+        write_gguf(file, state, kind)
+        for layer in range(6):
+            cost = few_bits(test, file, layer, stored)
+            if cost != 0:
+                test.fail(f"{file.name} layer {layer}: weights of {kind} are rounded again as {stored}: {cost:.2g}")
+
+
+def few_bits(test, weights, layer, stored):
+    """The error of storing; the kernel's is checked."""
+    command = [
+        test.headroom, "run", "--weights", str(weights), "--layer", str(layer), "--tokens", "64",
+        "--backend", "xsimd", "--formulation", "fused", "--threads", "1", "--repetitions", "1",
+        "--weights-dtype", stored, "--check", "--json",
+    ]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode != 0:
+        test.fail(f"minilm layer {layer} {stored}: exit {run.returncode}: {run.stderr}")
+        return float("nan")
+    told = json.loads(run.stdout)
+    error = told["rivals"][0]["error"]["nrmse"]
+    if not error <= NRMSE_LIMIT:
+        test.fail(f"minilm layer {layer} {stored}: nrmse {error:.2g}")
+    return told["storage_nrmse"]
+
+
+def write_gguf(file, state, kind):
+    """The attention layers as converters of llama.cpp name and pack them."""
+    import gguf
+
+    writer = gguf.GGUFWriter(file, "bert")
+    writer.add_block_count(6)
+    writer.add_context_length(512)
+    writer.add_embedding_length(384)
+    writer.add_feed_forward_length(1536)
+    writer.add_head_count(12)
+    writer.add_layer_norm_eps(1e-12)
+    writer.add_causal_attention(False)
+    packed = gguf.GGMLQuantizationType[kind]
+    parts = {"self.query": "attn_q", "self.key": "attn_k", "self.value": "attn_v", "output.dense": "attn_output"}
+    for layer in range(6):
+        for name, part in parts.items():
+            prefix = f"encoder.layer.{layer}.attention.{name}."
+            weight = gguf.quants.quantize(state[prefix + "weight"].numpy(), packed)
+            writer.add_tensor(f"blk.{layer}.{part}.weight", weight, raw_dtype=packed)
+            writer.add_tensor(f"blk.{layer}.{part}.bias", state[prefix + "bias"].numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def others(test):

@@ -111,12 +111,22 @@ int parts_products(const Numbers& numbers) {
 
 }  // namespace
 
-std::optional<Numbers> numbers_named(std::string_view name) {
+std::vector<Numbers> all_numbers() {
+  std::vector<Numbers> all;
   for (const Precision precision : kAllPrecisions) {
     for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-      const Numbers numbers{precision, dtype};
-      if (headroom::to_string(numbers) == name) return numbers;
+      all.push_back({precision, dtype});
+      for (const Storage weights : {Storage::f32, Storage::bf16, Storage::q8, Storage::q4}) {
+        if (weights != storage_of(dtype)) all.push_back({precision, dtype, weights});
+      }
     }
+  }
+  return all;
+}
+
+std::optional<Numbers> numbers_named(std::string_view name) {
+  for (const Numbers& numbers : all_numbers()) {
+    if (headroom::to_string(numbers) == name) return numbers;
   }
   return std::nullopt;
 }

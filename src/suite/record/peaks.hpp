@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/element/layer_numbers.hpp"
 #include "headroom/unit.hpp"
@@ -58,6 +59,9 @@ struct Peaks {
   /// of bursts, and this says what was seen.
   std::string why_not_held(int threads) const;
 };
+
+/// Every precision with all that can be stored.
+std::vector<Numbers> all_numbers();
 
 /// Inverse of `to_string`; empty for an unknown name.
 std::optional<Numbers> numbers_named(std::string_view name);

@@ -137,6 +137,10 @@ void read_sections(const ConfigReading& reading, const json& scaling, std::int64
   rotary.interleaved = reading.family.interleaved || (turns != nullptr && *turns == true);
 }
 
+// Far wider than any head: a scaling has a divisor for each pair, so a width that is only claimed
+// must not ask for gigabytes.
+constexpr std::int64_t kWidest = std::int64_t{1} << 16;
+
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {
   const ConfigFields& fields = reading.fields;
   read_sections(reading, scaling, width);
@@ -148,6 +152,9 @@ void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_
   if (reading.config.family == "phi3" && (name == "su" || name == "yarn")) name = "longrope";
   if (name == "default" || name == "mrope") return;  // Qwen2-VL's name of its sections
   if (width == 0 && name != "linear") fields.fail("head_dim", "there, which rope_scaling needs");
+  if (width > kWidest) {
+    fields.fail("head_dim", fmt::format("at most {} where rope_scaling has divisors", kWidest));
+  }
   if (!scale_rotary(name, scaling_fields(fields, scaling), contexts(fields, scaling), width,
                     reading.rules().rotary)) {
     reading.add_foreign("rope_scaling", *type);

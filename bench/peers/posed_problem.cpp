@@ -1,0 +1,239 @@
+#include "posed_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "core/element/few_bits.hpp"
+#include "headroom/headroom.hpp"
+#include "json/read_numbers.hpp"
+#include "measure/group/check.hpp"
+#include "measure/group/heads_layout.hpp"
+#include "plan/estimate.hpp"
+#include "plan/shapes/op.hpp"
+#include "processor/cores.hpp"
+#include "protocol.hpp"
+#include "reference/inputs.hpp"
+#include "reference/oracle_cost.hpp"
+
+namespace headroom::peers {
+namespace {
+
+// Of what rounds otherwise than we do: activations to int8 (some 7e-3 of a layer is left of half a
+// step in 127) or bf16, or weights by groups of its own (8 bits by channel cost 1e-2 to 2e-2). They
+// say that it is the layer, and its own error says how exact it is.
+constexpr reference::Limits kOtherwiseRounded{3e-2, 3e-1};
+
+void round_to_bf16(std::vector<float>& values) {
+  for (float& value : values) value = headroom::round_to_bf16(value).value();
+}
+
+std::vector<Matrix*> matrices_of(SplitWeights& weights) {
+  return {&weights.query, &weights.key, &weights.value, &weights.output};
+}
+
+// Sizes of a layer whose output projection has its own width, or of attention alone.
+Case shape_of(const JsonFields& request) {
+  Case shape;
+  shape.batch = request.whole("batch", 1);
+  shape.tokens = request.whole("tokens", 1);
+  shape.d_out = request.whole("width", 1);
+  shape.heads = request.whole("heads", 1);
+  if (request.has("past")) shape.past = request.whole("past", 0);
+  const auto op = request.has("op") ? plan::parse_op(request.text("op")) : plan::Op::layer;
+  if (!op) request.fail("op", "layer or attention");
+  if (op == plan::Op::layer) shape.d_in = shape.d_proj = shape.d_out;
+  if (op == plan::Op::layer && shape.past > 0) request.fail("past", "0 for a layer");
+  shape.validate();
+  return shape;
+}
+
+std::set<Storage> storages_of(const JsonFields& request, const Case& shape) {
+  std::set<Storage> storages;
+  if (!request.has("weights")) return storages;
+  for (const std::string& name : texts(request, "weights")) {
+    const std::optional<Storage> storage = parse_storage(name);
+    if (!storage || !is_few_bits(*storage)) request.fail("weights", "a list of q8 and q4");
+    storages.insert(*storage);
+  }
+  if (!storages.empty() && !shape.has_projections()) {
+    request.fail("weights", "an empty list for attention alone, which has no weights");
+  }
+  return storages;
+}
+
+void write_weights(const std::filesystem::path& folder, const SplitWeights& weights) {
+  write_floats(folder / "query.f32", weights.query.values);
+  write_floats(folder / "key.f32", weights.key.values);
+  write_floats(folder / "value.f32", weights.value.values);
+  write_floats(folder / "output.f32", weights.output.values);
+  write_floats(folder / "output_bias.f32", weights.output_bias);
+}
+
+void write_and_round(const std::filesystem::path& file, Matrix& matrix, bool rounded) {
+  if (rounded) round_to_bf16(matrix.values);
+  write_floats(file, matrix.values);
+}
+
+// What all inputs meet.
+struct Given {
+  SplitWeights weights;
+  Matrix key = {}, value = {};  // of attention alone
+
+  reference::Inputs with(const Matrix& x) const {
+    reference::Inputs inputs{.x = x.view()};
+    inputs.key = key.view();
+    inputs.value = value.view();
+    return inputs;
+  }
+};
+
+Given drawn(const Case& shape, std::uint64_t seed, const std::filesystem::path& folder,
+            bool rounded) {
+  Given given{measure::drawn_weights(shape, seed)};
+  if (rounded) {
+    for (Matrix* matrix : matrices_of(given.weights)) round_to_bf16(matrix->values);
+    round_to_bf16(given.weights.output_bias);
+  }
+  if (shape.has_projections()) {
+    write_weights(folder, given.weights);
+    return given;
+  }
+  given.key = measure::gaussian_keys(shape, seed + 1);
+  given.value = measure::gaussian_values(shape, seed + 1);
+  write_and_round(folder / "key.f32", given.key, rounded);
+  write_and_round(folder / "value.f32", given.value, rounded);
+  return given;
+}
+
+reference::Expected expect(const Case& shape, const SplitWeights& weights,
+                           const reference::Inputs& inputs, const std::vector<std::int64_t>& rows) {
+  return reference::attention(shape, weights, inputs, rows, allowed_cores());
+}
+
+void add_bounds(const Case& shape, const Given& given, const Matrix& x,
+                reference::Expected& expected) {
+  for (const Precision coarse : {Precision::bf16x3, Precision::bf16}) {
+    reference::add_coarse_bound(shape, given.weights, given.with(x), coarse, allowed_cores(),
+                                expected);
+  }
+}
+
+bool rounds_weights_itself(const JsonFields& request) {
+  if (!request.has("rounding")) return false;
+  if (request.text("rounding") != "own") request.fail("rounding", "own, or none at all");
+  return true;
+}
+
+bool rounds_activations(const JsonFields& request) {
+  if (!request.has("products")) return false;
+  const std::string products = request.text("products");
+  if (products != "int8" && products != "bf16") request.fail("products", "int8, bf16 or none");
+  return true;
+}
+
+// In place of the limits of the numbers, which are narrower. What is no number has no error.
+void judge_by(const reference::Limits& limits, reference::Comparison& comparison) {
+  comparison.limits = limits;
+  if (!std::isfinite(comparison.nrmse)) return;
+  comparison.passed =
+      comparison.nrmse <= limits.nrmse && comparison.max_over_rms <= limits.max_over_rms;
+  comparison.reason.clear();
+  if (comparison.passed) return;
+  comparison.reason = fmt::format(
+      "nrmse {:.3g} and max_over_rms {:.3g}; {:g} and {:g} are the limits of roundings"
+      " other than ours",
+      comparison.nrmse, comparison.max_over_rms, limits.nrmse, limits.max_over_rms);
+}
+
+}  // namespace
+
+Numbers asked_numbers(const JsonFields& request) {
+  Numbers numbers;
+  if (request.has("precision")) numbers.precision = read_precision(request);
+  if (request.has("dtype")) numbers.dtype = read_dtype(request);
+  if (!request.has("weights_dtype")) return numbers;
+  return read_numbers(request);
+}
+
+PosedProblem::PosedProblem(const JsonFields& request)
+    : seed_(static_cast<std::uint64_t>(request.whole("seed", 0))), shape_(shape_of(request)) {
+  const std::set<Storage> storages = storages_of(request, shape_);
+  const std::filesystem::path folder = request.text("folder");
+  const bool rounded = request.has("rounded") && request.at("rounded") == true;
+  const Given given = drawn(shape_, seed_, folder, rounded);
+  const auto rows = reference::affordable_rows(shape_, plan::kCheckFlops, seed_);
+  const std::int64_t inputs = request.whole("inputs", 1, 64);
+  std::map<std::int64_t, Matrix> checked;
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    const std::uint64_t seed = seed_ + 1 + static_cast<std::uint64_t>(i);
+    Matrix x = shape_.has_projections() ? gaussian_input(shape_.rows(), shape_, seed)
+                                        : measure::gaussian_queries(shape_, seed);
+    write_and_round(input_file(folder, i), x, rounded);
+    if (i == 0 || i == inputs - 1) checked[i] = std::move(x);
+  }
+  for (const auto& [i, x] : checked) {
+    expected_[i].unrounded = expect(shape_, given.weights, given.with(x), rows);
+    if (!shape_.has_projections()) add_bounds(shape_, given, x, expected_[i].unrounded);
+  }
+  for (const Storage storage : storages) {
+    SplitWeights stored = given.weights;
+    for (Matrix* matrix : matrices_of(stored)) round_weights(storage, matrix->view());
+    for (const auto& [i, x] : checked) {
+      expected_[i].stored[storage] = expect(shape_, stored, given.with(x), rows);
+    }
+  }
+}
+
+std::vector<std::int64_t> PosedProblem::checked_inputs() const {
+  std::vector<std::int64_t> inputs;
+  for (const auto& [input, _] : expected_) inputs.push_back(input);
+  return inputs;
+}
+
+std::int64_t PosedProblem::checked_rows() const {
+  if (expected_.empty()) return 0;
+  return static_cast<std::int64_t>(expected_.begin()->second.unrounded.rows.size());
+}
+
+const reference::Expected& PosedProblem::expected_of(const OfInput& input,
+                                                     const JsonFields& request) const {
+  const Storage weights = asked_numbers(request).stored_weights();
+  if (!is_few_bits(weights) || rounds_weights_itself(request)) return input.unrounded;
+  const auto stored = input.stored.find(weights);
+  if (stored == input.stored.end()) request.fail("weights_dtype", "one of the problem's weights");
+  return stored->second;
+}
+
+Judged PosedProblem::judge(const JsonFields& request) const {
+  const auto input = expected_.find(request.whole("input", 0));
+  if (input == expected_.end()) request.fail("input", "one of checked_inputs");
+  const reference::Expected& expected = expected_of(input->second, request);
+  const bool otherwise = rounds_activations(request) || rounds_weights_itself(request);
+  const reference::Data data = measure::judged_as(shape_, reference::Data::standard);
+  const Numbers numbers = asked_numbers(request);
+  Judged judged;
+  try {
+    Matrix y;
+    y.rows = shape_.rows();
+    y.cols = shape_.output_width();
+    y.values = read_floats(request.text("file"), y.rows * y.cols);
+    const ConstMatrixView output = std::as_const(y).view();
+    judged.comparison = reference::compare(expected, output, data, numbers);
+    if (otherwise) judge_by(kOtherwiseRounded, judged.comparison);
+    if (is_few_bits(numbers.stored_weights())) {
+      judged.to_unrounded =
+          reference::compare(input->second.unrounded, output, data, numbers).nrmse;
+    }
+  } catch (const std::runtime_error& error) {
+    judged.comparison.reason = error.what();
+  }
+  return judged;
+}
+
+}  // namespace headroom::peers

@@ -1,0 +1,64 @@
+// A layer, or attention alone, that all peers are given, and what is expected of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "core/case.hpp"
+#include "core/element/layer_numbers.hpp"
+#include "headroom/storage.hpp"
+#include "json/json_fields.hpp"
+#include "reference/comparator.hpp"
+#include "reference/oracle.hpp"
+
+namespace headroom::peers {
+
+/// An output of a peer beside what is expected of it.
+struct Judged {
+  reference::Comparison comparison;
+  /// `|o - r| / |r|` of the output and the result of unrounded weights; empty where they are not
+  /// stored in few bits.
+  std::optional<double> to_unrounded = {};
+};
+
+/// The numbers of a cell as a request has them. A program of the user's own says nothing of them
+/// and is held to f32.
+Numbers asked_numbers(const JsonFields& request);
+
+/// Weights and inputs in the files of a folder, with the outputs of the first input and the last: a
+/// peer that mistakes one input for another must not pass.
+class PosedProblem {
+ public:
+  PosedProblem() = default;
+  /// Draws the values, writes them and computes what is expected.
+  /// @param request sizes, `folder`, `seed`, `inputs`, and `weights`: in which few bits peers store
+  ///        theirs, each of which is expected for itself
+  explicit PosedProblem(const JsonFields& request);
+
+  const Case& shape() const { return shape_; }
+  std::uint64_t seed() const { return seed_; }
+  std::vector<std::int64_t> checked_inputs() const;
+  std::int64_t checked_rows() const;
+
+  /// Compares the output in `file` for `input`. Limits are those of the numbers, except for a peer
+  /// whose `products` are of int8 or bf16, or whose `rounding` is its `own`: no oracle has its
+  /// stored weights, so it is compared with the result of unrounded ones.
+  Judged judge(const JsonFields& request) const;
+
+ private:
+  struct OfInput {
+    reference::Expected unrounded;
+    std::map<Storage, reference::Expected> stored = {};  // those of few bits
+  };
+
+  const reference::Expected& expected_of(const OfInput& input, const JsonFields& request) const;
+
+  std::uint64_t seed_ = 1;
+  Case shape_;
+  std::map<std::int64_t, OfInput> expected_;  // by input
+};
+
+}  // namespace headroom::peers
