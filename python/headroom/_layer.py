@@ -142,6 +142,7 @@ class Attention(CacheOwner):
         precision: str = "f32",
         dtype: str = "f32",
         weights_dtype: Optional[str] = None,
+        cache_dtype: Optional[str] = None,
         tuning_file: str = "",
     ) -> None:
         weights = weights_of(
@@ -193,6 +194,7 @@ class Attention(CacheOwner):
             precision=precision,
             dtype=dtype,
             weights_dtype=weights_dtype,
+            cache_dtype=cache_dtype,
             tuning_file=tuning_file,
         )
         core, notes = _core.Layer.make(config, largest, weights, options)

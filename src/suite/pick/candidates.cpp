@@ -185,7 +185,7 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::v
                       shown_path(folder.path)));
     }
     throw InvalidArgument(
-        fmt::format("{} has no results that store {}; choose another --dtype or --weights-dtype",
+        fmt::format("{} has no results that store {}; choose another --dtype, --weights-dtype or --cache-dtype",
                     shown_path(folder.path), stored_words(filters.stored)));
   }
   for (const Case& shape : shapes.empty() ? measured : shapes) {

@@ -17,7 +17,8 @@ struct Limits {
 /// Whose limits hold: those of `f32`, `bf16x3` or `bf16`. What is stored as bf16 is rounded to 8
 /// bits on its way, whatever the products compute with: keys and values in the cache, and y.
 inline Precision limit_class(const Numbers& numbers) {
-  return numbers.dtype == Dtype::bf16 ? Precision::bf16 : accuracy_class(numbers.precision);
+  const bool halves = numbers.dtype == Dtype::bf16 || numbers.stored_cache() == Storage::bf16;
+  return halves ? Precision::bf16 : accuracy_class(numbers.precision);
 }
 
 /// Two parts hold 16 bits and drop the product of the smaller ones, which is 10 times the error of

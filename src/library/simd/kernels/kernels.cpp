@@ -117,6 +117,7 @@ constexpr Isa kIsa =
 
 extern const StoredKernels kHalfKernels;
 extern const FewBitsKernels kFewRowsKernels;
+extern const RoundedKernels kRoundedKernels;
 extern const KernelTable kTable;
 const KernelTable kTable{kIsa,
                          kLanes,
@@ -125,6 +126,7 @@ const KernelTable kTable{kIsa,
                          &kHalfKernels,
                          &kFewRowsKernels,
                          {project<Q8>, project<Q4>},
+                         &kRoundedKernels,
                          merge_segments,
                          exp2_array,
                          softmax_tile,
