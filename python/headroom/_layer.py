@@ -90,6 +90,8 @@ class Attention(CacheOwner):
             ``"bf16x3"`` or ``"bf16"``. A backend may decline all but ``"f32"``.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
+        cache_dtype: what keys and values are stored as: ``"f32"``, ``"bf16"`` or ``"q8"``, eight bits
+            with a scale for a token's values and for 64 keys of a channel. By default as ``dtype``.
         weights_dtype: what weights are stored as: ``"f32"``, ``"bf16"``, or ``"q8"`` and ``"q4"``,
             groups of 32 with a scale, as in GGUF's Q8_0 and Q4_0. Default: as ``dtype``.
         tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.
