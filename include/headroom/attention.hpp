@@ -61,15 +61,15 @@ struct AttentionOptions {
   /// is made. Weights in few bits are multiplied in float32, and those of latents are not stored
   /// so.
   std::optional<Storage> weights_dtype = std::nullopt;
-  /// What keys and values are stored as; empty: as `dtype`. A row has the same bits with a cache and
-  /// without one, so keys and values are rounded in every call.
+  /// What keys and values are stored as; empty: as `dtype`. A row has the same bits with a cache
+  /// and without one, so keys and values are rounded in every call.
   ///
   /// `q8` (a causal layer without a second input and without latents): numbers `d q` of eight bits
   /// with an fp16 scale `d = max / 127`. A token's values of a head share one. Keys share one by
   /// channel over blocks of 64 tokens; a row sees those of its own block as they are, so the last
-  /// block of a sequence stays in float32 until it is full. Where one of them is no number, or above
-  /// 8.3e6, all that share its scale become no numbers. Such a cache can be cut only to a multiple
-  /// of 64 tokens, or within its last block; see `KeyValueCache::truncate`.
+  /// block of a sequence stays in float32 until it is full. Where one of them is no number, or
+  /// above 8.3e6, all that share its scale become no numbers. Such a cache can be cut only to a
+  /// multiple of 64 tokens, or within its last block; see `KeyValueCache::truncate`.
   std::optional<Storage> cache_dtype = std::nullopt;
   /// For a layer of some heads of a larger one, so that dropout has the pattern that it has there.
   HeadsOf heads_of = {};

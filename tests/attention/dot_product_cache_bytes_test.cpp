@@ -56,8 +56,9 @@ class DotProductCacheBytes : public LayerTest {};
 
 // In one call, and after a past that a cache has.
 TEST_P(DotProductCacheBytes, MatchTheOracleThatIsFedThem) {
-  for (const Heads& heads : {Heads(1, 128, 4, 2, 40), Heads(5, 1213, 4, 1, 64), Heads(90, 30, 2, 2, 24),
-                             Heads(3, 62, 6, 2, 16), Heads(1, 2100, 1, 1, 128)}) {
+  for (const Heads& heads :
+       {Heads(1, 128, 4, 2, 40), Heads(5, 1213, 4, 1, 64), Heads(90, 30, 2, 2, 24),
+        Heads(3, 62, 6, 2, 16), Heads(1, 2100, 1, 1, 128)}) {
     const Case& shape = heads.shape;
     SCOPED_TRACE(shape.id());
     reference::Inputs inputs{.x = heads.q.view(), .key = heads.k.view(), .value = heads.v.view()};
@@ -127,8 +128,9 @@ TEST(DotProductCacheBytes, MustBeCausal) {
   AttentionOptions options;
   options.backend = "xsimd";
   options.cache_dtype = Storage::q8;
-  expect_refused<Unsupported>("it must be causal",
-                              [&] { DotProductAttention({1, 1, 1, 1, 1, 8}, {}, options); });
+  expect_refused<Unsupported>("it must be causal", [&] {
+    DotProductAttention({1, 1, 1, 1, 1, 8}, {}, options);
+  });
 }
 
 }  // namespace

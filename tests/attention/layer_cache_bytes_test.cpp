@@ -58,8 +58,8 @@ Matrix run_with(const AttentionOptions& options, const Layer& layer) {
 reference::Expected expected(const Layer& layer, bool rounds) {
   reference::Inputs inputs = layer.inputs();
   inputs.rounds_cache = rounds;
-  return reference::attention(layer.shape, layer.weights, inputs,
-                              reference::all_rows(layer.shape), 1);
+  return reference::attention(layer.shape, layer.weights, inputs, reference::all_rows(layer.shape),
+                              1);
 }
 
 class LayerCacheBytes : public LayerTest {};
@@ -102,6 +102,43 @@ TEST_P(LayerCacheBytes, GiveEachTokenTheSameBits) {
       }
     }
   }
+}
+
+// Hidden keys, and added biases, in one call and after a past.
+TEST_P(LayerCacheBytes, TakeMasks) {
+  const Case shape = plain_shape(140, 40, 4, 24);
+  const Layer layer = gaussian_layer(shape);
+  std::vector<float> added(140 * 140);
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const bool hidden = i % 7 == 3 && i % 140 != i / 140;
+    added[i] = hidden ? -std::numeric_limits<float>::infinity()
+                      : 0.125F * static_cast<float>(i % 11);
+  }
+  reference::Inputs inputs = layer.inputs();
+  inputs.rounds_cache = true;
+  inputs.mask = [&](std::int64_t, std::int64_t, std::int64_t row, std::int64_t key) {
+    return static_cast<double>(added[static_cast<std::size_t>(row * 140 + key)]);
+  };
+  const reference::Expected stored =
+      reference::attention(shape, layer.weights, inputs, reference::all_rows(shape), 1);
+  Attention attention(shape, shape, layer.weights, options_of(GetParam()));
+  Matrix y(140, shape.output_width()), after(140, shape.output_width());
+  MaskView mask;
+  mask.added = added.data();
+  mask.queries = mask.keys = 140;
+  mask.query_stride = 140;
+  attention.forward(layer.x.view(), y.view(), {.mask = mask});
+  const auto found = compare(stored, y.view(), reference::Data::adversarial);
+  EXPECT_TRUE(found.passed) << found.reason;
+  KeyValueCache cache(attention, {1, 140});
+  for (std::int64_t first = 0; first < 140; first += 35) {
+    mask.added = added.data() + first * 140;
+    mask.queries = 35;
+    mask.keys = first + 35;
+    attention.forward(layer.x.view().slice(first, 35), after.view().slice(first, 35),
+                      {.cache = &cache, .mask = mask});
+  }
+  EXPECT_TRUE(same_bits(after, y));
 }
 
 TEST_P(LayerCacheBytes, GiveTheSameBitsBesideOtherSequences) {
@@ -150,8 +187,9 @@ TEST_P(LayerCacheBytes, AreCutToABlockOrWithinTheLast) {
   add(layer, 70, 30);
   cache.truncate({0, 100});  // nothing
   add(other, 100, 50);
-  expect_refused("cannot be cut to 100, within a block of 64 keys that were rounded together",
-                 [&] { cache.truncate({0, 100}); });
+  expect_refused("cannot be cut to 100, within a block of 64 keys that were rounded together", [&] {
+    cache.truncate({0, 100});
+  });
   expect_refused("lengths from 128 on", [&] { cache.truncate({0, 63}); });
   expect_refused("allowed are 0 to 150", [&] { cache.truncate({0, 151}); });
   EXPECT_EQ(cache.length(), 150);

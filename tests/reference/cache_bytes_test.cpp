@@ -1,4 +1,6 @@
 // The oracle over keys and values as a cache of q8 rounds them, against the definition.
+#include "core/element/cache_bytes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/element/cache_bytes.hpp"
 #include "headroom/initialise.hpp"
 #include "reference/oracle.hpp"
 
@@ -52,7 +53,8 @@ TEST(OracleOfCacheBytes, FollowsTheDefinition) {
     }
     for (std::int64_t row = 0; row < shape.tokens; ++row) {
       const std::int64_t position = shape.past + row;
-      const std::int64_t first = shape.window > 0 ? std::max<std::int64_t>(0, position + 1 - shape.window) : 0;
+      const std::int64_t first =
+          shape.window > 0 ? std::max<std::int64_t>(0, position + 1 - shape.window) : 0;
       for (std::int64_t column = 0; column < 12; ++column) {
         const std::int64_t head = column / 6;
         double sum = 0, weighted = 0;

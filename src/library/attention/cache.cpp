@@ -67,9 +67,8 @@ KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
     : state_(std::make_unique<State>(layer.plan_->id, numbers_of(layer.options()).stored_cache(),
                                      size, layer.plan_->make_store(size))) {}
 KeyValueCache::KeyValueCache(const DotProductAttention& attention, const CacheSize& size)
-    : state_(
-          std::make_unique<State>(attention.plan_->id, attention.plan_->cache, size,
-                                  attention.plan_->make_store(size))) {}
+    : state_(std::make_unique<State>(attention.plan_->id, attention.plan_->cache, size,
+                                     attention.plan_->make_store(size))) {}
 KeyValueCache::~KeyValueCache() = default;
 KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
 KeyValueCache& KeyValueCache::operator=(KeyValueCache&&) noexcept = default;

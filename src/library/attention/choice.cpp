@@ -257,7 +257,8 @@ Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
                     to_string(options.dtype), to_string(*options.weights_dtype)));
   }
   if (options.cache_dtype == Storage::q4) {
-    throw InvalidArgument("cache_dtype: keys and values are not stored as q4; allowed are f32, bf16 and q8");
+    throw InvalidArgument(
+        "cache_dtype: keys and values are not stored as q4; allowed are f32, bf16 and q8");
   }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);

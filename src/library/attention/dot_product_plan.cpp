@@ -11,8 +11,8 @@
 #include "attention/heads_views.hpp"
 #include "attention/key_value_state.hpp"
 #include "attention/mask_views.hpp"
-#include "core/element/numbers_of.hpp"
 #include "core/element/cache_bytes.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -54,7 +54,8 @@ void check_cache_storage(const ScoreRule& rule, const AttentionOptions& options)
   const Numbers numbers = numbers_of(options);
   if (numbers.cache == Storage::q8 && !rule.causal) {
     throw Unsupported(
-        "attention: cache_dtype q8 goes by positions, a query sees its own block of keys as it is and "
+        "attention: cache_dtype q8 goes by positions, a query sees its own block of keys as it is "
+        "and "
         "earlier ones rounded; it must be causal");
   }
   if (numbers.cache == Storage::f32) {
@@ -292,7 +293,8 @@ void DotProductAttention::Plan::check_sequence(const Sequence& sequence,
   if (this->cache == Storage::q8 && sequence.rows > 0 &&
       cache_block(sequence.position) < cache_block(sequence.past)) {
     throw InvalidArgument(fmt::format(
-        "attention: the first query of sequence {} stands at position {}, in a block of {} keys that "
+        "attention: the first query of sequence {} stands at position {}, in a block of {} keys "
+        "that "
         "was rounded when it was full; with a cache of q8 allowed are positions from {} on",
         sequence.number, sequence.position, kCacheBlock, cache_block(sequence.past)));
   }

@@ -25,7 +25,6 @@ constexpr std::int64_t kTilesPerCut = 16;
 
 }  // namespace
 
-
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
                                        Storage stored, const Case& shape, const Executor& executor,
                                        bool prefetches)
@@ -253,8 +252,8 @@ void StreamingAttention::append(const Run& run, std::int64_t pair, const Place& 
                key_head);
 }
 
-AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
-                                       const Place& head, int slot) {
+AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair, const Place& head,
+                                       int slot) {
   const std::int64_t key_heads = shape_.key_heads();
   const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
   const std::int64_t key_head = pair % key_heads;
@@ -336,8 +335,9 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 // Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
 // dtype must have it already.
 bool StreamingAttention::reads_in_place(const Run& run) const {
-  return room_.size() > 0 && !rounds_ && preparation_.empty() && run.rows * group_ <= kernels_->tile_rows &&
-         run.call.k.dtype == dtype_ && run.call.v.dtype == dtype_;
+  return room_.size() > 0 && !rounds_ && preparation_.empty() &&
+         run.rows * group_ <= kernels_->tile_rows && run.call.k.dtype == dtype_ &&
+         run.call.v.dtype == dtype_;
 }
 
 void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {

@@ -10,8 +10,8 @@
 #include "core/case.hpp"
 #include "core/executor.hpp"
 #include "headroom/dropout.hpp"
-#include "simd/kernel_table.hpp"
 #include "headroom/storage.hpp"
+#include "simd/kernel_table.hpp"
 #include "simd/packed_heads.hpp"
 #include "simd/rounded_heads.hpp"
 #include "simd/tiles/tile_products.hpp"
@@ -53,8 +53,7 @@ class StreamingAttention {
 
   std::int64_t workspace_bytes() const {
     return slot_heads_.bytes() + shared_heads_.bytes() + slot_rounded_.bytes() +
-           shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() +
-           room_.bytes();
+           shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() + room_.bytes();
   }
 
  private:
@@ -105,9 +104,9 @@ class StreamingAttention {
   bool in_place_ = false;  ///< values can be read where they lie
   std::int64_t scratch_per_slot_ = 0;
   std::int64_t keys_per_slot_ = 0;
-  std::int64_t shared_pairs_ = 0;         ///< the most heads whose keys lie in `shared_heads_`
-  PackedHeads slot_heads_;                ///< one head for each slot
-  PackedHeads shared_heads_;              ///< all heads of a call, where several tasks read each
+  std::int64_t shared_pairs_ = 0;  ///< the most heads whose keys lie in `shared_heads_`
+  PackedHeads slot_heads_;         ///< one head for each slot
+  PackedHeads shared_heads_;       ///< all heads of a call, where several tasks read each
   RoundedHeads slot_rounded_, shared_rounded_;  ///< beside these, where there is no store
   std::vector<std::int64_t> first_keys_;        ///< in `shared_heads_`, of each sequence
   HeadPreparation preparation_;

@@ -20,8 +20,8 @@ StreamingAttention::Place StreamingAttention::place_rounded(const Run& run, std:
   const auto index = static_cast<std::size_t>(pair / key_heads);
   const Sequence& sequence = run.call.sequences[index];
   const std::int64_t head = pair % key_heads;
-  const std::int64_t apart = run.shared ? first_keys_[index] + head * packed_keys(sequence)
-                                        : slot * keys_per_slot_;
+  const std::int64_t apart =
+      run.shared ? first_keys_[index] + head * packed_keys(sequence) : slot * keys_per_slot_;
   Place place;
   place.fresh_begin = cache_block(sequence.past);
   PackedHeads& floats = run.shared ? shared_heads_ : slot_heads_;
@@ -32,8 +32,8 @@ StreamingAttention::Place StreamingAttention::place_rounded(const Run& run, std:
   }
   const std::int64_t of_store = sequence.number * key_heads + head;
   const bool one_block = sequence.keys() - place.fresh_begin <= kCacheBlock;
-  place.keys = one_block ? run.store->heads.head(of_store * kCacheBlock).keys
-                         : floats.head(apart).keys;
+  place.keys =
+      one_block ? run.store->heads.head(of_store * kCacheBlock).keys : floats.head(apart).keys;
   place.rounded = run.store->rounded.head(of_store * run.store->capacity);
   return place;
 }
@@ -53,8 +53,9 @@ void StreamingAttention::append_rounded(const Run& run, const Sequence& sequence
     last = static_cast<float*>(run.store->heads.head(of_store * kCacheBlock).keys);
   }
   if (last != fresh && before > 0) std::copy_n(last, kCacheBlock * head_dim, fresh);
-  kernels_->f32.pack_keys({call.k.at(sequence.first_key, key_head), call.k.dtype, call.k.row_stride},
-                          before, sequence.new_keys, head_dim, fresh);
+  kernels_->f32.pack_keys(
+      {call.k.at(sequence.first_key, key_head), call.k.dtype, call.k.row_stride}, before,
+      sequence.new_keys, head_dim, fresh);
   const RoundedHeads& rounded = run.store != nullptr ? run.store->rounded : slot_rounded_;
   const std::int64_t packed = before + sequence.new_keys;
   std::int64_t key = 0;

@@ -59,8 +59,8 @@ void RoundedHeads::round_keys(const Head& head, std::int64_t position, const flo
 }
 
 void RoundedHeads::round_values(const Head& head, std::int64_t position, std::int64_t count,
-                                const AnyBlockedView& v, std::int64_t first_row,
-                                std::int64_t block, float* row) const {
+                                const AnyBlockedView& v, std::int64_t first_row, std::int64_t block,
+                                float* row) const {
   for (std::int64_t t = 0; t < count; ++t) {
     const void* from = v.at(first_row + t, block);
     const float* values = static_cast<const float*>(from);

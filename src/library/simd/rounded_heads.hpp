@@ -10,8 +10,8 @@
 
 namespace headroom::simd {
 
-/// Bytes of keys lie in panels and those of values in rows, as floats do in PackedHeads. Beside them
-/// lie their scales, fp16 numbers: of a block of keys one for each channel, filled up to whole
+/// Bytes of keys lie in panels and those of values in rows, as floats do in PackedHeads. Beside
+/// them lie their scales, fp16 numbers: of a block of keys one for each channel, filled up to whole
 /// chunks, and of a token's values one.
 class RoundedHeads {
  public:

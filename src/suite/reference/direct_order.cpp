@@ -66,8 +66,8 @@ DirectOrder::DirectOrder(const Layer& layer, std::int64_t first, std::int64_t co
   for (std::int64_t sequence = first; sequence < first + count; ++sequence) round(sequence);
 }
 
-// What is computed in float may be rounded to another step than what is computed in double, where it
-// lies between two, and have another scale. The moves that this allows are added to the sizes.
+// What is computed in float may be rounded to another step than what is computed in double, where
+// it lies between two, and have another scale. The moves that this allows are added to the sizes.
 void DirectOrder::round(std::int64_t sequence) {
   const Case& shape = layer_.shape;
   const std::int64_t start = (sequence - first_) * reach_;
@@ -128,8 +128,7 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
   const std::int64_t value_width = layer_.shape.value_width();
   const std::int64_t value_dim = layer_.shape.head_value_dim();
   const Place place = layer_.place(row);
-  const std::int64_t first =
-      (place.sequence - first_) * reach_ + place.first_key - first_key_;
+  const std::int64_t first = (place.sequence - first_) * reach_ + place.first_key - first_key_;
   MergedRow merged(layer_.shape);
   const Sized query = project_query(layer_, row, place.position);
   if (trace != nullptr) trace->query = query.values;

@@ -83,9 +83,9 @@ void Attention::Plan::check_stored(const WeightViews& weights) const {
 
 void Attention::Plan::check_cache_storage() const {
   if (const auto reason = declines_cache(shape, *options.cache_dtype)) {
-    throw Unsupported(
-        fmt::format("cache_dtype: this layer's cache is not stored as {}: {}; leave cache_dtype out",
-                    to_string(*options.cache_dtype), *reason));
+    throw Unsupported(fmt::format(
+        "cache_dtype: this layer's cache is not stored as {}: {}; leave cache_dtype out",
+        to_string(*options.cache_dtype), *reason));
   }
 }
 

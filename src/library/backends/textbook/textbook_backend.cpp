@@ -85,7 +85,8 @@ void TextbookStore::copy(std::int64_t sequence, const KeyValueStore& from, std::
   for (std::int64_t head = 0; head < key_heads; ++head) {
     const std::int64_t to = (sequence * key_heads + head) * capacity;
     const std::int64_t at = (of * key_heads + head) * other.capacity;
-    const auto copy = [&](AlignedBuffer& to_rows, const AlignedBuffer& from_rows, std::int64_t width) {
+    const auto copy = [&](AlignedBuffer& to_rows, const AlignedBuffer& from_rows,
+                          std::int64_t width) {
       std::copy_n(from_rows.data() + at * width, tokens * width, to_rows.data() + to * width);
     };
     copy(keys, other.keys, head_dim);
@@ -122,7 +123,8 @@ void TextbookAttention::round(TextbookStore& store, const Sequence& sequence,
       continue;
     }
     round_weights(stored_, {value, 1, store.value_dim, store.value_dim});
-    round_weights(stored_, {row(store.keys, store.head_dim, at), 1, store.head_dim, store.head_dim});
+    round_weights(stored_,
+                  {row(store.keys, store.head_dim, at), 1, store.head_dim, store.head_dim});
   }
   if (stored_ != Storage::q8) return;
   for (std::int64_t at = cache_block(sequence.past); at + kCacheBlock <= sequence.keys();

@@ -44,7 +44,8 @@ struct TextbookStore final : public KeyValueStore {
   AlignedBuffer factors;
   HeadPreparation preparation;
   std::int64_t bytes() const override {
-    return keys.bytes() + values.bytes() + rounded_keys.bytes() + weights.bytes() + factors.bytes() + preparation.bytes();
+    return keys.bytes() + values.bytes() + rounded_keys.bytes() + weights.bytes() +
+           factors.bytes() + preparation.bytes();
   }
   void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
             std::int64_t tokens) override;

@@ -22,9 +22,9 @@ inline constexpr std::int64_t kCacheBlock = 64;
   return position / kCacheBlock * kCacheBlock;
 }
 
-/// `bytes[i] = round(values[i] / d)`, halves to even, with the scale `d = max |values| / 127`. Where
-/// a value is no number, or too large for a finite scale, `d` is NaN or infinite, and all that is
-/// made of it is no number either.
+/// `bytes[i] = round(values[i] / d)`, halves to even, with the scale `d = max |values| / 127`.
+/// Where a value is no number, or too large for a finite scale, `d` is NaN or infinite, and all
+/// that is made of it is no number either.
 /// @return the scale
 HEADROOM_API F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes);
 

@@ -17,8 +17,8 @@ namespace headroom {
 inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9, Precision::bf16x6,
                                            Precision::fp16x3, Precision::bf16x3, Precision::bf16};
 
-/// Precision, dtype and storage of weights and caches together: what the rivals of a shape may differ in and
-/// what they may not.
+/// Precision, dtype and storage of weights and caches together: what the rivals of a shape may
+/// differ in and what they may not.
 struct Numbers {
   Precision precision = Precision::f32;
   Dtype dtype = Dtype::f32;

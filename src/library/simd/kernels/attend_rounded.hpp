@@ -40,8 +40,7 @@ HEADROOM_INLINE void score_cache_block(const AttendTask& task, const Tile& tile,
   if constexpr (kStreams<MR> && kStreamsPanels) {
     constexpr std::int64_t kKeys = kStreamVectors * kLanes;
     for (; i + kKeys - kLanes < end; i += kKeys) {
-      stream_scores<B, MR>(task, tile, block, first + i, keys + i * task.head_dim,
-                           to + score_at<MR>(i, 0), row_max);
+      stream_scores<B, MR>(task, tile, block, first + i, keys + i * task.head_dim, i, to, row_max);
     }
   }
   const auto score = [&](auto prefetcher) __attribute__((always_inline)) {
@@ -92,12 +91,11 @@ HEADROOM_INLINE void score_bytes(const AttendTask& task, const Tile& tile, const
   score_cache_block<std::int8_t, MR>(task, scaled, block, first, keys, to, row_max);
 }
 
-/// Of a block of keys that is the own one of the first `fresh` rows, or after theirs, and an earlier
-/// one of the others: it is scored both ways, and of each row one is kept.
+/// Of a block of keys that is the own one of the first `fresh` rows, or after theirs, and an
+/// earlier one of the others: it is scored both ways, and of each row one is kept.
 template <int MR>
 [[gnu::noinline]] void score_both(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                  std::int64_t first, std::int64_t fresh, float* to,
-                                  Vec* row_max) {
+                                  std::int64_t first, std::int64_t fresh, float* to, Vec* row_max) {
   Vec unused[MR];
   for (int r = 0; r < MR; ++r) unused[r] = Vec(kMinusInfinity);
   float* rounded = task.room + kTileRows * padded_channels(task.head_dim);

@@ -87,8 +87,8 @@ struct GroupOfTile {
     if constexpr (std::is_same_v<B, Q4>) {
       return nibbles_of(words[v], i) * scale[v];
     } else {
-      return load(reinterpret_cast<const std::int8_t*>(
-                 first + (v / kPer) * panel_stride + (row + i) * kWidth + (v % kPer) * kLanes)) *
+      return load(reinterpret_cast<const std::int8_t*>(first + (v / kPer) * panel_stride +
+                                                       (row + i) * kWidth + (v % kPer) * kLanes)) *
              scale[v];
     }
   }

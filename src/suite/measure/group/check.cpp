@@ -27,9 +27,14 @@ void scale(Matrix& matrix) {
 }
 
 reference::Inputs inputs_of(const Problem& problem) {
-  return {problem.x.view(), problem.past.view(), problem.memory.view(), problem.key.view(),
-          problem.value.view(),   {},
-          0,                      {},
+  return {problem.x.view(),
+          problem.past.view(),
+          problem.memory.view(),
+          problem.key.view(),
+          problem.value.view(),
+          {},
+          0,
+          {},
           problem.rounds_cache};
 }
 
