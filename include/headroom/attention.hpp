@@ -35,7 +35,7 @@ struct HeadsOf {
 };
 
 /// Choices of who computes the layer, and how exactly. All but `precision`, `dtype`,
-/// `weights_dtype` and `heads_of` never change what is computed.
+/// `weights_dtype`, `cache_dtype` and `heads_of` never change what is computed.
 struct AttentionOptions {
   std::string backend = std::string(kAuto);  ///< a name from `backends()`, or `"auto"`
   /// Empty: `split`; with backend `"auto"` it is chosen as well.
@@ -61,6 +61,16 @@ struct AttentionOptions {
   /// is made. Weights in few bits are multiplied in float32, and those of latents are not stored
   /// so.
   std::optional<Storage> weights_dtype = std::nullopt;
+  /// What keys and values are stored as; empty: as `dtype`. A row has the same bits with a cache
+  /// and without one, so keys and values are rounded in every call.
+  ///
+  /// `q8` (a causal layer without a second input and without latents): numbers `d q` of eight bits
+  /// with an fp16 scale `d = max / 127`. A token's values of a head share one. Keys share one by
+  /// channel over blocks of 64 tokens; a row sees those of its own block as they are, so the last
+  /// block of a sequence stays in float32 until it is full. Where one of them is no number, or
+  /// above 8.3e6, all that share its scale become no numbers. Such a cache can be cut only to a
+  /// multiple of 64 tokens, or within its last block; see `KeyValueCache::truncate`.
+  std::optional<Storage> cache_dtype = std::nullopt;
   /// For a layer of some heads of a larger one, so that dropout has the pattern that it has there.
   HeadsOf heads_of = {};
   /// The tuning file, as `headroom pick --emit json` (backends, for `"auto"`) and `headroom tune`
@@ -293,8 +303,11 @@ class HEADROOM_API KeyValueCache {
   std::int64_t capacity() const;
   /// Tokens of a sequence. @throws InvalidArgument if there is no such sequence.
   std::int64_t length(std::int64_t sequence = 0) const;
-  /// Forgets the tokens of a sequence from a length on.
-  /// @throws InvalidArgument if there is no such sequence, or it is shorter.
+  /// Forgets the tokens of a sequence from a length on. With `cache_dtype` q8 the keys of full
+  /// blocks are rounded together, so a cut goes to a multiple of 64, or to within the last block,
+  /// which is not full.
+  /// @throws InvalidArgument if there is no such sequence, it is shorter, or such a cut goes into a
+  ///         full block.
   void truncate(const CacheCut& to);
   /// Forgets all tokens of all sequences.
   void clear();

@@ -111,6 +111,7 @@ def options_of(
     precision: str = "f32",
     dtype: str = "f32",
     weights_dtype: Optional[str] = None,
+    cache_dtype: Optional[str] = None,
     tuning_file: str = "",
 ) -> _core.Options:
     """As ``Attention`` takes them."""
@@ -119,4 +120,5 @@ def options_of(
     options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
     options.precision, options.dtype, options.unit = precision, dtype, unit
     options.weights_dtype = weights_dtype
+    options.cache_dtype = cache_dtype
     return options

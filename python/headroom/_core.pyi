@@ -81,6 +81,7 @@ class Options:
     precision: str
     dtype: str
     weights_dtype: Optional[str]
+    cache_dtype: Optional[str]
     tuning_file: str
     def __init__(self) -> None: ...
 

@@ -91,6 +91,8 @@ class Attention(CacheOwner):
             backend may decline all but ``"f32"``.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
+        cache_dtype: what keys and values are stored as: ``"f32"``, ``"bf16"`` or ``"q8"``, eight bits
+            with a scale for a token's values and for 64 keys of a channel. By default as ``dtype``.
         weights_dtype: what weights are stored as: ``"f32"``, ``"bf16"``, or ``"q8"`` and ``"q4"``,
             groups of 32 with a scale, as in GGUF's Q8_0 and Q4_0. Default: as ``dtype``.
         tuning_file: as ``headroom pick --emit json`` writes it. Why it is not used is a warning.
@@ -143,6 +145,7 @@ class Attention(CacheOwner):
         precision: str = "f32",
         dtype: str = "f32",
         weights_dtype: Optional[str] = None,
+        cache_dtype: Optional[str] = None,
         tuning_file: str = "",
     ) -> None:
         weights = weights_of(
@@ -194,6 +197,7 @@ class Attention(CacheOwner):
             precision=precision,
             dtype=dtype,
             weights_dtype=weights_dtype,
+            cache_dtype=cache_dtype,
             tuning_file=tuning_file,
         )
         core, notes = _core.Layer.make(config, largest, weights, options)

@@ -95,6 +95,10 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   options.precision = parsed("precision", named.precision, parse_precision(named.precision),
                              "f32, bf16x9, bf16x6, fp16x3, bf16x3, bf16 and int8");
   options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
+  if (named.cache_dtype) {
+    options.cache_dtype = parsed("cache_dtype", *named.cache_dtype,
+                                 parse_storage(*named.cache_dtype), "f32, bf16 and q8");
+  }
   if (named.weights_dtype) {
     options.weights_dtype = parsed("weights_dtype", *named.weights_dtype,
                                    parse_storage(*named.weights_dtype), "f32, bf16, q8 and q4");

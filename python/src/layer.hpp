@@ -35,6 +35,7 @@ struct NamedOptions {
   std::string precision;
   std::string dtype;
   std::optional<std::string> weights_dtype;
+  std::optional<std::string> cache_dtype;
   std::string tuning_file;
 };
 

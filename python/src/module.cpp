@@ -104,6 +104,7 @@ void bind_layer(nb::module_& module) {
       .def_rw("precision", &NamedOptions::precision)
       .def_rw("dtype", &NamedOptions::dtype)
       .def_rw("weights_dtype", &NamedOptions::weights_dtype)
+      .def_rw("cache_dtype", &NamedOptions::cache_dtype)
       .def_rw("tuning_file", &NamedOptions::tuning_file);
   nb::class_<Cache>(module, "Cache")
       .def_prop_ro("sequences", &Cache::sequences)

@@ -210,6 +210,23 @@ def stored(weights, bits):
 
 
 @pytest.mark.parametrize("backend", [name for name in HERE if name != "onednn"])
+def test_a_cache_in_eight_bits(weights, normal, backend):
+    parts = weights(d_in=40)
+    x = normal(150, 40)
+    options = dict(heads=4, causal=True, tokens=150, backend=backend)
+    layer = Attention(**parts, cache_dtype="q8", **options)
+    whole = layer(x)
+    exact = Attention(**parts, **options)(x)
+    error = np.linalg.norm(whole - exact) / np.linalg.norm(exact)
+    assert 1e-4 < error < 2e-2
+    cache = layer.cache(150)
+    steps = [layer(x[first : first + 50], cache=cache) for first in range(0, 150, 50)]
+    assert np.array_equal(np.concatenate(steps), whole)
+    with pytest.raises(ValueError, match="rounded together"):
+        cache.truncate(100)
+
+
+@pytest.mark.parametrize("backend", [name for name in HERE if name != "onednn"])
 @pytest.mark.parametrize("bits", [8, 4])
 def test_weights_in_few_bits(weights, normal, backend, bits):
     parts = weights(d_in=40)

@@ -26,6 +26,8 @@ def layer(weights):
         (dict(precision="f16"), "bf16x6"),
         (dict(dtype="f64"), "f32 and bf16"),
         (dict(weights_dtype="q5"), "f32, bf16, q8 and q4"),
+        (dict(cache_dtype="q5"), "f32, bf16 and q8"),
+        (dict(cache_dtype="q4"), "f32, bf16 and q8"),
         (dict(rotary="quarters"), "halves"),
         (dict(threads=-1), "threads"),
         (dict(causal=True, memory_tokens=4), "causal"),

@@ -177,6 +177,10 @@ static void check_refused_fields(const headroom_options* options) {
   few_bits.weights_dtype = "q5";
   expect_refused(headroom_create(&p.config, &p.largest, &p.weights, &few_bits, &layer),
                  HEADROOM_INVALID_ARGUMENT, "unknown weights_dtype 'q5'");
+  few_bits.weights_dtype = NULL;
+  few_bits.cache_dtype = "q5";
+  expect_refused(headroom_create(&p.config, &p.largest, &p.weights, &few_bits, &layer),
+                 HEADROOM_INVALID_ARGUMENT, "unknown cache_dtype 'q5'");
 }
 
 int main(int count, char** arguments) {

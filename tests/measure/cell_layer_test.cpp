@@ -92,6 +92,36 @@ TEST(CellLayer, IsFedWeightsAsTheyAreStored) {
   EXPECT_LT(before, 0.5);
 }
 
+// Also of a past that a cache cannot be cut to again and again.
+TEST(CellLayer, IsFedACacheAsItIsStored) {
+  Case shape = after();
+  shape.lengths.clear();
+  shape.tokens = 5;
+  shape.past = 128;
+  plan::Group group = that_stores({Precision::f32, Dtype::f32, std::nullopt, Storage::q8});
+  group.shape = shape;
+  const Problem problem = make_problem(group, 1, reference::Data::standard, 1e9);
+  EXPECT_EQ(problem.data, reference::Data::adversarial) << "a bound knows what lies between steps";
+  EXPECT_GT(*problem.storage_error, 1e-4);
+  EXPECT_LT(*problem.storage_error, 2e-2);
+  AttentionOptions options = naive();
+  options.cache_dtype = Storage::q8;
+  LocalLayer layer(problem, options);
+  Matrix y(shape.rows(), shape.output_width());
+  for (int pass = 0; pass < 2; ++pass) {
+    const Checked checked = run_and_compare(layer, problem, problem.x.view(), y.view());
+    EXPECT_TRUE(checked.comparison.passed) << checked.comparison.reason;
+  }
+  options.cache_dtype = std::nullopt;
+  LocalLayer plain(problem, options);
+  EXPECT_FALSE(run_and_compare(plain, problem, problem.x.view(), y.view()).comparison.passed);
+  Problem odd = problem;
+  odd.shape.past = 62;
+  odd.past = gaussian_past(shape.batch * 62, odd.shape, 1);
+  options.cache_dtype = Storage::q8;
+  EXPECT_THROW(LocalLayer(odd, options), Unsupported);
+}
+
 TEST(CellLayer, WithoutAPastIsALayerOfItsShape) {
   Case shape = after();
   shape.past = 0;

@@ -47,6 +47,9 @@ TEST(PrecisionAxis, NamesStandInTheThirdPart) {
   cell.numbers.dtype = Dtype::f32;
   EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-wq4/t2/B1_T4_D8_H2");
   EXPECT_EQ(cell.options().weights_dtype, Storage::q4);
+  cell.numbers.cache = Storage::q8;
+  EXPECT_EQ(cell_id(shape, cell), "split/tbb/f32-wq4-cq8/t2/B1_T4_D8_H2");
+  EXPECT_EQ(cell.options().cache_dtype, Storage::q8);
 }
 
 TEST(PrecisionAxis, TextsAreListsOfNames) {
@@ -101,6 +104,19 @@ TEST(PrecisionAxis, EachStorageOfWeightsIsAGroupOfItsOwn) {
   ASSERT_EQ(of_bf16.size(), 4U);
   EXPECT_EQ(of_bf16[0].weights, Storage::f32);
   EXPECT_EQ(of_bf16[1].weights, std::nullopt) << "what bf16 says by itself";
+}
+
+TEST(PrecisionAxis, EachStorageOfCachesIsAGroupOfItsOwn) {
+  Axes axes = small();
+  axes.cache_dtype = "f32,q8";
+  axes.weights_dtype = "q8,q4";
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.groups.size(), 4U);
+  EXPECT_EQ(plan.groups[0].stored().cache, std::nullopt);
+  EXPECT_EQ(plan.groups[1].stored(),
+            (Numbers{Precision::f32, Dtype::f32, Storage::q8, Storage::q8}));
+  EXPECT_EQ(plan.groups[3].stored().cache, Storage::q8);
+  EXPECT_THROW(axes.cache_dtype = "q4", InvalidArgument);
 }
 
 TEST(PrecisionAxis, WhatABackendHasNotIsUnsupportedWithTheReason) {

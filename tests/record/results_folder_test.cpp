@@ -144,6 +144,8 @@ TEST(ResultReader, BelievesNoValue) {
       {"dtype", [](auto& line) { line["dtype"] = "f16"; }},
       {"weights_dtype", [](auto& line) { line["weights_dtype"] = "q5"; }},
       {"weights_dtype", [](auto& line) { line["weights_dtype"] = line["dtype"]; }},
+      {"cache_dtype", [](auto& line) { line["cache_dtype"] = "q4"; }},
+      {"cache_dtype", [](auto& line) { line["cache_dtype"] = line["dtype"]; }},
       {"storage_nrmse", [](auto& line) { line["storage_nrmse"] = -1; }},
       {"threads", [](auto& line) { line["threads"] = 0; }},
       {"threads", [](auto& line) { line["threads"] = 4294967297; }},

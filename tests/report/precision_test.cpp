@@ -46,9 +46,10 @@ constexpr Numbers kThree{Precision::bf16x3, Dtype::f32};
 constexpr Numbers kOne{Precision::bf16, Dtype::f32};
 constexpr Numbers kStored{Precision::bf16, Dtype::bf16};
 constexpr Numbers kFewBits{Precision::f32, Dtype::f32, Storage::q8};
+constexpr Numbers kBytes{Precision::f32, Dtype::f32, std::nullopt, Storage::q8};
 
 TEST(PrecisionRecord, ALineKeepsIt) {
-  for (const Numbers& numbers : {kF32, kSix, kStored, kFewBits}) {
+  for (const Numbers& numbers : {kF32, kSix, kStored, kFewBits, kBytes}) {
     CellResult written = cell("tbb", numbers, 1e-3, 1e-7);
     written.unit = numbers.precision == Precision::f32 ? "none" : "amx";
     if (numbers.weights) written.storage_error = 0.0078125;

@@ -62,7 +62,7 @@ TEST_P(FullTiles, AttentionHasTheBitsOfLowOnes) {
     shape.causal = causal;
     const std::vector<Matrix> qkv = uniform_matrices(shape.tokens, shape.d_out, 3, 3);
     const auto run = [&](const KernelTable& kernels) {
-      StreamingAttention attention(kernels, {}, Dtype::f32, shape, executor_);
+      StreamingAttention attention(kernels, {}, Storage::f32, shape, executor_);
       const auto heads = [&](const Matrix& matrix) {
         return BlockedView{
             const_cast<float*>(matrix.values.data()), shape.tokens, shape.d_out, 3, 21, 21};

@@ -94,7 +94,7 @@ Matrix attention(const TileChoice& choice, std::int64_t tokens, std::int64_t hea
     return BlockedView{matrix.view().data, tokens, width, heads, head_dim, head_dim};
   };
   const SerialExecutor executor;
-  StreamingAttention attend(kernel_table(Isa::avx512), choice, Dtype::f32, shape, executor);
+  StreamingAttention attend(kernel_table(Isa::avx512), choice, Storage::f32, shape, executor);
   const std::vector<Sequence> sequences = sequences_of(shape);
   attend.run(executor, {heads_of(q), heads_of(k), heads_of(v), heads_of(y), sequences, nullptr},
              nullptr);

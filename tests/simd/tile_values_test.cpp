@@ -105,7 +105,7 @@ class TileValues : public testing::TestWithParam<Numbers> {
                          matrix.cols / k.cols, k.cols,      k.cols};
     };
     Matrix y(q.rows, q.cols);
-    StreamingAttention attend(kernels_, choice, dtype, shape, executor_);
+    StreamingAttention attend(kernels_, choice, storage_of(dtype), shape, executor_);
     const std::vector<Sequence> sequences = sequences_of(shape);
     attend.run(executor_, {heads_of(q), heads_of(k), heads_of(v), heads_of(y), sequences, nullptr},
                nullptr);

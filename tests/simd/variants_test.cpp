@@ -167,7 +167,7 @@ TEST_P(Sharing, NoCacheLineOfAttentionIsWrittenByTwoSlots) {
     shape.tokens = 33;
     shape.heads = heads;
     shape.d_in = shape.d_out = heads * 5;
-    StreamingAttention attention(kernels, {}, Dtype::f32, shape, slots);
+    StreamingAttention attention(kernels, {}, Storage::f32, shape, slots);
     std::vector<float> qkv(static_cast<std::size_t>(shape.tokens * shape.d_out));
     const BlockedView all{qkv.data(), shape.tokens, shape.d_out, heads, 5, 5};
     const std::vector<Sequence> sequences = sequences_of(shape);
@@ -203,7 +203,7 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
   shape.tokens = kTokens;
   shape.heads = kHeads;
   shape.d_in = shape.d_out = kHeads * kHeadDim;
-  StreamingAttention attention(kernels, {}, Dtype::f32, shape, attend);
+  StreamingAttention attention(kernels, {}, Storage::f32, shape, attend);
   attend.most_tasks = 0;
   const std::vector<Sequence> sequences = sequences_of(shape);
   attention.run(attend, {y, y, y, y, sequences}, nullptr);

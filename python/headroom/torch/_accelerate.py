@@ -223,7 +223,8 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
     layers = [_layer(place, model, options, Sizes(rows, rows)) for place, _ in places]
     before = None
     if all(family.hooked for _, family in places):
-        of_attention = {name: value for name, value in options.items() if name != "weights_dtype"}
+        of_layers = ("weights_dtype", "cache_dtype")
+        of_attention = {name: value for name, value in options.items() if name not in of_layers}
         before = model.config._attn_implementation
         model.set_attn_implementation(register_transformers("headroom_rows", **of_attention))
     for one in layers:

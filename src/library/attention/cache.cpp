@@ -11,6 +11,7 @@
 #include "attention/plan/plan.hpp"
 #include "core/arena.hpp"
 #include "core/call/cache_lengths.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -53,19 +54,21 @@ std::int64_t& KeyValueCache::State::length(std::int64_t sequence) {
   return length_of(lengths, sequence);
 }
 
-KeyValueCache::State::State(std::uint64_t of, const CacheSize& size,
+KeyValueCache::State::State(std::uint64_t of, Storage storage, const CacheSize& size,
                             std::unique_ptr<KeyValueStore> made)
     : owner(of),
+      stored(storage),
       capacity(size.capacity),
       lengths(static_cast<std::size_t>(size.sequences)),
       turned_long(lengths.size()),
       store(std::move(made)) {}
 
 KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
-    : state_(std::make_unique<State>(layer.plan_->id, size, layer.plan_->make_store(size))) {}
+    : state_(std::make_unique<State>(layer.plan_->id, numbers_of(layer.options()).stored_cache(),
+                                     size, layer.plan_->make_store(size))) {}
 KeyValueCache::KeyValueCache(const DotProductAttention& attention, const CacheSize& size)
-    : state_(
-          std::make_unique<State>(attention.plan_->id, size, attention.plan_->make_store(size))) {}
+    : state_(std::make_unique<State>(attention.plan_->id, attention.plan_->cache, size,
+                                     attention.plan_->make_store(size))) {}
 KeyValueCache::~KeyValueCache() = default;
 KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
 KeyValueCache& KeyValueCache::operator=(KeyValueCache&&) noexcept = default;
@@ -78,7 +81,11 @@ std::int64_t KeyValueCache::length(std::int64_t sequence) const { return state_-
 
 void KeyValueCache::truncate(const CacheCut& to) {
   std::int64_t& present = state_->length(to.sequence);
-  check_truncation(to.sequence, present, to.length);
+  if (state_->stored == Storage::q8) {
+    check_rounded_truncation(to.sequence, present, to.length);
+  } else {
+    check_truncation(to.sequence, present, to.length);
+  }
   present = to.length;
 }
 

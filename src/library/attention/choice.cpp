@@ -121,12 +121,14 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
   resolved.isa = target.isa;
   resolved.unit = target.unit;
   resolved.weights_dtype = numbers_of(options).weights;
+  resolved.cache_dtype = numbers_of(options).cache;
   return resolved;
 }
 
 std::unique_ptr<Backend> make_backend(const AttentionOptions& options, Choice& choice) {
   BackendConfig config{options.threads, Target{*options.isa, *options.unit}, choice.kernels,
                        choice.precision, options.dtype};
+  config.cache = numbers_of(options).stored_cache();
   if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
   std::unique_ptr<Backend> backend = backend_entry(choice.backend).make(config);
   const KernelChoice kernels = backend->kernels();
@@ -210,10 +212,7 @@ void choose_precision(const AttentionOptions& options, Choice& choice) {
     const Numbers numbers = numbers_of(options);
     throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
                                   choice.backend, to_string(options.precision),
-                                  numbers.weights
-                                      ? fmt::format("weights of {}", to_string(*numbers.weights))
-                                      : std::string(to_string(options.dtype)),
-                                  does.reason));
+                                  stored_words(numbers), does.reason));
   }
   choice.precision = *does.precision;
   choice.precision_reason = does.reason;
@@ -256,6 +255,10 @@ Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
                     "{}; steps over "
                     "latents multiply them the other way round, across the groups of {}",
                     to_string(options.dtype), to_string(*options.weights_dtype)));
+  }
+  if (options.cache_dtype == Storage::q4) {
+    throw InvalidArgument(
+        "cache_dtype: keys and values are not stored as q4; allowed are f32, bf16 and q8");
   }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);

@@ -11,6 +11,8 @@
 #include "attention/heads_views.hpp"
 #include "attention/key_value_state.hpp"
 #include "attention/mask_views.hpp"
+#include "core/element/cache_bytes.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -45,6 +47,21 @@ void check_rule(const ScoreRule& rule) {
   if (rule.window < 0) {
     throw InvalidArgument(
         fmt::format("attention: window is {}; allowed are 0 and any number above it", rule.window));
+  }
+}
+
+void check_cache_storage(const ScoreRule& rule, const AttentionOptions& options) {
+  const Numbers numbers = numbers_of(options);
+  if (numbers.cache == Storage::q8 && !rule.causal) {
+    throw Unsupported(
+        "attention: cache_dtype q8 goes by positions, a query sees its own block of keys as it is "
+        "and "
+        "earlier ones rounded; it must be causal");
+  }
+  if (numbers.cache == Storage::f32) {
+    throw InvalidArgument(
+        "attention: cache_dtype f32 is what dtype f32 stores, which takes floats; with dtype bf16 "
+        "keys and values have been rounded before, so leave it out");
   }
 }
 
@@ -116,6 +133,7 @@ void check_lengths(const char* what, std::span<const std::int64_t> lengths,
 DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& rule,
                                 const AttentionOptions& options)
     : id(next_cache_owner()),
+      cache(numbers_of(options).stored_cache()),
       rule_((check_sizes(most), check_rule(rule), rule)),
       shape_(shape_of(most)) {
   const auto start = std::chrono::steady_clock::now();
@@ -123,6 +141,7 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
     throw InvalidArgument(
         "attention: weights_dtype is of layers; here are no weights, so leave it out");
   }
+  check_cache_storage(rule, options);
   choice = choose_backend(shape_, shape_, options);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);
@@ -270,6 +289,14 @@ void DotProductAttention::Plan::check_sequence(const Sequence& sequence,
         fmt::format("attention: sequence {} has {} tokens in the cache and {} new ones; there is "
                     "room for {}",
                     sequence.number, sequence.past, sequence.new_keys, cache->capacity()));
+  }
+  if (this->cache == Storage::q8 && sequence.rows > 0 &&
+      cache_block(sequence.position) < cache_block(sequence.past)) {
+    throw InvalidArgument(fmt::format(
+        "attention: the first query of sequence {} stands at position {}, in a block of {} keys "
+        "that "
+        "was rounded when it was full; with a cache of q8 allowed are positions from {} on",
+        sequence.number, sequence.position, kCacheBlock, cache_block(sequence.past)));
   }
   if (sequence.rows > 0 && sequence.keys() == 0) {
     throw InvalidArgument(

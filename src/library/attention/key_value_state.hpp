@@ -12,9 +12,11 @@
 namespace headroom {
 
 struct [[gnu::visibility("hidden")]] KeyValueCache::State {
-  State(std::uint64_t of, const CacheSize& size, std::unique_ptr<KeyValueStore> made);
+  State(std::uint64_t of, Storage storage, const CacheSize& size,
+        std::unique_ptr<KeyValueStore> made);
 
   std::uint64_t owner;  ///< the layer or attention that it belongs to
+  Storage stored;
   std::int64_t capacity;
   std::vector<std::int64_t> lengths;
   /// Of each sequence: whether what it has was turned as in long contexts, by `long_divisors`.

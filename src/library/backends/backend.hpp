@@ -103,6 +103,7 @@ struct BackendConfig {
   Precision precision = Precision::f32;  ///< one that it computes, see `BackendFacts::computes`
   Dtype dtype = Dtype::f32;
   std::optional<std::int64_t> few_rows = std::nullopt;  ///< empty: its own choice
+  Storage cache = Storage::f32;                         ///< of keys and values
 };
 
 /// What a backend makes of numbers on a target.
@@ -149,7 +150,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 15;
+inline constexpr int kBackendInterface = 16;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

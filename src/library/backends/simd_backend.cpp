@@ -23,6 +23,7 @@ namespace {
 struct Kernels {
   const KernelTable& f32;
   Dtype dtype;
+  Storage cache;
   TileChoice tiles;
   const FewBitsKernels* bytes;  ///< for products of bytes; null without
 
@@ -89,7 +90,7 @@ class SimdAttention final : public HeadAttention {
   SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                 const Case& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.dtype, shape, executor, variant.prefetches),
+        attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor, variant.prefetches),
         costs_{0, attention_.workspace_bytes(),
                kernels.provenance(
                    kernels.tiles.attends(shape.tokens * shape.heads / shape.key_heads()))} {}
@@ -131,7 +132,8 @@ const FewBitsKernels* bytes_of(const BackendConfig& config) {
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.target.isa), config.dtype, tiles_of(config), bytes_of(config)},
+      : kernels_{kernel_table(config.target.isa), config.dtype, config.cache, tiles_of(config),
+                 bytes_of(config)},
         executor_(std::move(executor)) {
     if (kernels_.tiles.kernels != nullptr && !config.few_rows) {
       border_reason_ = fmt::format("measured on {}", kernels_.tiles.measured_on);
@@ -183,6 +185,9 @@ Arithmetic computes(const Numbers& numbers, const Target& target) {
     return {Precision::f32,
             fmt::format("weights of {} are expanded and multiplied in f32", to_string(stored)),
             Unit::none, panels};
+  }
+  if (numbers.stored_cache() == Storage::q8 && precision != Precision::f32) {
+    return {Precision::f32, "keys and values of q8 are multiplied in f32", Unit::none, panels};
   }
   if (precision == Precision::f32) return {precision, "", Unit::none, panels};
   if (tile_precision(target, precision) != nullptr) {

@@ -62,6 +62,10 @@ AttentionOptions read_options(const char* function, const headroom_options* opti
     read.weights_dtype = named(function, "weights_dtype", given.weights_dtype, parse_storage,
                                {"f32", "bf16", "q8", "q4"});
   }
+  if (given.cache_dtype != nullptr) {
+    read.cache_dtype =
+        named(function, "cache_dtype", given.cache_dtype, parse_storage, {"f32", "bf16", "q8"});
+  }
   if (given.unit != nullptr) {
     read.unit = named(function, "unit", given.unit, parse_unit, unit_names());
   }

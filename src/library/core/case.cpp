@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/element/cache_bytes.hpp"
 #include "core/element/few_bits.hpp"
 #include "core/layer/size_checks.hpp"
 #include "core/rounding.hpp"
@@ -190,7 +191,7 @@ ByteCount Case::bytes(const Numbers& stored) const {
   const std::int64_t row = has_projections() ? d_in : d_out + keys_and_values;
   return {each * (rows() * row + memory_rows() * d_memory), each * rows() * output_width(),
           storage_bytes(stored.stored_weights(), round_up(weights, of_group)),
-          each * batch * past * cached_width()};
+          cache_bytes(stored.stored_cache(), batch * past, *this)};
 }
 
 std::string Case::id() const {
@@ -199,6 +200,26 @@ std::string Case::id() const {
   if (past > 0) id += fmt::format("_P{}", past);
   if (!lengths.empty()) id += fmt::format("_L{}", fmt::join(lengths, "-"));
   return id;
+}
+
+std::optional<std::string> declines_cache(const LayerConfig& config, Storage storage) {
+  if (config.is_latent()) return "a cache of latents is stored as x and y are";
+  if (storage != Storage::q8) return std::nullopt;
+  if (config.d_memory > 0)
+    return "tokens of a second input have no order, and q8 goes by positions";
+  if (!config.causal) {
+    return "a row would see keys of later blocks, and of q8 it sees its own block as it is and "
+           "earlier ones rounded; the layer must be causal";
+  }
+  return std::nullopt;
+}
+
+std::int64_t cache_bytes(Storage storage, std::int64_t tokens, const LayerConfig& config) {
+  const std::int64_t values = tokens * config.cached_width();
+  if (!is_few_bits(storage)) return storage_bytes(storage, values);
+  const std::int64_t scales =
+      tokens * config.key_heads() + divide_up(tokens, kCacheBlock) * config.kv_width();
+  return values + std::int64_t{sizeof(F16)} * scales;
 }
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,5 +80,13 @@ struct HEADROOM_API Case : LayerConfig, CallSizes {
   /// of its own width follows, such as `_nomask` or `_K8_P4096`; `_qkv` where heads are given.
   std::string id() const;
 };
+
+/// Why keys and values of a layer cannot be stored as something else than its inputs, or nothing.
+HEADROOM_API std::optional<std::string> declines_cache(const LayerConfig& config, Storage storage);
+
+/// Bytes of so many tokens of a cache. Of `q8` every value has one, a token's values of a head
+/// share two for their scale, and 64 keys of a channel.
+HEADROOM_API std::int64_t cache_bytes(Storage storage, std::int64_t tokens,
+                                      const LayerConfig& config);
 
 }  // namespace headroom

@@ -58,6 +58,11 @@ void DistributedAttention::Plan::make(const SplitWeights& own,
                                       const DistributedOptions& distributed) {
   std::uint64_t print = 0;
   together([&] {
+    if (numbers_of(options).cache == Storage::q8) {
+      throw Unsupported(
+          "cache_dtype: a layer over ranks takes a refused call back, and a cache of q8 cannot be "
+          "cut to any length; leave cache_dtype out");
+    }
     shape.validate();
     print = fingerprint_of(shape, options);
   });

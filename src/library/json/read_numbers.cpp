@@ -18,16 +18,25 @@ Dtype read_dtype(const JsonFields& fields) {
 
 Numbers read_numbers(const JsonFields& fields) {
   Numbers numbers{read_precision(fields), read_dtype(fields)};
-  if (!fields.has("weights_dtype")) return numbers;
-  numbers.weights = parse_storage(fields.text("weights_dtype"));
-  if (!numbers.weights || *numbers.weights == storage_of(numbers.dtype)) {
-    fields.fail("weights_dtype", "f32, bf16, q8 or q4, and not what the dtype says");
+  if (fields.has("weights_dtype")) {
+    numbers.weights = parse_storage(fields.text("weights_dtype"));
+    if (!numbers.weights || *numbers.weights == storage_of(numbers.dtype)) {
+      fields.fail("weights_dtype", "f32, bf16, q8 or q4, and not what the dtype says");
+    }
+  }
+  if (fields.has("cache_dtype")) {
+    numbers.cache = parse_storage(fields.text("cache_dtype"));
+    if (!numbers.cache || *numbers.cache == Storage::q4 ||
+        *numbers.cache == storage_of(numbers.dtype)) {
+      fields.fail("cache_dtype", "f32, bf16 or q8, and not what the dtype says");
+    }
   }
   return numbers;
 }
 
-void add_weights_dtype(const Numbers& numbers, nlohmann::ordered_json& to) {
+void add_storage(const Numbers& numbers, nlohmann::ordered_json& to) {
   if (numbers.weights) to["weights_dtype"] = to_string(*numbers.weights);
+  if (numbers.cache) to["cache_dtype"] = to_string(*numbers.cache);
 }
 
 }  // namespace headroom

@@ -15,11 +15,11 @@ HEADROOM_API Precision read_precision(const JsonFields& fields);
 /// @throws FileError if there is none, or it is no name of a dtype
 HEADROOM_API Dtype read_dtype(const JsonFields& fields);
 
-/// Both, and "weights_dtype" if there is one.
-/// @throws FileError as these, or if that is no storage or the same as the dtype
+/// Both, and "weights_dtype" and "cache_dtype" if there are any.
+/// @throws FileError as these, or if one is no storage of such or the same as the dtype
 HEADROOM_API Numbers read_numbers(const JsonFields& fields);
 
-/// Writes "weights_dtype" where that is not the dtype.
-HEADROOM_API void add_weights_dtype(const Numbers& numbers, nlohmann::ordered_json& to);
+/// Writes "weights_dtype" and "cache_dtype" where they are not the dtype.
+HEADROOM_API void add_storage(const Numbers& numbers, nlohmann::ordered_json& to);
 
 }  // namespace headroom

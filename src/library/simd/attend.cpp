@@ -25,22 +25,13 @@ constexpr std::int64_t kTilesPerCut = 16;
 
 }  // namespace
 
-// One call, with what all its tasks need.
-struct StreamingAttention::Run {
-  const AttendCall& call;
-  PackedStore* store;
-  std::int64_t pairs;  // of a sequence and a key head
-  double seconds;      // of all on one thread, about
-  std::int64_t rows;   // the most of a sequence
-  bool shared;         // several tasks read the keys of a head
-};
-
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
-                                       Dtype dtype, const Case& shape, const Executor& executor,
+                                       Storage stored, const Case& shape, const Executor& executor,
                                        bool prefetches)
     : kernels_(&kernels),
       tiles_(tiles_of),
-      dtype_(dtype),
+      dtype_(stored == Storage::bf16 ? Dtype::bf16 : Dtype::f32),
+      rounds_(stored == Storage::q8),
       prefetches_(prefetches),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
@@ -49,32 +40,16 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       cap_(score_cap(shape.score_scale(), shape.softcap)) {
   const std::int64_t head_dim = shape.head_dim();
   const std::int64_t value_dim = shape.head_value_dim();
-  const std::int64_t key_heads = shape.key_heads();
   const bool cross = shape.d_memory > 0;
   // Values that lie in keys are read from a store alone, and their rows are those of floats.
   const bool stored_alone = shape.values_in_keys();
-  if (stored_alone) tiles_ = {};
+  if (stored_alone || rounds_) tiles_ = {};
   const std::int64_t tokens = stored_alone ? 0 : cross ? shape.memory_tokens : shape.tokens;
   const std::int64_t all_tokens = stored_alone ? 0 : cross ? shape.memory_rows() : shape.rows();
   // A vector of values must not reach into the next row, or beyond the last.
-  in_place_ = value_dim % kernels.lanes == 0 && dtype == Dtype::f32;
+  in_place_ = value_dim % kernels.lanes == 0 && dtype_ == Dtype::f32 && !rounds_;
   const std::int64_t slots = executor.slots();
-  keys_per_slot_ = round_up(tokens, panel_);
-  slot_heads_ =
-      PackedHeads(kernels, dtype, head_dim, value_dim, slots * keys_per_slot_, !in_place_);
-  if (key_heads % slots != 0 && !stored_alone) {
-    shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
-    const std::int64_t keys = std::min(all_tokens * key_heads + shared_pairs_ * (panel_ - 1),
-                                       shared_pairs_ * keys_per_slot_);
-    shared_heads_ =
-        PackedHeads(kernels, dtype, head_dim, value_dim, round_up(keys, panel_), !in_place_);
-    first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
-    shared_heads_.zero(0, round_up(keys, panel_));
-  }
-  auto zero = [this](std::int64_t slot, int) {
-    slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
-  };
-  if (!stored_alone) executor.run(slots, zero);
+  if (!stored_alone) make_heads(executor, tokens, all_tokens);
   preparation_ = HeadPreparation(shape, tokens, kernels.normalise_rows);
   const std::int64_t tiles = divide_up(shape.tokens * group_, kernels.tile_rows);
   scratch_per_slot_ =
@@ -83,25 +58,68 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
                kChunk);
   if (const std::int64_t rows = shape.tokens * group_; tiles_.attends(rows)) {
     const TileAttendScratch at = tile_attend_scratch(
-        attend_precision(tiles_.precision), dtype, kernels.tile_rows, kernels.lanes, head_dim,
+        attend_precision(tiles_.precision), dtype_, kernels.tile_rows, kernels.lanes, head_dim,
         value_dim, std::clamp<std::int64_t>(divide_up(rows, kTileBlock), 1, kTilesPerCut));
     scratch_per_slot_ = std::max(scratch_per_slot_, round_up(at.floats, kChunk));
   }
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
-  if (cross || stored_alone) {
-    room_per_slot_ = round_up(attend_room_floats(kernels.lanes, head_dim, value_dim), kChunk);
-    room_ = AlignedBuffer(room_per_slot_ * slots);
+  std::int64_t room = 0;
+  if (rounds_) {
+    room = std::max(rounded_room_floats(kernels.tile_rows, head_dim), value_dim);
+  } else if (cross || stored_alone) {
+    room = attend_room_floats(kernels.lanes, head_dim, value_dim);
   }
+  room_per_slot_ = round_up(room, kChunk);
+  room_ = AlignedBuffer(room_per_slot_ * slots);
+}
+
+// Keys in eight bits are packed as floats first, from the beginning of a block on that may have
+// begun in a store.
+void StreamingAttention::make_heads(const Executor& executor, std::int64_t tokens,
+                                    std::int64_t all_tokens) {
+  const std::int64_t head_dim = shape_.head_dim();
+  const std::int64_t value_dim = shape_.head_value_dim();
+  const std::int64_t key_heads = shape_.key_heads();
+  const std::int64_t slots = executor.slots();
+  const std::int64_t unit = rounds_ ? kCacheBlock : panel_;
+  const std::int64_t before = rounds_ ? kCacheBlock : 0;
+  const bool with_values = !in_place_ && !rounds_;
+  keys_per_slot_ = round_up(tokens, unit) + before;
+  const auto make = [&](std::int64_t keys, PackedHeads& heads, RoundedHeads& rounded) {
+    heads = PackedHeads(*kernels_, dtype_, head_dim, value_dim, keys, with_values);
+    if (rounds_) rounded = RoundedHeads(*kernels_, head_dim, value_dim, keys);
+  };
+  make(slots * keys_per_slot_, slot_heads_, slot_rounded_);
+  if (key_heads % slots != 0) {
+    shared_pairs_ = std::min(kManyHeads * slots, all_tokens * key_heads);
+    const std::int64_t most = std::min(all_tokens * key_heads + shared_pairs_ * (unit + before - 1),
+                                       shared_pairs_ * keys_per_slot_);
+    const std::int64_t keys = round_up(most, unit);
+    make(keys, shared_heads_, shared_rounded_);
+    first_keys_.resize(static_cast<std::size_t>(shared_pairs_ / key_heads + 1));
+    shared_heads_.zero(0, keys);
+    if (rounds_) shared_rounded_.zero(0, keys);
+  }
+  auto zero = [this](std::int64_t slot, int) {
+    slot_heads_.zero(slot * keys_per_slot_, keys_per_slot_);
+    if (rounds_) slot_rounded_.zero(slot * keys_per_slot_, keys_per_slot_);
+  };
+  executor.run(slots, zero);
 }
 
 void PackedStore::copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
                        std::int64_t tokens) {
   const auto& other = static_cast<const PackedStore&>(from);
-  const std::int64_t count = round_up(tokens, panel);
+  const bool rounds = rounded.bytes() > 0;
+  const std::int64_t count = round_up(tokens, rounds ? kCacheBlock : panel);
   for (std::int64_t head = 0; head < key_heads; ++head) {
     const std::int64_t to = (sequence * key_heads + head) * capacity;
     const std::int64_t at = (of * key_heads + head) * other.capacity;
-    if (row_bytes == 0) {
+    if (rounds) {
+      rounded.copy(to, other.rounded, at, count);
+      heads.copy(to / capacity * kCacheBlock, other.heads, at / other.capacity * kCacheBlock,
+                 kCacheBlock);
+    } else if (row_bytes == 0) {
       heads.copy(to, other.heads, at, count);
     } else {
       std::memcpy(reinterpret_cast<char*>(rows.data()) + to * row_bytes,
@@ -115,7 +133,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
                                                             std::int64_t sequences,
                                                             std::int64_t capacity) const {
   auto store = std::make_unique<PackedStore>();
-  store->capacity = round_up(capacity, panel_);
+  store->capacity = round_up(capacity, rounds_ ? kCacheBlock : panel_);
   store->key_heads = shape_.key_heads();
   store->panel = panel_;
   const std::int64_t pairs = sequences * shape_.key_heads();
@@ -123,10 +141,16 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
     store->rows = stored_buffer(dtype_, pairs * store->capacity * shape_.head_dim());
     store->row_bytes = bytes_of(dtype_, shape_.head_dim());
   } else {
+    const std::int64_t keys = rounds_ ? kCacheBlock : store->capacity;
     store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
-                               pairs * store->capacity, true);
+                               pairs * keys, !rounds_);
+    if (rounds_) {
+      store->rounded = RoundedHeads(*kernels_, shape_.head_dim(), shape_.head_value_dim(),
+                                    pairs * store->capacity);
+    }
     auto zero = [&](std::int64_t pair, int) {
-      store->heads.zero(pair * store->capacity, store->capacity);
+      store->heads.zero(pair * keys, keys);
+      if (rounds_) store->rounded.zero(pair * store->capacity, store->capacity);
     };
     executor.run(pairs, zero);
   }
@@ -149,7 +173,9 @@ std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
 }
 
 void StreamingAttention::attend(AttendTask& task) const {
-  if (task.new_keys.data != nullptr) {
+  if (rounds_) {
+    kernels_->rounded->attend(task);
+  } else if (task.new_keys.data != nullptr) {
     kernels_->f32.attend(task);
   } else if (tiles_.attends(task.rows)) {
     tiles_.kernels->attend({task, kernels_, dtype_});
@@ -181,25 +207,25 @@ double StreamingAttention::expected_seconds(std::span<const Sequence> sequences)
   return seconds;
 }
 
-PackedHeads::Head StreamingAttention::place(const Run& run, std::int64_t pair, int slot) {
+StreamingAttention::Place StreamingAttention::place(const Run& run, std::int64_t pair, int slot) {
+  if (rounds_) return place_rounded(run, pair, slot);
   const std::int64_t key_heads = shape_.key_heads();
   const auto index = static_cast<std::size_t>(pair / key_heads);
   const Sequence& sequence = run.call.sequences[index];
   const std::int64_t head = pair % key_heads;
   if (run.store != nullptr && run.store->rows.size() > 0) {
     const std::int64_t first = (sequence.number * key_heads + head) * run.store->capacity;
-    return {stored_at(run.store->rows.data(), dtype_, first * shape_.head_dim()), nullptr};
+    return {{stored_at(run.store->rows.data(), dtype_, first * shape_.head_dim()), nullptr}, {}};
   }
   if (run.store != nullptr) {
-    return run.store->heads.head((sequence.number * key_heads + head) * run.store->capacity);
+    return {run.store->heads.head((sequence.number * key_heads + head) * run.store->capacity), {}};
   }
-  if (!run.shared) return slot_heads_.head(slot * keys_per_slot_);
-  return shared_heads_.head(first_keys_[index] + head * round_up(sequence.new_keys, panel_));
+  if (!run.shared) return {slot_heads_.head(slot * keys_per_slot_), {}};
+  return {shared_heads_.head(first_keys_[index] + head * packed_keys(sequence)), {}};
 }
 
 // New keys are prepared and packed; the queries of the group are prepared on the way.
-void StreamingAttention::append(const Run& run, std::int64_t pair,
-                                const PackedHeads::Head& head) const {
+void StreamingAttention::append(const Run& run, std::int64_t pair, const Place& head, int slot) {
   const std::int64_t key_heads = shape_.key_heads();
   const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
   const std::int64_t key_head = pair % key_heads;
@@ -208,6 +234,10 @@ void StreamingAttention::append(const Run& run, std::int64_t pair,
   preparation.keys(call, sequence, key_head);
   for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
     preparation.queries(call, sequence, h);
+  }
+  if (rounds_) {
+    append_rounded(run, sequence, key_head, head, room_.data() + slot * room_per_slot_);
+    return;
   }
   if (run.store != nullptr && run.store->rows.size() > 0) {
     for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
@@ -222,8 +252,8 @@ void StreamingAttention::append(const Run& run, std::int64_t pair,
                key_head);
 }
 
-AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
-                                       const PackedHeads::Head& head, int slot) {
+AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair, const Place& head,
+                                       int slot) {
   const std::int64_t key_heads = shape_.key_heads();
   const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
   const std::int64_t key_head = pair % key_heads;
@@ -237,10 +267,19 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair,
   task.group = group_;
   task.rows = sequence.rows * group_;
   task.position = sequence.position;
+  const bool in_place = head.values == nullptr && !rounds_;
   task.keys = head.keys;
-  const bool in_place = head.values == nullptr;
   task.values = in_place ? call.v.at(sequence.first_key, key_head) : head.values;
   task.value_stride = in_place ? call.v.row_stride : slot_heads_.value_stride();
+  if (rounds_) {
+    task.keys = head.rounded.keys;
+    task.key_scales = head.rounded.key_scales;
+    task.values = head.rounded.values;
+    task.value_scales = head.rounded.value_scales;
+    task.fresh = static_cast<const float*>(head.keys);
+    task.fresh_begin = head.fresh_begin;
+    task.room = room_.data() + slot * room_per_slot_;
+  }
   if (run.store != nullptr && run.store->rows.size() > 0) {
     task.new_keys = task.new_values = {head.keys, dtype_, shape_.head_dim()};
     task.room = room_.data() + slot * room_per_slot_;
@@ -300,8 +339,9 @@ bool take_part(AttendTask& task, std::int64_t most, std::int64_t part) {
 // Each key is read by one tile alone, as it lies. Sums are of floats, so what is stored as another
 // dtype must have it already.
 bool StreamingAttention::reads_in_place(const Run& run) const {
-  return room_.size() > 0 && preparation_.empty() && run.rows * group_ <= kernels_->tile_rows &&
-         run.call.k.dtype == dtype_ && run.call.v.dtype == dtype_;
+  return room_.size() > 0 && !rounds_ && preparation_.empty() &&
+         run.rows * group_ <= kernels_->tile_rows && run.call.k.dtype == dtype_ &&
+         run.call.v.dtype == dtype_;
 }
 
 void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
@@ -337,8 +377,8 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
 // The keys of a head are still in the nearest caches when they are read.
 void StreamingAttention::run_whole_heads(const Executor& executor, const Run& run) {
   auto head = [&](std::int64_t pair, int slot) {
-    const PackedHeads::Head keys = place(run, pair, slot);
-    append(run, pair, keys);
+    const Place keys = place(run, pair, slot);
+    append(run, pair, keys, slot);
     AttendTask task = task_of(run, pair, keys, slot);
     const std::int64_t most = tiles_per_task(task.rows);
     for (std::int64_t part = 0; take_part(task, most, part); ++part) attend(task);
@@ -410,11 +450,11 @@ void StreamingAttention::run(const Executor& executor, const AttendCall& call, P
   std::size_t index = 0;
   for (const Sequence& sequence : call.sequences) {
     one_tile = one_tile && sequence.rows * group_ <= kernels_->tile_rows;
-    if (store == nullptr) first_keys_[index++] = first_key;
-    first_key += shape_.key_heads() * round_up(sequence.new_keys, panel_);
+    if (store == nullptr || rounds_) first_keys_[index++] = first_key;
+    first_key += shape_.key_heads() * packed_keys(sequence);
   }
   // All keys are packed before any is read.
-  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
+  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot), slot); };
   executor.run(run.pairs, pack, kPackShare * run.seconds);
   if (one_tile) {
     run_segments(executor, run);

@@ -10,8 +10,10 @@
 #include "core/case.hpp"
 #include "core/executor.hpp"
 #include "headroom/dropout.hpp"
+#include "headroom/storage.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/packed_heads.hpp"
+#include "simd/rounded_heads.hpp"
 #include "simd/tiles/tile_products.hpp"
 
 namespace headroom::simd {
@@ -22,12 +24,13 @@ struct PackedStore final : public KeyValueStore {
   std::int64_t key_heads = 0;
   std::int64_t panel = 0;      ///< keys of one
   PackedHeads heads;           ///< of all sequences, `key_heads` each
+  RoundedHeads rounded;        ///< in eight bits; then `heads` has the last block of keys alone
   AlignedBuffer rows;          ///< in their place, keys as they come, where values lie in them
   std::int64_t row_bytes = 0;  ///< of one of these; 0: there are none
   HeadPreparation preparation;
   AlignedBuffer states;  ///< of the segments that threads share
   std::int64_t bytes() const override {
-    return heads.bytes() + rows.bytes() + preparation.bytes() + states.bytes();
+    return heads.bytes() + rounded.bytes() + rows.bytes() + preparation.bytes() + states.bytes();
   }
   void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
             std::int64_t tokens) override;
@@ -36,10 +39,10 @@ struct PackedStore final : public KeyValueStore {
 class StreamingAttention {
  public:
   /// @param tiles for sequences of many rows of queries, if there are any
-  /// @param dtype what keys and values are stored as
+  /// @param stored what keys and values are stored as: f32, bf16 or q8
   /// @param shape the layer, and the largest call
   /// @param prefetches see ProjectVariant
-  StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Dtype dtype,
+  StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Storage stored,
                      const Case& shape, const Executor& executor, bool prefetches = false);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
@@ -49,16 +52,34 @@ class StreamingAttention {
   void run(const Executor& executor, const AttendCall& call, PackedStore* store);
 
   std::int64_t workspace_bytes() const {
-    return slot_heads_.bytes() + shared_heads_.bytes() + preparation_.bytes() + scratch_.bytes() +
-           room_.bytes();
+    return slot_heads_.bytes() + shared_heads_.bytes() + slot_rounded_.bytes() +
+           shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() + room_.bytes();
   }
 
  private:
-  struct Run;
+  /// One call, with what all its tasks need.
+  struct Run {
+    const AttendCall& call;
+    PackedStore* store;
+    std::int64_t pairs;  ///< of a sequence and a key head
+    double seconds;      ///< of all on one thread, about
+    std::int64_t rows;   ///< the most of a sequence
+    bool shared;         ///< several tasks read the keys of a head
+  };
+  /// Where the keys and values of a head lie.
+  struct Place : PackedHeads::Head {
+    RoundedHeads::Head rounded;    ///< of those in eight bits; then `keys` are floats
+    std::int64_t fresh_begin = 0;  ///< position of their first, and there are no `values`
+  };
 
-  PackedHeads::Head place(const Run& run, std::int64_t pair, int slot);
-  void append(const Run& run, std::int64_t pair, const PackedHeads::Head& head) const;
-  AttendTask task_of(const Run& run, std::int64_t pair, const PackedHeads::Head& head, int slot);
+  void make_heads(const Executor& executor, std::int64_t tokens, std::int64_t all_tokens);
+  Place place(const Run& run, std::int64_t pair, int slot);
+  Place place_rounded(const Run& run, std::int64_t pair, int slot);
+  std::int64_t packed_keys(const Sequence& sequence) const;
+  void append(const Run& run, std::int64_t pair, const Place& head, int slot);
+  void append_rounded(const Run& run, const Sequence& sequence, std::int64_t key_head,
+                      const Place& head, float* row) const;
+  AttendTask task_of(const Run& run, std::int64_t pair, const Place& head, int slot);
   void add_mask(AttendTask& task, const ScoreMask& mask) const;
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
@@ -73,6 +94,7 @@ class StreamingAttention {
   const KernelTable* kernels_;
   TileChoice tiles_;
   Dtype dtype_;
+  bool rounds_;  ///< keys and values are stored in eight bits
   bool prefetches_;
   Case shape_;
   DropoutPattern dropout_;
@@ -82,15 +104,16 @@ class StreamingAttention {
   bool in_place_ = false;  ///< values can be read where they lie
   std::int64_t scratch_per_slot_ = 0;
   std::int64_t keys_per_slot_ = 0;
-  std::int64_t shared_pairs_ = 0;         ///< the most heads whose keys lie in `shared_heads_`
-  PackedHeads slot_heads_;                ///< one head for each slot
-  PackedHeads shared_heads_;              ///< all heads of a call, where several tasks read each
-  std::vector<std::int64_t> first_keys_;  ///< in `shared_heads_`, of each sequence
+  std::int64_t shared_pairs_ = 0;  ///< the most heads whose keys lie in `shared_heads_`
+  PackedHeads slot_heads_;         ///< one head for each slot
+  PackedHeads shared_heads_;       ///< all heads of a call, where several tasks read each
+  RoundedHeads slot_rounded_, shared_rounded_;  ///< beside these, where there is no store
+  std::vector<std::int64_t> first_keys_;        ///< in `shared_heads_`, of each sequence
   HeadPreparation preparation_;
   AlignedBuffer scratch_;
   std::int64_t room_per_slot_ = 0;
-  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there; and
-                        ///< of those whose values lie in keys
+  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there; of
+                        ///< those whose values lie in keys; and `rounded_room_floats`
 };
 
 }  // namespace headroom::simd

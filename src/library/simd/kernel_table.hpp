@@ -8,6 +8,7 @@
 #include "core/call/key_range.hpp"
 #include "core/call/row_norm.hpp"
 #include "core/call/score_mask.hpp"
+#include "core/element/cache_bytes.hpp"
 #include "core/element/few_bits.hpp"
 #include "headroom/dropout.hpp"
 #include "headroom/isa.hpp"
@@ -145,6 +146,12 @@ struct AttendTask {
   /// whole vectors, and rows whose order of sums is nobody's business.
   bool as_rows = false;
   std::int64_t key_stride = 0;
+  /// Of keys and values in eight bits, see RoundedHeads: their scales, and the keys from position
+  /// `fresh_begin` on as floats, in panels as `keys`. `room` is `rounded_room_floats`.
+  const Half* key_scales = nullptr;
+  const Half* value_scales = nullptr;
+  const float* fresh = nullptr;
+  std::int64_t fresh_begin = 0;
   /// If not null the task is one tile over one segment, and leaves its state here, in the place of
   /// that segment among all of the sequence; `merge_segments` makes the rows of them.
   float* states = nullptr;
@@ -178,6 +185,11 @@ struct FewBitsKernels {
   [[gnu::always_inline]] auto of(Storage storage) const { return storage == Storage::q8 ? q8 : q4; }
 };
 
+/// Attention over keys and values in eight bits.
+struct RoundedKernels {
+  void (*attend)(AttendTask& task);
+};
+
 /// The kernels of one level. One function pointer call covers a whole block of work.
 struct KernelTable {
   Isa isa;
@@ -196,6 +208,7 @@ struct KernelTable {
   /// Of x rounded to bytes, and weights in `GroupOrder::words`; with `byte_scratch_floats`.
   const FewBitsKernels* bytes;
   const FewBitsKernels* bytes_by_vnni;  ///< the same bits by AVX512_VNNI; null for other levels
+  const RoundedKernels* rounded;        ///< compiled apart
 
   /// The rows of a task's one tile, from the states of all segments.
   void (*merge_segments)(const AttendTask& task);

@@ -65,4 +65,16 @@ inline constexpr std::int64_t kByteGroupNumbers = 18;
   return kKeyBlock * (head_dim + cols);
 }
 
+/// Channels' scales of a block of keys in eight bits, filled up to whole chunks.
+[[gnu::always_inline]] constexpr std::int64_t padded_channels(std::int64_t head_dim) {
+  return (head_dim + kChunk - 1) / kChunk * kChunk;
+}
+
+/// Floats of `AttendTask::room` for keys in eight bits: a tile's queries times the scales of a
+/// block, and its scores against that.
+[[gnu::always_inline]] constexpr std::int64_t rounded_room_floats(std::int64_t tile_rows,
+                                                                  std::int64_t head_dim) {
+  return tile_rows * (padded_channels(head_dim) + kCacheBlock);
+}
+
 }  // namespace headroom::simd

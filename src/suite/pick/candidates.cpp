@@ -184,9 +184,9 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::v
                       "a program is linked as one process; measure --ranks 1 as well",
                       shown_path(folder.path)));
     }
-    throw InvalidArgument(
-        fmt::format("{} has no results that store {}; choose another --dtype or --weights-dtype",
-                    shown_path(folder.path), stored_words(filters.stored)));
+    throw InvalidArgument(fmt::format(
+        "{} has no results that store {}; choose another --dtype, --weights-dtype or --cache-dtype",
+        shown_path(folder.path), stored_words(filters.stored)));
   }
   for (const Case& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));

@@ -41,6 +41,7 @@ set(HEADROOM_PICK_THREADS {threads})
 set(HEADROOM_PICK_PRECISION "{precision}")
 set(HEADROOM_PICK_DTYPE "{dtype}")
 set(HEADROOM_PICK_WEIGHTS_DTYPE "{weights}")
+set(HEADROOM_PICK_CACHE_DTYPE "{cache}")
 
 if(NOT TARGET headroom::{backend})  # it exists if headroom is part of the project
   find_package(headroom REQUIRED COMPONENTS {backend})
@@ -56,7 +57,8 @@ if(NOT TARGET headroom_pick)
     HEADROOM_PICK_THREADS={threads}
     HEADROOM_PICK_PRECISION=headroom::Precision::{precision}
     HEADROOM_PICK_DTYPE=headroom::Dtype::{dtype}
-    HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::{weights})
+    HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::{weights}
+    HEADROOM_PICK_CACHE_DTYPE=headroom::Storage::{cache})
 endif()
 )",
       fmt::arg("version", HEADROOM_VERSION),
@@ -65,7 +67,8 @@ endif()
       fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads),
       fmt::arg("precision", to_string(choice.numbers.precision)),
       fmt::arg("dtype", to_string(choice.numbers.dtype)),
-      fmt::arg("weights", to_string(choice.numbers.stored_weights())));
+      fmt::arg("weights", to_string(choice.numbers.stored_weights())),
+      fmt::arg("cache", to_string(choice.numbers.stored_cache())));
 }
 
 }  // namespace headroom::pick

@@ -36,7 +36,7 @@ ordered_json configuration_json(const Configuration& configuration) {
                     {"times_the_fastest_ci95",
                      {configuration.times_fastest.low, configuration.times_fastest.high}},
                     {"loss", name_of(kLosses, configuration.loss)}};
-  add_weights_dtype(configuration.numbers, json);
+  add_storage(configuration.numbers, json);
   return json;
 }
 
@@ -58,7 +58,7 @@ ordered_json candidate_json(const Candidate& candidate) {
       {"times_the_fastest", difference.ratio},
       {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
       {"loss", name_of(kLosses, candidate.loss)}};
-  add_weights_dtype(result.cell.numbers, json);
+  add_storage(result.cell.numbers, json);
   return json;
 }
 

@@ -33,6 +33,10 @@ std::vector<std::string> cpp_lines(const Configuration& choice) {
     lines.push_back(fmt::format("options.weights_dtype = headroom::Storage::{};",
                                 to_string(*choice.numbers.weights)));
   }
+  if (choice.numbers.cache) {
+    lines.push_back(fmt::format("options.cache_dtype = headroom::Storage::{};",
+                                to_string(*choice.numbers.cache)));
+  }
   return lines;
 }
 

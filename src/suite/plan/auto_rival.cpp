@@ -74,6 +74,7 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
           options.precision = precision;
           options.dtype = axes.stored.dtype;
           options.weights_dtype = axes.stored.weights;
+          options.cache_dtype = axes.stored.cache;
           add(options, ranks);
         }
       }

@@ -72,6 +72,7 @@ const std::vector<Formulation> kEveryFormulation{Formulation::wrapper, Formulati
 const std::vector<Precision> kEveryPrecision{kAllPrecisions.begin(), kAllPrecisions.end()};
 const std::vector<Dtype> kEveryDtype{Dtype::f32, Dtype::bf16};
 const std::vector<Storage> kEveryStorage{Storage::f32, Storage::bf16, Storage::q8, Storage::q4};
+const std::vector<Storage> kEveryCache{Storage::f32, Storage::bf16, Storage::q8};
 const std::vector<Op> kEveryOp{Op::layer, Op::attention};
 const std::vector<std::string> kPairs{"none", "halves", "neighbours"};
 const std::vector<std::string> kOvers{"none", "head", "width"};
@@ -127,6 +128,10 @@ std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
 
 std::vector<Storage> storages_of(std::string_view option, const std::string& text) {
   return some_of(option, "dtype", text, kEveryStorage, parse_storage);
+}
+
+std::vector<Storage> caches_of(std::string_view option, const std::string& text) {
+  return some_of(option, "dtype", text, kEveryCache, parse_storage);
 }
 
 std::vector<Op> ops_of(std::string_view option, const std::string& text) {
@@ -320,6 +325,13 @@ Axes::Axes()
                      .choices = or_all(kEveryStorage),
                      .of_layer = true},
                     storages_of),
+      cache_dtype({.name = "cache-dtype",
+                   .help = "what keys and values are stored as: f32, bf16, q8 or all (default: as "
+                           "--dtype); of q8 a token's values share a scale, and 64 keys of a "
+                           "channel",
+                   .value = kSome,
+                   .choices = or_all(kEveryCache)},
+                  caches_of),
       isa({.name = "isa",
            .help = "force an instruction set: sse4.2, avx2, avx512 or neon",
            .choices = kIsas},

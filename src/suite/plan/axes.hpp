@@ -44,6 +44,7 @@ struct Axes {
   Axis<Precision> precision;
   Axis<Dtype> dtype;
   Axis<Storage> weights_dtype;
+  Axis<Storage> cache_dtype;
   Axis<Isa> isa;
   Axis<Unit> unit;
   Axis<double> dropout;
@@ -60,9 +61,9 @@ struct Axes {
     all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
         axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.qk_norm, axes.scale,
         axes.softcap, axes.sinks, axes.threads, axes.ranks, axes.backend, axes.formulation,
-        axes.precision, axes.dtype, axes.weights_dtype, axes.isa, axes.unit, axes.dropout,
-        axes.model, axes.preset, axes.weights, axes.config, axes.layer, axes.stored, axes.tensor,
-        axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+        axes.precision, axes.dtype, axes.weights_dtype, axes.cache_dtype, axes.isa, axes.unit,
+        axes.dropout, axes.model, axes.preset, axes.weights, axes.config, axes.layer, axes.stored,
+        axes.tensor, axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
   }
 
   /// Whether any axis that sets a size was given.

@@ -18,6 +18,7 @@ AttentionOptions Cell::options() const {
   options.precision = numbers.precision;
   options.dtype = numbers.dtype;
   options.weights_dtype = numbers.weights;
+  options.cache_dtype = numbers.cache;
   options.kernels = kernels;
   options.few_rows = few_rows;
   return options;

@@ -146,7 +146,7 @@ void require_numbers(const Plan& plan) {
   if (first == nullptr) return;
   throw Unavailable(
       fmt::format("no cell of these axes can be computed here: {}; choose another --precision, "
-                  "--dtype, --weights-dtype or --backend",
+                  "--dtype, --weights-dtype, --cache-dtype or --backend",
                   first->skip_reason));
 }
 
@@ -168,9 +168,12 @@ std::vector<Numbers> stored_of(const Axes& axes) {
   std::vector<Numbers> stored;
   for (const Dtype dtype : axes.dtype.values_or({Dtype::f32})) {
     for (const Storage weights : axes.weights_dtype.values_or({storage_of(dtype)})) {
-      Numbers numbers{Precision::f32, dtype};
-      if (weights != storage_of(dtype)) numbers.weights = weights;
-      stored.push_back(numbers);
+      for (const Storage cache : axes.cache_dtype.values_or({storage_of(dtype)})) {
+        Numbers numbers{Precision::f32, dtype};
+        if (weights != storage_of(dtype)) numbers.weights = weights;
+        if (cache != storage_of(dtype)) numbers.cache = cache;
+        stored.push_back(numbers);
+      }
     }
   }
   return stored;

@@ -21,7 +21,8 @@ ordered_json to_json(const AttentionOptions& options) {
           {"few_rows", options.few_rows.value_or(-1)},
           {"precision", static_cast<int>(options.precision)},
           {"dtype", static_cast<int>(options.dtype)},
-          {"weights_dtype", options.weights_dtype ? static_cast<int>(*options.weights_dtype) : -1}};
+          {"weights_dtype", options.weights_dtype ? static_cast<int>(*options.weights_dtype) : -1},
+          {"cache_dtype", options.cache_dtype ? static_cast<int>(*options.cache_dtype) : -1}};
 }
 
 AttentionOptions options_from(const ordered_json& json) {
@@ -37,6 +38,9 @@ AttentionOptions options_from(const ordered_json& json) {
   options.dtype = static_cast<Dtype>(json.at("dtype").get<int>());
   if (const int weights = json.at("weights_dtype"); weights >= 0) {
     options.weights_dtype = static_cast<Storage>(weights);
+  }
+  if (const int cache = json.at("cache_dtype"); cache >= 0) {
+    options.cache_dtype = static_cast<Storage>(cache);
   }
   return options;
 }

@@ -109,7 +109,7 @@ ordered_json to_json(const CellResult& result) {
   line["backend"] = result.cell.backend;
   line["precision"] = headroom::to_string(result.cell.numbers.precision);
   line["dtype"] = headroom::to_string(result.cell.numbers.dtype);
-  add_weights_dtype(result.cell.numbers, line);
+  add_storage(result.cell.numbers, line);
   line["threads"] = result.threads;
   line["ranks"] = result.cell.ranks;
   line["isa"] = result.isa;

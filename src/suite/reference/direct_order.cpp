@@ -1,19 +1,92 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
+#include <vector>
 
+#include "core/element/cache_bytes.hpp"
+#include "reference/element_bound.hpp"
 #include "reference/layer.hpp"
 
 namespace headroom::reference {
+namespace {
+
+// Numbers that share a scale.
+struct Run {
+  std::int64_t count, stride;
+  double of_move;  // what a move adds to a size
+};
+
+// Errors of products in float are some times smaller than this: of 768 terms 4.5 units.
+double may_be_off(const Case& shape, double size) {
+  if (!shape.has_projections()) return 0;
+  return kFloatEpsilon * size * (1 + std::sqrt(static_cast<double>(shape.key_input())) / 8);
+}
+
+// As floats, because backends round floats.
+void round_run(const Case& shape, const Run& run, Sized& numbers, std::int64_t at) {
+  std::array<std::vector<float>, 3> rounded;  // a little smaller, as they are, and a little larger
+  for (int way = 0; way < 3; ++way) {
+    std::vector<float>& floats = rounded[static_cast<std::size_t>(way)];
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      const std::size_t place = index(at + i * run.stride);
+      const double value = numbers.values[place];
+      const double off = (way - 1) * may_be_off(shape, numbers.sizes[place]);
+      floats.push_back(static_cast<float>(value < 0 ? value - off : value + off));
+    }
+    round_by_bytes(floats.data(), run.count);
+  }
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    const std::size_t place = index(at + i * run.stride);
+    const auto of = [&](std::size_t way) { return static_cast<double>(rounded[way][index(i)]); };
+    numbers.values[place] = of(1);
+    const double move = std::max(std::abs(of(0) - of(1)), std::abs(of(2) - of(1)));
+    numbers.sizes[place] += run.of_move * move;
+  }
+}
+
+}  // namespace
 
 DirectOrder::DirectOrder(const Layer& layer, std::int64_t first, std::int64_t count)
     : layer_(layer),
       first_(first),
-      reach_(seen_keys(layer.shape)),
+      first_key_(layer.inputs.rounds_cache ? cache_block(first_seen_key(layer.shape))
+                                           : first_seen_key(layer.shape)),
+      reach_(layer.shape.context() - first_key_),
       key_(count * reach_ * layer.shape.kv_width()),
-      value_(count * reach_ * layer.shape.value_width()) {
+      value_(count * reach_ * layer.shape.value_width()),
+      rounded_(0) {
   parallel_for(layer.threads, count * reach_, [&](std::int64_t t) {
     const std::int64_t sequence = first + t / reach_;
-    const std::int64_t key = first_seen_key(layer.shape) + t % reach_;
+    const std::int64_t key = first_key_ + t % reach_;
     if (key < layer.keys(sequence)) project(sequence, key, t);
+  });
+  if (!layer.inputs.rounds_cache) return;
+  rounded_ = key_;
+  for (std::int64_t sequence = first; sequence < first + count; ++sequence) round(sequence);
+}
+
+// What is computed in float may be rounded to another step than what is computed in double, where
+// it lies between two, and have another scale. The moves that this allows are added to the sizes.
+void DirectOrder::round(std::int64_t sequence) {
+  const Case& shape = layer_.shape;
+  const std::int64_t start = (sequence - first_) * reach_;
+  const std::int64_t keys = layer_.keys(sequence) - first_key_;
+  const BoundFactors factors = bound_factors(shape, 0);
+  const double of_key = 4 / (kFloatEpsilon * factors.logit);
+  const double of_value = 1 / (kFloatEpsilon * factors.value);
+  const std::int64_t width = shape.kv_width();
+  parallel_for(layer_.threads, keys / kCacheBlock, [&](std::int64_t block) {
+    const std::int64_t at = (start + block * kCacheBlock) * width;
+    for (std::int64_t c = 0; c < width; ++c) {
+      round_run(shape, {kCacheBlock, width, of_key}, rounded_, at + c);
+    }
+  });
+  parallel_for(layer_.threads, keys, [&](std::int64_t key) {
+    const std::int64_t at = (start + key) * shape.value_width();
+    for (std::int64_t c = 0; c < shape.value_width(); c += shape.head_value_dim()) {
+      round_run(shape, {shape.head_value_dim(), 1, of_value}, value_, at + c);
+    }
   });
 }
 
@@ -55,8 +128,7 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
   const std::int64_t value_width = layer_.shape.value_width();
   const std::int64_t value_dim = layer_.shape.head_value_dim();
   const Place place = layer_.place(row);
-  const std::int64_t first =
-      (place.sequence - first_) * reach_ + place.first_key - first_seen_key(layer_.shape);
+  const std::int64_t first = (place.sequence - first_) * reach_ + place.first_key - first_key_;
   MergedRow merged(layer_.shape);
   const Sized query = project_query(layer_, row, place.position);
   if (trace != nullptr) trace->query = query.values;
@@ -68,10 +140,12 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
     const double* q = query.values.data() + column;
     const double* q_size = query.sizes.data() + column;
     if (trace != nullptr) trace->scores.emplace_back();
+    const std::int64_t own = layer_.inputs.rounds_cache ? cache_block(place.position) : 0;
     for (std::int64_t j = 0; j < place.keys; ++j) {
       const std::int64_t at = start + j * width;
-      const double* k = key_.values.data() + at;
-      const double* k_size = key_.sizes.data() + at;
+      const Sized& keys = place.first_key + j < own ? rounded_ : key_;
+      const double* k = keys.values.data() + at;
+      const double* k_size = keys.sizes.data() + at;
       const SizedDot score = layer_.operands == Precision::f32
                                  ? sized_dot(q, q_size, k, k_size, head_dim)
                                  : independent_dot(q, q_size, k, k_size, head_dim);

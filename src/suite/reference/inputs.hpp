@@ -32,6 +32,8 @@ struct Inputs {
   /// what holds there, those that came before as well. 0: as far as any of its tokens.
   std::int64_t context = 0;
   MaskFunction mask = {};  ///< empty: it adds nothing
+  /// Whether keys and values are rounded as a cache of q8 rounds them, and as floats.
+  bool rounds_cache = false;
 };
 
 }  // namespace headroom::reference

@@ -213,11 +213,14 @@ class DirectOrder {
 
  private:
   void project(std::int64_t sequence, std::int64_t key, std::int64_t place);
+  void round(std::int64_t sequence);
 
   const Layer& layer_;
   std::int64_t first_;
-  std::int64_t reach_;  // keys that are kept of each sequence, the last ones
-  Sized key_, value_;   // `kv_width()` and `value_width()` wide
+  std::int64_t first_key_;  // that is kept of each sequence
+  std::int64_t reach_;      // and how many of them, the last ones
+  Sized key_, value_;       // `kv_width()` and `value_width()` wide
+  Sized rounded_;           // keys, where a row sees those of earlier blocks so
 };
 
 /// For a few rows of a large layer, k and v of all tokens would be most of the work. Products are

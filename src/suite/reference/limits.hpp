@@ -22,7 +22,8 @@ struct Limits {
 /// to 8 bits on its way, whatever the products compute with: keys and values in the cache, and y.
 inline Precision limit_class(const Numbers& numbers) {
   if (numbers.precision == Precision::int8) return Precision::int8;
-  return numbers.dtype == Dtype::bf16 ? Precision::bf16 : accuracy_class(numbers.precision);
+  const bool halves = numbers.dtype == Dtype::bf16 || numbers.stored_cache() == Storage::bf16;
+  return halves ? Precision::bf16 : accuracy_class(numbers.precision);
 }
 
 /// Two parts hold 16 bits and drop the product of the smaller ones, which is 10 times the error of

@@ -110,7 +110,7 @@ void run_factored(const Layer& layer, Expected& expected) {
 }
 
 void run_all(const Layer& layer, Expected& expected) {
-  if (takes_direct_order(layer.shape, expected.rows)) {
+  if (layer.inputs.rounds_cache || takes_direct_order(layer.shape, expected.rows)) {
     run_direct(layer, expected);
   } else {
     run_factored(layer, expected);

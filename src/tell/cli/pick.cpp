@@ -83,6 +83,9 @@ pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
   if (axes.weights_dtype.values().size() > 1) {
     throw InvalidArgument("--weights-dtype: pick answers for one; give f32, bf16, q8 or q4");
   }
+  if (axes.cache_dtype.values().size() > 1) {
+    throw InvalidArgument("--cache-dtype: pick answers for one; give f32, bf16 or q8");
+  }
   filters.stored = plan::stored_of(axes).front();
   return filters;
 }

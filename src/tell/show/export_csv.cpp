@@ -65,6 +65,8 @@ constexpr Column kColumns[] = {
     {"dtype", [](Result r) { return text(headroom::to_string(r.cell.numbers.dtype)); }},
     {"weights_dtype",
      [](Result r) { return text(headroom::to_string(r.cell.numbers.stored_weights())); }},
+    {"cache_dtype",
+     [](Result r) { return text(headroom::to_string(r.cell.numbers.stored_cache())); }},
     {"threads", [](Result r) { return text(std::int64_t{r.threads}); }},
     {"isa", [](Result r) { return r.isa; }},
     {"unit", [](Result r) { return r.unit; }},

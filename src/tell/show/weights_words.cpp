@@ -11,6 +11,7 @@ std::string weights_words(const Case& shape, const Numbers& stored,
   std::string words = "weights " + format_bytes(shape.bytes(stored).weights);
   const Storage storage = stored.stored_weights();
   if (storage != Storage::f32) words.append(" of ").append(to_string(storage));
+  if (stored.cache) words.append(", cache of ").append(to_string(*stored.cache));
   if (storage_error) words += fmt::format(" (error of storing {:.1e})", *storage_error);
   return words;
 }

@@ -60,6 +60,7 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
   choice = choose_backend(shape, shape, wanted_options);
   options = resolve(wanted_options, choice);
   if (options.weights_dtype) check_stored(weights);
+  if (options.cache_dtype) check_cache_storage();
   if (!shape.is_latent()) products_ = plan_products(choice.formulation, shape, weights);
   const Target target{*options.isa, *options.unit};
   const Arithmetic does =

@@ -59,6 +59,7 @@ class [[gnu::visibility("hidden")]] Attention::Plan {
   bool expands(const Call& call) const;
   void run(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);
   void check_stored(const WeightViews& weights) const;
+  void check_cache_storage() const;
   void check_dtype(const char* name, const ConstAnyMatrix& view) const;
   void check_append(const ConstAnyMatrix& x, const Call& call);
   void check_forward(const ConstAnyMatrix& x, const AnyMatrix& y, const Call& call);

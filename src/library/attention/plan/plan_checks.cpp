@@ -81,6 +81,14 @@ void Attention::Plan::check_stored(const WeightViews& weights) const {
   for (const auto& [name, matrix] : matrices) check_storable(storage, name, matrix);
 }
 
+void Attention::Plan::check_cache_storage() const {
+  if (const auto reason = declines_cache(shape, *options.cache_dtype)) {
+    throw Unsupported(fmt::format(
+        "cache_dtype: this layer's cache is not stored as {}: {}; leave cache_dtype out",
+        to_string(*options.cache_dtype), *reason));
+  }
+}
+
 void Attention::Plan::check_call_mask(const Call& call, const ConstAnyMatrix& y) {
   if (!call.mask.any()) return;
   const MaskMemory mask = check_mask("forward", call.mask, sequences_.place_in_mask(call));

@@ -42,7 +42,8 @@ const headroom::BackendFacts& facts() {
 
 std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   return std::make_unique<headroom::autovec::TextbookBackend>(
-      kernels(config.target.isa), "loops:" + std::string(headroom::to_string(config.target.isa)));
+      kernels(config.target.isa), "loops:" + std::string(headroom::to_string(config.target.isa)),
+      config.cache);
 }
 
 }  // namespace

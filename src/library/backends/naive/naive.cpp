@@ -23,9 +23,9 @@ const headroom::BackendFacts& facts() {
   return facts;
 }
 
-std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig&) {
+std::unique_ptr<headroom::Backend> make(const headroom::BackendConfig& config) {
   return std::make_unique<headroom::naive::TextbookBackend>(headroom::textbook::scalar::kKernels,
-                                                            "loops:scalar");
+                                                            "loops:scalar", config.cache);
 }
 
 }  // namespace

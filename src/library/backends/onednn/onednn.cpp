@@ -66,6 +66,9 @@ headroom::Arithmetic computes(const headroom::Numbers& numbers, const headroom::
   if (numbers.weights) {
     return {std::nullopt, "the library's products read weights of the dtype of x"};
   }
+  if (numbers.cache) {
+    return {std::nullopt, "the library's products read keys and values of the dtype of x"};
+  }
   const Precision precision = numbers.precision;
   if (precision == Precision::bf16) {
     const headroom::Unit unit = onednn::bf16_unit(target);

@@ -10,6 +10,7 @@
 
 #include "core/call/key_range.hpp"
 #include "core/call/score_mask.hpp"
+#include "core/element/cache_bytes.hpp"
 
 namespace headroom::textbook {
 
@@ -33,6 +34,7 @@ struct ProjectArgs {
 struct HeadArgs {
   const float* q;
   const float* k;
+  const float* rounded_k;  ///< likewise, of blocks of keys before a row's own; null: as k
   const float* v;
   float* out;
   std::int64_t q_stride;

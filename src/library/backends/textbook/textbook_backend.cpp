@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/element/cache_bytes.hpp"
 #include "core/element/few_bits.hpp"
 #include "core/side_by_side.hpp"
 
@@ -42,26 +43,35 @@ OperationCosts TextbookProduct::costs() const {
 }
 
 TextbookAttention::TextbookAttention(const textbook::Kernels& kernels, std::string provenance,
-                                     const Case& shape)
-    : kernels_(kernels), provenance_(std::move(provenance)), shape_(shape) {
+                                     const Case& shape, Storage stored)
+    : kernels_(kernels), provenance_(std::move(provenance)), shape_(shape), stored_(stored) {
   const std::int64_t keys = shape.values_in_keys() ? 0  // they are read from a store alone
                             : shape.d_memory > 0   ? shape.memory_tokens
                                                    : shape.tokens;
   weights_ = AlignedBuffer(shape.tokens * keys);
   if (shape.dropout > 0) factors_ = AlignedBuffer(keys);
   preparation_ = HeadPreparation(shape, shape.tokens);
+  if (stored != Storage::f32 && keys > 0) own_ = make_heads(1, keys, 1);
 }
 
 std::unique_ptr<KeyValueStore> TextbookAttention::make_store(std::int64_t sequences,
                                                              std::int64_t capacity) {
+  return make_heads(sequences * shape_.key_heads(), capacity, shape_.key_heads());
+}
+
+// @param heads of all sequences together
+std::unique_ptr<TextbookStore> TextbookAttention::make_heads(std::int64_t heads,
+                                                             std::int64_t capacity,
+                                                             std::int64_t key_heads) const {
   auto store = std::make_unique<TextbookStore>();
   store->capacity = capacity;
-  store->key_heads = shape_.key_heads();
+  store->key_heads = key_heads;
   store->head_dim = shape_.head_dim();
-  store->keys = AlignedBuffer(sequences * capacity * shape_.kv_width());
+  store->keys = AlignedBuffer(heads * capacity * store->head_dim);
+  if (stored_ == Storage::q8) store->rounded_keys = AlignedBuffer(store->keys.size());
   if (!shape_.values_in_keys()) {
     store->value_dim = shape_.head_value_dim();
-    store->values = AlignedBuffer(sequences * capacity * shape_.value_width());
+    store->values = AlignedBuffer(heads * capacity * store->value_dim);
   }
   store->weights = AlignedBuffer(shape_.tokens * capacity);
   if (shape_.dropout > 0) store->factors = AlignedBuffer(capacity);
@@ -75,9 +85,13 @@ void TextbookStore::copy(std::int64_t sequence, const KeyValueStore& from, std::
   for (std::int64_t head = 0; head < key_heads; ++head) {
     const std::int64_t to = (sequence * key_heads + head) * capacity;
     const std::int64_t at = (of * key_heads + head) * other.capacity;
-    std::copy_n(other.keys.data() + at * head_dim, tokens * head_dim, keys.data() + to * head_dim);
-    std::copy_n(other.values.data() + at * value_dim, tokens * value_dim,
-                values.data() + to * value_dim);
+    const auto copy = [&](AlignedBuffer& to_rows, const AlignedBuffer& from_rows,
+                          std::int64_t width) {
+      std::copy_n(from_rows.data() + at * width, tokens * width, to_rows.data() + to * width);
+    };
+    copy(keys, other.keys, head_dim);
+    copy(values, other.values, value_dim);
+    if (rounded_keys.size() > 0) copy(rounded_keys, other.rounded_keys, head_dim);
   }
 }
 
@@ -89,13 +103,47 @@ void TextbookAttention::run(const AttendCall& call) {
   }
 }
 
+// Without one, keys and values that are rounded have room for one head.
+TextbookStore* TextbookAttention::store_of(const AttendCall& call) const {
+  return call.store != nullptr ? static_cast<TextbookStore*>(call.store) : own_.get();
+}
+
+// The new values, and the keys whose block is full now.
+// @param head of all in the store
+void TextbookAttention::round(TextbookStore& store, const Sequence& sequence,
+                              std::int64_t head) const {
+  const std::int64_t first = head * store.capacity;
+  const auto row = [&](AlignedBuffer& rows, std::int64_t width, std::int64_t at) {
+    return rows.data() + (first + at) * width;
+  };
+  for (std::int64_t at = sequence.past; at < sequence.keys(); ++at) {
+    float* value = row(store.values, store.value_dim, at);
+    if (stored_ == Storage::q8) {
+      round_by_bytes(value, store.value_dim);
+      continue;
+    }
+    round_weights(stored_, {value, 1, store.value_dim, store.value_dim});
+    round_weights(stored_,
+                  {row(store.keys, store.head_dim, at), 1, store.head_dim, store.head_dim});
+  }
+  if (stored_ != Storage::q8) return;
+  for (std::int64_t at = cache_block(sequence.past); at + kCacheBlock <= sequence.keys();
+       at += kCacheBlock) {
+    float* keys = row(store.rounded_keys, store.head_dim, at);
+    std::copy_n(row(store.keys, store.head_dim, at), kCacheBlock * store.head_dim, keys);
+    for (std::int64_t c = 0; c < store.head_dim; ++c) {
+      round_by_bytes(keys + c, kCacheBlock, store.head_dim);
+    }
+  }
+}
+
 // Appends the new keys and values of a head; the result says where all of them lie.
 textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Sequence& sequence,
                                              std::int64_t key_head) const {
   textbook::HeadArgs args{};
   args.head_dim = shape_.head_dim();
   args.value_dim = shape_.head_value_dim();
-  auto* store = static_cast<TextbookStore*>(call.store);
+  TextbookStore* store = store_of(call);
   if (store == nullptr) {
     args.k = call.k.floats().at(sequence.first_key, key_head);
     args.v = call.v.floats().at(sequence.first_key, key_head);
@@ -103,7 +151,9 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
     args.v_stride = call.v.row_stride;
     return args;
   }
-  const std::int64_t first = (sequence.number * shape_.key_heads() + key_head) * store->capacity;
+  const std::int64_t head =
+      call.store != nullptr ? sequence.number * shape_.key_heads() + key_head : 0;
+  const std::int64_t first = head * store->capacity;
   float* keys = store->keys.data() + first * args.head_dim;
   float* values = shape_.values_in_keys() ? nullptr : store->values.data() + first * args.value_dim;
   for (std::int64_t i = 0; i < sequence.new_keys; ++i) {
@@ -114,7 +164,9 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
     std::copy_n(call.v.floats().at(sequence.first_key + i, key_head), args.value_dim,
                 values + at * args.value_dim);
   }
+  if (stored_ != Storage::f32) round(*store, sequence, head);
   args.k = keys;
+  if (stored_ == Storage::q8) args.rounded_k = store->rounded_keys.data() + first * args.head_dim;
   args.k_stride = args.head_dim;
   args.v = shape_.values_in_keys() ? keys : values;
   args.v_stride = shape_.values_in_keys() ? args.head_dim : args.value_dim;
@@ -123,7 +175,7 @@ textbook::HeadArgs TextbookAttention::stored(const AttendCall& call, const Seque
 
 void TextbookAttention::run_key_head(const AttendCall& call, const Sequence& sequence,
                                      std::int64_t key_head) {
-  auto* store = static_cast<TextbookStore*>(call.store);
+  TextbookStore* store = store_of(call);
   const HeadPreparation& preparation = store != nullptr ? store->preparation : preparation_;
   preparation.keys(call, sequence, key_head);
   textbook::HeadArgs args = stored(call, sequence, key_head);
@@ -163,7 +215,8 @@ void TextbookAttention::drop(const textbook::HeadArgs& args, std::int64_t head,
 }
 
 OperationCosts TextbookAttention::costs() const {
-  return {0, weights_.bytes() + factors_.bytes() + preparation_.bytes(), provenance_};
+  const std::int64_t own = own_ != nullptr ? own_->bytes() : 0;
+  return {0, weights_.bytes() + factors_.bytes() + preparation_.bytes() + own, provenance_};
 }
 
 Arithmetic computes(const Numbers& numbers, const Target&) {

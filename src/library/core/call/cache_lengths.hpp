@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/element/cache_bytes.hpp"
 #include "headroom/error.hpp"
 
 namespace headroom {
@@ -25,6 +26,18 @@ inline void check_truncation(std::int64_t sequence, std::int64_t present, std::i
   throw InvalidArgument(
       fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}; allowed are 0 to {}",
                   sequence, present, length, present));
+}
+
+/// The same of keys in eight bits: those of a full block were rounded together.
+inline void check_rounded_truncation(std::int64_t sequence, std::int64_t present,
+                                     std::int64_t length) {
+  check_truncation(sequence, present, length);
+  if (length == present || length % kCacheBlock == 0 || length > cache_block(present)) return;
+  throw InvalidArgument(
+      fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}, within a block of {} "
+                  "keys that were "
+                  "rounded together; allowed are multiples of {} and lengths from {} on",
+                  sequence, present, length, kCacheBlock, kCacheBlock, cache_block(present)));
 }
 
 }  // namespace headroom

@@ -49,11 +49,11 @@ inline std::int64_t seen_past(const Case& shape) {
 /// keys and values of the past that it sees. What it brings itself is small beside them.
 /// @pre the shape is valid. @param stored the precision does not count
 inline std::int64_t bytes_to_read(const Case& shape, const Numbers& stored = {}) {
-  const std::int64_t each = size_of(stored.dtype);
   std::int64_t sequences = shape.batch;  // without a token nothing of the cache is read
   if (!shape.lengths.empty())
     sequences -= std::count(shape.lengths.begin(), shape.lengths.end(), 0);
-  return shape.bytes(stored).weights + each * sequences * seen_past(shape) * shape.cached_width();
+  return shape.bytes(stored).weights +
+         cache_bytes(stored.stored_cache(), sequences * seen_past(shape), shape);
 }
 
 }  // namespace headroom

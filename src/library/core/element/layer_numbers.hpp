@@ -18,21 +18,23 @@ inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9,
                                            Precision::fp16x3, Precision::bf16x3, Precision::bf16,
                                            Precision::int8};
 
-/// Precision, dtype and storage of weights together: what the rivals of a shape may differ in and
-/// what they may not.
+/// Precision, dtype and storage of weights and caches together: what the rivals of a shape may
+/// differ in and what they may not.
 struct Numbers {
   Precision precision = Precision::f32;
   Dtype dtype = Dtype::f32;
   std::optional<Storage> weights = std::nullopt;  ///< empty: as the dtype
+  std::optional<Storage> cache = std::nullopt;    ///< of keys and values; empty: as the dtype
 
   /// The same in f32: what is stored, whoever multiplies it. Rivals of one group share it.
-  Numbers as_stored() const { return {Precision::f32, dtype, weights}; }
+  Numbers as_stored() const { return {Precision::f32, dtype, weights, cache}; }
   Storage stored_weights() const { return weights.value_or(storage_of(dtype)); }
+  Storage stored_cache() const { return cache.value_or(storage_of(dtype)); }
   friend auto operator<=>(const Numbers&, const Numbers&) = default;
 };
 
 /// Such as `bf16x6`; with the dtype where that is not f32, as in `bf16-bf16`, and with what weights
-/// are stored as where that is not the dtype, as in `f32-wq8`.
+/// and caches are stored as where that is not the dtype, as in `f32-wq8` and `f32-wq8-cq8`.
 HEADROOM_API std::string to_string(const Numbers& numbers);
 
 /// Precisions with one limit of the error: `f32` stands for `bf16x9`, `bf16x6` and `fp16x3`

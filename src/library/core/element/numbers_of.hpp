@@ -8,8 +8,9 @@ namespace headroom {
 
 /// @param precision what products compute with, as asked for or as chosen
 inline Numbers numbers_of(const AttentionOptions& options, Precision precision) {
-  Numbers numbers{precision, options.dtype, options.weights_dtype};
+  Numbers numbers{precision, options.dtype, options.weights_dtype, options.cache_dtype};
   if (numbers.stored_weights() == storage_of(options.dtype)) numbers.weights.reset();
+  if (numbers.stored_cache() == storage_of(options.dtype)) numbers.cache.reset();
   return numbers;
 }
 inline Numbers numbers_of(const AttentionOptions& options) {

@@ -47,6 +47,7 @@ std::string to_string(const Numbers& numbers) {
   std::string name(to_string(numbers.precision));
   if (numbers.dtype != Dtype::f32) name.append("-").append(to_string(numbers.dtype));
   if (numbers.weights) name.append("-w").append(to_string(*numbers.weights));
+  if (numbers.cache) name.append("-c").append(to_string(*numbers.cache));
   return name;
 }
 
@@ -70,6 +71,10 @@ Numbers accuracy_class(const Numbers& numbers) {
 std::string stored_words(const Numbers& numbers) {
   std::string words(to_string(numbers.dtype));
   if (numbers.weights) words.append(" with weights of ").append(to_string(*numbers.weights));
+  if (numbers.cache) {
+    words.append(numbers.weights ? " and" : " with").append(" a cache of ");
+    words.append(to_string(*numbers.cache));
+  }
   return words;
 }
 

@@ -6,6 +6,7 @@
 
 #include "simd/kernels/attend_dots.hpp"
 #include "simd/kernels/attend_mask.hpp"
+#include "simd/kernels/attend_rounded.hpp"
 #include "simd/kernels/attend_scores.hpp"
 #include "simd/kernels/attend_values.hpp"
 #include "simd/kernels/exp2.hpp"
@@ -87,7 +88,9 @@ template <class B, int MR>
   float block_max[kRows];
   float capped_max[kRows];
   const float* most = block_max;
-  if (task.as_rows) {
+  if constexpr (kIsRounded<B>) {
+    score_rounded<MR>(task, tile, block, scores, block_max);
+  } else if (task.as_rows) {
     dot_block<B, MR>(task, tile, block, scores, block_max);
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
@@ -106,6 +109,7 @@ template <class B, int MR>
     weigh_block<MR>(task, tile, block, scores);
   }
   if (task.dropout != nullptr) drop_weights<MR>(task, tile, block, scores, factors);
+  if constexpr (kIsRounded<B>) weigh_bytes<MR>(task, block, scores);
   add_values<MR, B>(task, tile, block, scores, cols);
 }
 

@@ -73,11 +73,13 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
 }
 
 /// The same for the panels of a stream, the depth in pieces.
+/// @param panels the first of them
+/// @param place of its first score among `scores`
 template <class B, int MR>
 HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                   std::int64_t k, float* scores, Vec (&row_max)[MR]) {
+                                   std::int64_t k, const B* panels, std::int64_t place,
+                                   float* scores, Vec (&row_max)[MR]) {
   constexpr int kWide = kStreamVectors;
-  const B* panels = static_cast<const B*>(task.keys) + (block.place + k) * task.head_dim;
   const std::int64_t panel_stride = kPanel * task.head_dim;
   float sums[MR * kWide * kLanes];
   for (std::int64_t d = 0; d < task.head_dim; d += kStreamDepth) {
@@ -102,7 +104,7 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 #pragma GCC unroll 16
   for (int v = 0; v < kWide; v += 2) {
     const std::int64_t at = k + v * kLanes;
-    float* to = scores + score_at<MR>(at, 0);
+    float* to = scores + score_at<MR>(place + v * kLanes, 0);
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
       const float* from = sums + (r * kWide + v) * kLanes;
@@ -130,7 +132,8 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
   if constexpr (kStreams<MR> && kStreamsPanels) {
     constexpr std::int64_t kKeys = kStreamVectors * kLanes;
     for (; k + kKeys - kLanes < block.count; k += kKeys) {
-      stream_scores<B, MR>(task, tile, block, k, scores, row_max);
+      const B* panels = static_cast<const B*>(task.keys) + (block.place + k) * task.head_dim;
+      stream_scores<B, MR>(task, tile, block, k, panels, k, scores, row_max);
     }
   }
   const B* keys = static_cast<const B*>(task.keys) + (block.place + k) * task.head_dim;

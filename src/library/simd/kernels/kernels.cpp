@@ -130,6 +130,7 @@ constexpr Isa kIsa =
 extern const StoredKernels kHalfKernels;
 extern const FewBitsKernels kFewRowsKernels;
 extern const FewBitsKernels kByteKernels;
+extern const RoundedKernels kRoundedKernels;
 extern const KernelTable kTable;
 const KernelTable kTable{kIsa,
                          kLanes,
@@ -140,6 +141,7 @@ const KernelTable kTable{kIsa,
                          {project<Q8>, project<Q4>},
                          &kByteKernels,
                          kBytesByVnni,
+                         &kRoundedKernels,
                          merge_segments,
                          exp2_array,
                          softmax_tile,

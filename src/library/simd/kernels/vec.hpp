@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 #include <xsimd/xsimd.hpp>
-#if defined(HEADROOM_ISA_AVX512)
+#if defined(HEADROOM_ISA_AVX512) || defined(HEADROOM_ISA_AVX2)
 #include <immintrin.h>
 #endif
 
@@ -58,6 +58,13 @@ HEADROOM_INLINE Vec vec_of(const Bits& bits) {
   return Vec(__builtin_bit_cast(decltype(Vec::data), bits));
 }
 
+using Ints [[gnu::vector_size(kLanes * 4)]] = std::int32_t;
+using Bytes [[gnu::vector_size(kLanes)]] = std::int8_t;
+
+HEADROOM_INLINE Vec floats_of(const Ints& values) {
+  return Vec(xsimd::batch_cast<float>(IntVec(__builtin_bit_cast(decltype(IntVec::data), values))));
+}
+
 inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000U;
 
@@ -90,6 +97,32 @@ HEADROOM_INLINE Vec load(const Half* p) {
   __builtin_memcpy(&halves, p, sizeof(halves));
   return vec_of(__builtin_convertvector(halves, Bits) << 16);
 #endif
+}
+
+/// Integers of eight bits.
+HEADROOM_INLINE Vec load(const std::int8_t* p) {
+#if defined(HEADROOM_ISA_AVX512)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return Vec(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
+#elif defined(HEADROOM_ISA_AVX2)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return Vec(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
+#else
+  Bytes bytes;
+  __builtin_memcpy(&bytes, p, sizeof(bytes));
+  return floats_of(__builtin_convertvector(bytes, Ints));
+#endif
+}
+
+/// The bits of fp16 numbers, see `F16::value`.
+HEADROOM_INLINE Vec load_fp16(const Half* p) {
+  Halves halves;
+  __builtin_memcpy(&halves, p, sizeof(halves));
+  const Bits bits = __builtin_convertvector(halves, Bits);
+  const Bits size = (bits & 0x7fffU) << 13;
+  const Vec finite = vec_of(size) * Vec(0x1p112F);
+  const Bits found = size >= 0x0f800000U ? size | kInfinityBits : bits_of(finite);
+  return vec_of(found | (bits & 0x8000U) << 16);
 }
 
 /// Each lane rounded to nearest even, as far as its upper half goes. A NaN stays one: to round up a

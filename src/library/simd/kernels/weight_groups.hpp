@@ -31,37 +31,6 @@ HEADROOM_INLINE const B* weight_at(const void* panels, std::int64_t index) {
   }
 }
 
-using Ints [[gnu::vector_size(kLanes * 4)]] = std::int32_t;
-using Bytes [[gnu::vector_size(kLanes)]] = std::int8_t;
-
-HEADROOM_INLINE Vec floats_of(const Ints& values) {
-  return Vec(xsimd::batch_cast<float>(IntVec(__builtin_bit_cast(decltype(IntVec::data), values))));
-}
-
-/// The fp16 numbers of a group's scales, see `F16::value`.
-HEADROOM_INLINE Vec load_scales(const std::uint8_t* from) {
-  Halves halves;
-  __builtin_memcpy(&halves, from, sizeof(halves));
-  const Bits bits = __builtin_convertvector(halves, Bits);
-  const Vec size = vec_of((bits & 0x7fffU) << 13) * Vec(0x1p112F);
-  return vec_of(bits_of(size) | (bits & 0x8000U) << 16);
-}
-
-/// Values of one row of the depth.
-HEADROOM_INLINE Vec load_bytes(const std::uint8_t* from) {
-#if defined(HEADROOM_ISA_AVX512)
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  return Vec(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
-#elif defined(HEADROOM_ISA_AVX2)
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-  return Vec(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
-#else
-  Bytes bytes;
-  __builtin_memcpy(&bytes, from, sizeof(bytes));
-  return floats_of(__builtin_convertvector(bytes, Ints));
-#endif
-}
-
 /// Rows of the depth whose four bits share a word of each column.
 inline constexpr int kWordRows = 8;
 
@@ -94,7 +63,8 @@ struct GroupOfTile {
       : first(reinterpret_cast<const std::uint8_t*>(group)), panel_stride(stride) {
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
-      scale[v] = load_scales(first + (v / kPer) * panel_stride + (v % kPer) * kLanes * 2);
+      scale[v] = load_fp16(reinterpret_cast<const Half*>(first + (v / kPer) * panel_stride +
+                                                         (v % kPer) * kLanes * 2));
     }
     first += kScaleBytes;
   }
@@ -116,8 +86,8 @@ struct GroupOfTile {
     if constexpr (std::is_same_v<B, Q4>) {
       return nibbles_of(words[v], i) * scale[v];
     } else {
-      return load_bytes(first + (v / kPer) * panel_stride + (row + i) * kWidth +
-                        (v % kPer) * kLanes) *
+      return load(reinterpret_cast<const std::int8_t*>(first + (v / kPer) * panel_stride +
+                                                       (row + i) * kWidth + (v % kPer) * kLanes)) *
              scale[v];
     }
   }

@@ -1,11 +1,14 @@
 #include "measure/group/cell_layer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "core/call/cache_lengths.hpp"
 #include "core/case_layer.hpp"
 #include "core/element/convert.hpp"
 #include "measure/group/past_chunks.hpp"
@@ -22,12 +25,24 @@ std::optional<Choice> settle_auto(const Case& shape, AttentionOptions& options) 
   return choice;
 }
 
+void require_cut(const Case& shape, const Numbers& numbers) {
+  if (shape.past == 0 || shape.batch == 0 || numbers.stored_cache() != Storage::q8) return;
+  for (std::int64_t i = 0; i < shape.batch; ++i) {
+    try {
+      check_rounded_truncation(i, shape.past + shape.length(i), shape.past);
+    } catch (const InvalidArgument& error) {
+      throw Unsupported(fmt::format("{}; choose a --past that is one", error.what()));
+    }
+  }
+}
+
 LocalLayer::LocalLayer(const Problem& problem, AttentionOptions options, std::int64_t fill_tokens)
     : problem_(problem),
       // The layer is made for more rows than the cell has.
       choice_(problem.shape.past == 0 ? std::nullopt : settle_auto(problem.shape, options)),
       attention_(layer_for(plan::layer_shape(problem.shape), problem.weights, options)) {
   const Case& shape = problem.shape;
+  require_cut(shape, numbers());
   if (numbers().dtype == Dtype::bf16) {
     x_.resize(problem.x.values.size());
     y_.resize(static_cast<std::size_t>(shape.rows() * shape.output_width()));

@@ -84,4 +84,8 @@ class LocalLayer final : public CellLayer {
   std::vector<Bf16> x_, y_;
 };
 
+/// A cell is timed again and again over the same cache, which is cut to its past after each pass.
+/// @throws Unsupported where that is not possible
+void require_cut(const Case& shape, const Numbers& numbers);
+
 }  // namespace headroom::measure

@@ -27,8 +27,15 @@ void scale(Matrix& matrix) {
 }
 
 reference::Inputs inputs_of(const Problem& problem) {
-  return {problem.x.view(), problem.past.view(), problem.memory.view(), problem.key.view(),
-          problem.value.view()};
+  return {problem.x.view(),
+          problem.past.view(),
+          problem.memory.view(),
+          problem.key.view(),
+          problem.value.view(),
+          {},
+          0,
+          {},
+          problem.rounds_cache};
 }
 
 void round_to_bf16(std::vector<float>& values) {
@@ -40,6 +47,11 @@ void round_to(const Numbers& stored, Problem& problem) {
   for (Matrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate}) {
     round_weights(stored.stored_weights(), matrix->view());
   }
+  if (stored.stored_cache() == Storage::bf16) {
+    round_to_bf16(problem.key.values);
+    round_to_bf16(problem.value.values);
+  }
+  problem.rounds_cache = stored.stored_cache() == Storage::q8;
   if (stored.dtype == Dtype::f32) return;
   for (Matrix* matrix :
        {&problem.x, &problem.past, &problem.memory, &problem.key, &problem.value}) {
@@ -124,6 +136,8 @@ void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                                 allowed_cores());
   };
   const Numbers stored = rivals.empty() ? Numbers{} : rivals.front().as_stored();
+  // Of a layer some of what is rounded lies between two steps, and a bound knows which.
+  if (stored.stored_cache() == Storage::q8) problem.data = reference::Data::adversarial;
   if (stored == Numbers{}) {
     problem.expected = expect();
   } else {

@@ -30,6 +30,10 @@ class GivenHeads final : public CellLayer {
 
  private:
   void call(ConstMatrixView x, MatrixView y, PhaseTimes* times) override;
+  template <class T>
+  void run(const T* x, T* y, const T* keys, const T* values);
+  template <class T>
+  void fill(const T* keys, const T* values);
 
   const Problem& problem_;
   AttentionOptions options_;
@@ -38,6 +42,8 @@ class GivenHeads final : public CellLayer {
   // Not the problem's own, whose pages every process of the group shares.
   PlacedMatrix key_, value_;
   std::vector<Bf16> x_, k_, v_, y_;  // in place of them, where bf16 is stored
+  /// Of what is stored in eight bits: what came before.
+  std::optional<KeyValueCache> cache_;
 };
 
 }  // namespace headroom::measure

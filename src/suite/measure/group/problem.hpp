@@ -27,6 +27,7 @@ struct Problem {
   /// How far that result is from what unrounded weights and inputs give, `|o - r| / |r|`; empty
   /// where nothing was rounded.
   std::optional<double> storage_error = {};
+  bool rounds_cache = false;  ///< keys and values are those of a cache of q8
 
   bool all_rows_checked() const {
     return static_cast<std::int64_t>(expected.rows.size()) == shape.rows();

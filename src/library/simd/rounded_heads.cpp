@@ -1,0 +1,101 @@
+#include "simd/rounded_heads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/rounding.hpp"
+#include "simd/scratch.hpp"
+
+namespace headroom::simd {
+namespace {
+
+AlignedBuffer buffer_of(std::int64_t bytes) {
+  return AlignedBuffer(divide_up(bytes, std::int64_t{sizeof(float)}));
+}
+
+}  // namespace
+
+RoundedHeads::RoundedHeads(const KernelTable& kernels, std::int64_t head_dim,
+                           std::int64_t value_dim, std::int64_t keys)
+    : kernels_(&kernels.f32),
+      panel_(2 * kernels.lanes),
+      head_dim_(head_dim),
+      value_dim_(value_dim),
+      value_stride_(round_up(value_dim, kernels.lanes)),
+      keys_(keys),
+      bytes_(buffer_of(keys * (head_dim + value_stride_))),
+      scales_(buffer_of((keys / kCacheBlock * padded_channels(head_dim) + keys) *
+                        std::int64_t{sizeof(Half)})) {}
+
+RoundedHeads::At RoundedHeads::at(std::int64_t first) const {
+  const std::int64_t channels = padded_channels(head_dim_);
+  return {first * head_dim_, keys_ * head_dim_ + first * value_stride_,
+          first / kCacheBlock * channels, keys_ / kCacheBlock * channels + first};
+}
+
+RoundedHeads::Head RoundedHeads::head(std::int64_t first) {
+  auto* bytes = reinterpret_cast<std::int8_t*>(bytes_.data());
+  auto* scales = reinterpret_cast<Half*>(scales_.data());
+  const At place = at(first);
+  return {bytes + place.keys, bytes + place.values, scales + place.key_scales,
+          scales + place.value_scales};
+}
+
+void RoundedHeads::round_keys(const Head& head, std::int64_t position, const float* panels) const {
+  std::array<float, kCacheBlock> channel;
+  std::array<std::int8_t, kCacheBlock> bytes;
+  std::int8_t* to = head.keys + position * head_dim_;
+  Half* scales = head.key_scales + position / kCacheBlock * padded_channels(head_dim_);
+  for (std::int64_t c = 0; c < head_dim_; ++c) {
+    for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
+      std::copy_n(panels + key * head_dim_ + c * panel_, panel_, channel.begin() + key);
+    }
+    scales[c] = round_to_bytes(channel.data(), kCacheBlock, bytes.data()).bits;
+    for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
+      std::copy_n(bytes.begin() + key, panel_, to + key * head_dim_ + c * panel_);
+    }
+  }
+}
+
+void RoundedHeads::round_values(const Head& head, std::int64_t position, std::int64_t count,
+                                const AnyBlockedView& v, std::int64_t first_row, std::int64_t block,
+                                float* row) const {
+  for (std::int64_t t = 0; t < count; ++t) {
+    const void* from = v.at(first_row + t, block);
+    const float* values = static_cast<const float*>(from);
+    if (v.dtype != Dtype::f32) {
+      kernels_->copy(from, v.dtype, value_dim_, row);
+      values = row;
+    }
+    const std::int64_t at = position + t;
+    head.value_scales[at] =
+        round_to_bytes(values, value_dim_, head.values + at * value_stride_).bits;
+  }
+}
+
+void RoundedHeads::zero(std::int64_t first, std::int64_t count) {
+  const Head begin = head(first);
+  const auto halves = [](std::int64_t number) {
+    return static_cast<std::size_t>(number) * sizeof(Half);
+  };
+  std::memset(begin.keys, 0, static_cast<std::size_t>(count * head_dim_));
+  std::memset(begin.values, 0, static_cast<std::size_t>(count * value_stride_));
+  std::memset(begin.key_scales, 0, halves(count / kCacheBlock * padded_channels(head_dim_)));
+  std::memset(begin.value_scales, 0, halves(count));
+}
+
+void RoundedHeads::copy(std::int64_t first, const RoundedHeads& from, std::int64_t of,
+                        std::int64_t count) {
+  const Head to = head(first);
+  const At other = from.at(of);
+  const auto* bytes = reinterpret_cast<const std::int8_t*>(from.bytes_.data());
+  const auto* scales = reinterpret_cast<const Half*>(from.scales_.data());
+  std::copy_n(bytes + other.keys, count * head_dim_, to.keys);
+  std::copy_n(bytes + other.values, count * value_stride_, to.values);
+  std::copy_n(scales + other.key_scales, count / kCacheBlock * padded_channels(head_dim_),
+              to.key_scales);
+  std::copy_n(scales + other.value_scales, count, to.value_scales);
+}
+
+}  // namespace headroom::simd
