@@ -8,6 +8,8 @@
 #include "core/call/demand.hpp"
 #include "core/case_layer.hpp"
 #include "core/element/few_bits.hpp"
+#include "headroom/error.hpp"
+#include "headroom/initialise.hpp"
 #include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
 #include "support/sample_results.hpp"

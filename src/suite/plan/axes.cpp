@@ -130,8 +130,13 @@ std::vector<Storage> storages_of(std::string_view option, const std::string& tex
   return some_of(option, "dtype", text, kEveryStorage, parse_storage);
 }
 
+std::optional<Storage> parse_cache(std::string_view name) {
+  const std::optional<Storage> storage = parse_storage(name);
+  return storage == Storage::q4 ? std::nullopt : storage;
+}
+
 std::vector<Storage> caches_of(std::string_view option, const std::string& text) {
-  return some_of(option, "dtype", text, kEveryCache, parse_storage);
+  return some_of(option, "dtype", text, kEveryCache, parse_cache);
 }
 
 std::vector<Op> ops_of(std::string_view option, const std::string& text) {

@@ -59,7 +59,7 @@ GivenHeads::GivenHeads(const Problem& problem, AttentionOptions options)
 template <class T>
 void GivenHeads::fill(const T* keys, const T* values) {
   const Case& shape = problem_.shape;
-  if (shape.past == 0 || numbers().stored_cache() != Storage::q8) return;
+  if (shape.past == 0 || !numbers().cache) return;
   cache_.emplace(attention_, CacheSize{shape.batch, shape.context()});
   const std::vector<std::int64_t> none(static_cast<std::size_t>(shape.batch));
   const T* no_queries = keys;

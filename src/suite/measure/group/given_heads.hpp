@@ -42,7 +42,7 @@ class GivenHeads final : public CellLayer {
   // Not the problem's own, whose pages every process of the group shares.
   PlacedMatrix key_, value_;
   std::vector<Bf16> x_, k_, v_, y_;  // in place of them, where bf16 is stored
-  /// Of what is stored in eight bits: what came before.
+  /// Of what is stored as something else than it is given: what came before.
   std::optional<KeyValueCache> cache_;
 };
 
