@@ -105,7 +105,8 @@ HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
     }
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
-      const Vec scale = load_scales(weights + (v / kPer) * stride + (v % kPer) * kLanes * 2);
+      const Vec scale = load_fp16(reinterpret_cast<const Half*>(weights + (v / kPer) * stride) +
+                                  (v % kPer) * kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < MR; ++r) {
         const Vec of_row(__builtin_bit_cast(float, x[kGroupWords * MR + r]));
