@@ -215,8 +215,8 @@ Judged PosedProblem::judge(const JsonFields& request) const {
   if (input == expected_.end()) request.fail("input", "one of checked_inputs");
   const reference::Expected& expected = expected_of(input->second, request);
   const bool otherwise = rounds_activations(request) || rounds_weights_itself(request);
-  const reference::Data data = measure::judged_as(shape_, reference::Data::standard);
   const Numbers numbers = asked_numbers(request);
+  const reference::Data data = measure::judged_as(shape_, reference::Data::standard, {numbers});
   Judged judged;
   try {
     Matrix y;

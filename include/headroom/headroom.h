@@ -215,9 +215,9 @@ typedef struct headroom_options {
   const char* weights_dtype; /**< what weights are stored as: "f32", "bf16", or "q8" and "q4",
                                 groups of 32 with a scale, as in GGUF's Q8_0 and Q4_0; NULL: as
                                 `dtype` says */
-  const char* cache_dtype;   /**< what keys and values are stored as: "f32", "bf16" or "q8", of which
-                                a token's values share a scale, and 64 keys of a channel; NULL: as
-                                `dtype` says. See `AttentionOptions::cache_dtype` */
+  const char* cache_dtype; /**< what keys and values are stored as: "f32", "bf16" or "q8", of which
+                              a token's values share a scale, and 64 keys of a channel; NULL: as
+                              `dtype` says. See `AttentionOptions::cache_dtype` */
 } headroom_options;
 
 /** Which layer of a model's file. Begin with `headroom_default_load_options`. */

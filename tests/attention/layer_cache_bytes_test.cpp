@@ -111,8 +111,8 @@ TEST_P(LayerCacheBytes, TakeMasks) {
   std::vector<float> added(140 * 140);
   for (std::size_t i = 0; i < added.size(); ++i) {
     const bool hidden = i % 7 == 3 && i % 140 != i / 140;
-    added[i] = hidden ? -std::numeric_limits<float>::infinity()
-                      : 0.125F * static_cast<float>(i % 11);
+    added[i] =
+        hidden ? -std::numeric_limits<float>::infinity() : 0.125F * static_cast<float>(i % 11);
   }
   reference::Inputs inputs = layer.inputs();
   inputs.rounds_cache = true;

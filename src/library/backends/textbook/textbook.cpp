@@ -56,8 +56,9 @@ void attention_weights(const HeadArgs& a) {
     float* __restrict row = a.weights + i * a.keys;
     const KeyRange seen = seen_keys(a, i);
     const std::int64_t own = a.rounded_k != nullptr ? cache_block(a.position + i) : 0;
+    const float* earlier = a.rounded_k != nullptr ? a.rounded_k : a.k;
     for (std::int64_t j = seen.begin; j < seen.end; ++j) {
-      const float* __restrict k = (j < own ? a.rounded_k : a.k) + j * a.k_stride;
+      const float* __restrict k = (j < own ? earlier : a.k) + j * a.k_stride;
       float score = 0.0f;
       for (std::int64_t d = 0; d < a.head_dim; ++d) score += q[d] * k[d];
       row[j] = score / a.divisor;
