@@ -21,8 +21,8 @@ struct TileFacts {
 
 struct UnitFacts {
   bool avx512_bf16 = false;  ///< CPUID, and the system saves the registers
-  bool avx512_vnni = false;  ///< as well; no unit of its own, as it changes no bit
   TileFacts tiles;
+  bool avx512_vnni = false;  ///< as the first; no unit of its own, as it changes no bit
 };
 
 /// Those of this process, found out at the first call. It asks the kernel for the permission that a
