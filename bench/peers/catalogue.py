@@ -20,7 +20,7 @@ class Peer:
     ours: bool = False
     numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
     backend: str = ""  # that of the cells, if it is not the name
-    products: str = ""  # "int8" or "bf16": what activations are rounded to beside few bits
+    products: str = ""  # "int8" or "bf16": what a rival rounds activations to beside few bits
     rounding: str = ""  # "own" if its stored weights are not those of our few bits
 
     @property
@@ -37,9 +37,10 @@ class Peer:
 
 
 # As cells are named: what products compute with, and what is stored where that is not f32.
-NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16", "f32-wq8", "f32-wq4")
+FEW_BITS = ("f32-wq8", "int8-wq8", "f32-wq4", "int8-wq4")
+NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16", *FEW_BITS)
 AS_F32 = NUMBERS[:4]  # held to one limit of the error
-SHORT = {"q8": "f32-wq8", "q4": "f32-wq4"}  # for --numbers
+SHORT = {"q8": FEW_BITS[:2], "q4": FEW_BITS[2:]}  # for --numbers
 
 
 def parts(numbers: str) -> Tuple[str, str, str]:
@@ -77,10 +78,10 @@ def _python(
 def _few_bits(bits: str) -> List[Peer]:
     """Who multiplies with such weights. Products of int8 and bf16 are of activations that are rounded
     to 8 bits."""
-    numbers = SHORT[bits]
 
     def one(name: str, program: str, packages: str, **judged: str) -> Peer:
-        return _python(name, program, BOTH, packages, numbers, **judged)
+        precision = "int8" if judged.get("products") == "int8" else "f32"
+        return _python(name, program, BOTH, packages, f"{precision}-w{bits}", **judged)
 
     by_channel = {"rounding": "own"} if bits == "q8" else {}
     return [

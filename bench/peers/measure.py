@@ -141,11 +141,11 @@ def numbers_of(names: List[str], op: str) -> List[str]:
         if name not in NUMBERS and name not in SHORT:
             known = ", ".join((*NUMBERS, *SHORT))
             raise ValueError(f"--numbers: unknown '{name}'; known: {known}")
-        if op == "attention" and few_bits(SHORT.get(name, name)):
+        if op == "attention" and any(map(few_bits, SHORT.get(name, (name,)))):
             raise ValueError(
                 f"--numbers: '{name}' is of weights, and --op attention has none; give others"
             )
-    return list(dict.fromkeys(SHORT.get(name, name) for name in names))
+    return list(dict.fromkeys(each for name in names for each in SHORT.get(name, (name,))))
 
 
 def chosen(names: Optional[List[str]], numbers: List[str], op: str) -> List[Peer]:

@@ -44,8 +44,8 @@ class PosedProblem {
   std::int64_t checked_rows() const;
 
   /// Compares the output in `file` for `input`. Limits are those of the numbers, except for a peer
-  /// whose `products` are of int8 or bf16, or whose `rounding` is its `own`: no oracle has its
-  /// stored weights, so it is compared with the result of unrounded ones.
+  /// whose `products` are of int8 or bf16, or whose `rounding` is its `own`, which have a wide one.
+  /// No oracle has what such a rounding stores, so that is compared with unrounded weights.
   Judged judge(const JsonFields& request) const;
 
  private:

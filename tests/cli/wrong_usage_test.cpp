@@ -50,7 +50,7 @@ const std::vector<Wrong> kWrong{
     {"verify --formulation Split", {"did you mean 'split'"}},
     {"sweep --precision fp16", {"did you mean 'fp16x3'"}},
     {"sweep --precision FP32", {"did you mean 'f32'"}},
-    {"sweep --precision int8", {"unknown precision 'int8'", "Allowed: "}},
+    {"sweep --precision int4", {"unknown precision 'int4'", "Allowed: "}},
     {"sweep --dtype float32", {"unknown dtype 'float32'", "Allowed: f32, bf16, all"}},
     {"sweep --isa AMX", {"'AMX' is no instruction set", "--unit amx"}},
     {"sweep --isa avx-512", {"did you mean 'avx512'"}},

@@ -346,7 +346,8 @@ class FewBits(unittest.TestCase):
             own = name.startswith("pytorch-sdpa-q8")  # by channel
             self.assertEqual(fed.get("rounding"), "own" if own else None, name)
         contests = {contest(peer.numbers) for peer in RIVALS if peer.name in stored}
-        self.assertEqual(contests, {("f32", "f32", "q8"), ("f32", "f32", "q4")})
+        products = ("f32", "int8")  # bytes beside bytes alone
+        self.assertEqual(contests, {(each, "f32", w) for each in products for w in ("q8", "q4")})
 
     @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not here")
     def test_groups_are_rounded_as_ours(self) -> None:
@@ -394,8 +395,9 @@ class Choice(unittest.TestCase):
 
     def test_ours_are_chosen_by_the_trials_one_of_each_contest(self) -> None:
         run = ShapeRun(None, {}, "", 1, Settings(9, 3, 0.05, 1, 2), None)
-        paces = {"f32": 2.0, "bf16x6": 1.0, "bf16": 0.5, "bf16-bf16": 0.4, "f32-wq8": 0.3}
-        for numbers, pace in {**paces, "f32-wq4": 0.2}.items():
+        paces = {"f32": 2.0, "bf16x6": 1.0, "bf16": 0.5, "bf16-bf16": 0.4}
+        few_bits = {"f32-wq8": 0.3, "int8-wq8": 0.1, "f32-wq4": 0.2}
+        for numbers, pace in {**paces, **few_bits}.items():
             cell = Cell(our_backend("program", "tbb", numbers), "split", {"name": numbers})
             cell.pace = pace
             run.cells.append(cell)
@@ -403,7 +405,7 @@ class Choice(unittest.TestCase):
         run.cells.append(Cell(our_backend("program", "xsimd", "f32"), "split"))  # it failed
         run.choose_ours()
         chosen = [cell.variant["name"] for cell in run.chosen]
-        self.assertEqual(chosen, ["bf16x6", "bf16", "bf16-bf16", "f32-wq8", "f32-wq4"])
+        self.assertEqual(chosen, ["bf16x6", "bf16", "bf16-bf16", "f32-wq8", "int8-wq8", "f32-wq4"])
 
 
 class Protocol(unittest.TestCase):

@@ -119,7 +119,8 @@ TEST(PrecisionPick, WhatIsEmittedCarriesIt) {
   const std::string cmake = pick::to_cmake(choice);
   EXPECT_NE(cmake.find("HEADROOM_PICK_PRECISION=headroom::Precision::bf16\n"), std::string::npos);
   EXPECT_NE(cmake.find("HEADROOM_PICK_DTYPE=headroom::Dtype::bf16\n"), std::string::npos);
-  EXPECT_NE(cmake.find("HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::bf16)"), std::string::npos);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_WEIGHTS_DTYPE=headroom::Storage::bf16\n"), std::string::npos);
+  EXPECT_NE(cmake.find("HEADROOM_PICK_CACHE_DTYPE=headroom::Storage::bf16)"), std::string::npos);
   EXPECT_NE(pick::to_text(choice).find("bf16-bf16"), std::string::npos);
   EXPECT_NE(pick::to_text(choice).find("nrmse is at most 0.003"), std::string::npos)
       << pick::to_text(choice);

@@ -58,7 +58,7 @@ TEST(PrecisionAxis, TextsAreListsOfNames) {
   axes.precision = "bf16,f32";
   EXPECT_EQ(axes.precision.values(), (std::vector{Precision::bf16, Precision::f32}));
   axes.precision = "all";
-  EXPECT_EQ(axes.precision.values().size(), 6U);
+  EXPECT_EQ(axes.precision.values().size(), kAllPrecisions.size());
   axes.dtype = "all";
   EXPECT_EQ(axes.dtype.values(), (std::vector{Dtype::f32, Dtype::bf16}));
   const auto text_of = [](auto axis, const char* text) -> std::string {

@@ -34,7 +34,8 @@ std::optional<OwnChoices> own_choices() {
   if (backend.empty()) return std::nullopt;
   OwnChoices own{choice_of(backend, Precision::f32), {}};
   for (const Precision precision : kAllPrecisions) {
-    if (precision == Precision::f32) continue;
+    // Neither has a unit, or a border of few rows.
+    if (precision == Precision::f32 || precision == Precision::int8) continue;
     own.others.emplace_back(precision, choice_of(backend, precision));
   }
   return own;

@@ -1,7 +1,7 @@
 // The kernels of one level that multiply bytes; compiled once per level, and once more for
 // processors that multiply four of them in one instruction, see cmake/HeadroomIsa.cmake.
 
-#include "simd/kernels/byte_products.hpp"
+#include "simd/kernels/bytes/byte_products.hpp"
 #include "simd/kernels/project_kernel.hpp"
 #include "simd/scratch.hpp"
 

@@ -2,7 +2,7 @@
 // integers, and exact; groups are added in order, so an element has the same bits in every tile.
 #pragma once
 
-#include "simd/kernels/byte_rows.hpp"
+#include "simd/kernels/bytes/byte_rows.hpp"
 #include "simd/kernels/weight_groups.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
