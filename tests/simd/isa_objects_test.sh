@@ -24,9 +24,10 @@ case "$level" in
   avx2) own='::avx2::|xsimd::fma3<xsimd::avx2>|xsimd::avx2' ;;
   avx512) own='::avx512::|xsimd::avx512' ;;
   avx512_bf16) own='::avx512_bf16::|xsimd::avx512' ;;
+  avx512_vnni) own='::avx512_vnni::|xsimd::avx512' ;;
   amx) own='::amx::|xsimd::avx512' ;;
   neon) own='::neon::|xsimd::neon' ;;
-  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, amx, neon"; exit 2 ;;
+  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, avx512_vnni, amx, neon"; exit 2 ;;
 esac
 
 failed=0
