@@ -133,7 +133,7 @@ void check_lengths(const char* what, std::span<const std::int64_t> lengths,
 DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& rule,
                                 const AttentionOptions& options)
     : id(next_cache_owner()),
-      cache(numbers_of(options).stored_cache()),
+      stored(numbers_of(options).stored_cache()),
       rule_((check_sizes(most), check_rule(rule), rule)),
       shape_(shape_of(most)) {
   const auto start = std::chrono::steady_clock::now();
@@ -290,12 +290,11 @@ void DotProductAttention::Plan::check_sequence(const Sequence& sequence,
                     "room for {}",
                     sequence.number, sequence.past, sequence.new_keys, cache->capacity()));
   }
-  if (this->cache == Storage::q8 && sequence.rows > 0 &&
+  if (stored == Storage::q8 && sequence.rows > 0 &&
       cache_block(sequence.position) < cache_block(sequence.past)) {
     throw InvalidArgument(fmt::format(
         "attention: the first query of sequence {} stands at position {}, in a block of {} keys "
-        "that "
-        "was rounded when it was full; with a cache of q8 allowed are positions from {} on",
+        "that was rounded when it was full; with a cache of q8 allowed are positions from {} on",
         sequence.number, sequence.position, kCacheBlock, cache_block(sequence.past)));
   }
   if (sequence.rows > 0 && sequence.keys() == 0) {

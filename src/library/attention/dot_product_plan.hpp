@@ -24,7 +24,7 @@ class [[gnu::visibility("hidden")]] DotProductAttention::Plan {
   Choice choice;
   AttentionCosts costs;
   std::uint64_t id;
-  Storage cache;  ///< what keys and values are stored as
+  Storage stored;  ///< what keys and values are stored as
 
  private:
   void read(const ConstAnyHeads& q, const ConstAnyHeads& k, const DotProductCall& given);
