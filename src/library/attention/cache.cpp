@@ -67,7 +67,7 @@ KeyValueCache::KeyValueCache(const Attention& layer, const CacheSize& size)
     : state_(std::make_unique<State>(layer.plan_->id, numbers_of(layer.options()).stored_cache(),
                                      size, layer.plan_->make_store(size))) {}
 KeyValueCache::KeyValueCache(const DotProductAttention& attention, const CacheSize& size)
-    : state_(std::make_unique<State>(attention.plan_->id, attention.plan_->cache, size,
+    : state_(std::make_unique<State>(attention.plan_->id, attention.plan_->stored, size,
                                      attention.plan_->make_store(size))) {}
 KeyValueCache::~KeyValueCache() = default;
 KeyValueCache::KeyValueCache(KeyValueCache&&) noexcept = default;
