@@ -116,6 +116,13 @@ reference::Expected expect(const Case& shape, const SplitWeights& weights,
   return reference::attention(shape, weights, inputs, rows, allowed_cores());
 }
 
+// What `judged_as` asks for where bytes are multiplied.
+void add_bound_of_bytes(const Case& shape, const SplitWeights& stored,
+                        const reference::Inputs& inputs, reference::Expected& expected) {
+  if (reference::averages_bytes(shape)) return;
+  reference::add_coarse_bound(shape, stored, inputs, Precision::int8, allowed_cores(), expected);
+}
+
 void add_bounds(const Case& shape, const Given& given, const Matrix& x,
                 reference::Expected& expected) {
   for (const Precision coarse : {Precision::bf16x3, Precision::bf16}) {
@@ -185,7 +192,9 @@ PosedProblem::PosedProblem(const JsonFields& request)
     SplitWeights stored = given.weights;
     for (Matrix* matrix : matrices_of(stored)) round_weights(storage, matrix->view());
     for (const auto& [i, x] : checked) {
-      expected_[i].stored[storage] = expect(shape_, stored, given.with(x), rows);
+      reference::Expected& expected = expected_[i].stored[storage];
+      expected = expect(shape_, stored, given.with(x), rows);
+      add_bound_of_bytes(shape_, stored, given.with(x), expected);
     }
   }
 }
@@ -228,7 +237,8 @@ Judged PosedProblem::judge(const JsonFields& request) const {
     if (otherwise) judge_by(kOtherwiseRounded, judged.comparison);
     if (is_few_bits(numbers.stored_weights())) {
       judged.to_unrounded =
-          reference::compare(input->second.unrounded, output, data, numbers).nrmse;
+          reference::compare(input->second.unrounded, output, reference::Data::standard, numbers)
+              .nrmse;
     }
   } catch (const std::runtime_error& error) {
     judged.comparison.reason = error.what();
