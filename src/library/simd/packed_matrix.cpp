@@ -25,8 +25,7 @@ PackedMatrix::PackedMatrix(const std::vector<ConstAnyMatrix>& parts,
       order_(order) {
   const std::int64_t padded = round_up(cols_, kernels.lanes);
   const std::int64_t depth = is_few_bits(storage) ? round_up(depth_, kGroup) : depth_;
-  data_ =
-      AlignedBuffer(divide_up(storage_bytes(storage, padded * depth), std::int64_t{sizeof(float)}));
+  data_ = buffer_of_bytes(storage_bytes(storage, padded * depth));
   auto task = [&](std::int64_t panel, int) {
     const std::int64_t col = panel * panel_cols_;
     const std::int64_t width = std::min(panel_cols_, padded - col);

@@ -6,16 +6,9 @@
 
 #include "core/rounding.hpp"
 #include "simd/scratch.hpp"
+#include "simd/stored.hpp"
 
 namespace headroom::simd {
-namespace {
-
-AlignedBuffer buffer_of(std::int64_t bytes) {
-  return AlignedBuffer(divide_up(bytes, std::int64_t{sizeof(float)}));
-}
-
-}  // namespace
-
 RoundedHeads::RoundedHeads(const KernelTable& kernels, std::int64_t head_dim,
                            std::int64_t value_dim, std::int64_t keys)
     : kernels_(&kernels.f32),
@@ -24,9 +17,9 @@ RoundedHeads::RoundedHeads(const KernelTable& kernels, std::int64_t head_dim,
       value_dim_(value_dim),
       value_stride_(round_up(value_dim, kernels.lanes)),
       keys_(keys),
-      bytes_(buffer_of(keys * (head_dim + value_stride_))),
-      scales_(buffer_of((keys / kCacheBlock * padded_channels(head_dim) + keys) *
-                        std::int64_t{sizeof(Half)})) {}
+      bytes_(buffer_of_bytes(keys * (head_dim + value_stride_))),
+      scales_(buffer_of_bytes((keys / kCacheBlock * padded_channels(head_dim) + keys) *
+                              std::int64_t{sizeof(Half)})) {}
 
 RoundedHeads::At RoundedHeads::at(std::int64_t first) const {
   const std::int64_t channels = padded_channels(head_dim_);

@@ -45,6 +45,12 @@ inline constexpr std::int64_t kByteGroupNumbers = 18;
   return (tile_rows * (cols + lanes + 1) + kChunk - 1) / kChunk * kChunk;
 }
 
+/// Channels of a head, filled up to whole chunks: of packed queries, and of the scales of keys in
+/// eight bits.
+[[gnu::always_inline]] constexpr std::int64_t padded_channels(std::int64_t head_dim) {
+  return (head_dim + kChunk - 1) / kChunk * kChunk;
+}
+
 /// Floats of scratch for an attention task with this many tiles: of each tile its queries and its
 /// states over one segment and over all before; the scores of one against a block of keys.
 [[gnu::always_inline]] constexpr std::int64_t attend_scratch_floats(std::int64_t tile_rows,
@@ -52,8 +58,8 @@ inline constexpr std::int64_t kByteGroupNumbers = 18;
                                                                     std::int64_t head_dim,
                                                                     std::int64_t value_dim,
                                                                     std::int64_t tiles) {
-  const std::int64_t depth = (head_dim + kChunk - 1) / kChunk * kChunk;
-  return tiles * (tile_rows * depth + 2 * attend_state_floats(tile_rows, lanes, value_dim)) +
+  return tiles * (tile_rows * padded_channels(head_dim) +
+                  2 * attend_state_floats(tile_rows, lanes, value_dim)) +
          tile_rows * kKeyBlock + kKeyBlock;  // one row of dropout factors
 }
 
@@ -63,11 +69,6 @@ inline constexpr std::int64_t kByteGroupNumbers = 18;
                                                                  std::int64_t value_dim) {
   const std::int64_t cols = (value_dim + lanes - 1) / lanes * lanes;
   return kKeyBlock * (head_dim + cols);
-}
-
-/// Channels' scales of a block of keys in eight bits, filled up to whole chunks.
-[[gnu::always_inline]] constexpr std::int64_t padded_channels(std::int64_t head_dim) {
-  return (head_dim + kChunk - 1) / kChunk * kChunk;
 }
 
 /// Floats of `AttendTask::room` for keys in eight bits: a tile's queries times the scales of a

@@ -15,9 +15,13 @@ inline std::int64_t bytes_of(Dtype dtype, std::int64_t elements) {
   return elements * size_of(dtype);
 }
 
+/// A buffer counts floats.
+inline AlignedBuffer buffer_of_bytes(std::int64_t bytes) {
+  return AlignedBuffer(divide_up(bytes, std::int64_t{sizeof(float)}));
+}
+
 inline AlignedBuffer stored_buffer(Dtype dtype, std::int64_t elements) {
-  return AlignedBuffer(
-      divide_up(bytes_of(dtype, elements), static_cast<std::int64_t>(sizeof(float))));
+  return buffer_of_bytes(bytes_of(dtype, elements));
 }
 
 /// Where element `index` lies.

@@ -33,11 +33,10 @@ inline void check_rounded_truncation(std::int64_t sequence, std::int64_t present
                                      std::int64_t length) {
   check_truncation(sequence, present, length);
   if (length == present || length % kCacheBlock == 0 || length > cache_block(present)) return;
-  throw InvalidArgument(
-      fmt::format("cache: sequence {} has {} tokens and cannot be cut to {}, within a block of {} "
-                  "keys that were "
-                  "rounded together; allowed are multiples of {} and lengths from {} on",
-                  sequence, present, length, kCacheBlock, kCacheBlock, cache_block(present)));
+  throw InvalidArgument(fmt::format(
+      "cache: sequence {} has {} tokens and cannot be cut to {}, within a block of {} "
+      "keys that were rounded together; allowed are multiples of {} and lengths from {} on",
+      sequence, present, length, kCacheBlock, kCacheBlock, cache_block(present)));
 }
 
 }  // namespace headroom

@@ -5,9 +5,12 @@
 #include <limits>
 #include <numbers>
 
+#include "core/call/read_mask.hpp"
 #include "simd/kernels/attend_tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+struct ThisLevel;
 
 /// What a mask adds to scores that become powers of 2. Masks have values such as the lowest float,
 /// which log2(e) would turn into -inf, so that a row of nothing else had no weights.
@@ -76,12 +79,7 @@ HEADROOM_INLINE Vec add_some(const AttendTask& task, const Vec& score, std::int6
                              std::int64_t key) {
   alignas(64) float mask[kLanes] = {};
   const std::int64_t count = clamp(task.key_count - key, 0, kLanes);
-  const std::int64_t place = task.mask.place_of(0, row, key);
-  for (std::int64_t i = 0; i < count; ++i) {
-    mask[i] = task.mask.added != nullptr
-                  ? task.mask.added[place + i]
-                  : load_one(reinterpret_cast<const Half*>(task.mask.added_bf16) + place + i);
-  }
+  read_mask_as<ThisLevel>(task.mask, 0, row, key, count, mask);
   return add_to_score(score, Vec(task.rule_scale), load(mask));
 }
 

@@ -113,7 +113,7 @@ struct TaskMemory {
 
 HEADROOM_INLINE TaskMemory memory_of(const AttendTask& task) {
   TaskMemory memory;
-  memory.query_floats = kTileRows * ((task.head_dim + kChunk - 1) / kChunk * kChunk);
+  memory.query_floats = kTileRows * padded_channels(task.head_dim);
   memory.state_floats = attend_state_floats(kTileRows, kLanes, task.value_dim);
   memory.tile_floats = memory.query_floats + 2 * memory.state_floats;
   memory.scores = task.scratch;

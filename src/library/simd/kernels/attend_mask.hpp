@@ -1,13 +1,10 @@
 // A mask that the caller brings: it changes scores of a block before they become weights.
 #pragma once
 
-#include "core/call/read_mask.hpp"
 #include "simd/kernels/attend_additions.hpp"
 #include "simd/kernels/attend_cap.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
-
-struct ThisLevel;
 
 /// What is added to a row's scores for the keys of a block, unscaled; -inf for hidden ones.
 HEADROOM_INLINE void read_block_mask(const AttendTask& task, std::int64_t row,

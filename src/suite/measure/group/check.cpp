@@ -27,15 +27,12 @@ void scale(Matrix& matrix) {
 }
 
 reference::Inputs inputs_of(const Problem& problem) {
-  return {problem.x.view(),
-          problem.past.view(),
-          problem.memory.view(),
-          problem.key.view(),
-          problem.value.view(),
-          {},
-          0,
-          {},
-          problem.rounds_cache};
+  return {.x = problem.x.view(),
+          .past = problem.past.view(),
+          .memory = problem.memory.view(),
+          .key = problem.key.view(),
+          .value = problem.value.view(),
+          .rounds_cache = problem.rounds_cache};
 }
 
 void round_to_bf16(std::vector<float>& values) {

@@ -24,7 +24,7 @@ struct ByteTiles {
       : first(tile_begin(task.rows, task.tiles, task.tile_begin)),
         rows(tile_begin(task.rows, task.tiles, task.tile_end) - first),
         tiles((rows + kByteRows - 1) / kByteRows),
-        row_floats((task.depth + kGroup - 1) / kGroup * kGroupNumbers) {}
+        row_floats(whole_groups(task.depth) / kGroup * kGroupNumbers) {}
 
   /// Calls `f` with a tile's first row, the number of them, and where they are, rounded.
   template <class F>
