@@ -80,7 +80,20 @@ std::vector<Case> shapes() {
   grouped.kv_heads = 1;
   // Fewer heads than slots, and several segments of keys.
   Case shared = plain_shape(1100, 24, 1, 16);
-  return {plain, grouped, shared, with_everything()};
+  // One key head, whose queries are several tiles, or more than a task takes. Steps see both
+  // segments through the window, and the prompt is short work.
+  Case tiles = plain_shape(1060, 24, 17, 8);
+  tiles.kv_heads = 1;
+  tiles.window = 100;
+  Case tasks = plain_shape(1060, 24, 120, 4);
+  tasks.kv_heads = 1;
+  tasks.window = 50;
+  Case latent = plain_shape(1060, 24, 17, 16);
+  latent.value_dim = 8;
+  latent.window = 100;
+  latent.latent = {.rank = 20, .shared = 4};
+  latent.rotary.pairs = Rotary::Pairs::halves;
+  return {plain, grouped, shared, tiles, tasks, latent, with_everything()};
 }
 
 class LayerRaces : public LayerTest {};

@@ -76,6 +76,17 @@ computes eagerly alone; Falcon-RW's eager code adds its bias twice, and flex_att
 for Gemma 2's cap. Hooks are for models that ask for an implementation.
 """
 
+TILES = """
+### On a core with AMX
+
+The same on an Intel core of the Granite Rapids class, a virtual machine, where our whole layer takes part a second time, computed with
+[`precision="bf16x6"`](precision.md): products by tiles of bf16 parts, as exact as float32. With `accelerate(model, precision="bf16x6")` a model has it.
+`OMP_NUM_THREADS=1 python3 tests/models/hook_times.py tests/models/times-amx.json --precision bf16x6` repeats it.
+
+| layer of | other | prompt, ms | hook | layer | bf16x6 | step, ms | hook | layer | bf16x6 |
+|---|---|---|---|---|---|---|---|---|---|
+"""
+
 
 def norm_words(layer):
     words = {"head": "norms of q and k by head", "width": "norms of q and k over the width",
@@ -160,21 +171,27 @@ def whole_words(name, family):
     return f"{error}; {result.calls}, {others} others; {same_words(result)}"
 
 
-def times_rows():
+def times_rows(file, all_of_ours):
     """A row for each thing that ours is compared with."""
-    path = pathlib.Path(__file__).with_name("times.json")
+    path = pathlib.Path(__file__).with_name(file)
     for one in json.loads(path.read_text()).values():
         for other in one["prompt"]:
-            if other in ("hook", "layer"):
+            if other in all_of_ours:
                 continue
             cells = [one["model"], other.replace("sdpa", "SDPA")]
             for kind in ("prompt", "step"):
                 times = one.get(kind, {})
                 ms = times.get(other, 0)
                 cells.append((f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}") if times else "-")
-                for ours in ("hook", "layer"):
+                for ours in all_of_ours:
                     cells.append(f"{times[other] / times[ours]:.2f}" if ours in times else "-")
             yield row(*cells)
+
+
+def times_words():
+    rows = "".join(times_rows("times.json", ("hook", "layer")))
+    by_tiles = "".join(times_rows("times-amx.json", ("hook", "layer", "layer bf16x6")))
+    return TIMES.format(rounds=9, threads="one thread") + rows + TIMES_END + TILES + by_tiles
 
 
 def measured_row(name, entries):
@@ -222,7 +239,7 @@ def main():
     )  # fmt: skip
     page += "".join(measured_row(name, entries[name]) for name in families.FAMILIES)
     page += TAIL + "".join(refused_row(name, entries[name]) for name in families.ALONE)
-    page += TIMES.format(rounds=9, threads="one thread") + "".join(times_rows()) + TIMES_END
+    page += times_words()
     sys.stdout.write(page)
 
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Times of one attention layer of each family: ours beside the model's own, for docs/models.md.
 
-    OMP_NUM_THREADS=1 python3 tests/models/hook_times.py times.json [FAMILY ...]
+    OMP_NUM_THREADS=1 python3 tests/models/hook_times.py times.json [--precision bf16x6] [FAMILY ...]
 
 The layer has the sizes of a published model, float32 and random weights, and is called as the model
-calls it: a prompt, and a token after 4,096. All ways take turns, on one thread. Results are added to
-the file; some minutes for each of the largest families.
+calls it: a prompt, and a token after 4,096. All ways take turns, on one thread. With --precision our whole
+layer takes part a second time, computed so. Results are added to the file; some minutes for each of the
+largest families.
 """
 
+import argparse
 import json
 import os
 import pathlib
 import statistics
-import sys
 import time
 import warnings
 
@@ -103,10 +104,12 @@ class Way:
 
     def __init__(self, name, state, way):
         self.way = way
-        self.model = make(name, {"hook": register_transformers(threads=THREADS), "layer": others_of(name)[0]}.get(way, way))
+        kind, _, precision = way.partition(" ")
+        self.whole = kind == "layer"
+        self.model = make(name, {"hook": register_transformers(threads=THREADS), "layer": others_of(name)[0]}.get(kind, way))
         self.model.load_state_dict(state)
-        if way == "layer":
-            self.made = accelerate(self.model, rows=PROMPT, threads=THREADS)
+        if self.whole:
+            self.made = accelerate(self.model, rows=PROMPT, threads=THREADS, precision=precision or "f32")
         self.module = attention_of(self.model)
         self.given = None
 
@@ -130,7 +133,7 @@ class Way:
             torch._dynamo.reset()
         config = self.model.config
         self.cache = transformers.DynamicCache(config=config)
-        if self.way == "layer":
+        if self.whole:
             for first in range(0, PAST, PROMPT):
                 self.model(input_ids=tokens[:, first : first + PROMPT], cache=self.cache)
         else:
@@ -185,10 +188,11 @@ def ours_of(name):
 
 
 @torch.inference_mode()
-def measure(name):
+def measure(name, precision):
     torch.manual_seed(1)
     state = make(name, others_of(name)[0]).state_dict()
-    ways = [Way(name, state, way) for way in (*others_of(name), *ours_of(name))]
+    more = [f"layer {precision}"] if precision else []
+    ways = [Way(name, state, way) for way in (*others_of(name), *ours_of(name), *more)]
     tokens = None if name == "vit" else torch.randint(3, 60, (1, PAST))
     fallbacks(reset=True)
     for way in ways:
@@ -203,14 +207,20 @@ def measure(name):
 
 
 def main():
-    path = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("family", nargs="*", help="all by default", metavar="FAMILY")
+    parser.add_argument("--precision", help="of our layer, beside f32")
+    given = parser.parse_intermixed_args()
+    if unknown := [name for name in given.family if name not in SIZES]:
+        parser.error(f"unknown: {', '.join(unknown)}; allowed are {', '.join(SIZES)}")
     transformers.logging.set_verbosity_error()
     warnings.simplefilter("ignore")
     torch.set_num_threads(THREADS)
-    for name in sys.argv[2:] or SIZES:
-        all_of = json.loads(path.read_text()) if path.exists() else {}
-        all_of[name] = {**measure(name), "threads": THREADS}
-        path.write_text(json.dumps(all_of, indent=1) + "\n")
+    for name in given.family or SIZES:
+        all_of = json.loads(given.file.read_text()) if given.file.exists() else {}
+        all_of[name] = {**measure(name, given.precision), "threads": THREADS}
+        given.file.write_text(json.dumps(all_of, indent=1) + "\n")
         print(name, json.dumps(all_of[name]), flush=True)
 
 

@@ -5,6 +5,9 @@
 #include <cstdio>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
+
+// What MPI's library of process management loses once a process is not ours to find.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libpmix\n"; }
 #endif
 
 namespace {

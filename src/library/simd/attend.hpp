@@ -1,4 +1,5 @@
-// Streaming attention over an executor: which heads, tiles and segments become tasks.
+// Streaming attention over an executor: where keys lie, and which heads, tiles and segments become
+// tasks.
 #pragma once
 
 #include <memory>
@@ -35,6 +36,10 @@ struct PackedStore final : public KeyValueStore {
   void copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
             std::int64_t tokens) override;
 };
+
+/// From this many heads per slot on, a slot that idles at the end while another works on its last
+/// head loses little.
+inline constexpr std::int64_t kManyHeads = 8;
 
 class StreamingAttention {
  public:
@@ -89,6 +94,9 @@ class StreamingAttention {
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
   void run_segments(const Executor& executor, const Run& run);
+  bool shares_segments(const Run& run) const;
+  std::int64_t tiles_of_step() const;
+  std::int64_t states_of_head(std::int64_t capacity) const;
   double expected_seconds(std::span<const Sequence> sequences) const;
 
   const KernelTable* kernels_;

@@ -100,6 +100,12 @@ struct RowsOf {
   std::int64_t stride = 0;  ///< values
 };
 
+/// Bytes of rows that are packed soon, those that were not prefetched yet.
+struct NextRows {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+};
+
 /// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
 /// all heads of the group: row `i` is head `i % group` at position `position + i / group`.
 struct AttendTask {
@@ -142,6 +148,7 @@ struct AttendTask {
   /// `room`, `attend_room_floats`. For one tile and the kernels that read floats.
   RowsOf new_keys, new_values;  ///< of one dtype
   float* room = nullptr;
+  NextRows* next_rows = nullptr;  ///< set by the kernel, where keys lie side by side
   /// `keys` are rows, as the caller has them, and so are `values`: nothing is packed. For heads of
   /// whole vectors, and rows whose order of sums is nobody's business.
   bool as_rows = false;
@@ -152,8 +159,8 @@ struct AttendTask {
   const Half* value_scales = nullptr;
   const float* fresh = nullptr;
   std::int64_t fresh_begin = 0;
-  /// If not null the task is one tile over one segment, and leaves its state here, in the place of
-  /// that segment among all of the sequence; `merge_segments` makes the rows of them.
+  /// If not null the task is of one segment, and each tile leaves its state here, segment by
+  /// segment of the sequence and of each tile by tile; `merge_segments` makes the rows of them.
   float* states = nullptr;
   std::int64_t segment = 0;
 
@@ -210,7 +217,7 @@ struct KernelTable {
   const FewBitsKernels* bytes_by_vnni;  ///< the same bits by AVX512_VNNI; null for other levels
   const RoundedKernels* rounded;        ///< compiled apart
 
-  /// The rows of a task's one tile, from the states of all segments.
+  /// The rows of a task's tiles, from their states of all segments.
   void (*merge_segments)(const AttendTask& task);
   /// `y[i] = 2^x[i]` for x at most 0, as softmax uses it.
   void (*exp2)(const float* x, float* y, std::int64_t count);

@@ -129,7 +129,8 @@ HEADROOM_INLINE Tile start_tile(const AttendTask& task, const TaskMemory& memory
   tile.queries = memory.tiles + (t - task.tile_begin) * memory.tile_floats;
   tile.state = state_at(task, tile.queries + memory.query_floats);
   if (task.states != nullptr) {
-    tile.state = state_at(task, task.states + task.segment * memory.state_floats);
+    const std::int64_t place = task.segment * task.tiles + t;
+    tile.state = state_at(task, task.states + place * memory.state_floats);
   }
   return tile;
 }
@@ -186,10 +187,15 @@ HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, 
                                     std::int64_t segment, bool first) {
   const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
+  NextRows next_rows;
   for (std::int64_t begin = segment * kSegment; begin < end; begin += kKeyBlock) {
     const bool pack = first && begin == segment * kSegment;
     if constexpr (sizeof(B) == sizeof(float)) {
-      if (task.new_keys.data != nullptr && begin < task.key_count) pack_block(task, begin);
+      if (task.new_keys.data != nullptr && begin < task.key_count) {
+        pack_block(task, begin);
+        next_rows = rows_after(task, begin);
+        task.next_rows = &next_rows;
+      }
     }
     for (std::int64_t i = 0; i < count; ++i) {
       if (pack) pack_queries(task, tiles[i]);
@@ -203,6 +209,7 @@ HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, 
           });
     }
   }
+  task.next_rows = nullptr;
 }
 
 /// The segments that some row of the task sees.
@@ -244,10 +251,12 @@ inline void merge_segments(const AttendTask& task) {
   const KeyRange segments = seen_segments(task);
   const TileState all = state_of_all(task, memory, 0);
   AttendTask part = task;
-  for (part.segment = segments.begin; part.segment < segments.end; ++part.segment) {
-    merge_segment(part, start_tile(part, memory, task.tile_begin), all, part.segment);
+  for (std::int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+    for (part.segment = segments.begin; part.segment < segments.end; ++part.segment) {
+      merge_segment(part, start_tile(part, memory, t), all, part.segment);
+    }
+    finish_tile(task, start_tile(task, memory, t), all);
   }
-  finish_tile(task, start_tile(task, memory, task.tile_begin), all);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -146,6 +146,8 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
   // Loops of their own, see NoPrefetcher.
   if constexpr (!kStreams<MR>) {
     while (prefetch.rows > 0 && k + kLanes < block.count) score(RowPrefetcher(prefetch));
+  } else if (task.next_rows != nullptr) {
+    while (k + kLanes < block.count) score(NextRowsPrefetcher{task.next_rows});
   } else if (prefetches_pieces(task)) {
     while (k + kLanes < block.count) {
       const char* ahead = piece_ahead<B>(task, block, false, k / kStreamDepth);

@@ -145,6 +145,8 @@ inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 template <int NV>
 inline constexpr int kStreamRows = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
 
+inline constexpr int kLineBytes = 64;
+
 /// Prefetches a piece into the L2 while another of the same size is read, a step's lines with each
 /// step: many at once would take every place for misses that the core has, and nothing else could
 /// be on its way.
@@ -156,9 +158,8 @@ struct PiecePrefetcher {
   HEADROOM_INLINE void operator()(std::int64_t) const {}
 
   HEADROOM_INLINE void step() {
-    constexpr int kLine = 64;
 #pragma GCC unroll 16
-    for (int at = 0; at < BYTES; at += kLine) __builtin_prefetch(next + at, 0, 2);
+    for (int at = 0; at < BYTES; at += kLineBytes) __builtin_prefetch(next + at, 0, 2);
     next += BYTES;
   }
 };
@@ -196,6 +197,22 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
 HEADROOM_INLINE bool prefetches_pieces(const AttendTask& task) {
   return kPanel == kStreamDepth && task.prefetches;
 }
+
+/// Prefetches rows that are packed for the next block into the L2, some lines with each chunk of
+/// the depth, whatever is multiplied: while rows are packed nothing is computed.
+struct NextRowsPrefetcher {
+  NextRows* rows;
+
+  HEADROOM_INLINE void step() const {}
+
+  HEADROOM_INLINE void operator()(std::int64_t) const {
+    constexpr int kBytes = 8 * kLineBytes;
+    if (rows->begin >= rows->end) return;
+#pragma GCC unroll 8
+    for (int at = 0; at < kBytes; at += kLineBytes) __builtin_prefetch(rows->begin + at, 0, 2);
+    rows->begin += kBytes;
+  }
+};
 
 /// Calls `f.template operator()<ROWS, FIRST>()` for groups of rows that are streamed together.
 template <int MR, int NV, int FIRST = 0, class F>

@@ -67,12 +67,12 @@ HEADROOM_INLINE std::int64_t for_groups(std::int64_t c, std::int64_t cols, Add&&
   return c;
 }
 
-/// The same for all columns, in groups as wide as possible, or of 4 vectors at most.
-template <bool kWide = true, class Add>
+/// The same for all columns, in groups as wide as possible, or of kMost vectors at most.
+template <int kMost = kStreamVectors, class Add>
 HEADROOM_INLINE void for_columns(std::int64_t cols, Add&& add) {
   std::int64_t c = 0;
-  if constexpr (kWide || kStreamVectors <= 4) c = for_groups<kStreamVectors>(0, cols, add);
-  if constexpr (kStreamVectors > 4) c = for_groups<4>(c, cols, add);
+  if constexpr (kMost >= kStreamVectors) c = for_groups<kStreamVectors>(0, cols, add);
+  if constexpr (kMost >= 4 && kStreamVectors > 4) c = for_groups<4>(c, cols, add);
   c = for_groups<2>(c, cols, add);
   for_groups<1>(c, cols, add);
 }
@@ -103,24 +103,30 @@ HEADROOM_INLINE void add_panels(const AttendTask& task, const Tile& tile, const 
 }
 
 /// The same, some keys at a time, so that one row after the other finds their values in the L1.
-/// @tparam kPrefetches whether it prefetches what it reads next. If so, no group of rows waits for
+/// @tparam kPrefetches whether what it reads is prefetched. If so, no group of rows waits for
 /// memory, and it is best to load, and widen, each vector once for all rows (4 rows: 1.02 to 1.14);
 /// if not, 3 rows of 8 vectors that wait and 1 that does not are 1.5 times as fast (measured on Zen
 /// 4).
 template <int MR, bool kPrefetches, class B>
 HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    const float* weights, const B* values, std::int64_t cols) {
-  constexpr bool kWide = !kPrefetches || MR <= kStreamRows<kStreamVectors>;
+  constexpr int kMost = !kPrefetches || MR <= kStreamRows<kStreamVectors> ? kStreamVectors
+                        : MR <= kStreamRows<4>                            ? 4
+                                                                          : 2;
   for (std::int64_t k = block.common_begin; k < block.common_end;) {
     const std::int64_t whole = (k / kStreamDepth + 1) * kStreamDepth;
     const std::int64_t end = whole < block.common_end ? whole : block.common_end;
-    for_columns<kWide>(
+    for_columns<kMost>(
         cols, [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
           for_stream_rows<MR, NV>([&]<int ROWS, int FIRST>() __attribute__((always_inline)) {
             const auto add = [&](auto prefetcher) __attribute__((always_inline)) {
               add_common_values<MR, ROWS, FIRST, NV>(task, weights, values + c, tile.state.out + c,
                                                      cols, k, end, prefetcher);
             };
+            if (kPrefetches && task.next_rows != nullptr) {
+              add(NextRowsPrefetcher{task.next_rows});
+              return;
+            }
             if constexpr (kPrefetches && FIRST == 0) {
               constexpr std::int64_t kSize = sizeof(B);
               if (const char* ahead = piece_ahead<B>(task, block, true, k / kStreamDepth)) {
@@ -142,8 +148,8 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   const B* values = static_cast<const B*>(task.values) + block.place * task.value_stride;
   add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
   if constexpr (kStreams<MR>) {
-    // Values as the caller has them were prefetched beside the scores.
-    if (task.as_rows || prefetches_pieces(task)) {
+    // Values as the caller has them were prefetched beside the scores, or were just packed.
+    if (task.as_rows || task.new_keys.data != nullptr || prefetches_pieces(task)) {
       stream_values<MR, kPanel == kStreamDepth>(task, tile, block, weights, values, cols);
     } else {
       stream_values<MR, false>(task, tile, block, weights, values, cols);
