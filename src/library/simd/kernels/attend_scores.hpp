@@ -36,7 +36,7 @@ template <int MR, int NV>
 }
 
 /// Scores of the tile against NV vectors of keys from `k` on.
-/// @param keys their panel
+/// @param keys their panel, or the first of neighbours
 template <class B, int MR, int NV, class Prefetcher = NoPrefetcher>
 HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                 std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
@@ -44,16 +44,17 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
   Accumulators<MR, NV> acc;
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
   }
   const bool all = all_seen<NV>(block, k);
-  accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, 0, task.head_dim, kPanel, prefetcher);
+  accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, kPanel * task.head_dim, task.head_dim,
+                                     kPanel, prefetcher);
   with_additions(
       task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
           for (int v = 0; v < NV; ++v) {
             acc.v[r][v] = additions.changed(acc.v[r][v], r, k + v * kLanes);
           }
@@ -67,7 +68,7 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
   }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
   }
 }
