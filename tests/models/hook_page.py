@@ -80,7 +80,7 @@ TILES = """
 ### On a core with AMX
 
 The same on an Intel core of the Granite Rapids class, a virtual machine, where our whole layer takes part a second time, computed with
-[`precision="bf16x6"`](precision.md): products by tiles of bf16 parts, as exact as float32. With `accelerate(model, precision="bf16x6")` a model has it.
+[`precision="bf16x6"`]({precision}): products by tiles of bf16 parts, as exact as float32. With `accelerate(model, precision="bf16x6")` a model has it.
 `OMP_NUM_THREADS=1 python3 tests/models/hook_times.py tests/models/times-amx.json --precision bf16x6` repeats it.
 
 | layer of | other | prompt, ms | hook | layer | bf16x6 | step, ms | hook | layer | bf16x6 |
@@ -191,7 +191,7 @@ def times_rows(file, all_of_ours):
 def times_words():
     rows = "".join(times_rows("times.json", ("hook", "layer")))
     by_tiles = "".join(times_rows("times-amx.json", ("hook", "layer", "layer bf16x6")))
-    return TIMES.format(rounds=9, threads="one thread") + rows + TIMES_END + TILES + by_tiles
+    return TIMES.format(rounds=9, threads="one thread") + rows + TIMES_END + TILES.format(precision="precision" + ".md") + by_tiles
 
 
 def measured_row(name, entries):

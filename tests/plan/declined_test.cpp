@@ -1,8 +1,11 @@
-// Cells that a backend would compute as something else.
+// Cells that a backend would compute as something else, and those that nobody asked for by name.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
+#include "headroom/isa.hpp"
+#include "headroom/unit.hpp"
 #include "plan/expand.hpp"
 
 namespace headroom::plan {
@@ -23,6 +26,32 @@ TEST(DeclinedNumbers, WhatWouldBeComputedAsF32IsUnsupportedWithTheReason) {
   EXPECT_TRUE(parts.unsupported);
   EXPECT_NE(parts.skip_reason.find("xsimd computes bf16x6 as f32: "), std::string::npos)
       << parts.skip_reason;
+}
+
+// What is as exact as f32 is measured beside it where the processor has a unit for it, and only for
+// who names nothing.
+TEST(QuickPreset, HasWhatAUnitDoesAsExactly) {
+  const auto precisions = [](const Axes& axes) {
+    std::set<Precision> found;
+    for (const Group& group : expand(axes, {}).groups) {
+      for (const Cell& cell : group.cells) found.insert(cell.numbers.precision);
+    }
+    return found;
+  };
+  const std::set<Precision> plain{Precision::f32};
+  const bool has_tiles = available_units(select_isa({})).back() == Unit::amx;
+  EXPECT_EQ(precisions({}).contains(Precision::bf16x6), has_tiles);
+  Axes axes;
+  axes.unit = "none";
+  EXPECT_EQ(precisions(axes), plain);
+  axes.unit = "emulated";  // too slow to be anybody's choice
+  EXPECT_EQ(precisions(axes), plain);
+  axes = {};
+  axes.precision = "f32";
+  EXPECT_EQ(precisions(axes), plain);
+  axes = {};
+  axes.tokens = "4";
+  EXPECT_EQ(precisions(axes), plain);
 }
 
 }  // namespace

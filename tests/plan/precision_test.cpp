@@ -1,14 +1,10 @@
 // Precision and dtype as axes: cells, their names, groups, and what a backend declines.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "headroom/error.hpp"
-#include "headroom/isa.hpp"
-#include "headroom/unit.hpp"
 #include "plan/budget.hpp"
 #include "plan/cell.hpp"
 #include "plan/expand.hpp"
@@ -183,31 +179,6 @@ TEST(PrecisionAxis, AutoThatFindsNoBackendSaysSo) {
     ++unsupported;
   }
   EXPECT_EQ(unsupported, 2U);
-}
-
-// What is as exact as f32 is measured beside it where the processor has a unit for it, and only for
-// who names nothing.
-TEST(PrecisionAxis, TheQuickPresetHasWhatAUnitDoesAsExactly) {
-  const auto precisions = [](const Axes& axes) {
-    std::set<Precision> found;
-    for (const Group& group : expand(axes, {}).groups) {
-      for (const Cell& cell : group.cells) found.insert(cell.numbers.precision);
-    }
-    return found;
-  };
-  const std::set<Precision> plain{Precision::f32};
-  const std::vector<Unit> units = available_units(select_isa({}));
-  const bool has_tiles = std::find(units.begin(), units.end(), Unit::amx) != units.end();
-  EXPECT_EQ(precisions({}).contains(Precision::bf16x6), has_tiles && units.back() == Unit::amx);
-  Axes axes;
-  axes.unit = "none";
-  EXPECT_EQ(precisions(axes), plain);
-  axes.unit = "emulated";  // too slow to be anybody's choice
-  EXPECT_EQ(precisions(axes), plain);
-  axes = {};
-  axes.precision = "f32";
-  EXPECT_EQ(precisions(axes), plain);
-  EXPECT_EQ(precisions(small()), plain);
 }
 
 }  // namespace

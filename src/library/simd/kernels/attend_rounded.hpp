@@ -46,21 +46,22 @@ HEADROOM_INLINE void score_cache_block(const AttendTask& task, const Tile& tile,
   const auto score = [&]<int NV>(auto prefetcher) __attribute__((always_inline)) {
     score_keys<B, MR, NV>(task, tile, block, first + i, keys + i * task.head_dim,
                           to + score_at<MR>(i, 0), row_max, prefetcher);
-    i += NV * kLanes;
   };
   if constexpr (kStreams<MR> && kIsRounded<B> && kPanel == kStreamDepth) {
     // Two panels at once where registers suffice: of few rows one is too few chains to have what
     // makes floats of bytes run beside them.
     constexpr int kWide = MR < kStreamRows<4> ? 4 : 2;
-    constexpr std::int64_t kAllButOne = (kWide - 1) * kLanes;
-    while (task.prefetches && i + kAllButOne < end) {
+    constexpr std::int64_t kKeys = kWide * kLanes;
+    for (; task.prefetches && i + kKeys - kLanes < end; i += kKeys) {
       const char* ahead = piece_ahead<B>(task, block, false, (first + i) / kStreamDepth);
       if (ahead == nullptr) break;
-      score.template operator()<kWide>(PiecePrefetcher<kWide * kLanes * sizeof(B)>{ahead});
+      score.template operator()<kWide>(PiecePrefetcher<kKeys * sizeof(B)>{ahead});
     }
-    while (i + kAllButOne < end) score.template operator()<kWide>(NoPrefetcher());
+    for (; i + kKeys - kLanes < end; i += kKeys) {
+      score.template operator()<kWide>(NoPrefetcher());
+    }
   }
-  while (i + kLanes < end) score.template operator()<2>(NoPrefetcher());
+  for (; i + kLanes < end; i += kPanel) score.template operator()<2>(NoPrefetcher());
   if (i < end) {
     score_keys<B, MR, 1>(task, tile, block, first + i, keys + i * task.head_dim,
                          to + score_at<MR>(i, 0), row_max);
