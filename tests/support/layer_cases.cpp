@@ -33,7 +33,7 @@ std::string why_not(const BackendInfo& backend, std::optional<Isa> isa) {
   if (!backend.available) return backend.reason;
   const std::vector<Isa> here = available_isas();
   if (isa && std::find(here.begin(), here.end(), *isa) == here.end()) {
-    return "this machine has no " + std::string(to_string(*isa));
+    return "this machine, or this build, has no " + std::string(to_string(*isa));
   }
   return {};
 }
