@@ -12,7 +12,7 @@
 namespace headroom::simd {
 namespace {
 
-// The same for tiles of 32 rows, which share keys and values that are cut for them: 8 cut them too
+// Tiles of 32 rows in a task, which share keys and values that are cut for them: 8 cut them too
 // often, and of 32 the states leave the L2 where heads are wide.
 constexpr std::int64_t kTilesPerCut = 16;
 

@@ -148,7 +148,7 @@ struct AttendTask {
   /// `room`, `attend_room_floats`. For one tile and the kernels that read floats.
   RowsOf new_keys, new_values;  ///< of one dtype
   float* room = nullptr;
-  NextRows* next_rows = nullptr;  ///< set by the kernel, where keys lie side by side
+  NextRows* next_rows = nullptr;  ///< set by the kernel while there are any
   /// `keys` are rows, as the caller has them, and so are `values`: nothing is packed. For heads of
   /// whole vectors, and rows whose order of sums is nobody's business.
   bool as_rows = false;

@@ -194,7 +194,7 @@ HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, 
       if (task.new_keys.data != nullptr && begin < task.key_count) {
         pack_block(task, begin);
         next_rows = rows_after(task, begin);
-        task.next_rows = &next_rows;
+        task.next_rows = next_rows.begin < next_rows.end ? &next_rows : nullptr;
       }
     }
     for (std::int64_t i = 0; i < count; ++i) {

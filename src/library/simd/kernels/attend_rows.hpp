@@ -99,13 +99,17 @@ HEADROOM_INLINE void pack_block_of(AttendTask& task, std::int64_t begin, const A
 
 /// The rows of the block after that from `begin` on; none where they do not lie side by side.
 HEADROOM_INLINE NextRows rows_after(const AttendTask& task, std::int64_t begin) {
-  if (task.new_keys.stride != task.head_dim) return {};
-  const std::int64_t row = task.head_dim * (task.new_keys.dtype == Dtype::f32 ? 4 : 2);
-  const auto* from = static_cast<const char*>(task.new_keys.data);
-  const auto at = [&](std::int64_t key) {
-    return from + (key < task.key_count ? key : task.key_count) * row;
-  };
-  return {at(begin + kKeyBlock), at(begin + 2 * kKeyBlock)};
+  NextRows next;
+  if (task.new_keys.stride != task.head_dim) return next;
+  with_rows_of(
+      task.new_keys, [&](const auto* keys) __attribute__((always_inline)) {
+        const auto at = [&](std::int64_t key) {
+          return reinterpret_cast<const char*>(keys +
+                                               clamp(key, 0, task.key_count) * task.head_dim);
+        };
+        next = {at(begin + kKeyBlock), at(begin + 2 * kKeyBlock)};
+      });
+  return next;
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
