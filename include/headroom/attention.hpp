@@ -58,8 +58,7 @@ struct AttentionOptions {
   /// What x, y, weights and caches are stored as. Biases stay float32.
   Dtype dtype = Dtype::f32;
   /// What weights are stored as; empty: as `dtype`. Others are rounded to it once, when the layer
-  /// is made. Weights in few bits are multiplied in float32, and those of latents are not stored
-  /// so.
+  /// is made. Those of latents are not stored in few bits.
   std::optional<Storage> weights_dtype = std::nullopt;
   /// What keys and values are stored as; empty: as `dtype`. A row has the same bits with a cache
   /// and without one, so keys and values are rounded in every call.

@@ -11,8 +11,9 @@
 namespace headroom {
 
 /// What weights are stored as. Those of few bits are groups of 32 along the depth of a product that
-/// share a scale, an fp16 number `d`; products expand them and compute with float32. The groups are
-/// those of the GGUF types Q8_0 and Q4_0, so weights of such a file are not rounded again.
+/// share a scale, an fp16 number `d`; products expand them and compute with floats or with parts of
+/// them, as the precision says. The groups are those of the GGUF types Q8_0 and Q4_0, so weights of
+/// such a file are not rounded again.
 enum class Storage {
   f32,
   bf16,

@@ -213,6 +213,9 @@ TEST_F(LayerKernels, TheTuningFileMovesTheBorderOfFewRows) {
   EXPECT_EQ(choice_of(Precision::bf16x3).few_rows, 11);
   EXPECT_EQ(choice_of(Precision::bf16x3).few_rows_reason, "measured on Granite Rapids");
   EXPECT_EQ(choice_of(Precision::f32).few_rows_reason, "");
+  options.weights_dtype = Storage::q8;  // cut at every call, unlike those of the file
+  EXPECT_EQ(choice_of(Precision::bf16).few_rows, 9);
+  options.weights_dtype.reset();
   options.few_rows = 5;
   EXPECT_EQ(choice_of(Precision::bf16).few_rows, 5);
   EXPECT_EQ(choice_of(Precision::bf16).few_rows_reason, "given by the caller");

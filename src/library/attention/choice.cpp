@@ -128,6 +128,7 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
 std::unique_ptr<Backend> make_backend(const AttentionOptions& options, Choice& choice) {
   BackendConfig config{options.threads, Target{*options.isa, *options.unit}, choice.kernels,
                        choice.precision, options.dtype};
+  config.weights = numbers_of(options).stored_weights();
   config.cache = numbers_of(options).stored_cache();
   if (!choice.few_rows_reason.empty()) config.few_rows = choice.few_rows;
   std::unique_ptr<Backend> backend = backend_entry(choice.backend).make(config);
@@ -196,6 +197,9 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
     const bool threaded = backend_entry(choice.backend).describe().threaded;
     const int threads = threaded ? wanted_threads(options) : 1;
     ask_file_for_kernels(source, known, to_string(isa), threads, choice);
+    if (is_few_bits(numbers_of(options).stored_weights())) {
+      choice.few_rows_reason.clear();  // borders of a file are those of weights that are cut once
+    }
     if (warn && !choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
   }
   if (options.few_rows && choice.unit != Unit::none) {

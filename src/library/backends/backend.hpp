@@ -103,6 +103,7 @@ struct BackendConfig {
   Precision precision = Precision::f32;  ///< one that it computes, see `BackendFacts::computes`
   Dtype dtype = Dtype::f32;
   std::optional<std::int64_t> few_rows = std::nullopt;  ///< empty: its own choice
+  Storage weights = Storage::f32;                       ///< of products
   Storage cache = Storage::f32;                         ///< of keys and values
 };
 
@@ -116,6 +117,14 @@ struct Arithmetic {
   Unit unit = Unit::none;
   /// Bytes that a packed weight takes, in all forms that are kept of it.
   double weight_bytes = sizeof(float);
+  /// Why attention is computed in f32 all the same; empty unless it is.
+  std::string why_attention_is_f32 = {};
+
+  /// What is left of it where there are no products.
+  Arithmetic of_attention() const {
+    if (why_attention_is_f32.empty()) return *this;
+    return {Precision::f32, why_attention_is_f32, Unit::none, weight_bytes};
+  }
 };
 
 /// What the rest of the program assumes before a backend has been measured. Rates are round figures

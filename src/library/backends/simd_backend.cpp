@@ -91,9 +91,7 @@ class SimdAttention final : public HeadAttention {
                 const Case& shape)
       : executor_(&executor),
         attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor, variant.prefetches),
-        costs_{0, attention_.workspace_bytes(),
-               kernels.provenance(
-                   kernels.tiles.attends(shape.tokens * shape.heads / shape.key_heads()))} {}
+        costs_{0, attention_.workspace_bytes(), kernels.provenance(attention_.by_tiles())} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -115,8 +113,9 @@ class SimdAttention final : public HeadAttention {
 // A core is only looked at where nobody has said what suits it.
 TileChoice tiles_of(const BackendConfig& config) {
   if (tile_unit(config.target, config.precision) == nullptr) return {};
-  TileChoice tiles = choose_tiles(config.target, config.precision,
-                                  config.few_rows ? CoreFacts{} : core_facts(config.target.isa));
+  TileChoice tiles =
+      choose_tiles(config.target, config.precision,
+                   config.few_rows ? CoreFacts{} : core_facts(config.target.isa), config.weights);
   tiles.few_rows = config.few_rows.value_or(tiles.few_rows);
   return tiles;
 }
@@ -136,7 +135,8 @@ class SimdBackend final : public Backend {
                  bytes_of(config)},
         executor_(std::move(executor)) {
     if (kernels_.tiles.kernels != nullptr && !config.few_rows) {
-      border_reason_ = fmt::format("measured on {}", kernels_.tiles.measured_on);
+      const std::string core = kernels_.tiles.measured_on;
+      border_reason_ = core.empty() ? "reckoned" : "measured on " + core;
     }
     variant_ = find_project_variant(config.target.isa, config.kernels);
     if (variant_ != nullptr) return;
@@ -171,7 +171,9 @@ std::unique_ptr<Backend> make_simd_backend(const BackendConfig& config,
   return std::make_unique<SimdBackend>(config, std::move(executor));
 }
 
-Arithmetic computes(const Numbers& numbers, const Target& target) {
+namespace {
+
+Arithmetic of_products(const Numbers& numbers, const Target& target) {
   const Precision precision = numbers.precision;
   const Storage stored = numbers.stored_weights();
   const double panels = static_cast<double>(storage_bytes(stored, kGroup)) / kGroup;
@@ -181,14 +183,6 @@ Arithmetic computes(const Numbers& numbers, const Target& target) {
             fmt::format("int8 multiplies weights of q8 or q4, and these are {}", to_string(stored)),
             Unit::none, panels};
   }
-  if (is_few_bits(stored) && precision != Precision::f32) {
-    return {Precision::f32,
-            fmt::format("weights of {} are expanded and multiplied in f32", to_string(stored)),
-            Unit::none, panels};
-  }
-  if (numbers.stored_cache() == Storage::q8 && precision != Precision::f32) {
-    return {Precision::f32, "keys and values of q8 are multiplied in f32", Unit::none, panels};
-  }
   if (precision == Precision::f32) return {precision, "", Unit::none, panels};
   if (tile_precision(target, precision) != nullptr) {
     // Tiles are always faster by far.
@@ -196,6 +190,8 @@ Arithmetic computes(const Numbers& numbers, const Target& target) {
       std::string reason = why_f32_is_no_slower(avx512_bf16_gain());
       if (!reason.empty()) return {Precision::f32, std::move(reason), Unit::none, panels};
     }
+    // Few bits are cut as they are used.
+    if (is_few_bits(stored)) return {precision, "", target.unit, panels};
     // Panels stay beside the parts, for calls of few rows.
     const Dtype dtype = stored == Storage::bf16 ? Dtype::bf16 : Dtype::f32;
     const double parts = static_cast<double>(right_part_count(precision, dtype)) * sizeof(Half);
@@ -214,6 +210,16 @@ Arithmetic computes(const Numbers& numbers, const Target& target) {
           to_string(target.isa), to_string(precision),
           target.unit == Unit::none ? "" : fmt::format(" ({} has none)", to_string(target.unit))),
       Unit::none, panels};
+}
+
+}  // namespace
+
+Arithmetic computes(const Numbers& numbers, const Target& target) {
+  Arithmetic does = of_products(numbers, target);
+  if (numbers.stored_cache() == Storage::q8 && does.precision != Precision::f32) {
+    does.why_attention_is_f32 = "keys and values of q8 are multiplied in f32";
+  }
+  return does;
 }
 
 std::vector<std::string> kernel_variants(Isa isa) {

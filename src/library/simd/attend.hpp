@@ -56,6 +56,8 @@ class StreamingAttention {
   /// @param store of this object, or null; the call's own is not looked at
   void run(const Executor& executor, const AttendCall& call, PackedStore* store);
 
+  /// Whether tiles compute the largest call.
+  bool by_tiles() const { return tiles_.attends(shape_.tokens * group_); }
   std::int64_t workspace_bytes() const {
     return slot_heads_.bytes() + shared_heads_.bytes() + slot_rounded_.bytes() +
            shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() + room_.bytes();

@@ -179,12 +179,33 @@ std::vector<Numbers> stored_of(const Axes& axes) {
   return stored;
 }
 
+namespace {
+
+Arithmetic arithmetic_of(const Cell& cell) {
+  return headroom::arithmetic_of(cell.backend, cell.numbers, select_target(cell.isa, cell.unit));
+}
+
+void decline_unless(const Arithmetic& does, Cell& cell) {
+  if (does.precision == cell.numbers.precision) return;
+  cell.unsupported = true;
+  cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
+                                                  to_string(cell.numbers.precision),
+                                                  to_string(*does.precision), does.reason)
+                                    : fmt::format("{} has no {}: {}", cell.backend,
+                                                  headroom::to_string(cell.numbers), does.reason);
+}
+
+}  // namespace
+
+void decline_numbers(Cell& cell) { decline_unless(arithmetic_of(cell), cell); }
+
 std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
   std::vector<Cell> rivals;
   for (const Cell& cell : of_layer) {
     if (cell.formulation != of_layer.front().formulation) continue;
     rivals.push_back(cell);
     rivals.back().order = rivals.size() - 1;
+    decline_unless(arithmetic_of(cell).of_attention(), rivals.back());
   }
   return rivals;
 }
@@ -193,18 +214,6 @@ const std::vector<Precision>& precisions_like_f32() {
   static const std::vector<Precision> precisions{Precision::f32, Precision::fp16x3,
                                                  Precision::bf16x6};
   return precisions;
-}
-
-void decline_numbers(Cell& cell) {
-  const Arithmetic does =
-      arithmetic_of(cell.backend, cell.numbers, select_target(cell.isa, cell.unit));
-  if (does.precision == cell.numbers.precision) return;
-  cell.unsupported = true;
-  cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
-                                                  to_string(cell.numbers.precision),
-                                                  to_string(*does.precision), does.reason)
-                                    : fmt::format("{} has no {}: {}", cell.backend,
-                                                  headroom::to_string(cell.numbers), does.reason);
 }
 
 namespace {

@@ -26,6 +26,11 @@ struct DotUnit {
   static constexpr RowBorder border_of_two() {
     return {3, "Zen 5"};
   }
+  /// Not measured. To cut a weight takes as long as f32 takes for 8 rows of it.
+  template <Precision P>
+  static constexpr RowBorder border_of_groups() {
+    return {64, ""};
+  }
   /// Sums do not wait between pieces here, so each stage costs a pass over them: 1,024 are 2 to 5 %
   /// slower (Zen 4).
   template <Precision P>

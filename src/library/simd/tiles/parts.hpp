@@ -121,6 +121,19 @@ constexpr std::int64_t few_rows_of_tiles(Precision precision) {
   }
 }
 
+/// The same of weights in few bits, 768 and 4096 wide and deep: one product from 8 to 12 rows on,
+/// three and six from 16 on, where f32 needs a second tile of rows.
+constexpr std::int64_t few_rows_of_cut_groups(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return 9;
+    case Precision::bf16x3:
+      return 15;
+    default:
+      return few_rows_of_tiles(precision);
+  }
+}
+
 /// The longest stage of the depth: its rows of a task stay in an L2 of 2 MiB beside what streams
 /// through. Measured on Granite Rapids.
 template <Precision P>
@@ -152,6 +165,10 @@ struct TileSettings {
   template <Precision P>
   static constexpr RowBorder border_of_two() {
     return border<P>();
+  }
+  template <Precision P>
+  static constexpr RowBorder border_of_groups() {
+    return {few_rows_of_cut_groups(P), "Granite Rapids"};
   }
   template <Precision P>
   static constexpr std::int64_t longest_stage() {

@@ -2,6 +2,7 @@
 //
 // Weights are cut when the layer is made: to cut a panel as it is used took as long as half of the
 // one product of 128 rows of bf16, and a fifth of their six. What few rows read stays beside them.
+// Those in few bits are cut as they are used, see project_groups.hpp.
 #pragma once
 
 #include "simd/kernels/rows.hpp"
@@ -83,20 +84,24 @@ struct ProjectMemory {
   float* partials;
   unsigned char* bad_rows;
   Fp16Rows* ranges;  ///< of each 32 rows, in this stage
+  std::uint16_t* right;
+  float* floats_of_right;
   float* f32;
 };
 
 template <Precision P>
 HEADROOM_INLINE ProjectMemory memory_of(const TileProjectTask& task, std::int64_t blocks) {
-  const TileProjectScratch at =
-      tile_project_scratch(P, task.rows, task.stage_depth, task.stage_depth < task.depth, blocks,
-                           task.depth, task.f32->tile_rows, task.f32->lanes);
+  const TileProjectScratch at = tile_project_scratch(
+      {P, task.rows, task.depth, task.stage_depth, blocks, is_few_bits(task.storage)},
+      task.f32->tile_rows, task.f32->lanes);
   ProjectMemory memory;
   memory.left = reinterpret_cast<std::uint16_t*>(task.scratch);
   memory.sums = task.scratch + at.sums;
   memory.partials = task.scratch + at.partials;
   memory.bad_rows = reinterpret_cast<unsigned char*>(task.scratch + at.flags);
   memory.ranges = reinterpret_cast<Fp16Rows*>(task.scratch + at.ranges);
+  memory.right = reinterpret_cast<std::uint16_t*>(task.scratch + at.right);
+  memory.floats_of_right = task.scratch + at.floats_of_right;
   memory.f32 = task.scratch + at.f32;
   return memory;
 }

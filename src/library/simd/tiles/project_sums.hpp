@@ -37,7 +37,11 @@ HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun
   exact.runs = &panels;
   exact.run_count = 1;
   exact.scratch = scratch;
-  task.f32->stored(task.dtype).project(exact);
+  if (is_few_bits(task.storage)) {
+    task.f32->few_rows->of(task.storage)(exact);
+  } else {
+    task.f32->stored(task.storage == Storage::bf16 ? Dtype::bf16 : Dtype::f32).project(exact);
+  }
 }
 
 /// Where 32 columns of row `row` of y go. Heads may end anywhere among them.
@@ -125,9 +129,9 @@ class BlockEnd {
         lines_(lines) {}
 
   /// Before a block of columns.
-  /// @param parts of weights to prefetch, those of the next block
-  HEADROOM_INLINE void begin(const PanelRun& run, std::int64_t block, const std::uint16_t* parts) {
-    ask_ = parts;
+  /// @param weights to prefetch, those of the next block
+  HEADROOM_INLINE void begin(const PanelRun& run, std::int64_t block, const void* weights) {
+    ask_ = static_cast<const char*>(weights);
     const std::int64_t column = block * kTileBlock;
     const std::int64_t head = column / run.block_cols;
     const std::int64_t inside = column - head * run.block_cols;
@@ -151,8 +155,8 @@ class BlockEnd {
   }
 
   HEADROOM_INLINE void next() {
-    for (std::int64_t l = 0; l < lines_; ++l) __builtin_prefetch(ask_ + l * 32, 0, 2);
-    ask_ += lines_ * 32;
+    for (std::int64_t l = 0; l < lines_; ++l) __builtin_prefetch(ask_ + l * 64, 0, 2);
+    ask_ += lines_ * 64;
     if (!kRows || !together_) return;
     for (std::int64_t i = 0; i < rows_a_call_ && row_ < rows_; ++i) write_row();
   }
@@ -220,7 +224,7 @@ class BlockEnd {
   const PanelRun* run_ = nullptr;
   std::int64_t rows_a_call_;
   std::int64_t lines_;
-  const std::uint16_t* ask_ = nullptr;
+  const char* ask_ = nullptr;
   TileSums of_;
   std::int64_t rows_ = 0, row_ = 0;
   std::int64_t y_row_ = 0;

@@ -1,15 +1,10 @@
 // Rows of x times panels of weights, by tile products of their parts.
 #pragma once
 
+#include "simd/tiles/project_groups.hpp"
 #include "simd/tiles/project_sums.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
-
-HEADROOM_INLINE const Fp16Range& stage_range(const TileRun& run, const TileProjectTask& task,
-                                             const TileStage& stage, std::int64_t block) {
-  return run
-      .ranges[block * stage_count(task.depth, task.stage_depth) + stage.begin / task.stage_depth];
-}
 
 /// The rows of a task over blocks of columns, one stage of the depth.
 ///
@@ -29,14 +24,11 @@ class StageProducts {
         end_(task, stage, memory, S::kProducts * piece_, lines_a_call()) {}
 
   HEADROOM_INLINE void block(const TileRun& run, std::int64_t block) {
-    const std::int64_t block_halves = cut_block_halves(S::kRight, task_->depth);
-    const std::uint16_t* b =
-        run.parts + block * block_halves + stage_->begin / kTileDepth * S::kRight * kRightStep;
-    end_.begin(run.panels, block, b + block_halves);
+    end_.begin(run.panels, block, weights_of(run, block + 1));
     const std::int64_t first_buffer = buffer_;
     for (std::int64_t step = 0; step < stage_->steps; step += piece_) {
       buffer_ = first_buffer;
-      piece(run, block, step, b + step * S::kRight * kRightStep);
+      piece(run, block, step);
     }
     ++index_;
   }
@@ -48,18 +40,47 @@ class StageProducts {
   static constexpr bool kScaled = kOfFp16<S::kPrecision>;
 
   HEADROOM_INLINE std::int64_t lines_a_call() const {
-    constexpr std::int64_t kLines = S::kRight * kRightStep / 32;  // of a step
+    const std::int64_t bytes = is_few_bits(task_->storage)
+                                   ? storage_bytes(task_->storage, kTileDepth * kTileBlock)
+                                   : S::kRight * kRightStep * std::int64_t{sizeof(Half)};
+    const std::int64_t lines = bytes / 64;  // of a step
     const std::int64_t calls = S::kProducts * rows_ / kTileBlock;
-    return (kLines + calls - 1) / calls;
+    return (lines + calls - 1) / calls;
+  }
+
+  /// A block in this stage: its parts, or what they are cut from.
+  HEADROOM_INLINE const void* weights_of(const TileRun& run, std::int64_t block) const {
+    if (!is_few_bits(task_->storage)) {
+      return run.parts + block * cut_block_halves(S::kRight, task_->depth) +
+             stage_->begin / kTileDepth * S::kRight * kRightStep;
+    }
+    const std::int64_t weights =
+        block * kTileBlock * whole(task_->depth, kGroup) + stage_->begin * kPanel;
+    return static_cast<const char*>(run.panels.panels) + storage_bytes(task_->storage, weights);
+  }
+
+  /// Some steps of a block as parts, and what is to be known of their range.
+  HEADROOM_INLINE const std::uint16_t* cut_parts(const TileRun& run, std::int64_t block,
+                                                 std::int64_t step, std::int64_t steps) {
+    if (!is_few_bits(task_->storage)) {
+      if constexpr (kScaled) {
+        range_ = run.ranges[block * stage_count(task_->depth, task_->stage_depth) +
+                            stage_->begin / task_->stage_depth];
+      }
+      return static_cast<const std::uint16_t*>(weights_of(run, block)) +
+             step * S::kRight * kRightStep;
+    }
+    const auto cut = task_->storage == Storage::q8 ? cut_groups<S, Q8> : cut_groups<S, Q4>;
+    range_ = cut(*task_, *stage_, *memory_, run.panels, block, step, steps);
+    return memory_->right;
   }
 
   /// All rows over some steps from `step` on.
-  HEADROOM_INLINE void piece(const TileRun& run, std::int64_t block, std::int64_t step,
-                             const std::uint16_t* b) {
+  HEADROOM_INLINE void piece(const TileRun& run, std::int64_t block, std::int64_t step) {
     const bool last = step + piece_ >= stage_->steps;
     Operands of;
-    of.b = b;
     of.steps = last ? stage_->steps - step : piece_;
+    of.b = cut_parts(run, block, step, of.steps);
     of.add = step > 0;
     for (std::int64_t row = 0; row < rows_; row += kTileBlock) {
       float* sums = memory_->sums + buffer_ * 4 * kSums;
@@ -70,7 +91,7 @@ class StageProducts {
       const bool last_row = row + kTileBlock >= rows_;
       of.next_a = last_row ? memory_->left + (last ? 0 : step + piece_) * S::kLeft * kLeftStep
                            : of.a + stage_->steps * S::kLeft * kLeftStep;
-      of.next_b = last_row ? b + of.steps * S::kRight * kRightStep : b;
+      of.next_b = last_row ? of.b + of.steps * S::kRight * kRightStep : of.b;
       Unit::template multiply<S>(of, end_);
       if (last) hand_on(run, block, row, sums);
     }
@@ -80,8 +101,7 @@ class StageProducts {
                                const float* sums) {
     end_.finish();
     if constexpr (kScaled) {
-      fp16_factors(memory_->ranges[row / kTileBlock], stage_range(run, *task_, *stage_, block),
-                   stage_->depth, factors_[turn_]);
+      fp16_factors(memory_->ranges[row / kTileBlock], range_, stage_->depth, factors_[turn_]);
     }
     end_.start(run.panels,
                {sums, block, row, memory_->partials + (index_ * rows_ + row) * kTileBlock,
@@ -98,6 +118,7 @@ class StageProducts {
   std::int64_t buffer_ = 0;
   std::int64_t index_ = 0;  ///< of the block among all of the task
   int turn_ = 0;
+  Fp16Range range_;  ///< of the block, if parts are scaled
   alignas(64) float factors_[2][kTileBlock];
   BlockEnd<S::kProducts == 1, kScaled, kHeld == 0> end_;
 };
@@ -133,10 +154,10 @@ void project_tiles(const TileProjectTask& task) {
     const std::int64_t depth = rest < task.stage_depth ? rest : task.stage_depth;
     const TileStage stage{k, depth, (depth + kTileDepth - 1) / kTileDepth, k == 0,
                           k + depth == task.depth};
-    if (task.dtype == Dtype::f32) {
-      project_stage<SchemeOf<P, float>, Unit>(task, stage, memory);
-    } else {
+    if (task.storage == Storage::bf16) {
       project_stage<SchemeOf<P, Half>, Unit>(task, stage, memory);
+    } else {
+      project_stage<SchemeOf<P, float>, Unit>(task, stage, memory);
     }
   }
 }

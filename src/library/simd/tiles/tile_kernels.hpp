@@ -52,7 +52,8 @@ struct TileCutTask {
 /// A run of weight panels that are cut.
 struct TileRun {
   PanelRun panels;
-  const Half* parts = nullptr;  ///< as `TileCutTask` made them
+  const Half* parts =
+      nullptr;  ///< as `TileCutTask` made them; of weights in few bits there are none
   const unsigned char* bad = nullptr;
   const Fp16Range* ranges = nullptr;
 };
@@ -68,7 +69,7 @@ struct TileProjectTask {
   std::int64_t run_count = 0;
   float* scratch = nullptr;          ///< `tile_project_scratch`
   const KernelTable* f32 = nullptr;  ///< for values that parts cannot carry
-  Dtype dtype = Dtype::f32;          ///< of the panels
+  Storage storage = Storage::f32;    ///< of the panels
   bool rows_are_cut = false;         ///< into this scratch; only if one stage is the whole depth
 };
 
@@ -83,7 +84,7 @@ struct TileAttendTask {
 /// parts are more bytes, or fill too little of a tile.
 struct RowBorder {
   std::int64_t few_rows = 0;
-  const char* measured_on = "";  ///< the core that it was found on
+  const char* measured_on = "";  ///< the core that it was found on; empty: it is reckoned
 };
 
 /// One precision on one unit.
@@ -97,7 +98,8 @@ struct TilePrecision {
   /// The same where weights, keys and values are stored as bfloat16, and so have one part.
   double (*stored_burst)(std::int64_t iterations, float* sink) = nullptr;
   RowBorder border;
-  RowBorder border_of_two;  ///< on cores with two vectors of f32 multiply-adds a cycle
+  RowBorder border_of_two;     ///< on cores with two vectors of f32 multiply-adds a cycle
+  RowBorder border_of_groups;  ///< of weights in few bits, which each call cuts anew
   /// Values of the depth that are multiplied before sums become partial ones of y.
   std::int64_t longest_stage = 0;
 };

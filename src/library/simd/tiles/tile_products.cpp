@@ -35,11 +35,14 @@ double expected_seconds(std::int64_t rows, double floats) {
 
 }  // namespace
 
-TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core) {
+TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core,
+                        Storage weights) {
   const TileKernels* unit = tile_unit(target, precision);
   if (unit == nullptr) return {};
   const TilePrecision* kernels = tile_precision(target, precision);
-  const RowBorder& border = core.does_two() ? kernels->border_of_two : kernels->border;
+  const RowBorder& border = is_few_bits(weights) ? kernels->border_of_groups
+                            : core.does_two()    ? kernels->border_of_two
+                                                 : kernels->border;
   return {kernels, precision, border.few_rows, unit->unit, border.measured_on};
 }
 
@@ -54,12 +57,13 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
   }
   stage_depth_ = stage_depth(choice, depth_);
   const bool staged = stage_depth_ < depth_;
+  const bool few_bits = is_few_bits(weights_.front().storage());
   task_blocks_ = std::min(starts_.back(), staged ? kStagedBlocks : kWholeBlocks);
   const std::int64_t rows = std::min(round_up(most_rows, kTileBlock), kTaskRows);
-  scratch_per_slot_ = round_up(tile_project_scratch(choice.precision, rows, stage_depth_, staged,
-                                                    task_blocks_, depth_, f32.tile_rows, f32.lanes)
-                                   .floats,
-                               kChunk);
+  const TileProjectSizes sizes{choice.precision, rows,         depth_,
+                               stage_depth_,     task_blocks_, few_bits};
+  scratch_per_slot_ =
+      round_up(tile_project_scratch(sizes, f32.tile_rows, f32.lanes).floats, kChunk);
   const int slots = executor.slots_for(expected_seconds(most_rows, weight_floats_));
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   runs_.resize(weights_.size() * static_cast<std::size_t>(slots));
@@ -71,10 +75,14 @@ TileProducts::TileProducts(const TileChoice& choice, const KernelTable& f32,
 void TileProducts::cut_weights(const Executor& executor) {
   for (const PackedMatrix& matrix : weights_) {
     const std::int64_t blocks = divide_up(matrix.cols(), kTileBlock);
-    const std::int64_t parts = right_part_count(choice_.precision, matrix.dtype());
-    parts_.emplace_back(blocks * cut_block_halves(parts, depth_) / 2);
     bad_.emplace_back(static_cast<std::size_t>(blocks));
     ranges_.emplace_back();
+    if (is_few_bits(matrix.storage())) {
+      parts_.emplace_back();
+      continue;
+    }
+    const std::int64_t parts = right_part_count(choice_.precision, matrix.dtype());
+    parts_.emplace_back(blocks * cut_block_halves(parts, depth_) / 2);
     if (choice_.precision == Precision::fp16x3) {
       ranges_.back().resize(static_cast<std::size_t>(blocks * stage_count(depth_, stage_depth_)));
     }
@@ -159,7 +167,7 @@ void TileProducts::run(const Executor& executor, const ConstAnyMatrix& x,
                      tile_begin(starts_.back(), cut.column_tasks, column_task + 1), y, runs);
     part.scratch = scratch_.data() + slot * scratch_per_slot_;
     part.f32 = f32_;
-    part.dtype = weights_.front().dtype();
+    part.storage = weights_.front().storage();
     std::int64_t& cut_rows = cut_rows_[static_cast<std::size_t>(slot)];
     part.rows_are_cut = !staged && cut_rows == row_task;
     cut_rows = row_task;

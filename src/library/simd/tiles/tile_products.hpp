@@ -29,8 +29,9 @@ struct TileChoice {
   bool attends(std::int64_t rows) const { return takes(rows) && rows > kTileSide; }
 };
 
-/// What a unit has for a precision, with the border of `core`.
-TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core = {});
+/// What a unit has for a precision, with the border of `core` for such weights.
+TileChoice choose_tiles(const Target& target, Precision precision, const CoreFacts& core = {},
+                        Storage weights = Storage::f32);
 
 /// Products `Y = X W (+ b)` of one X of many rows. An element's bits depend on
 /// its row and its block of 32 columns alone, not on the cut into tasks.

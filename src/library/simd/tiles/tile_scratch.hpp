@@ -52,28 +52,43 @@ namespace headroom::simd {
 
 /// Where the parts of a task's memory begin, in floats; the parts of the rows lie before them.
 struct TileProjectScratch {
-  std::int64_t sums = 0;      ///< of two by two tiles, and of the next ones
-  std::int64_t partials = 0;  ///< between stages
-  std::int64_t flags = 0;     ///< bytes: rows that f32 has to do
-  std::int64_t ranges = 0;    ///< `Fp16Rows` of a stage, for each 32 rows
-  std::int64_t f32 = 0;       ///< for the f32 kernels
-  std::int64_t floats = 0;    ///< in all
+  std::int64_t sums = 0;             ///< of two by two tiles, and of the next ones
+  std::int64_t partials = 0;         ///< between stages
+  std::int64_t flags = 0;            ///< bytes: rows that f32 has to do
+  std::int64_t ranges = 0;           ///< `Fp16Rows` of a stage, for each 32 rows
+  std::int64_t right = 0;            ///< parts of a block of weights in few bits, one stage of them
+  std::int64_t floats_of_right = 0;  ///< the same before they are cut, if parts are fp16
+  std::int64_t f32 = 0;              ///< for the f32 kernels
+  std::int64_t floats = 0;           ///< in all
 };
 
-/// @param blocks of 32 columns, of all runs together
+/// A task of products by tiles, as far as its memory goes.
+struct TileProjectSizes {
+  Precision precision = Precision::bf16;
+  std::int64_t rows = 0;
+  std::int64_t depth = 0;
+  std::int64_t stage_depth = 0;
+  std::int64_t blocks = 0;  ///< of 32 columns, of all runs together
+  bool few_bits = false;    ///< weights, which are cut as they are used
+};
+
 [[gnu::always_inline]] constexpr TileProjectScratch tile_project_scratch(
-    Precision precision, std::int64_t rows, std::int64_t stage_depth, bool staged,
-    std::int64_t blocks, std::int64_t depth, std::int64_t tile_rows, std::int64_t lanes) {
-  const std::int64_t padded = whole(rows, kTileBlock);
+    const TileProjectSizes& sizes, std::int64_t tile_rows, std::int64_t lanes) {
+  const std::int64_t padded = whole(sizes.rows, kTileBlock);
+  const bool staged = sizes.stage_depth < sizes.depth;
+  const bool fp16 = sizes.precision == Precision::fp16x3;
+  const std::int64_t right = sizes.few_bits ? sizes.stage_depth * kTileBlock : 0;
   TileProjectScratch at;
-  at.sums = part_count(precision) * padded * stage_depth / 2;
+  at.sums = part_count(sizes.precision) * padded * sizes.stage_depth / 2;
   at.partials = at.sums + (padded / kTileBlock + 1) * kTileBlock * kTileBlock;
-  at.flags = at.partials + (staged ? padded * blocks * kTileBlock : 0);
+  at.flags = at.partials + (staged ? padded * sizes.blocks * kTileBlock : 0);
   at.ranges = at.flags + whole(padded, 64) / 4;
   constexpr std::int64_t kRangeFloats = sizeof(Fp16Rows) / sizeof(float);
   static_assert(sizeof(Fp16Rows) % 64 == 0, "what follows begins on a cache line");
-  at.f32 = at.ranges + (precision == Precision::fp16x3 ? padded / kTileBlock * kRangeFloats : 0);
-  at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(depth, kChunk), 1,
+  at.right = at.ranges + (fp16 ? padded / kTileBlock * kRangeFloats : 0);
+  at.floats_of_right = at.right + part_count(sizes.precision) * right / 2;
+  at.f32 = at.floats_of_right + (fp16 ? right : 0);
+  at.floats = at.f32 + project_scratch_floats(tile_rows, 2 * lanes, whole(sizes.depth, kChunk), 1,
                                               kTileBlock / (2 * lanes));
   return at;
 }

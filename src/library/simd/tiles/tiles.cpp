@@ -60,6 +60,7 @@ constexpr TilePrecision precision() {
           burst<SchemeOf<P, Half>>,
           Unit::template border<P>(),
           Unit::template border_of_two<P>(),
+          Unit::template border_of_groups<P>(),
           Unit::template longest_stage<P>()};
 }
 
@@ -73,6 +74,7 @@ constexpr TilePrecision fp16_precision() {
           burst<SchemeOf<kFp16, Half>>,
           Unit::template border<kFp16>(),
           Unit::template border_of_two<kFp16>(),
+          Unit::template border_of_groups<kFp16>(),
           Unit::template longest_stage<kFp16>()};
 }
 #endif

@@ -1,0 +1,65 @@
+// Weights in few bits, cut into parts as a task uses them: parts in memory would be two to twelve
+// times the bytes that a step of decoding reads.
+#pragma once
+
+#include "simd/kernels/weight_groups.hpp"
+#include "simd/tiles/project_operands.hpp"
+
+namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
+
+/// Some rows of the depth of a block of 32 columns, in `room`.
+/// @param begin the first of them, which begins a group
+template <class B>
+HEADROOM_INLINE void expand_columns(const PanelRun& run, std::int64_t panel_depth,
+                                    std::int64_t block, std::int64_t begin, std::int64_t depth,
+                                    float* room, Columns<float> (&columns)[kBlockVectors]) {
+  const std::int64_t rows = whole(depth, kGroup);
+#pragma GCC unroll 4
+  for (int v = 0; v < kBlockVectors; v += 2) {
+    const std::int64_t at = block * kTileBlock + v * kLanes;
+    if (at >= run.cols) return;
+    const bool narrow = run.cols - at <= kLanes;
+    const std::int64_t width = narrow ? kLanes : kPanel;
+    const B* panel = weight_at<B>(run.panels, at * panel_depth + begin * width);
+    float* floats = room + v * kLanes * rows;
+    columns[v] = {floats, width};
+    if (narrow) {
+      expand_panel<B, 1>(panel, depth, floats);
+    } else {
+      expand_panel<B, 2>(panel, depth, floats);
+      columns[v + 1] = {floats + kLanes, width};
+    }
+  }
+}
+
+/// Some steps of the depth of a block of 32 columns become right tiles in `memory.right`. No weight
+/// is too large or too small for parts: scales are fp16 numbers.
+/// @param step the first of them in the stage
+/// @return of fp16 parts, whose steps are the whole stage
+template <class S, class B>
+[[gnu::noinline]] Fp16Range cut_groups(const TileProjectTask& task, const TileStage& stage,
+                                       const ProjectMemory& memory, const PanelRun& run,
+                                       std::int64_t block, std::int64_t step, std::int64_t steps) {
+  static_assert(kGroup == kTileDepth, "a step is a group");
+  const std::int64_t panel_depth = whole(task.depth, kGroup);
+  if constexpr (kOfFp16<S::kPrecision>) {
+    Columns<float> columns[kBlockVectors];
+    expand_columns<B>(run, panel_depth, block, stage.begin, stage.depth, memory.floats_of_right,
+                      columns);
+    return cut_fp16_columns<S>(columns, stage.depth, stage.steps, memory.right);
+  } else {
+    alignas(64) float group[kGroup * kTileBlock];
+    Sizes nobody_asks[kBlockVectors];
+    for (std::int64_t s = 0; s < steps; ++s) {
+      const std::int64_t begin = stage.begin + (step + s) * kGroup;
+      const std::int64_t depth = task.depth - begin < kGroup ? task.depth - begin : kGroup;
+      Columns<float> columns[kBlockVectors];
+      expand_columns<B>(run, panel_depth, block, begin, depth, group, columns);
+      cut_columns<S>(columns, depth, 1, nullptr, memory.right + s * S::kRight * kRightStep,
+                     nobody_asks);
+    }
+    return {};
+  }
+}
+
+}  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
