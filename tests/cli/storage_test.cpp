@@ -39,7 +39,7 @@ class StorageCli : public Cli {
   }
 };
 
-TEST_F(StorageCli, SaysWhatEachCellStores) {
+TEST_F(StorageCli, SaysWhatEachCellStoresAndOthersAreAnotherSweep) {
   expect(sweep("results"), 0, {"12 of 12 cells: 12 ok", "of q4", "f32-wq8-cq8"});
   expect_every_cell("results");
   for (const json& line : results()) {
@@ -47,12 +47,15 @@ TEST_F(StorageCli, SaysWhatEachCellStores) {
     const bool cache = line.contains("cache_dtype");
     EXPECT_EQ(line.contains("storage_nrmse"), weights || cache) << line;
   }
+  std::string other = sweep("results --resume");
+  other.replace(other.find("f32,q8,q4"), 9, "f32,q8");
+  expect(other, 2, {"--weights-dtype"});
 }
 
 TEST_F(StorageCli, GoesOnWhereItWasKilled) {
-  for (const char* seconds : {"0.3", "0.8", "1.5"}) {
-    run("timeout -s KILL " + std::string(seconds) + " " + sweep("results --resume"));
-  }
+  std::string killed = sweep("results");
+  killed.replace(0, std::string("$headroom").size(), "timeout -s KILL 2 $headroom");
+  run(killed);
   expect(sweep("results --resume"), 0, {"12 of 12 cells: 12 ok"});
   expect_every_cell("results");
   expect(sweep("results --resume"), 0, {"12 cells are already done; 0 to go"});
@@ -68,19 +71,28 @@ TEST_F(StorageCli, PartsAreMergedAndCompared) {
   expect("$headroom merge one two --out results", 0, {"12 cells from 2 folders"});
   expect_every_cell("results");
   expect(sweep("results --resume"), 0, {"12 cells are already done; 0 to go"});
-  expect(sweep("again"), 0, {});
-  expect("$headroom compare results again", 0,
+  expect("$headroom compare results results", 0,
          {"fused/xsimd/f32-wq8/", "fused/naive/f32-wq4-cq8/", "12 cells compared",
           "0 only in BASE, 0 only in NEW"});
   expect("$headroom export results --to bmf", 0, {"fused/xsimd/f32-wq4-cq8/t1/"});
   expect("$headroom report results && grep -c wq4-cq8 results/report.md", 0, {});
 }
 
-TEST_F(StorageCli, OtherStoragesAreAnotherSweep) {
-  expect(sweep("results"), 0, {});
-  std::string other = sweep("results --resume");
-  other.replace(other.find("f32,q8,q4"), 9, "f32,q8");
-  expect(other, 2, {"--weights-dtype"});
+TEST_F(StorageCli, PickChoosesAmongStoragesByTheWholeError) {
+  const std::string pick =
+      "$headroom pick --backend xsimd --formulation fused --threads 1 --heads 2 --head-dim 32 "
+      "--tokens 1 --past 64 --weights-dtype f32,q8,q4 ";
+  expect(pick, 2, {"--weights-dtype", "--max-error"});
+  const Outcome measured = run(pick + "--precision f32 --max-error 5e-2 --budget 30s");
+  EXPECT_EQ(measured.code, 0) << measured.errors;
+  for (const char* part : {"times that of f32", "f32 with weights of q8 ",
+                           "storing alone costs 1.5e-01, more than --max-error"}) {
+    EXPECT_NE(measured.output.find(part), std::string::npos) << measured.output;
+  }
+  // Measured for each storage, answered once.
+  const std::string shape = "\nB1_T1_D64_H2_P64\n";
+  EXPECT_NE(measured.output.find(shape), std::string::npos) << measured.output;
+  EXPECT_EQ(measured.output.find(shape), measured.output.rfind(shape)) << measured.output;
 }
 
 }  // namespace

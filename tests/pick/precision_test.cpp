@@ -100,17 +100,64 @@ TEST(PrecisionPick, AnErrorThatNoneReachesIsSaid) {
 TEST(PrecisionPick, AnswersForOneDtype) {
   const record::ResultsFolder results = folder();
   Filters filters{.max_error = 1e-2};
-  filters.stored.dtype = Dtype::bf16;
+  filters.stored = {{Precision::f32, Dtype::bf16}};
   const pick::Pick choice = pick::pick(results, {}, filters);
   EXPECT_EQ(choice.choice().numbers, (Numbers{Precision::bf16, Dtype::bf16}));
   const record::ResultsFolder without = sample_folder("folder", {cell({}, 1e-3, 1e-7)});
   EXPECT_THROW(pick::pick(without, {}, filters), InvalidArgument);
 }
 
+CellResult stored_cell(Storage weights, double seconds, double storing) {
+  CellResult result = cell({Precision::f32, Dtype::f32, weights}, seconds, 1e-6);
+  result.storage_error = storing;
+  return result;
+}
+
+// Eight bits gain, four are too far away or gain nothing.
+TEST(PrecisionPick, SeveralStoragesAreAChoiceByTheWholeError) {
+  const record::ResultsFolder results =
+      sample_folder("folder", {cell({}, 4e-3, 1e-6), stored_cell(Storage::q8, 1e-3, 8e-3),
+                               stored_cell(Storage::q4, 5e-4, 1e-1)});
+  Filters filters;
+  for (const auto weights : {std::optional<Storage>(), {Storage::q8}, {Storage::q4}}) {
+    if (!weights) filters.stored.clear();
+    filters.stored.push_back({Precision::f32, Dtype::f32, weights});
+  }
+  const auto picked_within = [&](double error) {
+    filters.max_error = error;
+    return pick::pick(results, {}, filters).choice().numbers.stored_weights();
+  };
+  EXPECT_EQ(picked_within(1e-3), Storage::f32);
+  EXPECT_EQ(picked_within(0.0080005), Storage::f32);  // 8e-3 and 1e-6 are more
+  EXPECT_EQ(picked_within(2e-2), Storage::q8);
+  EXPECT_EQ(picked_within(0.2), Storage::q4);
+  filters.max_error = 2e-2;
+  const std::string text = pick::to_text(pick::pick(results, {}, filters));
+  for (const char* part :
+       {"f32 with weights of q8                       split/naive f32, 1", "  faster",
+        "f32 with weights of q4                       storing alone costs 1.0e-01",
+        "options.weights_dtype = headroom::Storage::q8;", " 8.0e-03 "}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(PrecisionPick, SaysWhereFewerBitsLose) {
+  const record::ResultsFolder results =
+      sample_folder("folder", {cell({}, 1e-3, 1e-6), stored_cell(Storage::q8, 2e-3, 8e-3)});
+  Filters filters{.max_error = 1e-1};
+  filters.stored.push_back({Precision::f32, Dtype::f32, Storage::q8});
+  const pick::Pick found = pick::pick(results, {}, filters);
+  EXPECT_EQ(found.choice().numbers, Numbers{});
+  EXPECT_NE(pick::to_text(found).find("slower: nothing is gained"), std::string::npos)
+      << pick::to_text(found);
+  ASSERT_EQ(found.shapes.size(), 1U);
+  EXPECT_EQ(found.shapes.front().storages.size(), 2U);
+}
+
 TEST(PrecisionPick, WhatIsEmittedCarriesIt) {
   const record::ResultsFolder results = folder();
   Filters filters{.max_error = 1e-2};
-  filters.stored.dtype = Dtype::bf16;
+  filters.stored = {{Precision::f32, Dtype::bf16}};
   const pick::Pick choice = pick::pick(results, {}, filters);
   const std::vector<std::string> lines = pick::cpp_lines(choice.choice());
   ASSERT_EQ(lines.size(), 5U);

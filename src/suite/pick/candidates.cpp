@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -40,7 +41,7 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   if (result.threads > 1 && !allowed(filters.threads, result.threads)) return "--threads";
   if (!allowed(filters.precisions, cell.numbers.precision)) return "--precision";
   if (filters.max_error) {
-    if (result.error && !(result.error->nrmse <= *filters.max_error)) return "--max-error";
+    if (result.error && !(error_of(result) <= *filters.max_error)) return "--max-error";
   } else if (filters.precisions.empty() &&
              accuracy_class(cell.numbers.precision) != Precision::f32) {
     return "the accuracy of f32 (--max-error allows less)";
@@ -56,20 +57,25 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   return "";
 }
 
-std::vector<Case> shapes_of(const record::ResultsFolder& folder, const Numbers& stored) {
+bool stores(const CellResult& result, const Filters& filters) {
+  return contains(filters.stored, result.cell.numbers.as_stored());
+}
+
+std::vector<Case> shapes_of(const record::ResultsFolder& folder, const Filters& filters) {
   std::vector<Case> shapes;
+  std::set<std::string> known;
   for (const CellResult* result : in_order(folder)) {
-    if (result->cell.numbers.as_stored() != stored || result->cell.ranks > 1) continue;
+    if (!stores(*result, filters) || result->cell.ranks > 1) continue;
     if (!result->shape.has_projections()) continue;  // what is picked has a formulation
-    if (shapes.empty() || shapes.back().id() != result->shape.id()) shapes.push_back(result->shape);
+    if (known.insert(result->shape.id()).second) shapes.push_back(result->shape);
   }
   return shapes;
 }
 
 [[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Case& wanted,
-                               const Numbers& stored) {
+                               const Filters& filters) {
   constexpr std::size_t kMost = 3;
-  std::vector<Case> shapes = shapes_of(folder, stored);
+  std::vector<Case> shapes = shapes_of(folder, filters);
   const auto how_far = [&](const Case& shape) {
     return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
   };
@@ -127,6 +133,12 @@ void require_name(const record::ResultsFolder& folder, const CellResult& result)
                   shown_path(folder.path), result.cell.id, result.cell.backend));
 }
 
+std::string words_of(const std::vector<Numbers>& stored) {
+  std::vector<std::string> words;
+  for (const Numbers& numbers : stored) words.push_back(stored_words(numbers));
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
 ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const Filters& filters) {
   ShapePick found;
   found.shape = shape;
@@ -136,7 +148,7 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
   for (const CellResult* result : in_order(folder)) {
     // The backend that auto chose is in the results under its own name as well.
     if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
-    if (result->cell.numbers.as_stored() != filters.stored || result->cell.ranks > 1) continue;
+    if (!stores(*result, filters) || result->cell.ranks > 1) continue;
     if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
       continue;
@@ -145,6 +157,10 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
     const std::string option = kept_out_by(*result, filters);
     if (!option.empty()) {
       ++kept_out[option];
+      const double storing = result->storage_error.value_or(0);
+      if (filters.max_error && storing > *filters.max_error) {
+        found.too_far.emplace(result->cell.numbers.as_stored(), storing);
+      }
     } else if (result->status == Status::ok) {
       require_name(folder, *result);
       found.candidates.push_back({result, {}});
@@ -154,23 +170,26 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
           fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
     }
   }
-  if (!any) fail_missing(folder, shape, filters.stored);
+  if (!any) fail_missing(folder, shape, filters);
   if (found.candidates.empty()) fail_empty(shape, without_time, kept_out);
   return found;
 }
 
 }  // namespace
 
+double error_of(const CellResult& result) {
+  return result.error->nrmse + result.storage_error.value_or(0);
+}
+
 std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
                                const Filters& filters) {
   std::vector<ShapePick> picks;
-  const std::vector<Case> measured = shapes_of(folder, filters.stored);
+  const std::vector<Case> measured = shapes_of(folder, filters);
   if (measured.empty()) {
     const auto has = [&](const auto& what) {
-      return std::any_of(folder.results.begin(), folder.results.end(),
-                         [&](const CellResult& result) {
-                           return result.cell.numbers.as_stored() == filters.stored && what(result);
-                         });
+      return std::any_of(
+          folder.results.begin(), folder.results.end(),
+          [&](const CellResult& result) { return stores(result, filters) && what(result); });
     };
     if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
       throw InvalidArgument(fmt::format(
@@ -186,7 +205,7 @@ std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::v
     }
     throw InvalidArgument(fmt::format(
         "{} has no results that store {}; choose another --dtype, --weights-dtype or --cache-dtype",
-        shown_path(folder.path), stored_words(filters.stored)));
+        shown_path(folder.path), words_of(filters.stored)));
   }
   for (const Case& shape : shapes.empty() ? measured : shapes) {
     picks.push_back(collect(folder, shape, filters));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,14 @@ struct Filters {
   std::string unit = {};          ///< for cells that a unit multiplied
   std::optional<std::int64_t> max_packed_bytes = std::nullopt;
   std::vector<Precision> precisions = {};
-  /// The largest nrmse of a candidate. Without one, only those that are held to the limit of f32.
+  /// The largest `error_of` a candidate. Without one, only those that are held to the limit of f32.
   std::optional<double> max_error = std::nullopt;
-  Numbers stored = {};  ///< candidates store this, and nothing else is asked
+  std::vector<Numbers> stored = {Numbers{}};  ///< candidates store one of these
 };
+
+/// How far a result may be from that of unrounded weights, keys and values: its nrmse, and what
+/// storing costs. @pre it was checked
+double error_of(const record::CellResult& result);
 
 /// A measured way to compute a shape.
 struct Candidate {
@@ -36,12 +41,21 @@ struct Candidate {
   judge::Loss loss = judge::Loss::little;  ///< by taking it in place of the fastest
 };
 
+/// The fastest of the candidates that store the same.
+struct StorageBest {
+  std::size_t candidate = 0;
+  judge::Difference to_first;  ///< its time over that of the first storage
+};
+
 struct ShapePick {
   Case shape;
   std::vector<Candidate> candidates;             ///< by median, fastest first; at least one
   std::size_t chosen = 0;                        ///< the lightest of those that lose little
   std::vector<std::string> left_out;             ///< cells without a time, with the reason
   std::vector<const record::CellResult*> peers;  ///< other libraries, which cannot be linked
+  std::vector<StorageBest> storages;  ///< in the order of `Filters::stored`, if there are several
+  /// What alone costs more than the error that is allowed, and how much.
+  std::map<Numbers, double> too_far;
 };
 
 /// For each shape the cells with a time that the filters allow, in no order, and those without one.

@@ -103,7 +103,10 @@ plan::Plan plan_of(const plan::Axes& axes, const Filters& filters) {
 
 std::vector<Case> Contest::shapes() const {
   std::vector<Case> shapes;
-  for (const plan::Group& group : plan.groups) shapes.push_back(group.shape);
+  std::set<std::string> known;  // each stands there once for everything that is stored
+  for (const plan::Group& group : plan.groups) {
+    if (known.insert(group.shape.id()).second) shapes.push_back(group.shape);
+  }
   return shapes;
 }
 

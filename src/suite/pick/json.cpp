@@ -58,6 +58,7 @@ ordered_json candidate_json(const Candidate& candidate) {
       {"times_the_fastest", difference.ratio},
       {"times_the_fastest_ci95", {difference.ci95.low, difference.ci95.high}},
       {"loss", name_of(kLosses, candidate.loss)}};
+  if (result.storage_error) json["storage_nrmse"] = *result.storage_error;
   add_storage(result.cell.numbers, json);
   return json;
 }

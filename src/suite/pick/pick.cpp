@@ -14,6 +14,7 @@
 #include "judge/link_choice.hpp"
 #include "judge/ranking.hpp"
 #include "pick/candidates.hpp"
+#include "pick/storages.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "tuning/tuning_file.hpp"
@@ -59,7 +60,7 @@ void choose(ShapePick& shape, const Costs& costs) {
 void add(Configuration& configuration, const ShapePick& shape, const Candidate& candidate) {
   const double fastest = shape.candidates.front().result->time.median;
   const double loss = candidate.result->time.median / fastest;
-  configuration.worst_error = std::max(configuration.worst_error, candidate.result->error->nrmse);
+  configuration.worst_error = std::max(configuration.worst_error, error_of(*candidate.result));
   configuration.mean_loss *= loss;  // the product, until all shapes are added
   configuration.loss = std::max(configuration.loss, candidate.loss);
   if (candidate.to_fastest.ci95.high > configuration.times_fastest.high) {
@@ -73,11 +74,10 @@ void add(Configuration& configuration, const ShapePick& shape, const Candidate& 
 }
 
 // What makes two cells of different shapes one configuration.
-using Key = std::tuple<std::string, Formulation, int, Precision>;
+using Key = std::tuple<std::string, Formulation, int, Numbers>;
 
 Key key_of(const record::CellResult& result) {
-  return {result.cell.backend, result.cell.formulation, result.threads,
-          result.cell.numbers.precision};
+  return {result.cell.backend, result.cell.formulation, result.threads, result.cell.numbers};
 }
 
 std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shapes) {
@@ -136,7 +136,7 @@ LinkChoice choice_of(const std::vector<Configuration>& configurations, const Cos
 // Adds the candidates that leave a configuration open.
 void add_open(Pick& pick, const Configuration& configuration, std::optional<Demand> demand) {
   const Key key(configuration.backend, configuration.formulation, configuration.threads,
-                configuration.numbers.precision);
+                configuration.numbers);
   for (std::size_t s = 0; s < pick.shapes.size(); ++s) {
     const ShapePick& shape = pick.shapes[s];
     if (demand && demand_of(shape.shape) != *demand) continue;
@@ -186,6 +186,7 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
   pick.margin = std::max(judge::CompareSettings().threshold, noise_floor);
   rank(pick.shapes, noise_floor);
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
+  compare_storages(filters.stored, noise_floor, pick.shapes);
   pick.configurations = configurations_of(pick.shapes);
   keep_best(pick.configurations);
   const LinkChoice choice = choice_of(pick.configurations, pick.costs);

@@ -7,6 +7,7 @@
 #include "core/text/names.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
+#include "pick/storages.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::pick {
@@ -49,13 +50,14 @@ void add_shape(std::string& text, const ShapePick& shape) {
     const record::TimeSummary& time = result.time;
     add(text, "{} {:<8} {:<8}{} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
         i == shape.chosen ? "*" : " ", result.cell.backend, to_string(result.cell.formulation),
-        numbers(headroom::to_string(result.cell.numbers), result.error->nrmse), result.threads,
+        numbers(headroom::to_string(result.cell.numbers), error_of(result)), result.threads,
         format_seconds(time.median),
         fmt::format("{} - {}", format_seconds(time.ci95.low), format_seconds(time.ci95.high)),
         slower(shape.candidates[i], i == 0), format_bytes(result.costs->packed_bytes),
         verdict(shape.candidates[i], i == 0));
   }
   for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
+  text += storage_table(shape);
   for (const record::CellResult* peer : shape.peers) {
     add(text, "  not to link: {} {}, {}\n", peer->cell.backend, to_string(peer->cell.formulation),
         format_seconds(peer->time.median));

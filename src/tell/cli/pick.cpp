@@ -80,13 +80,13 @@ pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
   if (axes.dtype.values().size() > 1) {
     throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
   }
-  if (axes.weights_dtype.values().size() > 1) {
-    throw InvalidArgument("--weights-dtype: pick answers for one; give f32, bf16, q8 or q4");
+  filters.stored = plan::stored_of(axes);
+  if (filters.stored.size() > 1 && !filters.max_error) {
+    throw InvalidArgument(
+        fmt::format("{}: which of several is best depends on the error that is allowed; say it "
+                    "with --max-error, such as 2e-2, or give one",
+                    axes.weights_dtype.values().size() > 1 ? "--weights-dtype" : "--cache-dtype"));
   }
-  if (axes.cache_dtype.values().size() > 1) {
-    throw InvalidArgument("--cache-dtype: pick answers for one; give f32, bf16 or q8");
-  }
-  filters.stored = plan::stored_of(axes).front();
   return filters;
 }
 
