@@ -174,13 +174,13 @@ std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
   return tiles_.attends(rows) ? kTilesPerCut : kTilesPerTask;
 }
 
-void StreamingAttention::attend(AttendTask& task) const {
+void StreamingAttention::attend(AttendTask& task, const InputRows& key_rows, void* panels) const {
   if (rounds_) {
     kernels_->rounded->attend(task);
   } else if (task.new_keys.data != nullptr) {
     kernels_->f32.attend(task);
   } else if (tiles_.attends(task.rows)) {
-    tiles_.kernels->attend({task, kernels_, dtype_});
+    tiles_.kernels->attend({task, kernels_, dtype_, key_rows, panels});
   } else {
     kernels_->stored(dtype_).attend(task);
   }
@@ -203,17 +203,27 @@ StreamingAttention::Place StreamingAttention::place(const Run& run, std::int64_t
   return {shared_heads_.head(first_keys_[index] + head * packed_keys(sequence)), {}};
 }
 
+const Sequence& StreamingAttention::sequence_of(const Run& run, std::int64_t pair) const {
+  return run.call.sequences[static_cast<std::size_t>(pair / shape_.key_heads())];
+}
+
+// New keys, and the queries of their group.
+void StreamingAttention::prepare(const Run& run, std::int64_t pair) const {
+  const Sequence& sequence = sequence_of(run, pair);
+  const std::int64_t key_head = pair % shape_.key_heads();
+  const HeadPreparation& preparation = run.store != nullptr ? run.store->preparation : preparation_;
+  preparation.keys(run.call, sequence, key_head);
+  for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
+    preparation.queries(run.call, sequence, h);
+  }
+}
+
 // New keys are prepared and packed; the queries of the group are prepared on the way.
 void StreamingAttention::append(const Run& run, std::int64_t pair, const Place& head, int slot) {
-  const std::int64_t key_heads = shape_.key_heads();
-  const Sequence& sequence = run.call.sequences[static_cast<std::size_t>(pair / key_heads)];
-  const std::int64_t key_head = pair % key_heads;
+  const Sequence& sequence = sequence_of(run, pair);
+  const std::int64_t key_head = pair % shape_.key_heads();
   const AttendCall& call = run.call;
-  const HeadPreparation& preparation = run.store != nullptr ? run.store->preparation : preparation_;
-  preparation.keys(call, sequence, key_head);
-  for (std::int64_t h = key_head * group_; h < (key_head + 1) * group_; ++h) {
-    preparation.queries(call, sequence, h);
-  }
+  prepare(run, pair);
   if (rounds_) {
     append_rounded(run, sequence, key_head, head, room_.data() + slot * room_per_slot_);
     return;

@@ -83,14 +83,18 @@ class StreamingAttention {
   Place place(const Run& run, std::int64_t pair, int slot);
   Place place_rounded(const Run& run, std::int64_t pair, int slot);
   std::int64_t packed_keys(const Sequence& sequence) const;
+  const Sequence& sequence_of(const Run& run, std::int64_t pair) const;
+  void prepare(const Run& run, std::int64_t pair) const;
   void append(const Run& run, std::int64_t pair, const Place& head, int slot);
+  bool cuts_rows(const Run& run, std::int64_t pair) const;
+  InputRows append_cut(const Run& run, std::int64_t pair, Place& head) const;
   void append_rounded(const Run& run, const Sequence& sequence, std::int64_t key_head,
                       const Place& head, float* row) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const Place& head, int slot);
   void add_mask(AttendTask& task, const ScoreMask& mask) const;
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
-  void attend(AttendTask& task) const;
+  void attend(AttendTask& task, const InputRows& key_rows = {}, void* panels = nullptr) const;
   bool reads_in_place(const Run& run) const;
   void run_in_place(const Executor& executor, const Run& run);
   void run_whole_heads(const Executor& executor, const Run& run);

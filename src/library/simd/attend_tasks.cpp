@@ -84,14 +84,42 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
   executor.run(run.pairs, head, run.seconds);
 }
 
+// Whether tiles cut the keys of a head from its rows: where nobody keeps them packed, and only one
+// task reads them. For more tasks floats would be transposed as often, and come from the L3.
+bool StreamingAttention::cuts_rows(const Run& run, std::int64_t pair) const {
+  const std::int64_t rows = sequence_of(run, pair).rows * group_;
+  return run.store == nullptr && tiles_.attends(rows) &&
+         (dtype_ == Dtype::bf16 || rows <= kTileBlock * tiles_per_task(rows));
+}
+
+// In place of packing keys. Values of the dtype that is stored are read where they lie, unless a
+// vector of them would reach into the next row.
+InputRows StreamingAttention::append_cut(const Run& run, std::int64_t pair, Place& head) const {
+  const Sequence& sequence = sequence_of(run, pair);
+  const std::int64_t key_head = pair % shape_.key_heads();
+  const AttendCall& call = run.call;
+  prepare(run, pair);
+  if (call.v.dtype == dtype_ && shape_.head_value_dim() % kernels_->lanes == 0) {
+    head.values = nullptr;
+  }
+  slot_heads_.append_values(head, 0, sequence.new_keys, call.v, sequence.first_key, key_head);
+  return {call.k.at(sequence.first_key, key_head), call.k.dtype, dtype_ == Dtype::bf16,
+          call.k.row_stride};
+}
+
 // The keys of a head are still in the nearest caches when they are read.
 void StreamingAttention::run_whole_heads(const Executor& executor, const Run& run) {
   auto head = [&](std::int64_t pair, int slot) {
-    const Place keys = place(run, pair, slot);
-    append(run, pair, keys, slot);
+    Place keys = place(run, pair, slot);
+    InputRows rows;
+    if (cuts_rows(run, pair)) {
+      rows = append_cut(run, pair, keys);
+    } else {
+      append(run, pair, keys, slot);
+    }
     AttendTask task = task_of(run, pair, keys, slot);
     const std::int64_t most = tiles_per_task(task.rows);
-    for (std::int64_t part = 0; take_part(task, most, part); ++part) attend(task);
+    for (std::int64_t part = 0; take_part(task, most, part); ++part) attend(task, rows, keys.keys);
   };
   executor.run(run.pairs, head, run.seconds);
 }

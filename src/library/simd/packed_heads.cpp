@@ -30,6 +30,12 @@ void PackedHeads::append(const Head& head, std::int64_t position, std::int64_t c
                          std::int64_t block) const {
   kernels_->pack_keys({k.at(first_row, block), k.dtype, k.row_stride}, position, count, head_dim_,
                       head.keys);
+  append_values(head, position, count, v, first_row, block);
+}
+
+void PackedHeads::append_values(const Head& head, std::int64_t position, std::int64_t count,
+                                const AnyBlockedView& v, std::int64_t first_row,
+                                std::int64_t block) const {
   if (head.values == nullptr) return;
   for (std::int64_t t = 0; t < count; ++t) {
     kernels_->copy(v.at(first_row + t, block), v.dtype, value_dim_,

@@ -35,6 +35,9 @@ class PackedHeads {
   /// @param k, v one block of each, from row `first_row` on
   void append(const Head& head, std::int64_t position, std::int64_t count, const AnyBlockedView& k,
               const AnyBlockedView& v, std::int64_t first_row, std::int64_t block) const;
+  /// The values alone.
+  void append_values(const Head& head, std::int64_t position, std::int64_t count,
+                     const AnyBlockedView& v, std::int64_t first_row, std::int64_t block) const;
 
   /// Padding keys are scored and then masked; padding columns of values are never stored. Zeros
   /// avoid slow denormals and undefined values in both, and place the pages near this thread.

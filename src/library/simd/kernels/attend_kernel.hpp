@@ -81,12 +81,15 @@ HEADROOM_INLINE float beside_sink(const AttendTask& task, std::int64_t head, flo
 }
 
 /// Divides output rows by their sums and writes them to the destination.
-HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
+/// @return whether each sum is above 0 and finite
+HEADROOM_INLINE bool finish_tile(const AttendTask& task, const Tile& tile, const TileState& state) {
   const std::int64_t cols = padded_cols(task);
   const std::int64_t width = task.value_dim;
+  bool sums = true;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const RowPlace at = place_of(task, tile.row + r);
     const float sum = sum_lanes(load(state.sum + r * kLanes));
+    sums = sums && sum > 0 && sum < __builtin_inff();
     const bool hidden = task.mask.any() && state.max[r] == kMinusInfinity;
     const Vec factor(hidden                  ? 0.0F
                      : task.sinks != nullptr ? beside_sink(task, at.head, state.max[r], sum)
@@ -99,6 +102,7 @@ HEADROOM_INLINE void finish_tile(const AttendTask& task, const Tile& tile, const
       write_row(from, factor, width, static_cast<Half*>(task.out) + place);
     }
   }
+  return sums;
 }
 
 /// The memory of a task, tile by tile: queries, state of a segment, state of all before it.

@@ -113,15 +113,22 @@ HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
   return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
 }
 
-/// The lanes from `begin` to below `end`; -inf in the others.
-HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t end) {
+/// The lanes whose index is below a number.
+HEADROOM_INLINE auto lanes_below(std::int64_t end) {
   alignas(64) static constexpr float kIndices[] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                    8, 9, 10, 11, 12, 13, 14, 15};
-  const Vec lane = load(kIndices);
-  const Vec none(kMinusInfinity);
-  const Vec from_begin =
-      xsimd::select(lane < Vec(static_cast<float>(clamp(begin, 0, kLanes))), none, v);
-  return xsimd::select(lane < Vec(static_cast<float>(clamp(end, 0, kLanes))), from_begin, none);
+  return load(kIndices) < Vec(static_cast<float>(end));
+}
+/// The lanes below `end`, or from `begin` on; -inf in the others.
+HEADROOM_INLINE Vec only_below(const Vec& v, std::int64_t end) {
+  return xsimd::select(lanes_below(end), v, Vec(kMinusInfinity));
+}
+HEADROOM_INLINE Vec only_from(const Vec& v, std::int64_t begin) {
+  return xsimd::select(lanes_below(begin), Vec(kMinusInfinity), v);
+}
+/// The lanes from `begin` to below `end`; -inf in the others.
+HEADROOM_INLINE Vec only_between(const Vec& v, std::int64_t begin, std::int64_t end) {
+  return only_below(only_from(v, begin), end);
 }
 
 HEADROOM_INLINE std::int64_t padded_cols(const AttendTask& task) {

@@ -3,6 +3,7 @@
 
 #include "simd/kernels/attend_kernel.hpp"
 #include "simd/tiles/cut.hpp"
+#include "simd/tiles/key_rows.hpp"
 #include "simd/tiles/operands.hpp"
 #include "simd/tiles/tile_scratch.hpp"
 
@@ -73,32 +74,41 @@ HEADROOM_INLINE TileRows tile_of(const AttendTask& task, const AttendMemory& mem
   return tile;
 }
 
-/// Of the row that is cut eight rows later.
+/// Of the row that is cut 16 rows later.
 HEADROOM_INLINE void prefetch_query(const AttendTask& task, std::int64_t row) {
-  if (row + 8 >= task.rows) return;
+  if (row + 16 >= task.rows) return;
   with_query(
-      task, row + 8, [&](const auto* from) __attribute__((always_inline)) {
+      task, row + 16, [&](const auto* from) __attribute__((always_inline)) {
         for (std::int64_t c = 0; c < task.head_dim; c += kChunk) {
           __builtin_prefetch(from + c, 0, 3);
         }
       });
 }
 
-/// Rows whose queries parts cannot carry are marked.
+/// Rows whose queries parts cannot carry are marked; each is looked at only if there is one.
 template <Precision P>
 HEADROOM_INLINE void cut_queries(const AttendTask& task, const TileRows& tile) {
   const std::int64_t steps = whole(task.head_dim, kTileDepth) / kTileDepth;
+  Sizes all;
   for (std::int64_t r = 0; r < kTileBlock; ++r) {
     const std::int64_t row = tile.rows.row + r;
+    tile.bad[r] = 0;
     if (r >= tile.rows.rows) {
       const float* none = nullptr;
-      tile.bad[r] = cut_row<P>(none, task.head_dim, steps, r, tile.queries).has_bad();
+      cut_row<P>(none, task.head_dim, steps, r, tile.queries);
       continue;
     }
     prefetch_query(task, row);
     with_query(
         task, row, [&](const auto* from) __attribute__((always_inline)) {
-          tile.bad[r] = cut_row<P>(from, task.head_dim, steps, r, tile.queries).has_bad();
+          all.see(cut_row<P>(from, task.head_dim, steps, r, tile.queries));
+        });
+  }
+  if (!all.has_bad()) return;
+  for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
+    with_query(
+        task, tile.rows.row + r, [&](const auto* from) __attribute__((always_inline)) {
+          tile.bad[r] = has_bad(from, task.head_dim);
         });
   }
 }
@@ -132,18 +142,20 @@ HEADROOM_INLINE bool cut_keys(const AttendTask& task, const KeyBlock& block,
   return any_bad;
 }
 
-/// Whether parts cannot carry a key's values.
-template <class B>
-HEADROOM_INLINE bool has_bad_values(const AttendTask& task, const B* values) {
-  Sizes sizes;
-  std::int64_t c = 0;
-  for (; c + kLanes <= task.value_dim; c += kLanes) sizes.see(bits_of(load(values + c)));
-  if (c < task.value_dim) {
-    alignas(64) B rest[kLanes] = {};
-    for (std::int64_t i = 0; c + i < task.value_dim; ++i) rest[i] = values[c + i];
-    sizes.see(bits_of(load(rest)));
-  }
-  return sizes.has_bad();
+/// The same of keys that are in no panels yet.
+template <class S>
+[[gnu::noinline]] bool cut_new_keys(const TileAttendTask& whole_task, const KeyBlock& block,
+                                    const AttendMemory& memory) {
+  const AttendTask& task = whole_task.task;
+  const InputRows rows = whole_task.key_rows.from(block.begin);
+  bool any_bad = false;
+  with_input(
+      rows, [&](const auto* keys) __attribute__((always_inline)) {
+        any_bad = cut_key_rows<S>(keys, rows.stride, task.key_count - block.begin, task.head_dim,
+                                  block.first / kTileBlock * kTileBlock, block.count, memory.keys,
+                                  memory.skip);
+      });
+  return any_bad;
 }
 
 /// The values of a block, 32 columns after the other; each as deep as the block.
@@ -161,8 +173,8 @@ HEADROOM_INLINE bool cut_values_but(const AttendTask& task, const KeyBlock& bloc
     for (int v = 0; v < kBlockVectors; ++v) {
       if (c + v * kLanes < cols) columns[v] = {values + c + v * kLanes, task.value_stride};
     }
-    cut_columns<S>(columns, block.count, steps, skip, memory.values + c * kKeyBlock * S::kRight,
-                   sizes);
+    cut_columns<S, true>(columns, block.count, steps, skip,
+                         memory.values + c * kKeyBlock * S::kRight, sizes);
   }
   bool bad = false;
   for (const Sizes& each : sizes) bad = bad || each.has_bad();
@@ -183,7 +195,7 @@ HEADROOM_INLINE bool cut_values(const AttendTask& task, const KeyBlock& block, b
   bool any_bad = false;
   for (std::int64_t k = 0; k < block.count; ++k) {
     memory.skip[k] = k < block.first || memory.skip[k] != 0 ||
-                     has_bad_values(task, values + k * task.value_stride);
+                     has_bad(values + k * task.value_stride, task.value_dim);
     any_bad = any_bad || (k >= block.first && memory.skip[k] != 0);
   }
   cut_values_but<S, B>(task, block, memory.skip, memory);

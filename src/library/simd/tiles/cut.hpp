@@ -52,11 +52,13 @@ struct Columns {
 /// 32 pairs after the other, `depth` filled up with zeros to whole tile products.
 /// @param skip of each row of the depth whether it counts as zeros; null: none does
 /// @param sizes what magnitudes were seen in each vector of columns
-template <class S, class B>
+/// @tparam kApart rows of the depth lie so far apart that no processor expects the next ones
+template <class S, bool kApart = false, class B>
 HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std::int64_t depth,
                                  std::int64_t steps, const unsigned char* skip, std::uint16_t* out,
                                  Sizes (&sizes)[kBlockVectors]) {
   constexpr int kCount = S::kRight;
+  constexpr std::int64_t kAhead = 24;
   for (std::int64_t k = 0; k < steps * kTileDepth; k += 2) {
     const bool even = k < depth && (skip == nullptr || skip[k] == 0);
     const bool odd = k + 1 < depth && (skip == nullptr || skip[k + 1] == 0);
@@ -65,6 +67,10 @@ HEADROOM_INLINE void cut_columns(const Columns<B> (&columns)[kBlockVectors], std
     for (int v = 0; v < kBlockVectors; ++v) {
       const Columns<B>& from = columns[v];
       const bool here = from.first != nullptr;
+      if (kApart && here && k + kAhead + 1 < depth) {
+        __builtin_prefetch(from.first + (k + kAhead) * from.stride, 0, 3);
+        __builtin_prefetch(from.first + (k + kAhead + 1) * from.stride, 0, 3);
+      }
       const Vec upper = even && here ? load(from.first + k * from.stride) : Vec(0.0F);
       const Vec lower = odd && here ? load(from.first + (k + 1) * from.stride) : Vec(0.0F);
       sizes[v].see(bits_of(upper));

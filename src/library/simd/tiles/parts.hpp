@@ -288,6 +288,10 @@ struct Sizes {
     least = size - 1U < least ? size - 1U : least;
     most = size > most ? size : most;
   }
+  HEADROOM_INLINE void see(const Sizes& other) {
+    least = other.least < least ? other.least : least;
+    most = other.most > most ? other.most : most;
+  }
   /// Ones in the lanes that saw a value which parts cannot carry.
   HEADROOM_INLINE Bits bad_lanes() const {
     constexpr std::uint32_t kMost = 0x7f7f8000U;  // from here on rounding to bf16 is infinite

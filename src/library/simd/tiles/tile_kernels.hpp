@@ -78,6 +78,10 @@ struct TileAttendTask {
   AttendTask task;
   const KernelTable* f32 = nullptr;
   Dtype dtype = Dtype::f32;  ///< of keys and values
+  /// If there are any, nothing is in `panels` yet, which are the task's keys: parts are cut from
+  /// these rows, and they are packed only where rows are left to f32.
+  InputRows key_rows = {};
+  void* panels = nullptr;
 };
 
 /// Products of at most so many rows are left to f32: they are bound by reading weights, of which
