@@ -282,7 +282,7 @@ TEST(PrecisionExport, CsvHasBoth) {
       show::export_csv(sample_folder("folder", {cell("tbb", kStored, 1e-3, 2e-3)}));
   EXPECT_NE(text.find(",precision"), std::string::npos);
   EXPECT_NE(text.find("split,tbb,bf16,"), std::string::npos) << text;
-  EXPECT_NE(text.find("bf16,1,,0,0,0,0,0,0,0,0,false,false,0\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("bf16,1,,0,0,0,0,0,0,0,0,false,false,0,0\r\n"), std::string::npos) << text;
 }
 
 }  // namespace

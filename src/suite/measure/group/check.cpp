@@ -9,6 +9,7 @@
 #include "core/element/few_bits.hpp"
 #include "headroom/initialise.hpp"
 #include "measure/group/heads_layout.hpp"
+#include "measure/group/outlier_data.hpp"
 #include "plan/estimate.hpp"
 #include "plan/user_weights.hpp"
 #include "processor/cores.hpp"
@@ -81,8 +82,8 @@ reference::Data judged_as(const Case& shape, reference::Data drawn,
   const bool bytes = std::any_of(rivals.begin(), rivals.end(), [](const Numbers& each) {
     return each.precision == Precision::int8;
   });
-  const bool by_element =
-      shape.dropout > 0 || !shape.has_projections() || (bytes && !reference::averages_bytes(shape));
+  const bool by_element = shape.dropout > 0 || !shape.has_projections() || shape.outliers > 0 ||
+                          (bytes && !reference::averages_bytes(shape));
   return by_element ? reference::Data::adversarial : drawn;
 }
 
@@ -104,6 +105,7 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     problem.past = gaussian_past(shape.batch * shape.past, shape, seed + 1);
   }
   if (shape.d_memory > 0) problem.memory = gaussian_memory(shape.memory_rows(), shape, seed + 1);
+  add_outliers(problem);
   if (data == reference::Data::adversarial && weights == nullptr) {
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);
