@@ -52,12 +52,19 @@ TEST(PrecisionRecord, ALineKeepsIt) {
   for (const Numbers& numbers : {kF32, kSix, kStored, kFewBits, kBytes}) {
     CellResult written = cell("tbb", numbers, 1e-3, 1e-7);
     written.unit = numbers.precision == Precision::f32 ? "none" : "amx";
-    if (numbers.weights) written.storage_error = 0.0078125;
+    if (numbers.weights) {
+      written.storage_error = 0.0078125;
+      written.attention_shift = {0.0625, 0.00048828125};
+    }
     const CellResult read = record::from_json(record::to_json(written));
     EXPECT_EQ(read.cell.numbers, numbers) << written.cell.id;
     EXPECT_EQ(read.unit, written.unit);
     EXPECT_EQ(read.storage_error, written.storage_error);
     EXPECT_EQ(read.error->limits.nrmse, reference::limits_of(numbers).nrmse);
+    ASSERT_EQ(read.attention_shift.has_value(), written.attention_shift.has_value());
+    if (!read.attention_shift) continue;
+    EXPECT_EQ(read.attention_shift->moved, written.attention_shift->moved);
+    EXPECT_EQ(read.attention_shift->divergence, written.attention_shift->divergence);
   }
 }
 

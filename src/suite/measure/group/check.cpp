@@ -1,6 +1,7 @@
 #include "measure/group/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
@@ -130,20 +131,25 @@ std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed)
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                    const std::vector<Numbers>& rivals) {
   const std::vector<std::int64_t> rows = reference::affordable_rows(problem.shape, max_flops, seed);
-  const auto expect = [&] {
+  const auto expect = [&](reference::Keep keep) {
     return reference::attention(problem.shape, problem.weights, inputs_of(problem), rows,
-                                allowed_cores());
+                                allowed_cores(), keep);
   };
   const Numbers stored = rivals.empty() ? Numbers{} : rivals.front().as_stored();
   // Of a layer some of what is rounded lies between two steps, and a bound knows which.
   if (stored.stored_cache() == Storage::q8) problem.data = reference::Data::adversarial;
   if (stored == Numbers{}) {
-    problem.expected = expect();
+    problem.expected = expect(reference::Keep::result);
   } else {
-    const reference::Expected unrounded = expect();
+    const reference::Expected unrounded = expect(reference::Keep::attention_weights);
     round_to(stored, problem);
-    problem.expected = expect();
-    problem.storage_error = reference::distance(problem.expected, unrounded);
+    problem.expected = expect(reference::Keep::attention_weights);
+    // No number where weights of the user's are none.
+    const double distance = reference::distance(problem.expected, unrounded);
+    if (std::isfinite(distance)) problem.storage_error = distance;
+    problem.attention_shift =
+        reference::attention_shift(problem.shape, unrounded, problem.expected);
+    problem.expected.attention_weights = {};
   }
   add_bounds(problem, rivals);
 }
