@@ -147,6 +147,15 @@ TEST(ResultReader, BelievesNoValue) {
       {"cache_dtype", [](auto& line) { line["cache_dtype"] = "q4"; }},
       {"cache_dtype", [](auto& line) { line["cache_dtype"] = line["dtype"]; }},
       {"storage_nrmse", [](auto& line) { line["storage_nrmse"] = -1; }},
+      {"attention_shift", [](auto& line) { line["attention_shift"] = 1; }},
+      {"moved",
+       [](auto& line) {
+         line["attention_shift"] = {{"moved", 1.5}, {"kl_divergence", 0}};
+       }},
+      {"kl_divergence",
+       [](auto& line) {
+         line["attention_shift"] = {{"moved", 1}, {"kl_divergence", -1}};
+       }},
       {"threads", [](auto& line) { line["threads"] = 0; }},
       {"threads", [](auto& line) { line["threads"] = 4294967297; }},
       {"threads", [](auto& line) { line["threads"] = 1.5; }},

@@ -32,6 +32,7 @@ Case full() {
   shape.past = 17;
   shape.batch = 3;
   shape.lengths = {0, 4, 1};
+  shape.outliers = 300;
   return shape;
 }
 

@@ -200,9 +200,16 @@ const checkRoofs = async (browser) => {
     check(roofline.includes(words), "the roofline does not say: " + words);
   }
   const precisions = figure("Error against time");
-  for (const words of ["f32 stored", "bf16x6", "bf16x3", "Pareto front", "2.01 × as fast as f32"]) {
+  for (const words of ["storing included", "bf16x6", "bf16x3", "Pareto front", "2.01 × as fast as f32",
+    "f32-wq8", "error of storing", "6.0e-3", "0.40 %", "1.0e-1"]) {
     check(precisions.includes(words), "the chart of precisions does not say: " + words);
   }
+  // Each way to store has a mark of its own, and so has each precision.
+  const marks = await browser.evaluate(`(() => {
+    const theme = headroom.theme(false);
+    return ["f32-wbf16", "f32-wq8", "f32-wq4", "f32-cbf16", "f32-cq8", "f32-wq8-cq8", "int8-wq8", "int8-wq4", "bf16x6",
+      "bf16x3", "bf16", "fp16x3", "f32-bf16"].map((numbers) => theme.symbol("tbb", "split " + numbers)); })()`);
+  check(new Set(marks).size === marks.length && !marks.includes("circle"), "marks that look alike: " + marks);
   check(figure("Speed-up with more threads").includes("2 (as 1.1 cores)"), "no mark of threads that had fewer cores");
   check(figure("Raw samples").includes("tiles, GFLOP/s"), "no tiles beside the samples");
 };
@@ -438,7 +445,7 @@ const checkEmpty = async (browser, results) => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "environment.json"), readFileSync(join(results, "environment.json")));
   const lines = readFileSync(join(results, "results.jsonl"), "utf8").trim().split("\n")
-    .filter((line) => { const cell = JSON.parse(line); return cell.backend === "tbb" && cell.formulation === "split" && cell.precision === "f32"; });
+    .filter((line) => { const cell = JSON.parse(line); return cell.backend === "tbb" && cell.formulation === "split" && cell.id.includes("/f32/"); });
   writeFileSync(join(folder, "results.jsonl"), lines.join("\n") + "\n");
   run("report", folder);
   await open(browser, join(folder, "index.html"), 1280);

@@ -52,12 +52,19 @@ TEST(PrecisionRecord, ALineKeepsIt) {
   for (const Numbers& numbers : {kF32, kSix, kStored, kFewBits, kBytes}) {
     CellResult written = cell("tbb", numbers, 1e-3, 1e-7);
     written.unit = numbers.precision == Precision::f32 ? "none" : "amx";
-    if (numbers.weights) written.storage_error = 0.0078125;
+    if (numbers.weights) {
+      written.storage_error = 0.0078125;
+      written.attention_shift = {0.0625, 0.00048828125};
+    }
     const CellResult read = record::from_json(record::to_json(written));
     EXPECT_EQ(read.cell.numbers, numbers) << written.cell.id;
     EXPECT_EQ(read.unit, written.unit);
     EXPECT_EQ(read.storage_error, written.storage_error);
     EXPECT_EQ(read.error->limits.nrmse, reference::limits_of(numbers).nrmse);
+    ASSERT_EQ(read.attention_shift.has_value(), written.attention_shift.has_value());
+    if (!read.attention_shift) continue;
+    EXPECT_EQ(read.attention_shift->moved, written.attention_shift->moved);
+    EXPECT_EQ(read.attention_shift->divergence, written.attention_shift->divergence);
   }
 }
 
@@ -235,6 +242,35 @@ TEST(PrecisionReport, WhatIsNoFasterThanF32IsNotOnTheFront) {
   EXPECT_FALSE(points[2].on_front);
 }
 
+// What is stored in fewer bits stands beside precisions, with the error of storing.
+TEST(PrecisionReport, StoragesAreOnTheFrontTheyAreOn) {
+  std::vector<CellResult> cells{cell("tbb", kF32, 9e-3, 3e-7)};
+  const auto add = [&](const Numbers& numbers, double seconds, double nrmse, double storing) {
+    cells.push_back(cell("tbb", numbers, seconds, nrmse));
+    cells.back().storage_error = storing;
+  };
+  constexpr Numbers kFour{Precision::f32, Dtype::f32, Storage::q4};
+  constexpr Numbers kEightAsBytes{Precision::int8, Dtype::f32, Storage::q8};
+  add(kFewBits, 4e-3, 3e-7, 6e-3);
+  add(kEightAsBytes, 2e-3, 8e-3, 6e-3);
+  add(kFour, 3e-3, 3e-7, 1e-1);
+  const record::ResultsFolder folder = sample_folder("folder", std::move(cells));
+  const report::Findings findings = report::find_out(folder);
+  ASSERT_EQ(findings.precisions.size(), 1U);
+  const auto& points = findings.precisions.front().points;
+  ASSERT_EQ(points.size(), 4U);
+  EXPECT_EQ(points[1].cell->cell.numbers, kFewBits);
+  EXPECT_NEAR(points[1].error(), 6e-3, 1e-6);
+  EXPECT_NEAR(points[2].error(), 1e-2, 1e-6) << "8 and 6 thousandths, at right angles";
+  EXPECT_TRUE(points[0].on_front);
+  EXPECT_TRUE(points[1].on_front);
+  EXPECT_TRUE(points[2].on_front);
+  EXPECT_FALSE(points[3].on_front) << "bytes are faster than q4 and more exact";
+  const std::string text = text_of(report::precision_sentence(findings.precisions.front()));
+  EXPECT_NE(text.find("f32-wq8: error 6.0e-03, 2.25 × faster"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32, f32-wq8 and int8-wq8 (the Pareto front)"), std::string::npos) << text;
+}
+
 TEST(PrecisionReport, WithoutF32NothingIsSaid) {
   const record::ResultsFolder folder =
       sample_folder("folder", {cell("tbb", kSix, 2e-3, 2e-7), cell("tbb", kOne, 1e-3, 2e-3)});
@@ -282,7 +318,7 @@ TEST(PrecisionExport, CsvHasBoth) {
       show::export_csv(sample_folder("folder", {cell("tbb", kStored, 1e-3, 2e-3)}));
   EXPECT_NE(text.find(",precision"), std::string::npos);
   EXPECT_NE(text.find("split,tbb,bf16,"), std::string::npos) << text;
-  EXPECT_NE(text.find("bf16,1,,0,0,0,0,0,0,0,0,false,false,0\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("bf16,1,,0,0,0,0,0,0,0,0,false,false,0,0\r\n"), std::string::npos) << text;
 }
 
 }  // namespace

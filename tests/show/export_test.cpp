@@ -180,27 +180,28 @@ TEST(Export, CsvHasTheFieldsOfTheCallAtItsEnd) {
   folder.results[0].cached = record::Cached{96, 0.125};
   const auto rows = read_csv(export_csv(folder));
   const auto last = [](const std::vector<std::string>& row) {
-    return std::vector<std::string>(row.end() - 24, row.end());
+    return std::vector<std::string>(row.end() - 25, row.end());
   };
   EXPECT_EQ(last(rows[0]),
-            (std::vector<std::string>{"kv_heads",      "rotary", "rotary_base", "rotary_scale",
-                                      "lengths",       "bytes",  "read_gbps",   "read_fraction",
-                                      "cache_bytes",   "fill_s", "precision",   "ranks",
-                                      "sum_s",         "window", "d_memory",    "past",
-                                      "memory_tokens", "chunk",  "clip",        "scale",
-                                      "softcap",       "sinks",  "gate",        "value_dim"}));
+            (std::vector<std::string>{
+                "kv_heads",  "rotary",        "rotary_base",   "rotary_scale", "lengths",
+                "bytes",     "read_gbps",     "read_fraction", "cache_bytes",  "fill_s",
+                "precision", "ranks",         "sum_s",         "window",       "d_memory",
+                "past",      "memory_tokens", "chunk",         "clip",         "scale",
+                "softcap",   "sinks",         "gate",          "value_dim",    "outliers"}));
   const auto changed = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
     return row[0] == folder.results[0].cell.id;
   });
   ASSERT_NE(changed, rows.end());
-  EXPECT_EQ(last(*changed), (std::vector<std::string>{
-                                "1",  "halves", "500000", "1", "4-0", "1024",  "2.5",   "0.75",
-                                "96", "0.125",  "f32",    "1", "",    "3",     "0",     "17",
-                                "0",  "0",      "0",      "0", "0",   "false", "false", "0"}));
+  EXPECT_EQ(last(*changed),
+            (std::vector<std::string>{"1",     "halves", "500000", "1",   "4-0", "1024", "2.5",
+                                      "0.75",  "96",     "0.125",  "f32", "1",   "",     "3",
+                                      "0",     "17",     "0",      "0",   "0",   "0",    "0",
+                                      "false", "false",  "0",      "0"}));
   EXPECT_EQ(last(rows.back()),
-            (std::vector<std::string>{"2", "none", "",    "",  "",  "",      "",      "",
-                                      "",  "",     "f32", "1", "",  "0",     "0",     "0",
-                                      "0", "0",    "0",   "0", "0", "false", "false", "0"}));
+            (std::vector<std::string>{"2", "none", "",  "",      "",      "",  "",  "",  "",
+                                      "",  "f32",  "1", "",      "0",     "0", "0", "0", "0",
+                                      "0", "0",    "0", "false", "false", "0", "0"}));
 }
 
 TEST(ExportCsv, HasTheRanksAndWhatTheirSumTook) {

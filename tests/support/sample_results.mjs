@@ -51,17 +51,31 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   return line;
 };
 
+const inLessTime = ({ time_s: time, gflops }, faster) => ({
+  time_s: { median: time.median / faster, ci95: time.ci95.map((t) => t / faster), min: time.min / faster,
+    samples: time.samples.map((t) => t / faster), processes: time.processes },
+  gflops: gflops * faster, peak_fraction: null, tile_fraction: undefined, again: undefined,
+});
+
 // The same cell, faster and less exact: how much faster, its error and the limit of that.
 const kPrecisions = { bf16x6: [2, 1, 5e-6], bf16x3: [1.5, 50, 5e-5], bf16: [5, 1e4, 1e-2] };
 const withPrecision = (line, precision) => {
   const [faster, worse, limit] = kPrecisions[precision];
-  const time = line.time_s;
   return {
     ...line, id: line.id.replace("/f32/", "/" + precision + "/"), precision,
-    time_s: { median: time.median / faster, ci95: time.ci95.map((t) => t / faster), min: time.min / faster,
-      samples: time.samples.map((t) => t / faster), processes: time.processes },
-    gflops: line.gflops * faster, peak_fraction: null, tile_fraction: undefined, again: undefined,
+    ...inLessTime(line, faster),
     error: { ...line.error, nrmse: line.error.nrmse * worse, limit },
+  };
+};
+
+// The same cell with weights in fewer bits: how much faster, the error of storing and what it moves.
+const kStorages = { q8: [2.6, 6e-3, 0.004], q4: [4, 1e-1, 0.07] };
+const withWeights = (line, storage) => {
+  const [faster, cost, moved] = kStorages[storage];
+  return {
+    ...line, id: line.id.replace("/f32/", "/f32-w" + storage + "/"), weights_dtype: storage,
+    ...inLessTime(line, faster),
+    storage_nrmse: cost, attention_shift: { moved, kl_divergence: moved / 100 },
   };
 };
 
@@ -74,6 +88,7 @@ export const writeSampleResults = (folder, shapes = sampleShapes(12)) => {
   // Of one shape only, which the chart of precisions has to find.
   const exact = lines.filter((line) => line.backend === "tbb" && line.formulation === "split" && line.threads === 2).at(-1);
   lines.push(...Object.keys(kPrecisions).map((precision) => withPrecision(exact, precision)));
+  lines.push(...Object.keys(kStorages).map((storage) => withWeights(exact, storage)));
   const skipped = { ...lines.find((line) => line.backend === "autovec"), status: "skipped", reason: "needs 3 TiB of 1" };
   for (const key of ["time_s", "flops", "gflops", "peak_fraction", "tile_fraction", "control", "phases_s", "error"]) delete skipped[key];
   lines[lines.findIndex((line) => line.id === skipped.id)] = skipped;

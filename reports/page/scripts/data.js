@@ -5,10 +5,12 @@ headroom.read = (data) => {
   const versus = (item) =>
     item && { ratio: item[0], low: item[1], high: item[2], verdict: item[3] };
 
-  // Such as "bf16x6", or "bf16-bf16" where bf16 is stored; empty for f32. Old folders have only that.
+  // Such as "bf16x6", "bf16-bf16" where bf16 is stored, or "f32-wq8-cq8" where weights and cache are stored
+  // otherwise; empty for f32. Old folders have only that.
   const numbersOf = (line) => {
     const precision = line.precision || "f32";
-    const stored = line.dtype && line.dtype !== "f32" ? "-" + line.dtype : "";
+    const stored = (line.dtype && line.dtype !== "f32" ? "-" + line.dtype : "") +
+      (line.weights_dtype ? "-w" + line.weights_dtype : "") + (line.cache_dtype ? "-c" + line.cache_dtype : "");
     return precision === "f32" && !stored ? "" : precision + stored;
   };
 
@@ -45,7 +47,7 @@ headroom.read = (data) => {
     const how = [numbersOf(line), ranks > 1 ? "r" + ranks : ""].filter(Boolean).join(" ");
     return {
       id: line.id, peer: headroom.theme.isPeer(line.backend), place, status: line.status, reason: line.reason,
-      precision: line.precision || "f32", dtype: line.dtype || "f32",
+      numbers: numbersOf(line) || "f32", stored: line.storage_nrmse, shift: line.attention_shift,
       way: line.backend + "/" + line.formulation + (how && " " + how),
       overF32: found && versus(found.over_f32), front: found && found.front,
       backend: line.backend, formulation: line.formulation, threads: line.threads, ranks, isa: line.isa,

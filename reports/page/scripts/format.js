@@ -19,6 +19,10 @@ headroom.format = {
   percent(share) {
     return (100 * share).toFixed(share < 0.095 ? 1 : 0) + " %";
   },
+  // Of a hundred, however small.
+  share(value) {
+    return (value === 0 ? "0" : this.digits(100 * value, 2)) + " %";
+  },
   scientific(value) {
     return value.toExponential(1);
   },

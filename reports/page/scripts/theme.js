@@ -24,6 +24,24 @@ headroom.theme = (() => {
     bf16: "path://M4 0L8 3L6.5 8H1.5L0 3Z",
     f32: "path://M0 0V8L4 4L8 8V0L4 4Z",
   };
+  // Of what is stored otherwise than x and y: weights, cache, or both.
+  const kStored = {
+    wbf16: "path://M0 0H8V3H5V8H3V3H0Z",
+    wq8: "path://M2.5 0H5.5L8 2.5V5.5L5.5 8H2.5L0 5.5V2.5Z",
+    wq4: "path://M2 0H6L8 8H0Z",
+    cbf16: "path://M0 8H8V5H5V0H3V5H0Z",
+    cq8: "path://M4 0L8 4L6 8H2L0 4Z",
+    both: "path://M0 3H3V0H8V5H5V8H0Z",
+    // Multiplied as bytes as well.
+    int8wq8: "path://M0 0H8V8H5V3H3V8H0Z",
+    int8wq4: "path://M0 8V0H3V5H5V0H8V8Z",
+  };
+  const markOf = (numbers) => {
+    const [precision, ...rest] = numbers.split("-");
+    const stored = rest.filter((part) => /^[wc]/.test(part));
+    if (stored.length === 0) return kNumbers[precision] || "circle";
+    return kStored[precision + stored.join("")] || (stored.length > 1 ? kStored.both : kStored[stored[0]]) || "circle";
+  };
   // Of a peer, whatever its formulation: its name beside the line tells that.
   const kPeer = { line: [8, 3, 2, 3], width: 1, filled: false };
   const kPeerSymbols = ["path://M0 0L8 8M0 8L8 0", "path://M4 0L4 8M0 4L8 4"];
@@ -61,7 +79,7 @@ headroom.theme = (() => {
       symbol(backend, way) {
         if (peers.has(backend)) return kPeerSymbols[[...peers].indexOf(backend) % kPeerSymbols.length];
         const numbers = (way || "").split(" ")[1];
-        return numbers ? kNumbers[numbers.split("-")[0]] || "circle" : look(backend).symbol;
+        return numbers ? markOf(numbers) : look(backend).symbol;
       },
       lineOf(backend, way) {
         if (peers.has(backend)) return kPeer;

@@ -109,6 +109,7 @@ void Case::validate() const {
   check_size("tokens", tokens, 0);
   check_widths(*this);
   check_size("past", past, 0);
+  check_size("outliers", outliers, 0);
   check_memory(*this);
   check_lengths(*this);
   check_given_heads(*this);
@@ -199,6 +200,7 @@ std::string Case::id() const {
   id += options_in_id(*this, d_memory > 0 ? fmt::format("M{}x{}", memory_tokens, d_memory) : "");
   if (past > 0) id += fmt::format("_P{}", past);
   if (!lengths.empty()) id += fmt::format("_L{}", fmt::join(lengths, "-"));
+  if (outliers > 0) id += fmt::format("_outliers{}", outliers);
   return id;
 }
 

@@ -47,6 +47,9 @@ struct HEADROOM_API Case : LayerConfig, CallSizes {
   /// Tokens of each of `batch` sequences, whose rows follow each other without gaps. Empty:
   /// `tokens` for all, else the largest is `tokens`.
   std::vector<std::int64_t> lengths = {};
+  /// How many times as large as others some channels of x and of the keys are; 0: none is. What
+  /// they are multiplied with is as many times smaller. Only who draws data looks at it.
+  std::int64_t outliers = 0;
 
   /// Whether queries, keys and values are made of x, by weights; else they are given.
   bool has_projections() const { return d_in > 0; }

@@ -123,12 +123,12 @@ Temperature read_temperature(const JsonFields& fields) {
 }
 
 constexpr ShapeField kFields[] = {
-    {"window", &Case::window},      {"d_memory", &Case::d_memory},
-    {"past", &Case::past},          {"memory_tokens", &Case::memory_tokens},
-    {"chunk", &Case::chunk},        {"clip", &Case::clip},
-    {"scale", &Case::scale},        {"softcap", &Case::softcap},
-    {"sinks", &Case::sinks},        {"gate", &Case::gate},
-    {"value_dim", &Case::value_dim}};
+    {"window", &Case::window},       {"d_memory", &Case::d_memory},
+    {"past", &Case::past},           {"memory_tokens", &Case::memory_tokens},
+    {"chunk", &Case::chunk},         {"clip", &Case::clip},
+    {"scale", &Case::scale},         {"softcap", &Case::softcap},
+    {"sinks", &Case::sinks},         {"gate", &Case::gate},
+    {"value_dim", &Case::value_dim}, {"outliers", &Case::outliers}};
 
 void read_member(const JsonFields& fields, const char* key, std::int64_t& value) {
   value = fields.whole(key, 0);

@@ -292,6 +292,12 @@ Axes::Axes()
                .help = "cap of scores, c * tanh(score / c) (default: the model's, or none)",
                .value = "C"},
               positives_of),
+      outliers(
+          list("outliers",
+               "how many times as large as others one channel in 64 of x and of each head's keys "
+               "is, such as 1,300,10000; what it is multiplied with is as many times smaller "
+               "(default 1: no outliers)"),
+          numbers<1>),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
       ranks({.name = "ranks",
              .help = "processes that share the heads, started by mpirun -n (default 1)",

@@ -38,6 +38,7 @@ struct Axes {
   Axis<Rotary::Pairs> rotary;
   Axis<QueryKeyNorm::Over> qk_norm;
   Axis<double> scale, softcap;
+  Axis<std::int64_t> outliers;
   Axis<int> threads, ranks;
   Axis<BackendChoice> backend;
   Axis<Formulation> formulation;
@@ -60,10 +61,11 @@ struct Axes {
     const auto all = [&](auto&... axis) { (visit(axis), ...); };
     all(axes.op, axes.heads, axes.tokens, axes.batch, axes.d_model, axes.head_dim, axes.d_in,
         axes.kv_heads, axes.window, axes.past, axes.lengths, axes.rotary, axes.qk_norm, axes.scale,
-        axes.softcap, axes.sinks, axes.threads, axes.ranks, axes.backend, axes.formulation,
-        axes.precision, axes.dtype, axes.weights_dtype, axes.cache_dtype, axes.isa, axes.unit,
-        axes.dropout, axes.model, axes.preset, axes.weights, axes.config, axes.layer, axes.stored,
-        axes.tensor, axes.causal, axes.strict, axes.no_causal, axes.qkv_bias, axes.no_out_proj);
+        axes.softcap, axes.sinks, axes.outliers, axes.threads, axes.ranks, axes.backend,
+        axes.formulation, axes.precision, axes.dtype, axes.weights_dtype, axes.cache_dtype,
+        axes.isa, axes.unit, axes.dropout, axes.model, axes.preset, axes.weights, axes.config,
+        axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict, axes.no_causal,
+        axes.qkv_bias, axes.no_out_proj);
   }
 
   /// Whether any axis that sets a size was given.

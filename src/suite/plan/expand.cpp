@@ -9,6 +9,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "plan/auto_rival.hpp"
+#include "plan/shapes/outliers.hpp"
 #include "plan/user_weights.hpp"
 #include "processor/cores.hpp"
 #include "program/numbers.hpp"
@@ -137,7 +138,9 @@ namespace {
 
 void require_numbers(const Plan& plan) {
   const Cell* first = nullptr;
+  bool outliers = false;
   for (const Group& group : plan.groups) {
+    outliers = outliers || group.shape.outliers > 0;
     for (const Cell& cell : group.cells) {
       if (!cell.unsupported) return;
       if (first == nullptr) first = &cell;
@@ -146,8 +149,8 @@ void require_numbers(const Plan& plan) {
   if (first == nullptr) return;
   throw Unavailable(
       fmt::format("no cell of these axes can be computed here: {}; choose another --precision, "
-                  "--dtype, --weights-dtype, --cache-dtype or --backend",
-                  first->skip_reason));
+                  "--dtype, --weights-dtype, --cache-dtype or --backend{}",
+                  first->skip_reason, outliers ? ", or leave --outliers out" : ""));
 }
 
 }  // namespace
@@ -216,6 +219,31 @@ const std::vector<Precision>& precisions_like_f32() {
   return precisions;
 }
 
+<<<<<<< HEAD
+=======
+void decline_numbers(Cell& cell) {
+  const Arithmetic does =
+      arithmetic_of(cell.backend, cell.numbers, select_target(cell.isa, cell.unit));
+  if (does.precision == cell.numbers.precision) return;
+  cell.unsupported = true;
+  cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
+                                                  to_string(cell.numbers.precision),
+                                                  to_string(*does.precision), does.reason)
+                                    : fmt::format("{} has no {}: {}", cell.backend,
+                                                  headroom::to_string(cell.numbers), does.reason);
+}
+
+void decline_outliers(const Case& shape, std::vector<Cell>& cells) {
+  if (shape.outliers == 0) return;
+  const std::optional<std::string> reason = declines_outliers(shape);
+  if (!reason) return;
+  for (Cell& cell : cells) {
+    cell.unsupported = true;
+    cell.skip_reason = *reason;
+  }
+}
+
+>>>>>>> 8a337c3abda718731491829e7c1a4387e2fa64ed
 namespace {
 
 // Whoever names neither sizes nor a precision wants to know what is fastest: with results as exact
@@ -270,6 +298,7 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
         rival_axes.stored = stored[i];
         add_auto(group, rival_axes, plan.warnings);
       }
+      decline_outliers(shape, group.cells);
       warn_of_ranks(shape, group.cells);
       for (Cell& cell : group.cells) cell.id = cell_id(shape, cell);
       plan.groups.push_back(std::move(group));

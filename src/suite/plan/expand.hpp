@@ -48,6 +48,9 @@ const std::vector<Precision>& precisions_like_f32();
 /// measured is what was computed.
 void decline_numbers(Cell& cell);
 
+/// Marks all cells of a shape whose outliers would change its scores.
+void decline_outliers(const Case& shape, std::vector<Cell>& cells);
+
 /// Only the shapes of the axes, each once.
 /// @param weights of `find_user_weights`; may be null
 /// @param notes receives notes, such as what was repeated

@@ -101,6 +101,11 @@ Axes without_layer_axes(const Axes& axes, const LayerConfig& layer,
   refuse(axes.scale);
   refuse(axes.softcap);
   refuse(axes.sinks);
+  if (axes.outliers) {
+    throw InvalidArgument(
+        "--outliers: they are drawn with the weights, and --weights gives those; leave one of them "
+        "out");
+  }
   Axes rest = axes;
   for (auto* axis : {&rest.heads, &rest.kv_heads, &rest.head_dim, &rest.d_model, &rest.d_in}) {
     axis->reset();

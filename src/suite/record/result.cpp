@@ -47,6 +47,10 @@ ordered_json to_json(const reference::Comparison& comparison) {
           {"max_over_rms_limit", comparison.limits.max_over_rms}};
 }
 
+ordered_json to_json(const reference::AttentionShift& shift) {
+  return {{"moved", shift.moved}, {"kl_divergence", shift.divergence}};
+}
+
 namespace {
 
 void add_times(const CellResult& result, ordered_json& line) {
@@ -132,6 +136,7 @@ ordered_json to_json(const CellResult& result) {
     line["checked_rows"] = {{"checked", result.checked_rows}, {"of", result.shape.rows()}};
   }
   if (result.storage_error) line["storage_nrmse"] = *result.storage_error;
+  if (result.attention_shift) line["attention_shift"] = to_json(*result.attention_shift);
   line["estimate"] = {{"bytes", result.estimate.bytes}, {"seconds", result.estimate.seconds}};
   if (!result.cell.warnings.empty()) line["warnings"] = result.cell.warnings;
   return line;

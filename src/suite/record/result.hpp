@@ -13,6 +13,7 @@
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
 #include "record/control.hpp"
+#include "reference/attention_shift.hpp"
 #include "reference/comparator.hpp"
 #include "statistics/intervals.hpp"
 
@@ -87,6 +88,8 @@ struct CellResult {
   /// What storing in fewer bits costs, beside the kernel's own error: the distance of the expected
   /// result to that of unrounded weights and inputs, `|o - r| / |r|`. Empty where none is rounded.
   std::optional<double> storage_error;
+  /// Likewise of the attention weights; empty also where no row sees two keys.
+  std::optional<reference::AttentionShift> attention_shift;
 
   /// As `plan::way_of`.
   std::string_view way() const { return plan::way_of(shape, cell); }
@@ -117,5 +120,6 @@ void read_way(const JsonFields& fields, CellResult& result);
 std::vector<int> read_processes(const JsonFields& fields, const char* key);
 
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
+nlohmann::ordered_json to_json(const reference::AttentionShift& shift);
 
 }  // namespace headroom::record

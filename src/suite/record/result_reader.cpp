@@ -125,6 +125,13 @@ reference::Comparison read_error(const JsonFields& fields, const CellResult& res
   return error;
 }
 
+reference::AttentionShift read_shift(const JsonFields& fields) {
+  const reference::AttentionShift shift{fields.not_negative("moved"),
+                                        fields.not_negative("kl_divergence")};
+  if (shift.moved > 1) fields.fail("moved", "a share of the rows, at most 1");
+  return shift;
+}
+
 void read_identity(const JsonFields& line, CellResult& result) {
   plan::Cell& cell = result.cell;
   cell.id = line.text("id");
@@ -196,6 +203,9 @@ void read_measured(const JsonFields& line, CellResult& result) {
     result.checked_rows = line.object("checked_rows").whole("checked", 0, result.shape.rows());
   }
   if (line.has("storage_nrmse")) result.storage_error = line.not_negative("storage_nrmse");
+  if (line.has("attention_shift")) {
+    result.attention_shift = read_shift(line.object("attention_shift"));
+  }
   if (line.has("estimate")) {
     const JsonFields estimate = line.object("estimate");
     result.estimate = {estimate.whole("bytes", 0), estimate.not_negative("seconds")};

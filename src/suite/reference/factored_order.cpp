@@ -1,4 +1,5 @@
 #include <numeric>
+#include <utility>
 
 #include "reference/layer.hpp"
 
@@ -54,8 +55,9 @@ void for_each_part(const Layer& layer, const Place& place, const Visit& visit) {
 
 // Without k there is no L_j of element_bound.hpp, but the scale Qa.Ka_j of docs/numerics.md, which
 // is not less: |x_j|.(|W_k| Qa) + Qa.|b_k|.
+// @param trace of the row; null or with room for each head
 WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t head,
-                          const Direction& direction) {
+                          const Direction& direction, RowTrace* trace) {
   const std::int64_t width = layer.shape.key_input();
   Doubles scores(index(place.keys));
   Doubles logits(index(place.keys));
@@ -69,7 +71,8 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
       apply_rule(layer, place, head, first + j, scores[index(first + j)], logits[index(first + j)]);
     }
   });
-  weigh(layer, place, head, scores, logits);
+  Doubles weights = weigh(layer, place, head, scores, logits);
+  if (trace != nullptr) trace->weights[index(head)] = std::move(weights);
   WeightedInput sum{Doubles(index(width)), Doubles(index(width))};
   for_each_part(layer, place, [&](const Block<float>& x, std::int64_t first) {
     add_product<kSigned>(scores.data() + first, x, sum.x.data());
@@ -81,10 +84,11 @@ WeightedInput weigh_input(const Layer& layer, const Place& place, std::int64_t h
 }
 
 void attend_head(const Layer& layer, const Place& place, std::int64_t head, const Sized& query,
-                 MergedRow& merged) {
+                 MergedRow& merged, RowTrace* trace) {
   const std::int64_t value_dim = layer.shape.head_value_dim();
   const std::int64_t column = layer.value_column(head);
-  const WeightedInput sum = weigh_input(layer, place, head, direction_of(layer, head, query));
+  const WeightedInput sum =
+      weigh_input(layer, place, head, direction_of(layer, head, query), trace);
   const Block<float> value = columns(layer.weights.value, column, value_dim);
   double* context = merged.context.data() + head * value_dim;
   double* bound = merged.bound.data() + head * value_dim;
@@ -98,12 +102,13 @@ void attend_head(const Layer& layer, const Place& place, std::int64_t head, cons
 
 }  // namespace
 
-MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads) {
+MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads, RowTrace* trace) {
   const Place place = layer.place(row);
   MergedRow merged(layer.shape);
   const Sized query = project_query(layer, row, place.position);
+  if (trace != nullptr) trace->weights.resize(index(layer.shape.heads));
   parallel_for(threads, layer.shape.heads,
-               [&](std::int64_t head) { attend_head(layer, place, head, query, merged); });
+               [&](std::int64_t head) { attend_head(layer, place, head, query, merged, trace); });
   apply_gate(layer, row, merged);
   return merged;
 }

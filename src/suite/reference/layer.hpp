@@ -192,7 +192,8 @@ void apply_gate(const Layer& layer, std::int64_t row, MergedRow& merged);
 Doubles weigh(const Layer& layer, const Place& place, std::int64_t head, Doubles& scores,
               Doubles& logits);
 
-/// What one row was made of, for `intermediates`; per head, the keys that the row sees.
+/// What one row was made of; per head, the keys that the row sees. The factored order has weights
+/// alone.
 struct RowTrace {
   Doubles query;
   std::vector<Doubles> scores;   ///< `q.k`, before the scale
@@ -227,6 +228,8 @@ class DirectOrder {
 /// associative: q.k_j = (W_k q).x_j + q.b_k, and sum_j p_j v_j = (sum_j p_j x_j) W_v + b_v sum_j
 /// p_j. Not for rotary positions, which stand between q and W_k.
 /// @param threads to share the heads
-MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads);
+/// @param trace receives what the row was made of; may be null
+MergedRow attend_factored(const Layer& layer, std::int64_t row, int threads,
+                          RowTrace* trace = nullptr);
 
 }  // namespace headroom::reference

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,41 @@ void finish_row(const Layer& layer, const MergedRow& merged, std::size_t at, Exp
   }
 }
 
+// With heads of 64 as many rows as are affordable have fewer; these are 64 MiB.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+
+// Where a row leaves its attention weights; nowhere if they were not asked for.
+class WeightsOf {
+ public:
+  WeightsOf(const Layer& layer, std::size_t row, Expected& expected)
+      : layer_(layer), row_(row), expected_(expected) {
+    const std::int64_t all = static_cast<std::int64_t>(expected.attention_weights.size()) *
+                             layer.shape.heads * layer.shape.context();
+    const std::size_t every = index(std::max<std::int64_t>(1, all / kMostWeights));
+    wanted_ = row < expected.attention_weights.size() && row % every == 0;
+  }
+
+  RowTrace* trace() { return wanted_ ? &trace_ : nullptr; }
+
+  void keep() {
+    if (!wanted_) return;
+    std::vector<float>& kept = expected_.attention_weights[row_];
+    for (const Doubles& weights : trace_.weights) {
+      for (const double weight : weights) kept.push_back(static_cast<float>(weight));
+      if (!layer_.shape.sinks) continue;
+      const double seen = std::accumulate(weights.begin(), weights.end(), 0.0);
+      kept.push_back(static_cast<float>(std::max(0.0, 1 - seen)));
+    }
+  }
+
+ private:
+  const Layer& layer_;
+  std::size_t row_;
+  Expected& expected_;
+  RowTrace trace_;
+  bool wanted_ = false;
+};
+
 void run_direct(const Layer& layer, Expected& expected) {
   const std::int64_t group = group_sequences(layer.shape);
   const std::span<const std::int64_t> rows(expected.rows);
@@ -92,7 +128,9 @@ void run_direct(const Layer& layer, Expected& expected) {
     const DirectOrder order(layer, first, count);
     parallel_for(layer.threads, static_cast<std::int64_t>(end - begin), [&](std::int64_t i) {
       const std::size_t at = begin + index(i);
-      finish_row(layer, order.attend(rows[at]), at, expected);
+      WeightsOf weights(layer, at, expected);
+      finish_row(layer, order.attend(rows[at], weights.trace()), at, expected);
+      weights.keep();
     });
     begin = end;
   }
@@ -103,9 +141,11 @@ void run_factored(const Layer& layer, Expected& expected) {
   const auto count = static_cast<std::int64_t>(expected.rows.size());
   const bool share_rows = count >= layer.threads;
   parallel_for(share_rows ? layer.threads : 1, count, [&](std::int64_t i) {
-    const MergedRow merged =
-        attend_factored(layer, expected.rows[index(i)], share_rows ? 1 : layer.threads);
+    WeightsOf weights(layer, index(i), expected);
+    const MergedRow merged = attend_factored(layer, expected.rows[index(i)],
+                                             share_rows ? 1 : layer.threads, weights.trace());
     finish_row(layer, merged, index(i), expected);
+    weights.keep();
   });
 }
 
@@ -165,7 +205,7 @@ void check_request(const Case& shape, const Inputs& inputs, const std::vector<st
 }  // namespace
 
 Expected attention(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
-                   const std::vector<std::int64_t>& rows, int threads) {
+                   const std::vector<std::int64_t>& rows, int threads, Keep keep) {
   if (shape.has_projections()) check_weights(shape, weights);
   check_request(shape, inputs, rows);
   Expected expected;
@@ -173,6 +213,7 @@ Expected attention(const Case& shape, const SplitWeights& weights, const Inputs&
   expected.width = shape.output_width();
   expected.y.resize(rows.size() * index(expected.width));
   expected.bound.resize(expected.y.size());
+  if (keep == Keep::attention_weights) expected.attention_weights.resize(rows.size());
   if (rows.empty()) return expected;
   run_all({shape, weights, inputs, threads}, expected);
   return expected;

@@ -21,7 +21,14 @@ struct Expected {
   std::vector<double> bound;  ///< largest allowed error of each in float, see element_bound.hpp
   /// The same for operands of fewer bits, by their `limit_class`; see `add_coarse_bound`.
   std::map<Precision, std::vector<double>> coarse_bounds = {};
+  /// If asked for, of each row and of each of its heads in turn: the attention weights of the keys
+  /// that it sees, before dropout, and of the sink if there is one. Of many small heads only some
+  /// rows have them, evenly apart.
+  std::vector<std::vector<float>> attention_weights = {};
 };
+
+/// Whether `attention` keeps its weights.
+enum class Keep { result, attention_weights };
 
 /// Every row of the shape.
 std::vector<std::int64_t> all_rows(const Case& shape);
@@ -31,7 +38,7 @@ std::vector<std::int64_t> all_rows(const Case& shape);
 /// sees no key, because a second input is empty, has a context of zeros.
 /// @param weights not looked at where the shape has no projections
 Expected attention(const Case& shape, const SplitWeights& weights, const Inputs& inputs,
-                   const std::vector<std::int64_t>& rows, int threads);
+                   const std::vector<std::int64_t>& rows, int threads, Keep keep = Keep::result);
 
 /// The same for a call of x alone.
 Expected attention(const Case& shape, const SplitWeights& weights, ConstMatrixView x,

@@ -15,6 +15,7 @@
 #include "machine/meters/timing.hpp"
 #include "measure/group/cell_layer.hpp"
 #include "measure/group/check.hpp"
+#include "measure/group/outlier_data.hpp"
 #include "plan/admission.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
@@ -37,6 +38,10 @@ void take_sizes(const std::vector<std::int64_t>& dims, const std::filesystem::pa
   if (axes.past) {
     throw InvalidArgument(
         "--past: what came before is not in --input; leave one of them out, or give all tokens");
+  }
+  if (axes.outliers) {
+    throw InvalidArgument(
+        "--outliers: they are of an x that is drawn, and --input gives one; leave one of them out");
   }
   if (axes.lengths) return;
   const auto take = [&](plan::Axis<std::int64_t>& axis, std::int64_t size) {
@@ -141,6 +146,7 @@ measure::Problem problem_of(const RunRequest& request, const plan::Group& group,
   const Case& shape = group.shape;
   if (shape.past > 0)
     problem.past = gaussian_past(shape.batch * shape.past, shape, request.seed + 1);
+  measure::add_outliers(problem);
   if (!request.check || shape.rows() == 0) return problem;
   std::vector<Numbers> rivals;
   for (const plan::Cell& cell : group.cells) rivals.push_back(cell.numbers);

@@ -68,7 +68,8 @@ std::string error_words(const reference::Comparison& error) {
 void print_layer(const run::PreparedRun& run, const RunOptions& options) {
   const Case& shape = run.group().shape;
   out().print("{}  {:.3g} GFLOP, {}\n", shape.id(), shape.flops().total() * 1e-9,
-              show::weights_words(shape, run.group().stored(), run.problem.storage_error));
+              show::weights_words(shape, run.group().stored(), run.problem.storage_error,
+                                  run.problem.attention_shift));
   if (run.weights() == nullptr) {
     out().print("weights: random, seed {}; --weights takes a file\n", options.seed.value_or("1"));
   }
@@ -137,6 +138,9 @@ ordered_json to_json(const run::PreparedRun& run, const RunOptions& options) {
                     {"input", or_null(options.input)},
                     {"output", or_null(options.output)}};
   if (run.problem.storage_error) json["storage_nrmse"] = *run.problem.storage_error;
+  if (run.problem.attention_shift) {
+    json["attention_shift"] = record::to_json(*run.problem.attention_shift);
+  }
   return json;
 }
 

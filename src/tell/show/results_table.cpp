@@ -205,7 +205,8 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals, Shares
   std::string text = fmt::format(
       "\n{}  {:.3g} GFLOP, {}", shape.id(), shape.flops().total() * 1e-9,
       weights_words(shape, rivals.front()->cell.numbers,
-                    checked != rivals.end() ? (*checked)->storage_error : std::nullopt));
+                    checked != rivals.end() ? (*checked)->storage_error : std::nullopt,
+                    checked != rivals.end() ? (*checked)->attention_shift : std::nullopt));
   if (checked != rivals.end() && (*checked)->checked_rows < shape.rows()) {
     text += fmt::format(", {} of {} rows checked", (*checked)->checked_rows, shape.rows());
   }

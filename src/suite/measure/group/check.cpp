@@ -1,6 +1,7 @@
 #include "measure/group/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "core/element/few_bits.hpp"
 #include "headroom/initialise.hpp"
 #include "measure/group/heads_layout.hpp"
+#include "measure/group/outlier_data.hpp"
 #include "plan/estimate.hpp"
 #include "plan/user_weights.hpp"
 #include "processor/cores.hpp"
@@ -81,8 +83,8 @@ reference::Data judged_as(const Case& shape, reference::Data drawn,
   const bool bytes = std::any_of(rivals.begin(), rivals.end(), [](const Numbers& each) {
     return each.precision == Precision::int8;
   });
-  const bool by_element =
-      shape.dropout > 0 || !shape.has_projections() || (bytes && !reference::averages_bytes(shape));
+  const bool by_element = shape.dropout > 0 || !shape.has_projections() || shape.outliers > 0 ||
+                          (bytes && !reference::averages_bytes(shape));
   return by_element ? reference::Data::adversarial : drawn;
 }
 
@@ -104,6 +106,7 @@ Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Da
     problem.past = gaussian_past(shape.batch * shape.past, shape, seed + 1);
   }
   if (shape.d_memory > 0) problem.memory = gaussian_memory(shape.memory_rows(), shape, seed + 1);
+  add_outliers(problem);
   if (data == reference::Data::adversarial && weights == nullptr) {
     scale(shape.has_projections() ? problem.weights.query : problem.x);
     scale(shape.has_projections() ? problem.weights.key : problem.key);
@@ -128,20 +131,25 @@ std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed)
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                    const std::vector<Numbers>& rivals) {
   const std::vector<std::int64_t> rows = reference::affordable_rows(problem.shape, max_flops, seed);
-  const auto expect = [&] {
+  const auto expect = [&](reference::Keep keep) {
     return reference::attention(problem.shape, problem.weights, inputs_of(problem), rows,
-                                allowed_cores());
+                                allowed_cores(), keep);
   };
   const Numbers stored = rivals.empty() ? Numbers{} : rivals.front().as_stored();
   // Of a layer some of what is rounded lies between two steps, and a bound knows which.
   if (stored.stored_cache() == Storage::q8) problem.data = reference::Data::adversarial;
   if (stored == Numbers{}) {
-    problem.expected = expect();
+    problem.expected = expect(reference::Keep::result);
   } else {
-    const reference::Expected unrounded = expect();
+    const reference::Expected unrounded = expect(reference::Keep::attention_weights);
     round_to(stored, problem);
-    problem.expected = expect();
-    problem.storage_error = reference::distance(problem.expected, unrounded);
+    problem.expected = expect(reference::Keep::attention_weights);
+    // No number where weights of the user's are none.
+    const double distance = reference::distance(problem.expected, unrounded);
+    if (std::isfinite(distance)) problem.storage_error = distance;
+    problem.attention_shift =
+        reference::attention_shift(problem.shape, unrounded, problem.expected);
+    problem.expected.attention_weights = {};
   }
   add_bounds(problem, rivals);
 }

@@ -20,17 +20,17 @@ namespace headroom::measure {
 /// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
 /// scaled so that logits reach about 100, where a softmax that is careless with its maximum
 /// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
-/// every shape with dropout, for attention alone, and for weights of the user's, which may be of
-/// any size.
+/// every shape with dropout or outliers, for attention alone, and for weights of the user's, which
+/// may be of any size.
 /// @param group weights and inputs are rounded to what its cells store first, so that the oracle
 ///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
                      double max_flops);
 
 /// Which limits hold for a shape whose data were drawn as `drawn`. The norm-wise ones are for
-/// Gaussian data without dropout, and for rows that products have made alike: of attention alone
-/// the first rows of a prompt are many times as large as the last. Beside products of bytes they
-/// are for layers that average those.
+/// Gaussian data without dropout or outliers, and for rows that products have made alike: of
+/// attention alone the first rows of a prompt are many times as large as the last. Beside products
+/// of bytes they are for layers that average those.
 reference::Data judged_as(const Case& shape, reference::Data drawn,
                           const std::vector<Numbers>& rivals);
 

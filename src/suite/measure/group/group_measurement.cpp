@@ -170,6 +170,7 @@ bool GroupMeasurement::check(Ready& ready) {
       run_and_compare(*ready.layer, problem_, x_.view(), y_.view(), before_pass(expected));
   result.error = first.comparison;
   result.storage_error = problem_.storage_error;
+  result.attention_shift = problem_.attention_shift;
   result.checked_rows = static_cast<std::int64_t>(problem_.expected.rows.size());
   if (!first.comparison.passed) {
     finish(std::move(ready.part), record::Status::failed,

@@ -7,6 +7,7 @@
 #include "core/case.hpp"
 #include "headroom/precision.hpp"
 #include "headroom/weights.hpp"
+#include "reference/attention_shift.hpp"
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
 
@@ -27,6 +28,8 @@ struct Problem {
   /// How far that result is from what unrounded weights and inputs give, `|o - r| / |r|`; empty
   /// where nothing was rounded.
   std::optional<double> storage_error = {};
+  /// Likewise what that moved within the attention weights, see `reference::attention_shift`.
+  std::optional<reference::AttentionShift> attention_shift = {};
   bool rounds_cache = false;  ///< keys and values are those of a cache of q8
 
   bool all_rows_checked() const {

@@ -18,6 +18,7 @@
 #include "measure/verify/verify_process.hpp"
 #include "plan/admission.hpp"
 #include "plan/estimate.hpp"
+#include "plan/shapes/outliers.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::measure {
@@ -268,7 +269,10 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const std::vector<plan::Cell> rivals = rivals_of(axes);
   const std::vector<plan::Cell> of_attention = plan::attention_rivals(rivals);
   const auto rivals_for = [&](const Case& shape, const Numbers& stored) {
-    return that_store(shape.has_projections() ? rivals : of_attention, stored);
+    std::vector<plan::Cell> fed =
+        that_store(shape.has_projections() ? rivals : of_attention, stored);
+    plan::decline_outliers(shape, fed);
+    return fed;
   };
   std::vector<VerifyCase> cases;
   if (!axes.only_quick()) {
@@ -280,8 +284,11 @@ std::vector<VerifyCase> verify_cases(const plan::Axes& axes, const plan::ExpandO
   const Case& asked = plan.groups.front().shape;
   std::vector<VerifyCase> own;
   for (const plan::Op op : axes.op.values_or({plan::Op::layer})) {
-    for (VerifyCase& each : op == plan::Op::layer ? own_cases() : own_attention_cases()) {
-      own.push_back(std::move(each));
+    for (const VerifyCase& each : op == plan::Op::layer ? own_cases() : own_attention_cases()) {
+      for (const std::int64_t factor : axes.outliers.values_or({1})) {
+        own.push_back(each);
+        own.back().group.shape.outliers = plan::factor_of_outliers(factor);
+      }
     }
   }
   for (VerifyCase& each : own) {

@@ -7,6 +7,7 @@
 #include "plan/expand.hpp"
 #include "plan/shapes/config_shape.hpp"
 #include "plan/shapes/models.hpp"
+#include "plan/shapes/outliers.hpp"
 #include "plan/shapes/shape_set.hpp"
 #include "plan/user_weights.hpp"
 
@@ -118,7 +119,7 @@ std::int64_t kv_heads_of(const ShapeSeed& seed, std::int64_t heads) {
 // The axes of the call; one that was not given has the seed's values. Read once for all widths, of
 // which there may be millions.
 struct Calls {
-  std::vector<std::int64_t> lengths, kv_heads, windows, pasts, batches, tokens;
+  std::vector<std::int64_t> lengths, kv_heads, windows, pasts, batches, tokens, outliers;
 };
 
 Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
@@ -127,7 +128,8 @@ Calls calls_of(const Axes& axes, const ShapeSeed& seed, bool causal) {
               axes.window.values_or({causal == seed.rules.causal ? seed.rules.window : 0}),
               axes.past.values_or(seed.pasts),
               axes.batch.values_or(seed.batches),
-              axes.tokens.values_or(seed.tokens)};
+              axes.tokens.values_or(seed.tokens),
+              axes.outliers.values_or({1})};
   if (axes.lengths) {
     calls.lengths = axes.lengths.values().front();
     calls.batches = {static_cast<std::int64_t>(calls.lengths.size())};
@@ -146,7 +148,10 @@ void add_calls(const Calls& calls, Case shape, ShapeSet& set) {
         shape.batch = batch;
         for (const std::int64_t tokens : calls.tokens) {
           shape.tokens = tokens;
-          set.add(shape);
+          for (const std::int64_t factor : calls.outliers) {
+            shape.outliers = factor_of_outliers(factor);
+            set.add(shape);
+          }
         }
       }
     }

@@ -58,20 +58,27 @@ struct ShapeFindings {
   const Contest* best_of(const std::string& backend) const;
 };
 
-/// A precision at its fastest, among those of one shape that store the same.
+/// A precision and what is stored, at its fastest for a shape.
 struct PrecisionPoint {
   const record::CellResult* cell = nullptr;
-  std::optional<Versus> over_f32;  ///< over the fastest of f32; empty for that, or without it
-  /// No other precision is both faster and at least as exact. Precisions whose times cannot be
+  std::optional<Versus>
+      over_f32;  ///< over the baseline of its shape; empty for that, or without it
+  /// No other numbers are both faster and at least as exact. Those whose times cannot be
   /// distinguished are not faster.
   bool on_front = false;
+
+  /// The kernel's error and that of storing together, as independent errors add.
+  double error() const;
 };
 
-/// What each precision costs and gives, for one shape; only where there are several.
+/// What each precision, and storing in fewer bits, costs and gives, for one shape; only where there
+/// are several.
 struct PrecisionFindings {
   Case shape;
-  Numbers stored;
   std::vector<PrecisionPoint> points;  ///< from the most to the least exact
+
+  /// The fastest of f32, stored as exactly as any of f32 is; null without one.
+  const record::CellResult* baseline() const;
 };
 
 /// Refers to the folder, which must outlive it.

@@ -1,5 +1,6 @@
-// Error against time: which precisions of a shape are worth having.
+// Error against time: which precisions and storages of a shape are worth having.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,14 +19,7 @@ bool counts(const CellResult& result) {
          result.cell.ranks == 1;
 }
 
-Precision precision_of(const PrecisionPoint& point) { return point.cell->cell.numbers.precision; }
-
-const CellResult* fastest_f32(const PrecisionFindings& shape) {
-  for (const PrecisionPoint& point : shape.points) {
-    if (precision_of(point) == Precision::f32) return point.cell;
-  }
-  return nullptr;
-}
+const Numbers& numbers_of(const PrecisionPoint& point) { return point.cell->cell.numbers; }
 
 // f32 itself, and what cannot be distinguished from it, take as long as f32.
 double relative_time(const PrecisionPoint& point) {
@@ -35,32 +29,48 @@ double relative_time(const PrecisionPoint& point) {
   return differs ? point.over_f32->difference.ratio : 1;
 }
 
-// Errors within one class of limits are not told apart: bf16x6 is as good as f32.
-int rank_of(const PrecisionPoint& point) {
-  return static_cast<int>(accuracy_class(precision_of(point)));
+// Errors within the limits of f32 are not told apart: bf16x6 is as good as f32.
+double inexactness(const PrecisionPoint& point) {
+  return accuracy_class(numbers_of(point)) == Numbers{} ? 0 : point.error();
+}
+
+// What two precisions add to one error of storing is no difference.
+bool as_exact(const PrecisionPoint& a, const PrecisionPoint& b) {
+  constexpr double kSame = 1.1;
+  return inexactness(a) <= kSame * inexactness(b);
 }
 
 // f32 first where times cannot be told apart, as no other precision is worth its while then.
 bool beats(const PrecisionPoint& a, const PrecisionPoint& b) {
-  if (rank_of(a) > rank_of(b)) return false;
-  return std::tuple(relative_time(a), precision_of(a)) <
-         std::tuple(relative_time(b), precision_of(b));
+  return as_exact(a, b) &&
+         std::tuple(relative_time(a), numbers_of(a)) < std::tuple(relative_time(b), numbers_of(b));
 }
 
 }  // namespace
 
+double PrecisionPoint::error() const {
+  return std::hypot(cell->error->nrmse, cell->storage_error.value_or(0));
+}
+
+const CellResult* PrecisionFindings::baseline() const {
+  const CellResult* best = nullptr;
+  for (const PrecisionPoint& point : points) {
+    if (numbers_of(point).precision != Precision::f32) continue;
+    if (best == nullptr || numbers_of(point) < best->cell.numbers) best = point.cell;
+  }
+  return best;
+}
+
 std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& folder) {
   std::vector<PrecisionFindings> shapes;
-  std::map<std::pair<std::string, Numbers>, std::size_t> places;
+  std::map<std::string, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
     if (!counts(*result)) continue;
-    const Numbers& numbers = result->cell.numbers;
-    const auto [place, fresh] =
-        places.try_emplace({result->shape.id(), numbers.as_stored()}, shapes.size());
-    if (fresh) shapes.push_back({result->shape, numbers.as_stored(), {}});
+    const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
+    if (fresh) shapes.push_back({result->shape, {}});
     std::vector<PrecisionPoint>& points = shapes[place->second].points;
     const auto known = std::find_if(points.begin(), points.end(), [&](const PrecisionPoint& point) {
-      return precision_of(point) == numbers.precision;
+      return numbers_of(point) == result->cell.numbers;
     });
     if (known == points.end()) {
       points.push_back({result, {}, false});
@@ -72,7 +82,8 @@ std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& fold
   for (PrecisionFindings& shape : shapes) {
     std::stable_sort(shape.points.begin(), shape.points.end(),
                      [](const PrecisionPoint& a, const PrecisionPoint& b) {
-                       return precision_of(a) < precision_of(b);
+                       return std::tuple(inexactness(a), numbers_of(a)) <
+                              std::tuple(inexactness(b), numbers_of(b));
                      });
   }
   return shapes;
@@ -81,7 +92,7 @@ std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& fold
 void compare_precisions(std::vector<PrecisionFindings>& shapes, judge::Comparisons& comparisons,
                         std::size_t& by_control) {
   for (PrecisionFindings& shape : shapes) {
-    const CellResult* baseline = fastest_f32(shape);
+    const CellResult* baseline = shape.baseline();
     for (PrecisionPoint& point : shape.points) {
       comparisons.add(baseline, *point.cell,
                       [baseline, &point, &by_control](const judge::CellDifference& found) {
@@ -95,7 +106,7 @@ void compare_precisions(std::vector<PrecisionFindings>& shapes, judge::Compariso
 void mark_front(std::vector<PrecisionFindings>& shapes) {
   for (PrecisionFindings& shape : shapes) {
     // Without f32 there is nothing that all were compared with.
-    if (fastest_f32(shape) == nullptr) continue;
+    if (shape.baseline() == nullptr) continue;
     for (PrecisionPoint& point : shape.points) {
       point.on_front = std::none_of(
           shape.points.begin(), shape.points.end(),

@@ -1,4 +1,4 @@
-// What a less exact, or a differently computed, product is worth.
+// What a less exact, or a differently computed, product is worth, and storing in fewer bits.
 #include <fmt/format.h>
 
 #include <vector>
@@ -13,12 +13,10 @@ using judge::Verdict;
 
 // "bf16x6: f32 accuracy, 2.10 x faster (2.05 to 2.16)"
 Prose words_of(const PrecisionPoint& point) {
-  const record::CellResult& cell = *point.cell;
-  const Precision precision = cell.cell.numbers.precision;
-  const bool as_f32 = accuracy_class(precision) == Precision::f32;
-  Prose prose{
-      code(std::string(to_string(precision))),
-      plain(as_f32 ? ": f32 accuracy, " : fmt::format(": error {:.1e}, ", cell.error->nrmse))};
+  const Numbers& numbers = point.cell->cell.numbers;
+  const bool as_f32 = accuracy_class(numbers) == Numbers{};
+  Prose prose{code(headroom::to_string(numbers)),
+              plain(as_f32 ? ": f32 accuracy, " : fmt::format(": error {:.1e}, ", point.error()))};
   const Versus& versus = *point.over_f32;
   const Verdict verdict = versus.difference.verdict;
   if (verdict == Verdict::faster) {
@@ -35,19 +33,15 @@ Prose words_of(const PrecisionPoint& point) {
 }  // namespace
 
 Prose precision_sentence(const PrecisionFindings& shape) {
-  const record::CellResult* f32 = nullptr;
-  for (const PrecisionPoint& point : shape.points) {
-    if (point.cell->cell.numbers.precision == Precision::f32) f32 = point.cell;
-  }
+  const record::CellResult* f32 = shape.baseline();
   if (f32 == nullptr) return {};
   Prose prose{strong("Precision"),
-              plain(fmt::format(" at {}, {} stored, beside the fastest f32 (", name_of(shape.shape),
-                                stored_words(shape.stored))),
+              plain(fmt::format(" at {}, beside the fastest f32 (", name_of(shape.shape))),
               code(name_of(*f32)), plain(fmt::format(", error {:.1e}): ", f32->error->nrmse))};
   std::vector<std::string> front;
   bool first = true;
   for (const PrecisionPoint& point : shape.points) {
-    if (point.on_front) front.emplace_back(to_string(point.cell->cell.numbers.precision));
+    if (point.on_front) front.push_back(headroom::to_string(point.cell->cell.numbers));
     if (!point.over_f32) continue;
     if (!first) prose.push_back(plain("; "));
     first = false;

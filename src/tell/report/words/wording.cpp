@@ -64,6 +64,7 @@ std::string rules_of(const Case& shape) {
   if (shape.norm.over != QueryKeyNorm::Over::none) rules += ", normalised";
   if (shape.position_bias.kind != PositionBias::Kind::none) rules += ", biased by position";
   if (shape.gate) rules += ", gated";
+  if (shape.outliers > 0) rules += fmt::format(", outliers of {}", shape.outliers);
   return rules;
 }
 
