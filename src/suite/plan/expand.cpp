@@ -219,20 +219,6 @@ const std::vector<Precision>& precisions_like_f32() {
   return precisions;
 }
 
-<<<<<<< HEAD
-=======
-void decline_numbers(Cell& cell) {
-  const Arithmetic does =
-      arithmetic_of(cell.backend, cell.numbers, select_target(cell.isa, cell.unit));
-  if (does.precision == cell.numbers.precision) return;
-  cell.unsupported = true;
-  cell.skip_reason = does.precision ? fmt::format("{} computes {} as {}: {}", cell.backend,
-                                                  to_string(cell.numbers.precision),
-                                                  to_string(*does.precision), does.reason)
-                                    : fmt::format("{} has no {}: {}", cell.backend,
-                                                  headroom::to_string(cell.numbers), does.reason);
-}
-
 void decline_outliers(const Case& shape, std::vector<Cell>& cells) {
   if (shape.outliers == 0) return;
   const std::optional<std::string> reason = declines_outliers(shape);
@@ -243,7 +229,6 @@ void decline_outliers(const Case& shape, std::vector<Cell>& cells) {
   }
 }
 
->>>>>>> 8a337c3abda718731491829e7c1a4387e2fa64ed
 namespace {
 
 // Whoever names neither sizes nor a precision wants to know what is fastest: with results as exact
