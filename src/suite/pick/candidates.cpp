@@ -41,7 +41,7 @@ std::string kept_out_by(const CellResult& result, const Filters& filters) {
   if (result.threads > 1 && !allowed(filters.threads, result.threads)) return "--threads";
   if (!allowed(filters.precisions, cell.numbers.precision)) return "--precision";
   if (filters.max_error) {
-    if (result.error && !(error_of(result) <= *filters.max_error)) return "--max-error";
+    if (result.error && !(result.whole_error() <= *filters.max_error)) return "--max-error";
   } else if (filters.precisions.empty() &&
              accuracy_class(cell.numbers.precision) != Precision::f32) {
     return "the accuracy of f32 (--max-error allows less)";
@@ -176,10 +176,6 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
 }
 
 }  // namespace
-
-double error_of(const CellResult& result) {
-  return result.error->nrmse + result.storage_error.value_or(0);
-}
 
 std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
                                const Filters& filters) {

@@ -25,14 +25,11 @@ struct Filters {
   std::string unit = {};          ///< for cells that a unit multiplied
   std::optional<std::int64_t> max_packed_bytes = std::nullopt;
   std::vector<Precision> precisions = {};
-  /// The largest `error_of` a candidate. Without one, only those that are held to the limit of f32.
+  /// The largest `whole_error` of a candidate. Without one, only those that are held to the limit
+  /// of f32.
   std::optional<double> max_error = std::nullopt;
   std::vector<Numbers> stored = {Numbers{}};  ///< candidates store one of these
 };
-
-/// How far a result may be from that of unrounded weights, keys and values: its nrmse, and what
-/// storing costs. @pre it was checked
-double error_of(const record::CellResult& result);
 
 /// A measured way to compute a shape.
 struct Candidate {

@@ -60,7 +60,7 @@ void choose(ShapePick& shape, const Costs& costs) {
 void add(Configuration& configuration, const ShapePick& shape, const Candidate& candidate) {
   const double fastest = shape.candidates.front().result->time.median;
   const double loss = candidate.result->time.median / fastest;
-  configuration.worst_error = std::max(configuration.worst_error, error_of(*candidate.result));
+  configuration.worst_error = std::max(configuration.worst_error, candidate.result->whole_error());
   configuration.mean_loss *= loss;  // the product, until all shapes are added
   configuration.loss = std::max(configuration.loss, candidate.loss);
   if (candidate.to_fastest.ci95.high > configuration.times_fastest.high) {

@@ -73,7 +73,7 @@ std::string storage_table(const ShapePick& shape) {
         i == 0
             ? "1"
             : fmt::format("{:.2f} ({:.2f} - {:.2f})", found.ratio, found.ci95.low, found.ci95.high),
-        error_of(result), i == 0 ? "" : fmt::format("  {}", name_of(kWords, found.verdict)));
+        result.whole_error(), i == 0 ? "" : fmt::format("  {}", name_of(kWords, found.verdict)));
   }
   for (const auto& [stored, error] : shape.too_far) {
     text += fmt::format("  {:<44} storing alone costs {:.1e}, more than --max-error\n",

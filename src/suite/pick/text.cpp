@@ -50,7 +50,7 @@ void add_shape(std::string& text, const ShapePick& shape) {
     const record::TimeSummary& time = result.time;
     add(text, "{} {:<8} {:<8}{} {:>3}  {:>9}  {:<23}  {:<21}  {:>10}  {}\n",
         i == shape.chosen ? "*" : " ", result.cell.backend, to_string(result.cell.formulation),
-        numbers(headroom::to_string(result.cell.numbers), error_of(result)), result.threads,
+        numbers(headroom::to_string(result.cell.numbers), result.whole_error()), result.threads,
         format_seconds(time.median),
         fmt::format("{} - {}", format_seconds(time.ci95.low), format_seconds(time.ci95.high)),
         slower(shape.candidates[i], i == 0), format_bytes(result.costs->packed_bytes),

@@ -94,6 +94,9 @@ struct CellResult {
   /// As `plan::way_of`.
   std::string_view way() const { return plan::way_of(shape, cell); }
   bool has_time() const { return status == Status::ok; }
+  /// How far its values may be from the exact result of what nobody rounded: the kernel's error and
+  /// what storing costs, which at worst add up. @pre it was checked
+  double whole_error() const { return error->nrmse + storage_error.value_or(0); }
   /// The name that all cells have with which it may be ranked: those of its shape and dtype that
   /// are held to the same limit of the error. Such as `B1_T1024_D768_H12`, or that and ` bf16`.
   std::string contest() const;

@@ -5,8 +5,8 @@
   const shapeOf = (id) => id.split(" ")[0];
   const hasSeveral = (cells) => new Set(cells.map((cell) => cell.numbers)).size > 1;
 
-  // The kernel's and that of storing, as independent errors add. A peer's distance to unrounded weights has both.
-  const errorOf = (cell) => cell.peer && cell.stored ? cell.stored : Math.hypot(cell.error.nrmse, cell.stored || 0);
+  // The kernel's and that of storing, which at worst add up. A peer's distance to unrounded weights has both.
+  const errorOf = (cell) => cell.peer && cell.stored ? cell.stored : cell.error.nrmse + (cell.stored || 0);
   const ofShape = (model, shape) => model.timed.filter((cell) =>
     shapeOf(cell.shapeId) === shape && cell.error && errorOf(cell) > 0);
 

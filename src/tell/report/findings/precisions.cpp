@@ -1,6 +1,5 @@
 // Error against time: which precisions and storages of a shape are worth having.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -48,9 +47,7 @@ bool beats(const PrecisionPoint& a, const PrecisionPoint& b) {
 
 }  // namespace
 
-double PrecisionPoint::error() const {
-  return std::hypot(cell->error->nrmse, cell->storage_error.value_or(0));
-}
+double PrecisionPoint::error() const { return cell->whole_error(); }
 
 const CellResult* PrecisionFindings::baseline() const {
   const CellResult* best = nullptr;
