@@ -12,7 +12,7 @@
 #include "core/executor.hpp"
 #include "headroom/headroom.hpp"
 #include "simd/attend.hpp"
-#include "support/layer_data.hpp"
+#include "support/layer_cases.hpp"
 
 namespace headroom::simd {
 namespace {
@@ -73,11 +73,7 @@ class TileRows : public testing::TestWithParam<Kind> {
   }
 
   static void expect_same_bits(const Matrix& found, const Matrix& wanted) {
-    for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-      ASSERT_EQ(__builtin_bit_cast(std::uint32_t, found.values[i]),
-                __builtin_bit_cast(std::uint32_t, wanted.values[i]))
-          << "element " << i;
-    }
+    ASSERT_TRUE(test::same_bits(found, wanted));
   }
 
   const SerialExecutor executor_ = {};

@@ -125,6 +125,12 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
   return resolved;
 }
 
+void set_arithmetic(const Arithmetic& does, Choice& choice) {
+  choice.precision = does.precision.value_or(choice.precision);
+  choice.precision_reason = does.reason;
+  choice.unit = does.unit;
+}
+
 std::unique_ptr<Backend> make_backend(const AttentionOptions& options, Choice& choice) {
   BackendConfig config{options.threads, Target{*options.isa, *options.unit}, choice.kernels,
                        choice.precision, options.dtype};
@@ -218,9 +224,7 @@ void choose_precision(const AttentionOptions& options, Choice& choice) {
                                   choice.backend, to_string(options.precision),
                                   stored_words(numbers), does.reason));
   }
-  choice.precision = *does.precision;
-  choice.precision_reason = does.reason;
-  choice.unit = does.unit;
+  set_arithmetic(does, choice);
 }
 
 // Checks all that the layer would check, so that a program can ask before it makes weights.

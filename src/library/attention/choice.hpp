@@ -19,4 +19,7 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice);
 /// @param options as `resolve` gives them
 std::unique_ptr<Backend> make_backend(const AttentionOptions& options, Choice& choice);
 
+/// What a choice computes with, and why.
+void set_arithmetic(const Arithmetic& does, Choice& choice);
+
 }  // namespace headroom

@@ -127,15 +127,6 @@ void check_lengths(const char* what, std::span<const std::int64_t> lengths,
   }
 }
 
-// Without products only what attention is computed in counts.
-void keep_what_attention_is(const AttentionOptions& options, Choice& choice) {
-  const Target target = select_target(options.isa, options.unit);
-  const Arithmetic does = arithmetic_of(choice.backend, numbers_of(options), target).of_attention();
-  choice.precision = does.precision.value_or(choice.precision);
-  choice.precision_reason = does.reason;
-  choice.unit = does.unit;
-}
-
 }  // namespace
 
 DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& rule,
@@ -151,7 +142,9 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
   }
   check_cache_storage(rule, options);
   choice = choose_backend(shape_, shape_, options);
-  keep_what_attention_is(options, choice);
+  // Without products only what attention is computed in counts.
+  const Target target = select_target(options.isa, options.unit);
+  set_arithmetic(arithmetic_of(choice.backend, numbers_of(options), target).of_attention(), choice);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);
   // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are

@@ -193,8 +193,8 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
     // Few bits are cut as they are used.
     if (is_few_bits(stored)) return {precision, "", target.unit, panels};
     // Panels stay beside the parts, for calls of few rows.
-    const Dtype dtype = stored == Storage::bf16 ? Dtype::bf16 : Dtype::f32;
-    const double parts = static_cast<double>(right_part_count(precision, dtype)) * sizeof(Half);
+    const double parts =
+        static_cast<double>(right_part_count(precision, dtype_of(stored))) * sizeof(Half);
     return {precision, "", target.unit, panels + parts};
   }
   if (precision == Precision::fp16x3 && target.unit == Unit::amx) {

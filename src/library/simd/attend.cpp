@@ -23,7 +23,7 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
                                        bool prefetches)
     : kernels_(&kernels),
       tiles_(tiles_of),
-      dtype_(stored == Storage::bf16 ? Dtype::bf16 : Dtype::f32),
+      dtype_(dtype_of(stored)),
       rounds_(stored == Storage::q8),
       prefetches_(prefetches),
       shape_(shape),

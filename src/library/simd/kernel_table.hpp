@@ -42,6 +42,11 @@ inline constexpr std::int64_t kTilesPerTask = 8;
 /// A bfloat16 number's bits.
 using Half = std::uint16_t;
 
+/// What kernels read of a storage that is not of few bits; f32 of one that is, once it is expanded.
+[[gnu::always_inline]] constexpr Dtype dtype_of(Storage storage) {
+  return storage == Storage::bf16 ? Dtype::bf16 : Dtype::f32;
+}
+
 /// A run of weight panels of one matrix, and where their products with x go.
 /// On cache lines of its own, because every slot writes its own.
 struct alignas(64) PanelRun {

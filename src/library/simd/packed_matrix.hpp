@@ -40,7 +40,7 @@ class PackedMatrix {
   Storage storage() const { return storage_; }
   GroupOrder order() const { return order_; }
   /// @pre the panels are not of few bits.
-  Dtype dtype() const { return storage_ == Storage::bf16 ? Dtype::bf16 : Dtype::f32; }
+  Dtype dtype() const { return dtype_of(storage_); }
   const float* bias() const { return bias_.data(); }
   std::int64_t bytes() const { return data_.bytes() + bias_.bytes(); }
 

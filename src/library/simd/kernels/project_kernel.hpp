@@ -410,17 +410,8 @@ HEADROOM_INLINE NextPanels panels_from(const PanelRun& run, std::int64_t begin,
 template <class B>
 HEADROOM_INLINE void expand_group(PanelRun& group, Stage& stage, float* room) {
   for (std::int64_t p = group.panel_begin; p < group.panel_end; ++p) {
-    const std::int64_t column = p * kPanel;
-    const bool narrow = group.cols - column <= kLanes;
-    const std::int64_t width = narrow ? kLanes : kPanel;
-    const B* panel =
-        weight_at<B>(group.panels, column * stage.panel_depth + stage.in_panel * width);
-    float* to = room + (p - group.panel_begin) * kPanel * stage.depth;
-    if (narrow) {
-      expand_panel<B, 1>(panel, stage.depth, to);
-    } else {
-      expand_panel<B, 2>(panel, stage.depth, to);
-    }
+    expand_rows<B>(group, p * kPanel, {stage.panel_depth, stage.in_panel, stage.depth},
+                   room + (p - group.panel_begin) * kPanel * stage.depth);
   }
   group.panels = room;
   group.first_panel = group.panel_begin;

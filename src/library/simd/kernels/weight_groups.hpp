@@ -146,4 +146,26 @@ HEADROOM_INLINE void expand_panel(const B* b, std::int64_t depth, float* to) {
   }
 }
 
+/// Rows of the depth of a panel. @pre `begin` begins a group
+struct PanelRows {
+  std::int64_t panel_depth;  ///< of the whole panel
+  std::int64_t begin, depth;
+};
+
+/// Such rows of the panel that begins with a column of the matrix, as floats.
+/// @return columns that it is wide: one vector or two
+template <class B>
+HEADROOM_INLINE std::int64_t expand_rows(const PanelRun& run, std::int64_t column,
+                                         const PanelRows& rows, float* to) {
+  const bool narrow = run.cols - column <= kLanes;
+  const std::int64_t width = narrow ? kLanes : kPanel;
+  const B* panel = weight_at<B>(run.panels, column * rows.panel_depth + rows.begin * width);
+  if (narrow) {
+    expand_panel<B, 1>(panel, rows.depth, to);
+  } else {
+    expand_panel<B, 2>(panel, rows.depth, to);
+  }
+  return width;
+}
+
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

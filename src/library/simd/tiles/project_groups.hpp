@@ -7,28 +7,18 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Some rows of the depth of a block of 32 columns, in `room`.
-/// @param begin the first of them, which begins a group
+/// Some rows of the depth of a block of 32 columns, as floats in `room`.
 template <class B>
-HEADROOM_INLINE void expand_columns(const PanelRun& run, std::int64_t panel_depth,
-                                    std::int64_t block, std::int64_t begin, std::int64_t depth,
+HEADROOM_INLINE void expand_columns(const PanelRun& run, std::int64_t block, const PanelRows& rows,
                                     float* room, Columns<float> (&columns)[kBlockVectors]) {
-  const std::int64_t rows = whole(depth, kGroup);
 #pragma GCC unroll 4
   for (int v = 0; v < kBlockVectors; v += 2) {
-    const std::int64_t at = block * kTileBlock + v * kLanes;
-    if (at >= run.cols) return;
-    const bool narrow = run.cols - at <= kLanes;
-    const std::int64_t width = narrow ? kLanes : kPanel;
-    const B* panel = weight_at<B>(run.panels, at * panel_depth + begin * width);
-    float* floats = room + v * kLanes * rows;
+    const std::int64_t column = block * kTileBlock + v * kLanes;
+    if (column >= run.cols) return;
+    float* floats = room + v * kLanes * whole(rows.depth, kGroup);
+    const std::int64_t width = expand_rows<B>(run, column, rows, floats);
     columns[v] = {floats, width};
-    if (narrow) {
-      expand_panel<B, 1>(panel, depth, floats);
-    } else {
-      expand_panel<B, 2>(panel, depth, floats);
-      columns[v + 1] = {floats + kLanes, width};
-    }
+    if (width > kLanes) columns[v + 1] = {floats + kLanes, width};
   }
 }
 
@@ -44,7 +34,7 @@ template <class S, class B>
   const std::int64_t panel_depth = whole(task.depth, kGroup);
   if constexpr (kOfFp16<S::kPrecision>) {
     Columns<float> columns[kBlockVectors];
-    expand_columns<B>(run, panel_depth, block, stage.begin, stage.depth, memory.floats_of_right,
+    expand_columns<B>(run, block, {panel_depth, stage.begin, stage.depth}, memory.floats_of_right,
                       columns);
     return cut_fp16_columns<S>(columns, stage.depth, stage.steps, memory.right);
   } else {
@@ -54,7 +44,7 @@ template <class S, class B>
       const std::int64_t begin = stage.begin + (step + s) * kGroup;
       const std::int64_t depth = task.depth - begin < kGroup ? task.depth - begin : kGroup;
       Columns<float> columns[kBlockVectors];
-      expand_columns<B>(run, panel_depth, block, begin, depth, group, columns);
+      expand_columns<B>(run, block, {panel_depth, begin, depth}, group, columns);
       cut_columns<S>(columns, depth, 1, nullptr, memory.right + s * S::kRight * kRightStep,
                      nobody_asks);
     }

@@ -40,7 +40,7 @@ HEADROOM_INLINE void project_exactly(const TileProjectTask& task, const PanelRun
   if (is_few_bits(task.storage)) {
     task.f32->few_rows->of(task.storage)(exact);
   } else {
-    task.f32->stored(task.storage == Storage::bf16 ? Dtype::bf16 : Dtype::f32).project(exact);
+    task.f32->stored(dtype_of(task.storage)).project(exact);
   }
 }
 
