@@ -147,6 +147,7 @@ bool rounds_activations(const JsonFields& request) {
 // In place of the limits of the numbers, which are narrower. What is no number has no error.
 void judge_by(const reference::Limits& limits, reference::Comparison& comparison) {
   comparison.limits = limits;
+  comparison.data = reference::Data::standard;
   if (!std::isfinite(comparison.nrmse)) return;
   comparison.passed =
       comparison.nrmse <= limits.nrmse && comparison.max_over_rms <= limits.max_over_rms;

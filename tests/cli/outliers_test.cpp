@@ -43,8 +43,9 @@ TEST_F(Cli, OutliersThatCannotBeAreRefusedWithTheReason) {
 
 TEST_F(Cli, ResultsOfOutliersSayWhatStoringCostsAndMoves) {
   expect(kSweep + "--out first --shard 1/2", 0, {"2 ok"});
-  expect(kSweep + "--out second --shard 2/2", 0,
-         {"(error of storing ", "; attention weights: ", " of maxima moved, KL "});
+  expect(
+      kSweep + "--out second --shard 2/2", 0,
+      {"(error of storing ", " of its bound\n", "; attention weights: ", " of maxima moved, KL "});
   expect("$headroom merge first second --out results", 0, {});
   int shifted = 0;
   double plain = 0, outliers = 0;
@@ -53,6 +54,9 @@ TEST_F(Cli, ResultsOfOutliersSayWhatStoringCostsAndMoves) {
     EXPECT_EQ(line["status"], "ok") << line;
     EXPECT_EQ(line.contains("attention_shift"), few_bits) << line;
     EXPECT_EQ(line.contains("storage_nrmse"), few_bits) << line;
+    const bool by_element = line["shape"].contains("outliers");
+    EXPECT_EQ(line["error"].contains("bound_ratio"), by_element) << line;
+    EXPECT_EQ(line["error"]["limit"], by_element ? 1 : 5e-6) << line;
     if (!few_bits) continue;
     ++shifted;
     (line["shape"].contains("outliers") ? outliers : plain) = line["storage_nrmse"];

@@ -47,6 +47,21 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
   expect_same_line(result);
 }
 
+TEST(ResultReader, GivesBackWhatDecidedOfTheError) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  result.error->limits.nrmse = 0.03;
+  EXPECT_EQ(to_json(result)["error"]["limit"], 0.03);
+  EXPECT_FALSE(to_json(result)["error"].contains("bound_ratio"));
+  expect_same_line(result);
+  EXPECT_FALSE(from_json(to_json(result)).error->by_element());
+  result.error->data = reference::Data::adversarial;
+  result.error->bound_ratio = 0.25;
+  EXPECT_EQ(to_json(result)["error"]["limit"], 1) << "of the bound";
+  expect_same_line(result);
+  EXPECT_TRUE(from_json(to_json(result)).error->by_element());
+  EXPECT_EQ(from_json(to_json(result)).error->bound_ratio, 0.25);
+}
+
 TEST(ResultReader, GivesBackWhichProcessTookEachSample) {
   CellResult result = with_time(sample_result("tbb"), kSamples);
   result.time.processes.clear();

@@ -515,7 +515,8 @@ const checkSteps = async (browser, results) => {
     .filter((cell) => cell.shape.tokens === 1 && cell.precision === "f32");
   const steps = [100, 1000, 10000].flatMap((past) => [{ past }, { past, window: 64 }].flatMap((more) => lines.map((cell) => ({
     ...cell, id: cell.id + Object.entries(more).map(([key, value]) => "_" + key[0].toUpperCase() + value).join(""),
-    shape: { ...cell.shape, ...more } }))));
+    shape: { ...cell.shape, ...more },
+    error: more.past === 100 ? { nrmse: 1e-4, max_over_rms: 1e-3, bound_ratio: 0.31, limit: 1 } : cell.error }))));
   writeFileSync(join(folder, "results.jsonl"), steps.map((cell) => JSON.stringify(cell) + "\n").join(""));
   run("report", folder);
   for (const width of [1280, 400]) {
@@ -528,6 +529,12 @@ const checkSteps = async (browser, results) => {
     const found = await texts(id);
     check(/\|1000\|/.test(found) && found.includes("tokens in the cache"), id + " has no place for each past: " + found);
   }
+  const limits = await browser.evaluate(`(() => {
+    const table = document.querySelector("#chart-error-against-limit").closest("figure").querySelector("details");
+    table.open = true; table.dispatchEvent(new Event("toggle"));
+    return table.textContent;
+  })()`);
+  check(/1\.0e-4by element31 %/.test(limits) && limits.includes("5.0e-6"), "limits of errors: " + limits);
   check((await browser.evaluate("document.querySelector('#choose-tokens').textContent")).startsWith("1 after 1001 after 1000"),
     "the list of tokens does not name the pasts");
   const families = await browser.evaluate("[...document.querySelectorAll('#choose-family option')].map((o) => o.value).join('; ')");

@@ -26,6 +26,10 @@ headroom.format = {
   scientific(value) {
     return value.toExponential(1);
   },
+  // What a result's error is held to.
+  errorLimit(error) {
+    return error.bound_ratio === undefined ? this.scientific(error.limit) : "by element";
+  },
   interval(item, unit) {
     return unit.call(this, item.low) + " to " + unit.call(this, item.high);
   },

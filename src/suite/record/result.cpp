@@ -41,10 +41,15 @@ statistics::SamplesByProcess samples_of(const CellResult& result, bool by_contro
 }
 
 ordered_json to_json(const reference::Comparison& comparison) {
-  return {{"nrmse", comparison.nrmse},
-          {"max_over_rms", comparison.max_over_rms},
-          {"limit", comparison.limits.nrmse},
-          {"max_over_rms_limit", comparison.limits.max_over_rms}};
+  ordered_json json{{"nrmse", comparison.nrmse}, {"max_over_rms", comparison.max_over_rms}};
+  if (comparison.by_element()) {
+    json["bound_ratio"] = comparison.bound_ratio;
+    json["limit"] = reference::kBoundLimit;
+  } else {
+    json["limit"] = comparison.limits.nrmse;
+    json["max_over_rms_limit"] = comparison.limits.max_over_rms;
+  }
+  return json;
 }
 
 ordered_json to_json(const reference::AttentionShift& shift) {

@@ -122,6 +122,7 @@ void read_way(const JsonFields& fields, CellResult& result);
 /// Which process or launch took each sample; empty without the key.
 std::vector<int> read_processes(const JsonFields& fields, const char* key);
 
+/// `limit` is that of `bound_ratio` where the bound of each element decides, else that of `nrmse`.
 nlohmann::ordered_json to_json(const reference::Comparison& comparison);
 nlohmann::ordered_json to_json(const reference::AttentionShift& shift);
 

@@ -13,7 +13,6 @@ namespace headroom::reference {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kBoundLimit = 1;
 
 struct Element {
   std::int64_t row = 0;
@@ -111,12 +110,12 @@ std::string above(std::string_view metric, double value, double limit, const Ele
 }
 
 // Written as !(a <= b), so that a NaN can never pass.
-void judge(Comparison& result, const Sums& sums, Data data) {
+void judge(Comparison& result, const Sums& sums) {
   if (sums.other_kinds > 0) {
     result.reason = fmt::format(
         "{} elements are NaN or Inf where the oracle is not, or the reverse; first at {}",
         sums.other_kinds, sums.other_kind.text());
-  } else if (data == Data::adversarial) {
+  } else if (result.by_element()) {
     if (!(result.bound_ratio <= kBoundLimit)) {
       result.reason = above("error / bound", result.bound_ratio, kBoundLimit, sums.worst_bound);
     }
@@ -137,6 +136,7 @@ Comparison compare(const Expected& expected, ConstMatrixView y, Data data, const
   const Sums sums = gather(expected, y, bound);
   Comparison result;
   result.limits = limits_of(numbers);
+  result.data = data;
   const Element* worst = data == Data::adversarial ? &sums.worst_bound : &sums.worst;
   if (sums.finite > 0) {
     const double rms = std::sqrt(sums.squared_expected / static_cast<double>(sums.finite));
@@ -150,7 +150,7 @@ Comparison compare(const Expected& expected, ConstMatrixView y, Data data, const
   }
   result.worst_row = worst->row;
   result.worst_col = worst->col;
-  judge(result, sums, data);
+  judge(result, sums);
   return result;
 }
 

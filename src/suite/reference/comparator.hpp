@@ -16,16 +16,23 @@ enum class Data {
   adversarial,  ///< large logits or cancelling values: a limit per element
 };
 
+/// The most that `Comparison::bound_ratio` may be.
+inline constexpr double kBoundLimit = 1;
+
 /// Errors of a result, their limits, and the verdict.
 struct Comparison {
   double nrmse = 0;         ///< `|o - r| / |r|`
   double max_over_rms = 0;  ///< `max |o - r| / rms(r)`
-  double bound_ratio = 0;   ///< worst `|o - r|` / bound (element_bound.hpp); at most 1 passes
+  double bound_ratio = 0;   ///< worst `|o - r|` / bound (element_bound.hpp)
   std::int64_t worst_row = 0;
   std::int64_t worst_col = 0;
   bool passed = false;
   std::string reason;  ///< what is wrong and where; empty if passed
-  Limits limits = {};  ///< of the first two
+  Limits limits = {};  ///< of the first two; for standard data they decide
+  Data data = Data::standard;
+
+  /// Whether `bound_ratio` decides.
+  bool by_element() const { return data == Data::adversarial; }
 };
 
 /// Compares the rows that `expected` has. NaN or Inf where the oracle has a number fails; the

@@ -115,10 +115,7 @@ ordered_json to_json(const RivalOutcome& outcome) {
   json["packed_bytes"] = outcome.costs.packed_bytes;
   json["workspace_bytes"] = outcome.costs.workspace_bytes;
   if (outcome.error) {
-    json["error"] = {{"nrmse", outcome.error->nrmse},
-                     {"max_over_rms", outcome.error->max_over_rms},
-                     {"bound_ratio", outcome.error->bound_ratio},
-                     {"limit", 1}};
+    json["error"] = record::to_json(*outcome.error);
   }
   json["is_output"] = outcome.wrote;
   return json;

@@ -38,7 +38,7 @@ const char* verdict(const VerifyCheck& check) {
 std::string errors_beside_limits(const VerifyCheck& check) {
   const reference::Comparison& error = *check.error;
   std::string text =
-      check.data == Data::adversarial
+      error.by_element()
           ? fmt::format("adversarial, worst element {:.2g} of its bound", error.bound_ratio)
           : fmt::format("nrmse {:.1e} (limit {:.0e}), max/rms {:.1e} (limit {:.0e})", error.nrmse,
                         error.limits.nrmse, error.max_over_rms, error.limits.max_over_rms);

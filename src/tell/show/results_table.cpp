@@ -59,6 +59,12 @@ struct Columns {
   bool ranks = false;
 };
 
+// Beside the limit that decides.
+std::string error_words(const reference::Comparison& error) {
+  if (!error.by_element()) return fmt::format("{:.1e} / {:.0e}", error.nrmse, error.limits.nrmse);
+  return fmt::format("{:.1e}, {:.2g} of its bound", error.nrmse, error.bound_ratio);
+}
+
 std::string line_of(const Row& row, const Columns& columns, Shares& shares) {
   const record::CellResult& result = *row.result;
   std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend, result.way());
@@ -77,10 +83,10 @@ std::string line_of(const Row& row, const Columns& columns, Shares& shares) {
   }
   const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
   const std::string interval = has_interval ? format_share(half_width(result.time), 1) : "-";
-  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}{} {:>9} {:>9}   {:.1e} / {:.0e}\n", line,
+  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}{} {:>9} {:>9}   {}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
                      above ? kAboveMark : ' ', speed_up(row.baseline), speed_up(row.wrapper),
-                     result.error->nrmse, result.error->limits.nrmse);
+                     error_words(*result.error));
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {

@@ -4,7 +4,8 @@
 
   // An exact result has no place on a logarithmic axis, so it is drawn at the bottom.
   const kFoot = 1e-4;
-  const share = (cell) => Math.max(kFoot, cell.error.nrmse / cell.error.limit);
+  const shareOf = ({ error }) => (error.bound_ratio === undefined ? error.nrmse : error.bound_ratio) / error.limit;
+  const share = (cell) => Math.max(kFoot, shareOf(cell));
   const rowsOf = (cell) => {
     const rows = cell.checked_rows;
     return !rows || rows.checked >= rows.of ? "all rows" : rows.checked + " of " + rows.of + " rows";
@@ -19,8 +20,8 @@
     empty: "No cell of this selection was checked.",
     note: () =>
       "All shapes. Normalised root-mean-square error against the double-precision reference, as a " +
-      "share of the limit, over the rows that were checked; a cell above the line would have failed and " +
-      "would have no time.",
+      "share of the limit, over the rows that were checked; or, where each element has a bound of its own, the worst " +
+      "element's share of that. A cell above the line would have failed and would have no time.",
     height: () => 380,
 
     draw(model, selection, view) {
@@ -40,8 +41,8 @@
         tooltip: {
           ...chart.base(view).tooltip,
           formatter: ({ data: { cell } }) => chart.tip(cell.id, [
-            "nrmse " + format.scientific(cell.error.nrmse) + ", limit " + format.scientific(cell.error.limit),
-            format.percent(cell.error.nrmse / cell.error.limit) + " of the limit",
+            "nrmse " + format.scientific(cell.error.nrmse) + ", limit " + format.errorLimit(cell.error),
+            format.percent(shareOf(cell)) + " of the limit",
             "checked on " + rowsOf(cell)]),
         },
         series: [
@@ -66,8 +67,7 @@
     table: (model, selection) => ({
       columns: [["cell"], ["nrmse", 1], ["limit", 1], ["of the limit", 1], ["max / rms", 1], ["checked on"]],
       rows: cellsOf(model, selection).map((cell) => [
-        cell.id, format.scientific(cell.error.nrmse), format.scientific(cell.error.limit),
-        format.percent(cell.error.nrmse / cell.error.limit),
+        cell.id, format.scientific(cell.error.nrmse), format.errorLimit(cell.error), format.percent(shareOf(cell)),
         Number.isFinite(cell.error.max_over_rms) ? format.scientific(cell.error.max_over_rms) : "-", rowsOf(cell),
       ]),
     }),

@@ -82,7 +82,7 @@
           ...chart.base(view).tooltip,
           formatter: ({ data }) => chart.tip(data.cell.id, [
             "nrmse of the kernel " + format.scientific(data.cell.error.nrmse) + ", limit " +
-              format.scientific(data.cell.error.limit), ...storingOf(data.cell),
+              format.errorLimit(data.cell.error), ...storingOf(data.cell),
             format.seconds(data.cell.time.median), gainOf(data.cell)]),
         },
         series: [

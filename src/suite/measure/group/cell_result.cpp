@@ -70,12 +70,17 @@ void keep_complete(std::vector<double>& readings, std::size_t samples) {
   if (readings.size() != samples) readings.clear();
 }
 
+// Grows towards the limit that decides.
+double to_limit(const reference::Comparison& error) {
+  return error.by_element() ? error.bound_ratio : error.nrmse;
+}
+
 // What every process found out anew.
 void take_worst_and_middle(CellResult& whole, const std::vector<CellResult>& parts) {
   std::vector<double> setup;
   for (const CellResult& part : parts) {
     setup.push_back(part.costs->setup_seconds);
-    if (part.error->nrmse > whole.error->nrmse) whole.error = part.error;
+    if (to_limit(*part.error) > to_limit(*whole.error)) whole.error = part.error;
   }
   whole.costs->setup_seconds = statistics::median(setup);
 }

@@ -132,7 +132,8 @@ class Checker {
                                         message.worst_col,
                                         message.passed,
                                         text,
-                                        message.limits};
+                                        message.limits,
+                                        message.data};
   }
 
   ChildProcess process_;
