@@ -102,7 +102,7 @@ class ProgramRun {
     }
     const Positions positions = draw_positions(x.rows);
     call.context = program_.context;
-    const Mask mask = place_mask(step);
+    const Mask& mask = place_mask(step);
     call.mask = mask.view();
     if (step.padded_tokens > 0) {
       forward_padded(x, positions, y, step, call);
@@ -146,8 +146,9 @@ class ProgramRun {
   };
 
   // Of the sizes that the call has.
-  Mask place_mask(const CallStep& step) {
-    if (!step.mask) return {};
+  const Mask& place_mask(const CallStep& step) {
+    const auto [place, fresh] = truth_.masks.try_emplace(step_);
+    if (!step.mask) return place->second;
     RandomCall of = *step.mask;
     of.sizes.batch = static_cast<std::int64_t>(step.lengths.size());
     of.sizes.heads = shape().heads;
@@ -163,8 +164,11 @@ class ProgramRun {
       mask_keys_ = std::max(mask_keys_, keys);
     }
     of.sizes.keys = mask_keys_;
-    std::mt19937 random(static_cast<std::uint32_t>(program_.seed * 31 + step_));
-    return {of, random};
+    if (fresh) {
+      std::mt19937 random(static_cast<std::uint32_t>(program_.seed * 31 + step_));
+      place->second = Mask(of, random);
+    }
+    return place->second;
   }
 
   // The keys that the longest sequence has decide where those of others lie.
@@ -231,7 +235,7 @@ class ProgramRun {
       inputs.past = view_of(before, key_cols());
       call.past = inputs.past.rows;
     }
-    const auto [place, fresh] = truth_.try_emplace({step_, sequence});
+    const auto [place, fresh] = truth_.expected.try_emplace({step_, sequence});
     if (fresh) {
       place->second = reference::attention(call, weights_, inputs, reference::all_rows(call), 1);
     }

@@ -41,8 +41,12 @@ struct CallProgram {
 
 CallProgram random_program(std::uint64_t seed);
 
-/// What the oracle says of a step's sequence: computed once for all layers that run the program.
-using CallTruth = std::map<std::pair<std::size_t, std::size_t>, reference::Expected>;
+/// What is the same for all layers that run a program, and takes long.
+struct CallTruth {
+  /// What the oracle says of a step's sequence.
+  std::map<std::pair<std::size_t, std::size_t>, reference::Expected> expected;
+  std::map<std::size_t, Mask> masks;  ///< of steps
+};
 
 /// Runs a program on a layer and compares every row with the oracle, which computes each sequence
 /// from scratch; and with one pass over the sequence, if the backend promises its bits.
