@@ -204,6 +204,10 @@ class Run:
         cpus = self.cpus[:threads]
         return Process(peer.name, self.environments.command(peer), found, cpus, log)
 
+    def skip(self, name: str, recorded: str, said: str) -> None:
+        self.told[name] = {"skipped": recorded}
+        say(f"{name}: {said}")
+
     def versions(self) -> None:
         """Asks every peer about itself; whoever does not answer is skipped, with the reason."""
         for peer in self.given.peers:
@@ -212,13 +216,13 @@ class Run:
                     self.told[peer.name] = {**process.ask("about"), "tried": {}}
                 self.peers.append(peer)
                 say(f"{peer.name}: {self.told[peer.name]['version']}")
-            except (NotInstalled, PeerError, OSError) as error:
-                self.told[peer.name] = {"skipped": str(error)}
-                say(f"{peer.name}: skipped: {error}")
+            except NotInstalled as error:
+                self.skip(peer.name, error.reason, f"skipped: {error}")
+            except (PeerError, OSError) as error:
+                self.skip(peer.name, str(error), f"skipped: {error}")
         if self.given.peers and self.few_bits():
             for name, reason in NOT_AVAILABLE.items():
-                self.told[name] = {"skipped": reason}
-                say(f"{name}: {reason}")
+                self.skip(name, reason, reason)
 
     def few_bits(self) -> List[str]:
         """What weights are stored as by whoever takes part, in few bits."""

@@ -10,7 +10,14 @@ from catalogue import HERE, Peer
 
 
 class NotInstalled(Exception):
-    """Why a rival cannot run, and the command that installs it."""
+    """Why a rival cannot run, and the command that installs it, if there is one.
+
+    The reason alone is recorded: a command names folders of this machine.
+    """
+
+    def __init__(self, reason: str, how: str = "") -> None:
+        super().__init__(f"{reason}; install it with: {how}" if how else reason)
+        self.reason = reason
 
 
 def requirements(packages: str) -> str:
@@ -95,8 +102,8 @@ class Environments:
             return
         if peer.debian:
             raise NotInstalled(
-                "not built, because its library was not there; install it with:"
-                f" apt-get install {peer.debian} && scripts/peers"
+                "not built, because its library was not there",
+                f"apt-get install {peer.debian} && scripts/peers",
             )
         raise NotInstalled("not built, because the compiler has no OpenMP; build it with another")
 
@@ -105,5 +112,4 @@ class Environments:
             self.found[packages] = self.why_not(packages)
         reason = self.found[packages]
         if reason is not None:
-            how = how_to_install(self.folder, packages)
-            raise NotInstalled(f"{reason}; install it with: {how}")
+            raise NotInstalled(reason, how_to_install(self.folder, packages))
