@@ -49,7 +49,7 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
 
 TEST(ResultReader, GivesBackWhatDecidedOfTheError) {
   CellResult result = with_time(sample_result("tbb"), kSamples);
-  result.error->limits.nrmse = 0.03;
+  result.error->limits = {0.03, 0.4};
   EXPECT_EQ(to_json(result)["error"]["limit"], 0.03);
   EXPECT_FALSE(to_json(result)["error"].contains("bound_ratio"));
   expect_same_line(result);

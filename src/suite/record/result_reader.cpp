@@ -118,14 +118,16 @@ reference::Comparison read_error(const JsonFields& fields, const CellResult& res
   };
   reference::Comparison error;
   error.limits = reference::limits_of(result.cell.numbers);
-  if (!fields.has("bound_ratio") && fields.has("limit")) {
-    error.limits.nrmse = fields.not_negative("limit");
-  }
   error.nrmse = value("nrmse");
   error.max_over_rms = value("max_over_rms");
   if (fields.has("bound_ratio")) {
     error.data = reference::Data::adversarial;
     error.bound_ratio = value("bound_ratio");
+  } else {
+    if (fields.has("limit")) error.limits.nrmse = fields.not_negative("limit");
+    if (fields.has("max_over_rms_limit")) {
+      error.limits.max_over_rms = fields.not_negative("max_over_rms_limit");
+    }
   }
   error.passed = passed;
   if (result.status == Status::failed) error.reason = result.reason;
