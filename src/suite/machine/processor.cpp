@@ -29,6 +29,13 @@ std::vector<std::string> known_features() {
   return found;
 }
 
+// A cloud's processors are often called no more than "AMD EPYC".
+std::string model_numbers() {
+  const std::string family = processor::cpuinfo_value("cpu family");
+  const std::string model = processor::cpuinfo_value("model\t");
+  return family.empty() || model.empty() ? "" : "family " + family + ", model " + model;
+}
+
 }  // namespace
 
 std::int64_t Processor::last_level_bytes() const {
@@ -48,6 +55,7 @@ Processor describe_processor() {
   processor.name = processor::processor_name();
   if (processor.vendor.empty()) processor.vendor = processor::cpuinfo_value("vendor_id");
   processor.architecture = processor::processor_architecture();
+  processor.model = model_numbers();
   return processor;
 }
 

@@ -36,6 +36,7 @@ ordered_json processor_json() {
   return {{"name", processor.name},
           {"vendor", processor.vendor},
           {"architecture", processor.architecture},
+          {"model", processor.model},
           {"features", processor.features},
           {"caches", caches},
           {"last_level_total_bytes", processor.last_level_total_bytes},
@@ -69,7 +70,8 @@ ordered_json build_json() {
   return {{"compiler", HEADROOM_COMPILER},
           {"build_type", HEADROOM_BUILD_TYPE},
           {"flags", HEADROOM_COMPILE_FLAGS},
-          {"git_revision", source_revision()}};
+          {"git_revision", source_revision()},
+          {"committed", HEADROOM_COMMITTED}};
 }
 
 // Slurm's name of it. A host's own name is nobody else's business where results are published.
