@@ -13,22 +13,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+class Runs : public test::TemporaryFolder {};
+
 void make_run(const fs::path& folder) {
   fs::create_directories(folder);
   std::ofstream(folder / "environment.json") << "{}";
   std::ofstream(folder / "results.jsonl") << "";
 }
 
-TEST(Runs, OfAResultsFolderAreItself) {
-  const test::TemporaryFolder folder;
-  make_run(folder.path() / "run");
-  make_run(folder.path() / "run" / "machine" / "version");
-  EXPECT_EQ(runs_in(folder.path() / "run"), std::vector{folder.path() / "run"});
+TEST_F(Runs, OfAResultsFolderAreItself) {
+  make_run(path_ / "run");
+  make_run(path_ / "run" / "machine" / "version");
+  EXPECT_EQ(runs_in(path_ / "run"), std::vector{path_ / "run"});
 }
 
-TEST(Runs, OfAStoreAreTwoLevelsBelowIt) {
-  const test::TemporaryFolder folder;
-  const fs::path store = folder.path();
+TEST_F(Runs, OfAStoreAreTwoLevelsBelowIt) {
+  const fs::path store = path_;
   make_run(store / "b" / "2");
   make_run(store / "b" / "1");
   make_run(store / "a" / "3");
@@ -39,12 +39,11 @@ TEST(Runs, OfAStoreAreTwoLevelsBelowIt) {
   EXPECT_EQ(runs_in(store), (std::vector{store / "a" / "3", store / "b" / "1", store / "b" / "2"}));
 }
 
-TEST(Runs, AreRefusedWhereThereAreNone) {
-  const test::TemporaryFolder folder;
-  std::ofstream(folder.path() / "file") << "a text";
-  EXPECT_THROW(runs_in(folder.path()), FileError);
-  EXPECT_THROW(runs_in(folder.path() / "file"), FileError);
-  EXPECT_THROW(runs_in(folder.path() / "missing"), FileError);
+TEST_F(Runs, AreRefusedWhereThereAreNone) {
+  std::ofstream(path_ / "file") << "a text";
+  EXPECT_THROW(runs_in(path_), FileError);
+  EXPECT_THROW(runs_in(path_ / "file"), FileError);
+  EXPECT_THROW(runs_in(path_ / "missing"), FileError);
 }
 
 }  // namespace
