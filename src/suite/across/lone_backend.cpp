@@ -67,7 +67,8 @@ BackendRecord record_of(const std::string& backend, const Spots& spots) {
     auto& [sum, count] = by_machine[spot.standing->machine];
     sum += std::log(ratio_of(spot));
     ++count;
-    if (record.worst.rival == nullptr || ratio_of(spot) > ratio_of(record.worst)) {
+    if (record.worst.rival == nullptr ||
+        spot.rival->to_fastest.ratio > record.worst.rival->to_fastest.ratio) {
       record.worst = spot;
     }
   }

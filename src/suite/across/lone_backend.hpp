@@ -27,7 +27,7 @@ struct BackendRecord {
   /// Mean of its time over the fastest one's, of the machines, each a mean of its shapes
   /// (geometric).
   double mean = 1;
-  Spot worst;  ///< by the ratio of the medians; empty without any time
+  Spot worst;  ///< by `Rival::to_fastest`; empty without any time
 };
 
 /// What one machine alone would link.

@@ -41,7 +41,7 @@ std::string many_markdown(const Overview& overview, const std::vector<Chart>& ch
   for (const Prose& remark : many_remarks(overview)) text += "\n> " + markdown(remark) + "\n";
   for (const across::LoneBackend& lone : overview.lone) {
     const std::string of =
-        overview.lone.size() > 1 ? fmt::format(", {}", to_string(lone.demand)) : "";
+        overview.lone.size() > 1 ? fmt::format(", {}", demand_words(lone.demand)) : "";
     text += section_text("What each machine alone would link" + of, own_table(overview, lone));
     text += section_text("If one backend is linked everywhere" + of, lone_table(overview, lone));
   }
@@ -68,7 +68,7 @@ std::string many_text(const Overview& overview) {
   std::string text = plain_text(many_headline(overview)) + "\n";
   for (const Prose& sentence : many_sentences(overview)) text += plain_text(sentence) + "\n";
   for (const across::LoneBackend& lone : overview.lone) {
-    text += fmt::format("\n{}: what each machine alone would link\n", to_string(lone.demand));
+    text += fmt::format("\n{}: what each machine alone would link\n", demand_words(lone.demand));
     text += text_table(own_table(overview, lone));
   }
   const auto add = [&](std::string_view head, const Table& table) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "headroom/version.hpp"
@@ -42,9 +43,9 @@ std::string many_paragraphs(const std::vector<Prose>& sentences) {
   return text;
 }
 
-std::string folded(const std::string& summary, const std::string& inside) {
-  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", page::escape_html(summary),
-                     inside);
+std::string folded(const std::string& summary, const std::string& inside, bool open = false) {
+  return fmt::format("<details{}><summary>{}</summary>\n{}</details>\n", open ? " open" : "",
+                     page::escape_html(summary), inside);
 }
 
 std::string if_rows(const Table& table, std::string_view caption) {
@@ -64,7 +65,7 @@ std::string answer_tables(const Overview& overview) {
   std::string text;
   for (const across::LoneBackend& lone : overview.lone) {
     const std::string of =
-        overview.lone.size() > 1 ? fmt::format(", {}", to_string(lone.demand)) : "";
+        overview.lone.size() > 1 ? fmt::format(", {}", demand_words(lone.demand)) : "";
     text += html(own_table(overview, lone), "What each machine alone would link" + of);
     text += html(lone_table(overview, lone), "If one backend is linked everywhere" + of);
   }
@@ -107,11 +108,17 @@ std::string picture_section(const std::vector<Chart>& charts) {
 
 std::string matrix_section(const Overview& overview) {
   std::string text;
+  // The one that most machines have is shown at once.
+  const auto first =
+      std::max_element(overview.matrices.shown.begin(), overview.matrices.shown.end(),
+                       [](const across::Matrix& a, const across::Matrix& b) {
+                         return a.contest->standings.size() < b.contest->standings.size();
+                       });
   for (const across::Matrix& matrix : overview.matrices.shown) {
     const std::string name = name_of(*matrix.contest);
     const std::string inside = if_rows(matrix_table(overview, matrix), "Time over time: " + name) +
                                html(pair_table(overview, matrix), "Pairs of machines: " + name);
-    text += folded(name, inside);
+    text += folded(name, inside, &matrix == &*first);
   }
   if (text.empty()) return "";
   return note_html(

@@ -107,15 +107,6 @@ bool time_figure(const across::Entry&, const record::CellResult& cell, Mark& mar
   return true;
 }
 
-bool share_figure(const across::Entry& entry, const record::CellResult& cell, Mark& mark) {
-  const std::optional<Share> share = share_of_limit(entry.folder, cell, entry.roofs);
-  if (!share) return false;
-  show::Shares above;
-  mark.y = share->value;
-  mark.words = limit_words(*share, above);
-  return true;
-}
-
 void add_scaling(std::vector<Chart>& charts, const Overview& overview) {
   for (const Family& family : families_of(overview)) {
     const bool few = demand_of(family.shape) == Demand::decode;
@@ -139,7 +130,16 @@ void add_scaling(std::vector<Chart>& charts, const Overview& overview) {
         true,
         {},
         {}};
-    add_lines(share, overview, family, share_figure);
+    show::Shares above;
+    add_lines(share, overview, family,
+              [&above](const across::Entry& entry, const record::CellResult& cell, Mark& mark) {
+                const std::optional<Share> found = share_of_limit(entry.folder, cell, entry.roofs);
+                if (!found) return false;
+                mark.y = found->value;
+                mark.words = limit_words(*found, above);
+                return true;
+              });
+    for (const std::string& reason : above.reasons()) share.note += "; " + reason;
     for (Chart* chart : {&time, &share}) {
       if (!chart->empty()) charts.push_back(std::move(*chart));
     }

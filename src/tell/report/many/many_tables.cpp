@@ -81,9 +81,12 @@ Table machine_table(const Overview& overview) {
                {"multiply-adds, GFLOP/s", false},
                {"memory read, GB/s", false},
                {"noise floor", true},
-               {"verified cells", true},
-               {"price of an hour", true}},
+               {"verified cells", true}},
               {}};
+  const auto& machines = overview.collection->machines;
+  const bool priced = std::any_of(machines.begin(), machines.end(),
+                                  [](const across::Machine& one) { return one.price.has_value(); });
+  if (priced) table.columns.push_back({"price of an hour", true});
   for (std::size_t i = 0; i < overview.collection->entries.size(); ++i) {
     const across::Entry& entry = entry_at(overview, i);
     const across::Machine& machine = overview.collection->machine_of(entry);
@@ -96,8 +99,11 @@ Table machine_table(const Overview& overview) {
          words_cell(rate_words(entry.roofs.read_gbs)),
          words_cell(entry.noise_floor > 0 ? format_share(entry.noise_floor, 1) : "not known"),
          words_cell(
-             fmt::format("{} of {}", overview.verified_cells(i), entry.folder.results.size())),
-         words_cell(machine.price ? fmt::format("{:g}", *machine.price) : "-")});
+             fmt::format("{} of {}", overview.verified_cells(i), entry.folder.results.size()))});
+    if (priced) {
+      table.rows.back().push_back(
+          words_cell(machine.price ? fmt::format("{:g}", *machine.price) : "-"));
+    }
   }
   return table;
 }
@@ -127,10 +133,7 @@ Table lone_table(const Overview& overview, const across::LoneBackend& lone) {
     Prose worst = words_cell("-"), where = words_cell("-");
     if (record.worst.rival != nullptr) {
       const judge::Difference& loss = record.worst.rival->to_fastest;
-      worst = words_cell(fmt::format("{} ({})",
-                                     times(record.worst.rival->cell->time.median /
-                                           record.worst.standing->fastest().cell->time.median),
-                                     range(loss.ci95)));
+      worst = words_cell(fmt::format("{} ({})", times(loss.ratio), range(loss.ci95)));
       where = words_cell(fmt::format("{}, {}", machine_at(overview, record.worst.standing->machine),
                                      name_of(*record.worst.contest)));
     }

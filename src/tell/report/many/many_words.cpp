@@ -20,15 +20,17 @@ const std::vector<across::Machine>& machines_of(const Overview& overview) {
   return overview.collection->machines;
 }
 
-std::string_view demand_name(Demand demand) {
-  return demand == Demand::prefill ? "Prefill" : "Few tokens";
+std::string capital(std::string words) {
+  words.front() = static_cast<char>(words.front() - 'a' + 'A');
+  return words;
 }
 
-// "all 4 machines", "3 of 4 machines", or "this machine".
+// "all 4 machines", "both machines", "3 of 4 machines" or "one machine".
 std::string machines_words(const LoneBackend& lone) {
   const std::size_t all = lone.own.size();
   if (all == 1) return "one machine";
-  if (lone.agreeing() == all) return fmt::format("all {} machines", all);
+  if (lone.agreeing() == all)
+    return all == 2 ? "both machines" : fmt::format("all {} machines", all);
   return fmt::format("{} of {} machines", lone.agreeing(), all);
 }
 
@@ -54,7 +56,7 @@ Prose headline_of(const LoneBackend& lone) {
 
 Prose counts_sentence(const LoneBackend& lone) {
   const BackendRecord& record = lone.chosen();
-  Prose prose{strong(fmt::format("{}.", demand_name(lone.demand))),
+  Prose prose{strong(fmt::format("{}.", capital(demand_words(lone.demand)))),
               plain(" Of "),
               plain(counted(lone.spots, "shape")),
               plain(fmt::format(" on {}, ", counted(lone.own.size(), "machine"))),
@@ -112,6 +114,10 @@ Prose open_words(const LoneBackend& lone) {
 
 }  // namespace
 
+std::string demand_words(Demand demand) {
+  return demand == Demand::prefill ? "prefill" : "few tokens";
+}
+
 Prose many_headline(const Overview& overview) {
   if (overview.lone.empty()) {
     return {
@@ -131,8 +137,8 @@ Prose many_headline(const Overview& overview) {
     return headline;
   }
   for (const LoneBackend& lone : overview.lone) {
-    headline.push_back(
-        plain(fmt::format("{}{}: ", headline.empty() ? "" : " ", demand_name(lone.demand))));
+    headline.push_back(plain(
+        fmt::format("{}{}: ", headline.empty() ? "" : " ", capital(demand_words(lone.demand)))));
     append(headline, headline_of(lone));
     headline.push_back(plain("."));
   }
@@ -222,8 +228,12 @@ std::vector<Prose> many_method(const Overview& overview) {
           counted(overview.claims, "comparison")))},
       {plain("Samples of one machine are divided by the control beside them where both sides have "
              "the same. Between machines they are not: two controls say nothing of each other.")},
-      {plain("The share of its own roof is that of the machine on which the cell ran, so a slow "
-             "machine that is used well shows a high one.")}};
+      {plain(fmt::format(
+          "The share of its own roof is that of the machine on which the cell ran, so a slow "
+          "machine that is used well shows a high one. {} stands where it is more than 100 %: {}; "
+          "or {}.",
+          show::kAboveMark, show::why_above(show::Limit::beside),
+          show::why_above(show::Limit::memory)))}};
 }
 
 std::string many_subtitle(const Overview& overview) {

@@ -9,6 +9,9 @@
 
 namespace headroom::report {
 
+/// What the shapes of one answer have in common.
+std::string demand_words(Demand demand);
+
 /// What to link everywhere, in one line.
 Prose many_headline(const across::Overview& overview);
 
