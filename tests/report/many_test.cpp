@@ -208,7 +208,8 @@ TEST_F(Many, OneTableHasTheCellsOfAllFolders) {
   std::istringstream lines(csv);
   std::size_t rows = 0;
   for (std::string row; std::getline(lines, row); ++rows) {
-    if (rows > 0) EXPECT_NE(row.find(",0.1.0-aaaaaaaaaaaa,split/"), std::string::npos) << row;
+    if (rows == 0) continue;
+    EXPECT_NE(row.find(",0.1.0-aaaaaaaaaaaa,split/"), std::string::npos) << row;
   }
   EXPECT_EQ(rows, 1 + 2 * 20U);
 }
