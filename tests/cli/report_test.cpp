@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "support/cli.hpp"
+#include "support/sample_machines.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom {
@@ -104,6 +106,57 @@ TEST_F(CliReport, SaysWhatIsWrong) {
          {"other/index.html", "not written by headroom"});
   EXPECT_EQ(file("other/index.html"), "<html>mine</html>");
   EXPECT_FALSE(has("other/results.csv"));
+}
+
+class CliReportOfMany : public CliReport {
+ protected:
+  void SetUp() override {
+    CliReport::SetUp();
+    for (const auto& [name, middle] : {std::pair("alpha", 1e-3), std::pair("beta", 2e-3)}) {
+      for (const char* version : {"one", "two"}) {
+        test::write_sample_folder(path_ / "store" / name / version,
+                                  {test::machine_cell("xsimd", 2, test::around(middle)),
+                                   test::machine_cell("tbb", 2, test::around(2 * middle))},
+                                  test::environment_of(name, version));
+      }
+    }
+  }
+};
+
+TEST_F(CliReportOfMany, AStoreIsOnePage) {
+  const Outcome outcome = run("$headroom report store");
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(outcome.output.starts_with("Link xsimd on both machines.\n")) << outcome.output;
+  EXPECT_TRUE(outcome.output.ends_with("\nheadroom-report/index.html\n")) << outcome.output;
+  EXPECT_EQ(file("headroom-report/results.csv").substr(0, 27), "machine,version,id,status,r");
+  EXPECT_TRUE(has("headroom-report/pictures") || has("headroom-report/report.md"));
+  EXPECT_FALSE(has("store/index.html"));
+}
+
+TEST_F(CliReportOfMany, FoldersHaveNamesAndPrices) {
+  const Outcome outcome =
+      run("$headroom report small=store/alpha/one big=store/beta/one --price small=0.2/h --price "
+          "big=0.05/h --out page");
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_NE(outcome.output.find("the most for the money"), std::string::npos) << outcome.output;
+  EXPECT_NE(file("page/index.html").find("<strong>small</strong>"), std::string::npos);
+}
+
+TEST_F(CliReportOfMany, AnEqualsSignInAPathIsNoName) {
+  expect("cp -r store/alpha/one a=b; $headroom report a=b store/beta/one", 0, {"alpha-2-cores"});
+}
+
+TEST_F(CliReportOfMany, WrongUsageSaysWhatIsAllowed) {
+  const std::string two = "$headroom report a=store/alpha/one b=store/beta/one ";
+  expect(two + "--price a=0.2", 2, {"--price: found 'a=0.2'", "NAME=0.19/h"});
+  expect(two + "--price a=0/h", 2, {"a price is above 0"});
+  expect(two + "--price c=1/h", 2, {"no machine is named 'c'"});
+  expect(two + "--price a=1/h --price a=2/h", 2, {"'a' has two prices"});
+  expect("$headroom report a=store/alpha/one a=store/beta/one", 2, {"'a' names two machines"});
+  expect("$headroom report =store/alpha/one store/beta/one", 2, {"no name before the equals"});
+  expect("$headroom report store store/alpha/one", 2, {"is named twice"});
+  expect("$headroom report results --price a=1/h", 2, {"one folder is compared with no other"});
+  expect("$headroom report store nowhere", 3, {"nowhere does not exist"});
 }
 
 }  // namespace

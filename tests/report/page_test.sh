@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs page_test.mjs if Node.js is available. Usage: page_test.sh HEADROOM FOLDER
+# Runs a script of this folder if Node.js is available. Usage: page_test.sh HEADROOM FOLDER [SCRIPT]
 set -euo pipefail
 if ! command -v node >/dev/null; then
   echo "skipped: no node on PATH"
   exit 77
 fi
-exec node "$(dirname "${BASH_SOURCE[0]}")/page_test.mjs" "$@"
+exec node "$(dirname "${BASH_SOURCE[0]}")/${3:-page_test.mjs}" "$1" "$2"

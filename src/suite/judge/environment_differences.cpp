@@ -69,11 +69,23 @@ std::vector<std::string> environment_differences(const ordered_json& base,
     const auto match = of_next.find(backend);
     // If it is missing, so are its cells, which is already reported.
     if (match == of_next.end() || match->second == library) continue;
-    differences.push_back(
-        sentence({"library of " + backend, shown(library), shown(match->second)}));
+    differences.push_back(sentence({library_fact(backend), shown(library), shown(match->second)}));
   }
   return differences;
 }
+
+std::vector<EnvironmentFact> environment_facts(const ordered_json& environment) {
+  std::vector<EnvironmentFact> facts;
+  for (const Field& field : kCompared) {
+    facts.push_back({field.name, shown(value_at(environment, field.place))});
+  }
+  for (const auto& [backend, library] : libraries(environment)) {
+    facts.push_back({library_fact(backend), shown(library)});
+  }
+  return facts;
+}
+
+std::string library_fact(const std::string& backend) { return "library of " + backend; }
 
 std::vector<std::string> peak_differences(const ordered_json& base, const ordered_json& next,
                                           double margin) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/results_folder.hpp"
 
@@ -27,6 +28,15 @@ std::string export_google_benchmark(const record::ResultsFolder& folder);
 
 /// One row per cell, whatever its status; an empty field was not measured.
 std::string export_csv(const record::ResultsFolder& folder);
+
+/// A folder of several, and whose it is.
+struct NamedFolder {
+  const record::ResultsFolder* folder = nullptr;
+  std::string machine, version;
+};
+
+/// The same for several, with the columns `machine` and `version` in front.
+std::string export_csv(const std::vector<NamedFolder>& folders);
 
 /// `latency` in nanoseconds and `throughput` in floating-point operations per second, each with the
 /// bounds of the median's 95 % confidence interval. Cells without a time are left out.

@@ -131,25 +131,47 @@ constexpr Column kColumns[] = {
     {"sum_s", [](Result r) { return r.cell.ranks > 1 ? if_timed(r, r.phases.sum) : ""; }},
 };
 
-}  // namespace
-
-std::string export_csv(const record::ResultsFolder& folder) {
-  std::string table;
+// The names of all columns. @param first of those in front of a cell's own
+std::string head_of(const std::string& first) {
+  std::string head = first;
   for (const Column& column : kColumns) {
-    if (!table.empty()) table += ',';
-    table += quoted(column.name);
+    if (!head.empty()) head += ',';
+    head += quoted(column.name);
   }
-  for (const ShapeField& field : shape_fields()) table += fmt::format(",{}", field.name);
+  for (const ShapeField& field : shape_fields()) head += fmt::format(",{}", field.name);
+  return head;
+}
+
+std::string field_of(const std::string& text) { return quoted(inert(shown_text(text))); }
+
+// @param first of each row
+void add_rows(std::string& table, const record::ResultsFolder& folder, const std::string& first) {
   for (const record::CellResult* result : record::in_order(folder)) {
-    std::string line;
+    std::string line = "\r\n" + first;
     for (const Column& column : kColumns) {
-      line += &column == kColumns ? "\r\n" : ",";
-      line += quoted(inert(shown_text(column.field(*result))));
+      if (&column != kColumns) line += ",";
+      line += field_of(column.field(*result));
     }
     for (const ShapeField& field : shape_fields()) {
       std::visit([&](auto member) { line += "," + shown(result->shape.*member); }, field.member);
     }
     table += line;
+  }
+}
+
+}  // namespace
+
+std::string export_csv(const record::ResultsFolder& folder) {
+  std::string table = head_of("");
+  add_rows(table, folder, "");
+  return table + "\r\n";
+}
+
+std::string export_csv(const std::vector<NamedFolder>& folders) {
+  std::string table = head_of("machine,version");
+  for (const NamedFolder& named : folders) {
+    add_rows(table, *named.folder,
+             fmt::format("{},{},", field_of(named.machine), field_of(named.version)));
   }
   return table + "\r\n";
 }

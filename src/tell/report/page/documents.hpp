@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "report/findings/findings.hpp"
 #include "report/page/pictures.hpp"
@@ -16,6 +17,9 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
 /// Refers to the pictures as `<name>.svg` in the folder `pictures` beside it.
 std::string markdown_report(const Findings& findings, const Conclusion& conclusion,
                             const Pictures& pictures);
+
+/// With it a Markdown file of ours begins.
+inline constexpr std::string_view kMarkdownMark = "<!-- written by headroom report -->";
 
 /// Whether the text is a page or a Markdown file that this program wrote.
 bool written_by_headroom(std::string_view text);

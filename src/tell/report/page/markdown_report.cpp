@@ -12,7 +12,6 @@
 namespace headroom::report {
 namespace {
 
-constexpr std::string_view kMark = "<!-- written by headroom report -->";
 constexpr std::string_view kPageMark = "<meta name=\"generator\" content=\"headroom report";
 
 std::string section(const char* head, const Table& table) {
@@ -53,7 +52,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
                             const Pictures& pictures) {
   const record::ResultsFolder& folder = *findings.folder;
   const std::optional<PeerWords> peers = peer_words(findings);
-  std::string text = fmt::format("{}\n{}{} {}\n\n", kMark, peers ? peers_text(*peers) : "",
+  std::string text = fmt::format("{}\n{}{} {}\n\n", kMarkdownMark, peers ? peers_text(*peers) : "",
                                  peers ? "##" : "#", markdown(conclusion.headline));
   if (!conclusion.answers.rows.empty())
     text += markdown(conclusion.answers) + "\n" + markdown(answer_note()) + "\n\n";
@@ -83,7 +82,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
 }
 
 bool written_by_headroom(std::string_view text) {
-  return text.starts_with(kMark) || text.find(kPageMark) != std::string_view::npos;
+  return text.starts_with(kMarkdownMark) || text.find(kPageMark) != std::string_view::npos;
 }
 
 }  // namespace headroom::report

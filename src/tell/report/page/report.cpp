@@ -1,47 +1,17 @@
 #include "report/page/report.hpp"
 
-#include <fmt/format.h>
-
-#include "core/regular_file.hpp"
-#include "core/text/shown.hpp"
-#include "headroom/error.hpp"
-#include "program/exit_code.hpp"
 #include "program/output_file.hpp"
 #include "report/page/comparison_page.hpp"
 #include "report/page/documents.hpp"
+#include "report/page/output_folder.hpp"
 #include "report/page/page_data.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
 #include "show/export.hpp"
 
 namespace headroom::report {
-namespace {
 
 namespace fs = std::filesystem;
-
-void make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error || !fs::is_directory(path)) {
-    throw ResourceError(fmt::format("cannot make the folder {}: {}; name another with --out",
-                                    shown_path(path),
-                                    error ? error.message() : "a file of that name is in the way"));
-  }
-}
-
-// A folder named by mistake must not cost users a page of their own.
-void refuse_to_overwrite(const fs::path& path) {
-  constexpr std::int64_t kLargest = std::int64_t{64} << 20;
-  std::error_code error;
-  if (!fs::exists(path, error)) return;
-  if (fs::is_regular_file(path, error) && written_by_headroom(read_regular_file(path, kLargest))) {
-    return;
-  }
-  throw InvalidArgument(fmt::format(
-      "{} exists and was not written by headroom; move it or name another", shown_path(path)));
-}
-
-}  // namespace
 
 void write_comparison(const judge::FolderComparison& comparison, const fs::path& path) {
   refuse_to_overwrite(path);

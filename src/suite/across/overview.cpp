@@ -1,0 +1,37 @@
+#include "across/overview.hpp"
+
+#include <algorithm>
+
+namespace headroom::across {
+
+std::size_t Overview::verified_cells(std::size_t entry) const {
+  const auto& results = collection->entries[entry].folder.results;
+  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(), verified));
+}
+
+Overview look_over(const Collection& collection) {
+  Overview overview;
+  overview.collection = &collection;
+  overview.cells = join(collection);
+  overview.differences = environment_differences(collection);
+  overview.contests = find_contests(collection);
+  overview.matrices = find_matrices(overview.contests, collection);
+  overview.changes = find_changes(overview.contests, collection, overview.changes_left_out);
+  overview.precisions = find_precisions(collection);
+  overview.cold = find_cold(overview.contests, collection);
+  overview.value = find_value(overview.contests, collection);
+  Claims claims;
+  claim_standings(overview.contests, collection, claims);
+  claim_matrices(overview.matrices, collection, claims);
+  claim_changes(overview.changes, collection, claims);
+  claim_precisions(overview.precisions, collection, claims);
+  claim_cold(overview.cold, collection, claims);
+  claim_value(overview.value, collection, claims);
+  claims.run();
+  overview.claims = claims.size();
+  judge_standings(overview.contests);
+  overview.lone = find_lone_backends(overview.contests);
+  return overview;
+}
+
+}  // namespace headroom::across

@@ -1,0 +1,14 @@
+// The looks of pictures of several machines, for the page and for files of their own.
+#pragma once
+
+#include <string_view>
+
+namespace headroom::report {
+
+/// Style sheet of the marks; embedded from reports/page/many_chart.css.
+std::string_view chart_style();
+
+/// That of the page of several machines.
+std::string_view many_page_text();
+
+}  // namespace headroom::report
