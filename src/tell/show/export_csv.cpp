@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/text/shown.hpp"
@@ -38,6 +41,11 @@ std::string flag(bool value) { return value ? "true" : "false"; }
 // The shortest text that reads back as the same number.
 std::string text(double value) { return fmt::format("{}", value); }
 std::string text(std::int64_t value) { return fmt::format("{}", value); }
+
+template <class Value>
+std::string text(const std::optional<Value>& value) {
+  return value ? text(*value) : "";
+}
 
 std::string shown(bool value) { return flag(value); }
 std::string shown(auto value) { return text(value); }
@@ -131,6 +139,26 @@ constexpr Column kColumns[] = {
     {"sum_s", [](Result r) { return r.cell.ranks > 1 ? if_timed(r, r.phases.sum) : ""; }},
 };
 
+// Only where a machine tells any of them, so that other tables stay as they were.
+constexpr Column kUsageColumns[] = {
+    {"joules", [](Result r) { return r.used ? text(r.used->joules()) : ""; }},
+    {"idle_share", [](Result r) { return r.used ? text(r.used->idle_share) : ""; }},
+    {"instructions", [](Result r) { return r.used ? text(r.used->instructions()) : ""; }},
+    {"instructions_per_cycle", [](Result r) { return r.used ? text(r.used->per_cycle()) : ""; }},
+    {"cache_misses", [](Result r) { return r.used ? text(r.used->cache_misses()) : ""; }},
+    {"throttled_samples", [](Result r) { return r.used ? text(r.used->throttled_samples()) : ""; }},
+};
+
+std::span<const Column> usage_columns(const record::ResultsFolder& folder) {
+  const bool any = std::any_of(folder.results.begin(), folder.results.end(),
+                               [](Result result) { return result.used.has_value(); });
+  return any ? std::span<const Column>(kUsageColumns) : std::span<const Column>();
+}
+
+std::string field_of(const Column& column, Result result) {
+  return quoted(inert(shown_text(column.field(result))));
+}
+
 }  // namespace
 
 std::string export_csv(const record::ResultsFolder& folder) {
@@ -140,15 +168,18 @@ std::string export_csv(const record::ResultsFolder& folder) {
     table += quoted(column.name);
   }
   for (const ShapeField& field : shape_fields()) table += fmt::format(",{}", field.name);
+  const std::span<const Column> of_usage = usage_columns(folder);
+  for (const Column& column : of_usage) table += fmt::format(",{}", column.name);
   for (const record::CellResult* result : record::in_order(folder)) {
     std::string line;
     for (const Column& column : kColumns) {
       line += &column == kColumns ? "\r\n" : ",";
-      line += quoted(inert(shown_text(column.field(*result))));
+      line += field_of(column, *result);
     }
     for (const ShapeField& field : shape_fields()) {
       std::visit([&](auto member) { line += "," + shown(result->shape.*member); }, field.member);
     }
+    for (const Column& column : of_usage) line += "," + field_of(column, *result);
     table += line;
   }
   return table + "\r\n";
