@@ -212,6 +212,22 @@ const checkRoofs = async (browser) => {
   check(new Set(marks).size === marks.length && !marks.includes("circle"), "marks that look alike: " + marks);
   check(figure("Speed-up with more threads").includes("2 (as 1.1 cores)"), "no mark of threads that had fewer cores");
   check(figure("Raw samples").includes("tiles, GFLOP/s"), "no tiles beside the samples");
+  const used = await browser.evaluate(`(() => {
+    const cell = (more) => ({ threads: 2, ranks: 1, shapeId: "S", way: "w", gflops: 1,
+      time: { median: 1, low: 1, high: 1 }, ...more });
+    return [headroom.chart.cellTip(cell({ energy: { median: 0.0123, idle_share: 0.34 },
+      counters: { instructions: { median: 1.234e9 }, cycles: { median: 5e8 }, cache_misses: { median: 0 } },
+      throttled: { samples: [0, 2, 0] } })), headroom.chart.cellTip(cell({}))]; })()`);
+  for (const words of ["12.3 mJ a pass, 34 % of it idle", "1.23 G instructions, 2.47 per cycle", "0.00 cache misses",
+    "throttled in 1 of 3 samples"]) {
+    check(used[0].includes(words), "no " + words + " in " + used[0]);
+  }
+  check(!/idle|instructions|misses|throttled/.test(used[1]), "usage of a cell that has none: " + used[1]);
+  for (const words of ["joules", "instructions", "cycles", "cache misses", "throttle events"]) {
+    check(figure("Raw samples").includes(words), "the samples have no column of " + words);
+  }
+  const page = await browser.evaluate("document.body.textContent");
+  for (const words of ["energy of a pass", "25 %", "2.50", "in 1 sample"]) check(page.includes(words), "no " + words + " in the table");
 };
 
 const checkWidth = async (browser, width) => {

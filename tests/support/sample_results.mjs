@@ -17,6 +17,17 @@ export const sampleShapes = (count) => Array.from({ length: count }, (_, i) => (
   heads: [1, 2, 12, 96][i % 4], tokens: [1, 16, 128][Math.floor(i / 4) % 3], head_dim: 8 * (1 + Math.floor(i / 12)),
 }));
 
+// Of a machine of 40 W that is throttled once.
+const usageOf = (samples, flops) => {
+  const kind = (values) => ({ median: [...values].sort((a, b) => a - b)[4], samples: values });
+  return {
+    energy_j: { ...kind(samples.map((seconds) => 40 * seconds)), idle_share: 0.25 },
+    counters: { instructions: kind(samples.map(() => flops / 16)), cycles: kind(samples.map(() => flops / 40)),
+      cache_misses: kind(samples.map((_, i) => 100 * i)) },
+    throttled: { samples_with_events: 1, samples: samples.map((_, i) => (i === 3 ? 2 : 0)) },
+  };
+};
+
 const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
   const { heads, tokens, head_dim } = sizes;
   const width = heads * head_dim;
@@ -45,6 +56,7 @@ const lineOf = (sizes, backend, rate, threads, formulation, seed) => {
     error: { nrmse: 5e-8 * Math.sqrt(width), max_over_rms: 1e-6, limit: 5e-6, max_over_rms_limit: 5e-5 },
     checked_rows: { checked: tokens, of: tokens },
   };
+  if (backend === "tbb") Object.assign(line, usageOf(samples, flops));
   if (backend === "tbb" && formulation === "split" && threads === 2) {
     line.again = { ratio: wobble(seed, 99), samples, processes, control_gflops: [] };
   }

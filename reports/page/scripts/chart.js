@@ -164,6 +164,25 @@ headroom.chart = (() => {
 
   const ofRanks = (cell) => cell.ranks > 1 ? " on each of " + cell.ranks + " ranks" : "";
 
+  // What a pass used, as far as its machine told.
+  const usageRows = (cell) => {
+    const rows = [];
+    if (cell.energy) {
+      const idle = cell.energy.idle_share;
+      rows.push(format.large(cell.energy.median, "J") + " a pass" +
+        (idle === undefined ? "" : ", " + format.percent(idle) + " of it idle"));
+    }
+    const { instructions, cycles, cache_misses: misses } = cell.counters || {};
+    if (instructions) {
+      rows.push(format.large(instructions.median, " instructions") +
+        (cycles ? ", " + format.digits(instructions.median / cycles.median) + " per cycle" : ""));
+    }
+    if (misses) rows.push(format.large(misses.median, " cache misses"));
+    const hot = cell.throttled ? cell.throttled.samples.filter((events) => events > 0).length : 0;
+    if (hot > 0) rows.push("throttled in " + hot + " of " + format.count(cell.throttled.samples.length, "sample"));
+    return rows;
+  };
+
   const cellTip = (cell) => {
     const rows = [
       format.threads(cell.threads) + ofRanks(cell) + ", " + cell.shapeId,
@@ -178,6 +197,7 @@ headroom.chart = (() => {
       rows.push(format.times(cell.baseline.ratio) + " as fast as naive (" + format.interval(cell.baseline, format.times) +
         "), " + cell.baseline.verdict);
     }
+    rows.push(...usageRows(cell));
     return tip(cell.way + (cell.peer ? ", another library" : ""), rows);
   };
 

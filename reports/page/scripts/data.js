@@ -60,6 +60,7 @@ headroom.read = (data) => {
       },
       gflops: line.gflops, peak: line.peak_fraction, tile: line.tile_fraction,
       control: line.control, again: line.again,
+      energy: line.energy_j, counters: line.counters, throttled: line.throttled,
       phases: line.phases_s, setup: line.setup_s, error: line.error,
       provenance: line.provenance, warnings: line.warnings || [],
       baseline: found && versus(found.baseline), wrapper: found && versus(found.wrapper),

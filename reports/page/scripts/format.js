@@ -13,6 +13,12 @@ headroom.format = {
     if (value < 1) return this.digits(value * 1e3) + " ms";
     return this.digits(value) + " s";
   },
+  // Of something that is counted, or used.
+  large(value, unit) {
+    const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "u"]];
+    const [size, prefix] = steps.find(([step]) => value >= step) || (value === 0 ? [1, ""] : steps.at(-1));
+    return this.digits(value / size) + " " + (prefix + unit).trim();
+  },
   times(value) {
     return this.digits(value) + " ×";
   },

@@ -95,6 +95,22 @@ std::string few_cores(const std::vector<record::CellResult>& results, const reco
       count, counted(known, "cell"), worst->cell.id, core_rate_words(*worst, least));
 }
 
+// Empty where nothing was throttled, as far as is known.
+std::string throttling(const std::vector<record::CellResult>& results) {
+  std::size_t known = 0;
+  std::size_t count = 0;
+  for (const record::CellResult& result : results) {
+    const auto samples = result.used ? result.used->throttled_samples() : std::nullopt;
+    known += samples ? 1 : 0;
+    count += samples.value_or(0) > 0 ? 1 : 0;
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "a core or a package was throttled, because it was hot, while {} of {} were measured: their "
+      "times are those of a slower machine; cool it better or let it rest, and measure again",
+      count, counted(known, "cell"));
+}
+
 }  // namespace
 
 std::vector<std::string> cautions_before(const machine::Conditions& now, bool release_build) {
@@ -143,6 +159,7 @@ std::vector<std::string> cautions_after(const std::vector<record::CellResult>& r
   if (std::string cores = few_cores(results, roofs); !cores.empty()) {
     cautions.push_back(std::move(cores));
   }
+  if (std::string hot = throttling(results); !hot.empty()) cautions.push_back(std::move(hot));
   const std::optional<NoiseFloor> noise = noise_floor(results);
   if (noise && noise->floor > kMostNoise) {
     cautions.push_back(

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "machine/counters/usage_meter.hpp"
 #include "machine/meters/peak.hpp"
 #include "plan/admission.hpp"
 #include "plan/timing_plan.hpp"
@@ -32,6 +33,8 @@ struct Settings {
   /// `fma` and `tile` run beside each sample; `read` empties the caches, and is required for cold
   /// ones. All may be null.
   machine::LimitKernels kernels = {};
+  /// Read beside each sample; nothing is read if empty.
+  std::optional<machine::UsageSources> usage;
   Crew* crew = nullptr;  ///< for cells of several ranks; null if there is one process
   std::function<double()> seconds_left;  ///< of the budget, while a plan runs; empty without one
 

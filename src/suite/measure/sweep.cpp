@@ -27,6 +27,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Counters see one process, and other machines have an energy of their own.
+void say_ranks_use(ordered_json& environment) {
+  ordered_json& now = environment["conditions"];
+  for (const char* name : {"energy", "counters", "throttling"}) {
+    now[name] = nullptr;
+    now["unavailable"][name] = "not available: cells of several ranks are not counted";
+  }
+}
+
 // Sets what runs beside each sample.
 void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
   timing.cold = request.cache == plan::CacheState::cold;
@@ -52,6 +61,7 @@ void share_with_ranks(const SweepRequest& request, Settings& settings) {
         "ones; leave it out, and repeat the whole run for what differs between launches");
   }
   settings.timing.processes = 1;
+  settings.usage.reset();
   settings.crew = request.crew;
   request.crew->set_patience(request.timeout.value_or(kPatience));
 }
@@ -66,6 +76,7 @@ Settings settings_of(const SweepRequest& request) {
   if (!request.budget) settings.timing.cell_limit = plan::kCellLimitSeconds;
   settings.timeout = request.timeout;
   settings.memory_limit = machine::usable_memory(request.max_memory);
+  settings.usage = request.usage;
   if (request.crew != nullptr) share_with_ranks(request, settings);
   set_surroundings(request, settings.timing);
   if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
@@ -95,12 +106,20 @@ void join(std::vector<record::CellResult>& results, std::vector<record::CellResu
   });
 }
 
-// Takes seconds, many where the caches are large: nothing larger can be read faster.
+// Takes seconds, many where the caches are large: nothing larger can be read faster. The idle power
+// comes first, while the processor is cool and no thread of ours has run.
 record::Peaks limits_of_machine(const PreparedSweep& sweep, const SweepTarget& target) {
+  std::optional<double> idle;
+  if (sweep.settings.usage) {
+    idle = machine::idle_watts(machine::EnergyMeter(sweep.usage.root), machine::kIdleSeconds);
+  }
   if (sweep.limits_of != nullptr) {
     target.note("measuring the limits of this machine before the first cell");
   }
-  return measure_peaks(sweep.plan, sweep.limits_of, [] { return stop_signal() != 0; });
+  record::Peaks peaks =
+      measure_peaks(sweep.plan, sweep.limits_of, [] { return stop_signal() != 0; });
+  peaks.idle_watts = idle;
+  return peaks;
 }
 
 void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record::Journal& journal,
@@ -125,7 +144,8 @@ void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record:
 }  // namespace
 
 ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings) const {
-  ordered_json environment = record::describe_environment(plan.target);
+  ordered_json environment = record::describe_environment(plan.target, usage);
+  if (!settings.usage) say_ranks_use(environment);
   const plan::TimingPlan& timing = settings.timing;
   environment["sweep"] = {
       {"cells", plan.cell_count()},
@@ -160,6 +180,7 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
     plan::fit_budget(sweep.plan, sweep.settings.timing, *request.budget, plan::Estimator());
   }
   sweep.limits_of = request.limits_of;
+  sweep.usage = request.usage;
   if (sweep.limits_of != nullptr) sweep.settings.kernels = sweep.limits_of(sweep.plan.target);
   return sweep;
 }

@@ -40,6 +40,7 @@ struct SweepRequest {
   std::uint64_t seed = 1;
   plan::CacheState cache = plan::CacheState::warm;
   machine::LimitKernelsOf limits_of = nullptr;  ///< null if this build has no kernels
+  machine::UsageSources usage = {};             ///< where energy and counters are read
 };
 
 /// A plan with its settings, and the identity by which `--resume` and `merge` recognise it.
@@ -50,6 +51,7 @@ struct PreparedSweep {
   int repetitions_asked = 0;
   std::optional<std::int64_t> memory_asked;
   machine::LimitKernelsOf limits_of = nullptr;
+  machine::UsageSources usage;
 
   /// What `environment.json` says about it, without the peaks, which take a while to measure.
   nlohmann::ordered_json environment(const std::vector<std::string>& warnings) const;

@@ -80,15 +80,24 @@ std::optional<std::string> node_of_cluster() {
   return node.empty() ? std::nullopt : std::optional(node);
 }
 
-ordered_json conditions_json() {
+ordered_json conditions_json(const machine::UsageSources& sources) {
   machine::Conditions now = machine::current_conditions();
   const std::optional<double> clock = machine::measure_clock_ghz();
   if (!clock) now.unavailable["clock_ghz"] = processor::why_no_clock();
+  machine::UsageOffer usage = machine::usage_offer(sources);
+  now.unavailable.merge(usage.unavailable);
+  const auto known = [&](const char* name) {
+    const auto found = usage.known.find(name);
+    return found == usage.known.end() ? ordered_json(nullptr) : ordered_json(found->second);
+  };
   return {{"governor", or_null(now.governor)},
           {"turbo", or_null(now.turbo)},
           {"load", or_null(now.load)},
           {"huge_pages", or_null(now.huge_pages)},
           {"clock_ghz", or_null(clock)},
+          {"energy", known("energy")},
+          {"counters", known("counters")},
+          {"throttling", known("throttling")},
           {"unavailable", now.unavailable},
           {"node", or_null(node_of_cluster())},
           {"openmp_wait_policy", openmp_wait_policy()},
@@ -142,7 +151,7 @@ ordered_json describe_target(const Target& target, const UnitFacts& facts) {
           {"missing_units", missing}};
 }
 
-ordered_json describe_environment(const Target& target) {
+ordered_json describe_environment(const Target& target, const machine::UsageSources& sources) {
   const machine::MemoryLimit memory = machine::memory_limit();
   ordered_json environment{{"schema", "headroom.environment/1"},
                            {"headroom", HEADROOM_VERSION},
@@ -155,7 +164,7 @@ ordered_json describe_environment(const Target& target) {
   environment["backends"] = backends_json();
   environment["libraries"] = {{"google_benchmark", machine::benchmark_library_version()}};
   environment["build"] = build_json();
-  environment["conditions"] = conditions_json();
+  environment["conditions"] = conditions_json(sources);
   return environment;
 }
 

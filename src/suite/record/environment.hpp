@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headroom/unit.hpp"
+#include "machine/counters/usage_meter.hpp"
 #include "plan/cell.hpp"
 #include "processor/unit_facts.hpp"
 #include "record/peaks.hpp"
@@ -13,7 +14,9 @@
 namespace headroom::record {
 
 /// Everything except the peaks and the run's own settings.
-nlohmann::ordered_json describe_environment(const Target& target);
+/// @param sources of energy and counters, of which it says what they offer
+nlohmann::ordered_json describe_environment(const Target& target,
+                                            const machine::UsageSources& sources = {});
 
 /// The level and the unit in use, those that are available, and why a unit is not.
 nlohmann::ordered_json describe_target(const Target& target, const UnitFacts& facts);

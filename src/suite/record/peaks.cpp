@@ -184,6 +184,7 @@ ordered_json to_json(const Peaks& peaks) {
   for (const auto& [numbers, rates] : peaks.product_gflops) {
     json[kProducts][headroom::to_string(numbers)] = by_threads(rates);
   }
+  if (peaks.idle_watts) json["idle_watts"] = *peaks.idle_watts;
   if (peaks.link) {
     json["link"] = {{"latency_s", peaks.link->latency_s}, {"bytes_per_s", peaks.link->bytes_per_s}};
   }
@@ -208,6 +209,8 @@ Peaks peaks_of(const ordered_json& environment) {
   peaks.sustained_clock_ghz = values_at(environment, "/peaks/sustained_clock_ghz_by_threads");
   peaks.read_gbs_of_set = reads_of_sets(environment);
   peaks.product_gflops = products_of(environment);
+  const ordered_json& idle = value_at(environment, "/peaks/idle_watts");
+  if (idle.is_number() && idle.get<double>() > 0) peaks.idle_watts = idle.get<double>();
   peaks.link = link_of(environment);
   return peaks;
 }

@@ -55,6 +55,10 @@ struct Peaks {
   /// Between two ranks, where there are several.
   std::optional<Link> link = {};
 
+  /// What packages and their memory use while nothing of ours runs, in watts; empty where no
+  /// energy is counted. A roof from below.
+  std::optional<double> idle_watts = {};
+
   /// Empty where the machine goes on at the rate of its roof, or nobody tried. Else the roof is one
   /// of bursts, and this says what was seen.
   std::string why_not_held(int threads) const;

@@ -93,6 +93,7 @@ void add_times(const CellResult& result, ordered_json& line) {
                      {"control_gflops", result.again->control}};
     if (!result.again->processes.empty()) line["again"]["processes"] = result.again->processes;
   }
+  if (result.used) add_usage(*result.used, line);
   line["phases_s"] = {{"qkv", result.phases.qkv},
                       {"attend", result.phases.attend},
                       {"output", result.phases.output}};

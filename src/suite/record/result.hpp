@@ -13,6 +13,7 @@
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
 #include "record/control.hpp"
+#include "record/usage/used.hpp"
 #include "reference/attention_shift.hpp"
 #include "reference/comparator.hpp"
 #include "statistics/intervals.hpp"
@@ -71,13 +72,14 @@ struct CellResult {
   plan::CellEstimate estimate;
   bool peer = false;  ///< of another library: never a baseline, never a winner, never to be linked
 
-  TimeSummary time;  ///< only for `ok`, as are the next seven
+  TimeSummary time;  ///< only for `ok`, as are the next eight
   double gflops = 0;
   std::optional<double> peak_fraction;  ///< of the FMA rate on as many threads, times the ranks
   std::optional<double> tile_fraction;  ///< likewise of the register tiles beside the samples
   std::optional<Reading> reading;       ///< for few rows, where memory may be the limit
   std::optional<Control> control;       ///< if there is a control kernel
   std::optional<Again> again;           ///< for one rival per shape
+  std::optional<Used> used;             ///< if the machine tells any of it
   PhaseTimes phases;
 
   std::optional<Choice> choice;                ///< for the backend `auto`

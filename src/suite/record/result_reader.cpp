@@ -198,6 +198,7 @@ void read_measured(const JsonFields& line, CellResult& result) {
       result.control = read_control(line.object("control"), result.time.samples.size());
     }
     if (line.has_value("again")) result.again = read_again(line.object("again"));
+    result.used = read_usage(line, result.time.samples);
     result.phases = read_phases(line.object("phases_s"));
   }
   // A number without its check is worthless: an `ok` line must have all of these.

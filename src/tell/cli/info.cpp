@@ -13,6 +13,7 @@
 #include "core/environment_variable.hpp"
 #include "core/regular_file.hpp"
 #include "headroom/isa.hpp"
+#include "machine/counters/energy_meter.hpp"
 #include "machine/meters/peak.hpp"
 #include "machine/processor.hpp"
 #include "measure/roofs.hpp"
@@ -164,6 +165,7 @@ void print_peaks(const record::Peaks& peaks) {
                   counted(threads, "thread"), line);
     }
   }
+  if (peaks.idle_watts) out().print("  idle power: {:.1f} W\n", *peaks.idle_watts);
   for (const auto& [threads, rate] : peaks.read_gbs) {
     out().print("  memory read, {}: {:.1f} GB/s\n", counted(threads, "thread"), rate);
   }
@@ -187,6 +189,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::
   record::Peaks peaks;
   if (options.measure) {
     const std::set<int> threads{1, allowed_cores()};
+    const auto idle = machine::idle_watts(machine::EnergyMeter(), machine::kIdleSeconds);
     peaks = measure::measure_peaks(target, threads, limits_of);
     try {
       measure::measure_products(peaks, threads, {kAllPrecisions.begin(), kAllPrecisions.end()},
@@ -194,6 +197,7 @@ int run(const InfoOptions& options, machine::LimitKernelsOf limits_of, measure::
     } catch (const Unavailable& error) {
       complain("warning", error.what());
     }
+    peaks.idle_watts = idle;
     if (crew != nullptr && crew->size() > 1) peaks.link = crew->measure_link();
     info["peaks"] = to_json(peaks);
   }

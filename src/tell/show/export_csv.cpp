@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/text/shown.hpp"
@@ -38,6 +41,11 @@ std::string flag(bool value) { return value ? "true" : "false"; }
 // The shortest text that reads back as the same number.
 std::string text(double value) { return fmt::format("{}", value); }
 std::string text(std::int64_t value) { return fmt::format("{}", value); }
+
+template <class Value>
+std::string text(const std::optional<Value>& value) {
+  return value ? text(*value) : "";
+}
 
 std::string shown(bool value) { return flag(value); }
 std::string shown(auto value) { return text(value); }
@@ -131,21 +139,42 @@ constexpr Column kColumns[] = {
     {"sum_s", [](Result r) { return r.cell.ranks > 1 ? if_timed(r, r.phases.sum) : ""; }},
 };
 
+// Only where a machine tells any of them, so that other tables stay as they were.
+constexpr Column kUsageColumns[] = {
+    {"joules", [](Result r) { return r.used ? text(r.used->joules()) : ""; }},
+    {"idle_share", [](Result r) { return r.used ? text(r.used->idle_share) : ""; }},
+    {"instructions", [](Result r) { return r.used ? text(r.used->instructions()) : ""; }},
+    {"instructions_per_cycle", [](Result r) { return r.used ? text(r.used->per_cycle()) : ""; }},
+    {"cache_misses", [](Result r) { return r.used ? text(r.used->cache_misses()) : ""; }},
+    {"throttled_samples", [](Result r) { return r.used ? text(r.used->throttled_samples()) : ""; }},
+};
+
+using Columns = std::span<const Column>;
+
+bool has_usage(const record::ResultsFolder& folder) {
+  return std::any_of(folder.results.begin(), folder.results.end(),
+                     [](Result result) { return result.used.has_value(); });
+}
+
+Columns usage_columns(bool any) { return any ? Columns(kUsageColumns) : Columns(); }
+
 // The names of all columns. @param first of those in front of a cell's own
-std::string head_of(const std::string& first) {
+std::string head_of(const std::string& first, Columns of_usage) {
   std::string head = first;
   for (const Column& column : kColumns) {
     if (!head.empty()) head += ',';
     head += quoted(column.name);
   }
   for (const ShapeField& field : shape_fields()) head += fmt::format(",{}", field.name);
+  for (const Column& column : of_usage) head += fmt::format(",{}", column.name);
   return head;
 }
 
 std::string field_of(const std::string& text) { return quoted(inert(shown_text(text))); }
 
 // @param first of each row
-void add_rows(std::string& table, const record::ResultsFolder& folder, const std::string& first) {
+void add_rows(std::string& table, const record::ResultsFolder& folder, const std::string& first,
+              Columns of_usage) {
   for (const record::CellResult* result : record::in_order(folder)) {
     std::string line = "\r\n" + first;
     for (const Column& column : kColumns) {
@@ -155,6 +184,7 @@ void add_rows(std::string& table, const record::ResultsFolder& folder, const std
     for (const ShapeField& field : shape_fields()) {
       std::visit([&](auto member) { line += "," + shown(result->shape.*member); }, field.member);
     }
+    for (const Column& column : of_usage) line += "," + field_of(column.field(*result));
     table += line;
   }
 }
@@ -162,16 +192,20 @@ void add_rows(std::string& table, const record::ResultsFolder& folder, const std
 }  // namespace
 
 std::string export_csv(const record::ResultsFolder& folder) {
-  std::string table = head_of("");
-  add_rows(table, folder, "");
+  const Columns of_usage = usage_columns(has_usage(folder));
+  std::string table = head_of("", of_usage);
+  add_rows(table, folder, "", of_usage);
   return table + "\r\n";
 }
 
 std::string export_csv(const std::vector<NamedFolder>& folders) {
-  std::string table = head_of("machine,version");
+  const Columns of_usage =
+      usage_columns(std::any_of(folders.begin(), folders.end(),
+                                [](const NamedFolder& named) { return has_usage(*named.folder); }));
+  std::string table = head_of("machine,version", of_usage);
   for (const NamedFolder& named : folders) {
     add_rows(table, *named.folder,
-             fmt::format("{},{},", field_of(named.machine), field_of(named.version)));
+             fmt::format("{},{},", field_of(named.machine), field_of(named.version)), of_usage);
   }
   return table + "\r\n";
 }

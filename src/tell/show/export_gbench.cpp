@@ -55,6 +55,15 @@ void add_time(ordered_json& entry, const record::CellResult& result, double seco
   entry["nrmse"] = result.error->nrmse;
 }
 
+// Of one pass, by sample.
+void add_usage(ordered_json& entry, const record::CellResult& result, std::size_t sample) {
+  if (!result.used) return;
+  for (const machine::UsageKind& kind : machine::kUsageKinds) {
+    const std::vector<double>& samples = result.used->samples.*kind.samples;
+    if (!samples.empty()) entry[kind.name] = samples.at(sample);
+  }
+}
+
 void add_repetitions(const record::CellResult& result, std::size_t family, ordered_json& entries) {
   const std::vector<double>& samples = result.time.samples;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -65,6 +74,7 @@ void add_repetitions(const record::CellResult& result, std::size_t family, order
     entry["threads"] = 1;
     entry["iterations"] = 1;
     add_time(entry, result, samples[i]);
+    add_usage(entry, result, i);
     entries.push_back(std::move(entry));
   }
 }

@@ -25,6 +25,10 @@ constexpr Named kConditions[] = {{"governor", "governor"},
                                  {"huge_pages", "huge pages"},
                                  {"openmp_wait_policy", "OpenMP wait policy"}};
 
+// Old records do not name them, and then there is nothing to say.
+constexpr Named kUsage[] = {
+    {"energy", "energy"}, {"counters", "counters"}, {"throttling", "throttling"}};
+
 constexpr const char* kClock = "clock_ghz";
 
 // Empty for what is none of the kinds that a condition has.
@@ -59,6 +63,13 @@ std::vector<std::string> condition_lines(const ordered_json& environment) {
     }
   }
   if (!known.empty()) lines.insert(lines.begin(), fmt::format("{}", fmt::join(known, ", ")));
+  const ordered_json& now = value_at(environment, "/conditions");
+  for (const Named& usage : kUsage) {
+    if (!now.is_object() || !now.contains(usage.key)) continue;
+    const std::string value = value_words(now.at(usage.key));
+    lines.push_back(
+        fmt::format("{} {}", usage.name, value.empty() ? why_not(environment, usage.key) : value));
+  }
   return lines;
 }
 

@@ -19,6 +19,7 @@
 #include "program/numbers.hpp"
 #include "record/results_folder.hpp"
 #include "show/shares.hpp"
+#include "show/usage_columns.hpp"
 #include "show/weights_words.hpp"
 
 namespace headroom::show {
@@ -44,7 +45,7 @@ std::string speed_up(const std::optional<judge::CellDifference>& over) {
 // Columns that only some blocks need: the numbers where not all is f32, the ranks where some cells
 // have several.
 struct Columns {
-  explicit Columns(const Results& rivals) {
+  explicit Columns(const Results& rivals) : usage(rivals) {
     for (const record::CellResult* rival : rivals) {
       numbers = numbers || rival->cell.numbers != Numbers{};
       ranks = ranks || rival->cell.ranks > 1;
@@ -57,6 +58,7 @@ struct Columns {
 
   bool numbers = false;
   bool ranks = false;
+  UsageColumns usage;
 };
 
 // Beside the limit that decides.
@@ -83,10 +85,10 @@ std::string line_of(const Row& row, const Columns& columns, Shares& shares) {
   }
   const bool has_interval = result.time.samples.size() >= statistics::kLeastSamples;
   const std::string interval = has_interval ? format_share(half_width(result.time), 1) : "-";
-  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}{} {:>9} {:>9}   {}\n", line,
+  return fmt::format("{} {:>9} {:>7}  {:>8.2f} {:>7}{} {:>9} {:>9}{}   {}\n", line,
                      format_seconds(result.time.median), interval, result.gflops, peak,
                      above ? kAboveMark : ' ', speed_up(row.baseline), speed_up(row.wrapper),
-                     error_words(*result.error));
+                     columns.usage.fields(result), error_words(*result.error));
 }
 
 void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Comparisons& comparisons) {
@@ -218,9 +220,9 @@ std::string block_of(const std::vector<Row>& rows, const Results& rivals, Shares
   }
   text += fmt::format("\n  {:<8} {:<8} ", "backend", "formul.");
   text += columns.extra("numbers", "ranks");
-  text += fmt::format("{:>3}  {:>9} {:>7}  {:>8} {:>7}  {:>9} {:>9}   {}\n", "thr", "time", "+-",
+  text += fmt::format("{:>3}  {:>9} {:>7}  {:>8} {:>7}  {:>9} {:>9}{}   {}\n", "thr", "time", "+-",
                       "GFLOP/s", "of peak", fmt::format("/ {}", baseline_backend()), "/ wrapper",
-                      "error / limit");
+                      columns.usage.head(), "error / limit");
   return text + lines_of(rows, rivals, columns, shares);
 }
 
@@ -284,6 +286,7 @@ std::string results_table(const std::vector<record::CellResult>& results,
     text += share_line(shapes[i], shares) + reading_line(shapes[i], shares) + core_lines(rows[i]);
   }
   std::string legend = peak_words(results);
+  if (const std::string note = usage_note(results); !note.empty()) legend += note + "\n";
   for (const std::string& reason : shares.reasons()) legend += reason + "\n";
   if (!fastest.empty()) {
     legend +=

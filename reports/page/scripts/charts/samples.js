@@ -13,6 +13,14 @@
 
   const tilesOf = (cell) => cell.control && cell.control.tile_gflops;
 
+  // What the machine told of each sample, by name.
+  const usageOf = (cell) => {
+    const counters = cell.counters || {};
+    return [["joules", cell.energy], ["instructions", counters.instructions], ["cycles", counters.cycles],
+      ["cache misses", counters.cache_misses], ["throttle events", cell.throttled]]
+      .filter(([, kind]) => kind).map(([name, kind]) => [name, kind.samples]);
+  };
+
   const besideSeries = (view, name, data, type) => ({
     name, type: "line", yAxisIndex: 1, data, symbol: "none",
     lineStyle: { color: view.theme.muted, width: 1, type },
@@ -74,10 +82,12 @@
     table: (model, selection) => {
       const cell = headroom.cellOf(model, selection);
       return {
-        columns: [["sample", 1], ["seconds", 1], ["control, GFLOP/s", 1], ["tiles, GFLOP/s", 1]],
+        columns: [["sample", 1], ["seconds", 1], ["control, GFLOP/s", 1], ["tiles, GFLOP/s", 1],
+          ...(cell ? usageOf(cell).map(([name]) => [name, 1]) : [])],
         rows: cell ? cell.time.samples.map((seconds, i) => [
           i + 1, seconds, cell.control ? format.digits(cell.control.gflops[i], 5) : "-",
-          tilesOf(cell) ? format.digits(tilesOf(cell)[i], 5) : "-"]) : [],
+          tilesOf(cell) ? format.digits(tilesOf(cell)[i], 5) : "-",
+          ...usageOf(cell).map(([, samples]) => format.digits(samples[i], 5))]) : [],
       };
     },
   });

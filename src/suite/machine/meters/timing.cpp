@@ -31,11 +31,21 @@ void count_mean(benchmark::State& state, const char* name, const std::optional<d
   if (before && after) state.counters[name] = 0.5 * (*before + *after);
 }
 
+void count_usage(benchmark::State& state, const Usage& usage) {
+  const auto passes = static_cast<double>(state.iterations());
+  for (const UsageKind& kind : kUsageKinds) {
+    const std::optional<double>& value = usage.*kind.of_sample;
+    if (value) state.counters[kind.name] = kind.per_pass ? *value / passes : *value;
+  }
+}
+
 // A benchmark passes numbers to its reporter as counters.
 void run_sample(benchmark::State& state, const TimedTask& task) {
   const Reading before = task.control ? task.control() : Reading{};
   if (task.before) task.before();
+  if (task.usage != nullptr) task.usage->begin();
   for (auto _ : state) task.run();
+  if (task.usage != nullptr) count_usage(state, task.usage->end());
   if (!task.control) return;
   const Reading after = task.control();
   count_mean(state, kControl, before.gflops, after.gflops);
@@ -76,6 +86,9 @@ class CapturingReporter final : public benchmark::BenchmarkReporter {
       append(run.counters, kControl, samples.control);
       append(run.counters, kClock, samples.clock_ghz);
       append(run.counters, kTile, samples.tile);
+      for (const UsageKind& kind : kUsageKinds) {
+        append(run.counters, kind.name, samples.usage.*kind.samples);
+      }
     }
     if (!samples.seconds.empty()) done_(index_.at(name), samples);
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/counters/usage_meter.hpp"
+
 namespace headroom::machine {
 
 /// How fast the machine is at some moment.
@@ -30,6 +32,8 @@ struct TimedTask {
   /// Done before each sample, after the control, and not timed. May be empty.
   std::function<void()> before = {};
   std::int64_t iterations = 0;  ///< per sample, however long they take; 0: from `min_time`
+  /// Read after `before` and right after the sample, outside its time. May be null.
+  UsageMeter* usage = nullptr;
 };
 
 /// The samples of a task.
@@ -38,6 +42,7 @@ struct TimedSamples {
   std::vector<double> control;    ///< mean of the readings around each; empty without a control
   std::vector<double> clock_ghz;  ///< likewise; empty where the control tells no clock
   std::vector<double> tile;       ///< GFLOP/s, likewise; empty where no tiles were run
+  UsageSamples usage;             ///< a kind that only some samples tell has fewer than `seconds`
 };
 
 /// Called once per task, after its last repetition. Stopped tasks are left out.

@@ -49,6 +49,12 @@ double ratio_of(const record::Again& again, const CellResult& result) {
 int add_samples(CellResult& whole, const CellResult& part, int process) {
   append(whole.time.samples, part.time.samples);
   append(whole.time.processes, process, part.time.samples, part.time.processes);
+  if (part.used) {
+    if (!whole.used) whole.used.emplace();
+    for (const machine::UsageKind& kind : machine::kUsageKinds) {
+      append(whole.used->samples.*kind.samples, part.used->samples.*kind.samples);
+    }
+  }
   if (part.again) {
     if (!whole.again) whole.again.emplace();
     append(whole.again->samples, part.again->samples);
@@ -122,6 +128,16 @@ void rate_reading(CellResult& result, const record::Peaks& peaks) {
   if (roof) reading.fraction = reading.gbps / *roof;
 }
 
+// What only some processes could count says nothing of the others.
+void rate_usage(CellResult& result, const record::Peaks& peaks) {
+  if (!result.used) return;
+  result.used = record::credible(result.used->samples, result.time.samples);
+  if (!result.used || !peaks.idle_watts) return;
+  const std::optional<double> joules = result.used->joules();
+  if (!joules) return;
+  result.used->idle_share = record::idle_share(*peaks.idle_watts, result.time.median, *joules);
+}
+
 }  // namespace
 
 void learn(plan::Estimator& estimator, const CellResult& result) {
@@ -159,6 +175,7 @@ void rate_samples(CellResult& result, const record::Peaks& peaks, std::uint64_t 
         record::share_of_rates(of_rank, result.time.samples, result.control->tile_gflops);
   }
   rate_reading(result, peaks);
+  rate_usage(result, peaks);
   if (result.again) result.again->ratio = ratio_of(*result.again, result);
 }
 
@@ -168,6 +185,7 @@ CellResult join_parts(const std::vector<CellResult>& parts, const record::Peaks&
   whole.time = {};
   whole.control.reset();
   whole.again.reset();
+  whole.used.reset();
   int process = 0;
   for (const CellResult& part : parts) process = add_samples(whole, part, process);
   if (whole.control) {

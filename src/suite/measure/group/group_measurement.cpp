@@ -31,6 +31,7 @@ class GroupMeasurement {
         settings_(settings),
         estimator_(estimator),
         events_(events),
+        usage_(machine::make_usage_meter(settings.usage)),
         x_(problem_.x.view()),
         y_(group_.shape.rows(), group_.shape.output_width()) {}
 
@@ -69,6 +70,8 @@ class GroupMeasurement {
   const Settings& settings_;
   plan::Estimator& estimator_;
   const MeasureEvents& events_;
+  // Before anything that may start a thread.
+  const std::unique_ptr<machine::UsageMeter> usage_;
   // Not the problem's own, whose pages every process of the group shares.
   PlacedMatrix x_;
   PlacedMatrix y_;
@@ -219,6 +222,7 @@ machine::TimedTask GroupMeasurement::task_of(const Ready& ready, const char* suf
   task.repetitions = ready.assigned.samples;
   task.iterations = part.iterations;
   task.control = meters_.reader(part.result.threads);
+  task.usage = usage_.get();
   task.before = [before = before_pass(static_cast<double>(part.iterations) * part.forward),
                  layer = ready.layer.get(), passes = part.iterations] {
     before();
@@ -276,6 +280,7 @@ void GroupMeasurement::timed(Ready& ready) {
     result.control =
         record::Control{isa, result.threads, first.control, first.clock_ghz, first.tile};
   }
+  result.used = record::credible(first.usage, first.seconds);
   // Its ratio follows once the samples of all processes are joined.
   if (!second.seconds.empty()) result.again = record::Again{1, second.seconds, second.control};
   finish(std::move(ready.part), record::Status::ok, "");

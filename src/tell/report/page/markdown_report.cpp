@@ -69,6 +69,9 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   for (const Prose& sentence : conclusion.sentences) text += markdown(sentence) + "\n\n";
   text += section("Every shape", conclusion.every_shape);
   if (!conclusion.every_shape.rows.empty()) text += "\n" + markdown(conclusion.shape_note) + "\n";
+  if (const Table used = usage_rows(findings); !used.rows.empty()) {
+    text += section("Energy and counters of the fastest cells", used);
+  }
   if (const std::optional<RankWords> words = rank_words(folder)) {
     text += section(kPredictionHead, words->table) + "\n" + markdown(words->note) + "\n";
   }

@@ -92,6 +92,13 @@ std::string prediction_section(const record::ResultsFolder& folder) {
       kPredictionHead, html(words->table, kPredictionHead), html(words->note));
 }
 
+constexpr const char* kUsageHead = "Energy and counters of the fastest cells";
+
+std::string usage_details(const Findings& findings) {
+  const Table rows = usage_rows(findings);
+  return rows.rows.empty() ? "" : details(kUsageHead, html(rows, kUsageHead));
+}
+
 std::string subtitle(const record::ResultsFolder& folder) {
   const auto& environment = folder.environment;
   return fmt::format("{} · {} · {}", text_at(environment, "/processor/name"),
@@ -126,7 +133,8 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"sentences", paragraphs(conclusion.sentences)},
       {"remarks", remarks_of(folder)},
       {"every_shape",
-       table_or(conclusion.every_shape, "The fastest cell of every shape", "No shape has a time.")},
+       table_or(conclusion.every_shape, "The fastest cell of every shape", "No shape has a time.") +
+           usage_details(findings)},
       {"prediction", prediction_section(folder)},
       {"machine", html(machine_facts(folder), "The machine")},
       {"backends", table_or(backend_rows(folder), "Backends", "No backends were recorded.")},

@@ -57,6 +57,7 @@ std::string peaks(const record::ResultsFolder& folder) {
     }
     parts.push_back(part);
   }
+  if (peaks.idle_watts) parts.push_back(fmt::format("idle {:.1f} W", *peaks.idle_watts));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -13,6 +13,7 @@
 #include "report/words/facts.hpp"
 #include "report/words/rank_words.hpp"
 #include "report/words/wording.hpp"
+#include "show/usage_columns.hpp"
 #include "statistics/samples.hpp"
 
 namespace headroom::report {
@@ -221,6 +222,9 @@ Table method_facts(const Findings& findings) {
   add("of peak, of multiply-adds", of_peak_text(folder));
   add("of tiles", of_tiles_text(folder));
   add("roofs", roofs_text(findings));
+  if (const std::string note = show::usage_note(folder.results); !note.empty()) {
+    add("energy and counters", note);
+  }
   table.rows.push_back({{plain("baseline")},
                         {plain("speed-ups over "), code(std::string(baseline_backend())),
                          plain(": scalar loops that follow the definition, for the same shape and "
