@@ -218,7 +218,7 @@ std::string lines_svg(const Chart& chart, bool alone) {
 
 // For the longest name, as far as there is room beside the picture.
 double room_for(const std::vector<std::string>& rows) {
-  constexpr double kLetter = 6.3, kMost = 430;
+  constexpr double kLetter = 7, kMost = 450;
   std::size_t longest = 0;
   for (const std::string& row : rows) longest = std::max(longest, row.size());
   return std::min(kMost, 30 + kLetter * static_cast<double>(longest));
