@@ -75,8 +75,10 @@ Range range_of(const Chart& chart, bool of_x) {
 Axis value_axis(const Chart& chart, double start, double stop) {
   const Range range = range_of(chart, !chart.rows.empty());
   if (chart.share) {
-    Axis axis{0, std::max(1.0, std::min(range.high, 2.0)), start, stop, true};
-    for (int i = 0; i * 0.2 <= axis.to + 1e-9; ++i) axis.ticks.push_back(i * 0.2);
+    Axis axis{0, std::max(1.0, range.high), start, stop, true};
+    double step = 0.2;
+    while (axis.to / step > 12) step *= 2;
+    for (int i = 0; i * step <= axis.to + 1e-9; ++i) axis.ticks.push_back(i * step);
     return axis;
   }
   Axis axis{range.low / 1.15, range.high * 1.15, start, stop, false};
@@ -218,7 +220,7 @@ std::string lines_svg(const Chart& chart, bool alone) {
 
 // For the longest name, as far as there is room beside the picture.
 double room_for(const std::vector<std::string>& rows) {
-  constexpr double kLetter = 6.3, kMost = 430;
+  constexpr double kLetter = 7, kMost = 450;
   std::size_t longest = 0;
   for (const std::string& row : rows) longest = std::max(longest, row.size());
   return std::min(kMost, 30 + kLetter * static_cast<double>(longest));

@@ -163,8 +163,18 @@ Series* series_of(Chart& chart, const std::string& name) {
   return &chart.series.emplace_back(Series{name, {}});
 }
 
+// A long name without its middle: its end tells it apart from others. Letters of more than a byte
+// stay whole.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kMost = 34, kStart = 15, kEnd = 16;
+  const bool plain_letters =
+      std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (name.size() <= kMost || !plain_letters) return name;
+  return name.substr(0, kStart) + "..." + name.substr(name.size() - kEnd);
+}
+
 std::string where(const std::string& machine, const Case& shape) {
-  return fmt::format("{}, {}, {}", machine, counted(shape.heads, "head"),
+  return fmt::format("{}, {}, {}", shortened(machine), counted(shape.heads, "head"),
                      counted(shape.tokens, "token"));
 }
 
