@@ -169,7 +169,9 @@ run_command() {
 published() {
   local folder
   while read -r folder; do
-    if [[ -e "$source/$folder/results.jsonl" ]]; then
+    # A report, or a store of runs.
+    if compgen -G "$source/$folder/results.jsonl" >/dev/null ||
+      compgen -G "$source/$folder/*/*/results.jsonl" >/dev/null; then
       mkdir -p reports
       cp -r "$source/$folder" reports/
     fi

@@ -22,9 +22,9 @@ ordered_json sample_environment() {
 
 TEST(Origin, NamesTheMachineAndTheVersion) {
   const Origin origin = origin_of(sample_environment());
-  EXPECT_TRUE(origin.machine.starts_with("amd-epyc-2-cores-")) << origin.machine;
+  EXPECT_TRUE(origin.machine.starts_with("amd-epyc-zen4-2-cores-")) << origin.machine;
   EXPECT_EQ(origin.version, "0.1.0-e181bf591749-dirty+933c9d2a79017812");
-  EXPECT_EQ(origin.processor, "AMD EPYC, 2 cores, avx512");
+  EXPECT_EQ(origin.processor, "AMD EPYC (Zen 4 class), 2 cores, avx512");
   EXPECT_EQ(origin.age(), "2026-11-21T23:10:07Z");
 }
 
@@ -39,6 +39,30 @@ TEST(Origin, TellsProcessorsOfOneNameApart) {
   other = sample_environment();
   other["allowed_cores"] = 4;
   EXPECT_NE(origin_of(other).machine, first);
+}
+
+TEST(Origin, HasANameThatReadersTellApart) {
+  const auto machine = [](const char* name, const char* vendor, const char* level, int l1d, int l2,
+                          bool tiles) {
+    ordered_json environment = sample_environment();
+    environment["processor"]["name"] = name;
+    environment["processor"]["vendor"] = vendor;
+    environment["processor"]["caches"] = {{{"name", "L1d"}, {"bytes", l1d << 10}},
+                                          {{"name", "L2"}, {"bytes", l2 << 10}},
+                                          {{"name", "L3"}, {"bytes", 32 << 20}}};
+    environment["available_isas"] = {"sse4.2", level};
+    if (tiles) environment["available_units"].push_back("amx");
+    const std::string text = origin_of(environment).machine;
+    return text.substr(0, text.rfind('-'));
+  };
+  EXPECT_EQ(machine("AMD EPYC", "AuthenticAMD", "avx2", 32, 512, false), "amd-epyc-zen3-2-cores");
+  EXPECT_EQ(machine("AMD EPYC", "AuthenticAMD", "avx512", 48, 1024, false),
+            "amd-epyc-zen5-2-cores");
+  EXPECT_EQ(
+      machine("Intel(R) Xeon(R) Processor @ 2.60GHz", "GenuineIntel", "avx512", 48, 2048, false),
+      "intel-xeon-avx512-2-cores");
+  EXPECT_EQ(machine("Intel(R) Xeon(R) Processor", "GenuineIntel", "avx512", 48, 2048, true),
+            "intel-xeon-amx-2-cores");
 }
 
 TEST(Origin, StaysThatOfTheMachineWhenTheProgramLearnsToRecordMore) {

@@ -34,9 +34,17 @@ TEST_F(Runs, OfAStoreAreTwoLevelsBelowIt) {
   make_run(store / "a" / "3");
   make_run(store / "a" / "3" / "deeper" / "4");
   fs::create_directories(store / "a" / "empty");
+  make_run(store / ".collecting" / "run");
   std::ofstream(store / "README.md") << "a text";
   fs::create_directory_symlink(store / "a", store / "link");
   EXPECT_EQ(runs_in(store), (std::vector{store / "a" / "3", store / "b" / "1", store / "b" / "2"}));
+}
+
+TEST_F(Runs, OfANewStoreAreNone) {
+  EXPECT_TRUE(stored_runs(path_).empty());
+  EXPECT_TRUE(stored_runs(path_ / "missing").empty());
+  std::ofstream(path_ / "file") << "a text";
+  EXPECT_THROW(stored_runs(path_ / "file"), FileError);
 }
 
 TEST_F(Runs, AreRefusedWhereThereAreNone) {

@@ -27,10 +27,14 @@ std::string to_cmake(const Pick& pick) {
         fmt::format("#   {}: best {}/{}, {}\n", shape.shape.id(), to_string(best.cell.formulation),
                     best.cell.backend, format_seconds(best.time.median));
   }
+  std::string borrowed;
+  for (const std::string& line : borrowed_lines(pick)) {
+    borrowed += fmt::format("# {}.\n", one_line(line));
+  }
   return fmt::format(
       R"(# Written by headroom {version} pick; create it again if the shapes or the machine change.
 # Measured on {machine}.
-{shapes}# {reason}.
+{borrowed}{shapes}# {reason}.
 #
 #   include(this_file.cmake)
 #   target_link_libraries(your_program PRIVATE headroom::pick)
@@ -62,9 +66,10 @@ if(NOT TARGET headroom_pick)
 endif()
 )",
       fmt::arg("version", HEADROOM_VERSION),
-      fmt::arg("machine", one_line(measured_on(*pick.folder))), fmt::arg("shapes", shapes),
-      fmt::arg("reason", one_line(reason(pick))), fmt::arg("backend", choice.backend),
-      fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads),
+      fmt::arg("machine", one_line(measured_on(*pick.folder))), fmt::arg("borrowed", borrowed),
+      fmt::arg("shapes", shapes), fmt::arg("reason", one_line(reason(pick))),
+      fmt::arg("backend", choice.backend), fmt::arg("formulation", to_string(choice.formulation)),
+      fmt::arg("threads", choice.threads),
       fmt::arg("precision", to_string(choice.numbers.precision)),
       fmt::arg("dtype", to_string(choice.numbers.dtype)),
       fmt::arg("weights", to_string(choice.numbers.stored_weights())),

@@ -75,6 +75,19 @@ ordered_json shape_json(const ShapePick& shape) {
           {"not_timed", shape.left_out}};
 }
 
+// A layer takes a tuning file for its own where the processor has the same name. Two processors may
+// have one name, and what is borrowed is nobody's own.
+std::string processor_of(const Pick& pick) {
+  const std::string name = text_at(pick.folder->environment, "/processor/name");
+  return pick.borrowed ? name + ", borrowed from " + pick.borrowed->machine : name;
+}
+
+ordered_json borrowed_json(const Borrowed& from) {
+  return {{"machine", from.machine}, {"processor", from.processor}, {"here", from.here},
+          {"named", from.named},     {"nearness", from.nearness},   {"distance", from.distance},
+          {"reasons", from.reasons}, {"evidence", from.evidence}};
+}
+
 }  // namespace
 
 std::string to_json(const Pick& pick) {
@@ -99,7 +112,7 @@ std::string to_json(const Pick& pick) {
                    {"headroom", text_at(environment, "/headroom", HEADROOM_VERSION)},
                    {"time", text_at(environment, "/time")},
                    {"machine",
-                    {{"processor", text_at(environment, "/processor/name")},
+                    {{"processor", processor_of(pick)},
                      {"architecture", text_at(environment, "/processor/architecture")},
                      {"allowed_cores", value_at(environment, "/allowed_cores")},
                      {"isa", text_at(environment, "/isa")},
@@ -109,6 +122,7 @@ std::string to_json(const Pick& pick) {
                    {"configurations", configurations},
                    {"link", costs},
                    {"shapes", shapes}};
+  if (pick.borrowed) all["borrowed"] = borrowed_json(*pick.borrowed);
   for (const Answer& answer : pick.answers) {
     all["answers"][std::string(to_string(answer.demand))] =
         configuration_json(answer.configuration);

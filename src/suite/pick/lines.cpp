@@ -105,6 +105,22 @@ std::string reason(const Pick& pick) {
   return text + error + open_words(pick);
 }
 
+std::vector<std::string> borrowed_lines(const Pick& pick) {
+  if (!pick.borrowed) return {};
+  const Borrowed& from = *pick.borrowed;
+  return {
+      fmt::format("borrowed: no results of {} decide this, but those of {} ({}), {}", from.here,
+                  from.machine, from.processor,
+                  from.named ? "which you named" : "the nearest in the store that has them"),
+      fmt::format("how near: {} (distance {:.2f}): {}", from.nearness, from.distance, from.reasons),
+      fmt::format("how sure: {}",
+                  from.evidence.empty()
+                      ? "nobody knows, as no two machines of the store have these shapes"
+                      : from.evidence),
+      "what follows is true on that machine; to know it here, measure: headroom pick without "
+      "--from"};
+}
+
 std::string measured_on(const record::ResultsFolder& folder) {
   const auto& environment = folder.environment;
   return fmt::format("{} ({}), {} cores, {}, {}", text_at(environment, "/processor/name"),

@@ -17,6 +17,9 @@ std::string to_text(const Configuration& choice);
 /// Why this choice, in a sentence or two.
 std::string reason(const Pick& pick);
 
+/// That a pick is borrowed, from whom, and how near that is; empty for one of this machine.
+std::vector<std::string> borrowed_lines(const Pick& pick);
+
 /// The machine and the time, such as `AMD EPYC (x86_64), 2 cores, avx2, 2026-01-31T12:00:00Z`.
 std::string measured_on(const record::ResultsFolder& folder);
 

@@ -45,6 +45,21 @@ struct Answer {
   std::vector<Configuration> open;  ///< lighter, and perhaps as good
 };
 
+/// Whose results a pick is from, if not this machine's. Then its verdicts are those of the other
+/// machine, and here it is no more than borrowed.
+struct Borrowed {
+  std::string machine;    ///< its name in the store
+  std::string processor;  ///< as people read it
+  std::string here;       ///< this machine's
+  bool named = false;     ///< the user named it; else it is the nearest that has the shapes
+  std::string nearness;   ///< such as `"near"`
+  double distance = 0;    ///< see `store::distance`
+  std::string reasons;    ///< what is the same and what differs
+  /// What such answers lost where the machines of the store were asked about each other; empty if
+  /// no two of them have the shapes.
+  std::string evidence = {};
+};
+
 /// Refers to the folder, which must outlive it.
 struct Pick {
   const record::ResultsFolder* folder = nullptr;
@@ -57,6 +72,7 @@ struct Pick {
   std::map<std::string, LinkCost> costs;  ///< by backend
   double margin = 0;                      ///< ratio minus 1 up to which times count as the same
   std::string note;                       ///< how measuring on ended, if that was needed
+  std::optional<Borrowed> borrowed;       ///< empty for results of this machine
 
   const Configuration& choice() const { return configurations[chosen]; }
   /// Whether a lighter backend was chosen, which loses little against the fastest.

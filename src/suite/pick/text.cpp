@@ -110,6 +110,7 @@ void add_costs(std::string& text, const Pick& pick) {
 std::string to_text(const Pick& pick) {
   const Configuration& choice = pick.choice();
   std::string text = fmt::format("use {}", to_text(choice));
+  if (pick.borrowed) add(text, ", borrowed from {}", pick.borrowed->machine);
   if (pick.shapes.size() == 1) {
     for (const Candidate& candidate : pick.shapes.front().candidates) {
       const record::CellResult& result = *candidate.result;
@@ -122,7 +123,9 @@ std::string to_text(const Pick& pick) {
           format_seconds(result.time.ci95.high));
     }
   }
-  add(text, "\n{}\n", reason(pick));
+  add(text, "\n");
+  for (const std::string& line : borrowed_lines(pick)) add(text, "{}\n", line);
+  add(text, "{}\n", reason(pick));
   add(text, "measured on {}; differences up to {:.3g} % count as the same\n",
       measured_on(*pick.folder), 100 * pick.margin);
   for (const ShapePick& shape : pick.shapes) add_shape(text, shape);

@@ -37,12 +37,12 @@ std::string holder_of(int file) {
 }  // namespace
 
 // fcntl rather than flock: this lock names its holder, and a worker process does not inherit it.
-FolderLock::FolderLock(const std::filesystem::path& folder) {
+FolderLock::FolderLock(const std::filesystem::path& folder, const char* option) {
   const std::filesystem::path path = folder / "sweep.lock";
   file_ = open_output(path, O_RDWR | O_CREAT);
   if (file_ < 0) {
-    throw ResourceError(fmt::format("cannot write {}: {}; choose another folder with --out",
-                                    shown_path(path), std::strerror(errno)));
+    throw ResourceError(fmt::format("cannot write {}: {}; choose another folder with {}",
+                                    shown_path(path), std::strerror(errno), option));
   }
   struct flock lock = whole_file();
   if (fcntl(file_, F_SETLK, &lock) != 0) {
@@ -51,8 +51,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
     ::close(file_);
     if (error == EACCES || error == EAGAIN) {
       throw ResourceError(
-          fmt::format("{} is being written by {}; wait for it or choose another folder with --out",
-                      shown_path(folder), holder));
+          fmt::format("{} is being written by {}; wait for it or choose another folder with {}",
+                      shown_path(folder), holder, option));
     }
     throw ResourceError(fmt::format("cannot lock {}: {}; choose a folder on another file system",
                                     shown_path(path), std::strerror(error)));

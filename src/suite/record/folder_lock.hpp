@@ -10,8 +10,9 @@ namespace headroom::record {
 /// stays: a lock on a file that another process removed would protect nothing.
 class FolderLock {
  public:
+  /// @param option what names another folder, for the message
   /// @throws ResourceError naming the process that holds the lock, or why locking failed.
-  explicit FolderLock(const std::filesystem::path& folder);
+  explicit FolderLock(const std::filesystem::path& folder, const char* option = "--out");
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

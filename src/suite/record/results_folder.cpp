@@ -10,6 +10,7 @@
 
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "json/nesting.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
 #include "program/output_file.hpp"
@@ -86,6 +87,9 @@ class LineReader {
   // @return whether the line was whole.
   bool add(const Line& line, bool last) {
     ordered_json json;
+    if (nesting_of(line.text) > kMostNesting) {
+      fail(file_, line, 0, fmt::format("nested deeper than {}", kMostNesting));
+    }
     try {
       json = ordered_json::parse(line.text);
     } catch (const ordered_json::parse_error& error) {
@@ -160,6 +164,10 @@ ordered_json read_environment(const fs::path& folder) {
   const fs::path path = folder / "environment.json";
   const std::string text = read_regular_file(path, kMaxEnvironmentBytes);
   constexpr const char* kNext = "restore it from a copy of the folder or measure again";
+  if (nesting_of(text) > kMostNesting) {
+    throw FileError(
+        fmt::format("{}: nested deeper than {}; {}", shown_path(path), kMostNesting, kNext));
+  }
   ordered_json environment;
   try {
     environment = ordered_json::parse(text);

@@ -9,12 +9,13 @@ namespace headroom::store {
 /// Names that are fit for a folder: letters of ASCII, digits, `.`, `_`, `+` and `-`, no dot in
 /// front.
 struct Origin {
-  /// Such as `"amd-epyc-2-cores-3f9a10"`. The same for every run on a machine of this processor
-  /// with as many cores allowed, whatever the version; the last part tells processors of one name
-  /// apart.
+  /// Such as `"amd-epyc-zen4-2-cores-3f9a10"` or `"intel-xeon-amx-2-cores-0b1c2d"`. The same for
+  /// every run on a machine of this processor with as many cores allowed, whatever the version; the
+  /// last part tells processors of one name apart.
   std::string machine;
-  std::string version;    ///< such as `"0.1.0-aeb00f0f1c2d"`
-  std::string processor;  ///< as people read it, such as `"AMD EPYC, 2 cores, avx512, amx"`
+  std::string version;  ///< such as `"0.1.0-aeb00f0f1c2d"`
+  std::string
+      processor;  ///< as people read it, such as `"AMD EPYC (Zen 4 class), 2 cores, avx512"`
   std::string committed;  ///< when the version's commit was made, in UTC; empty where unknown
   std::string measured;   ///< when the run began, in UTC; empty where unknown
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +12,13 @@
 #include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "core/nearest.hpp"
+#include "core/text/shown.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
 #include "judge/cautions.hpp"
 #include "pick/contest.hpp"
+#include "pick/neighbours/from_store.hpp"
+#include "pick/neighbours/leave_one_out.hpp"
 #include "pick/rounds.hpp"
 #include "plan/axes_options.hpp"
 #include "plan/expand.hpp"
@@ -24,6 +28,8 @@
 #include "program/output_file.hpp"
 #include "program/scratch_folder.hpp"
 #include "program/signals.hpp"
+#include "store/catalogue.hpp"
+#include "store/runs.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -31,7 +37,8 @@ namespace {
 struct PickOptions {
   plan::AxesOptions axes;
   std::string emit = "text";
-  std::optional<std::string> from, without, max_packed_bytes, max_error, budget, output;
+  std::optional<std::string> from, machine, without, max_packed_bytes, max_error, budget, output;
+  bool leave_one_out = false;
 };
 
 // Backends that are named; empty for all.
@@ -102,22 +109,30 @@ void check_emit(const std::string& emit) {
       fmt::format("--emit: unknown format '{}'; {}", emit, suggest(emit, formats)));
 }
 
-void write(const PickOptions& options, const pick::Pick& choice) {
+void complain_of(const char* kind, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) complain(kind, text);
+}
+
+void write(const PickOptions& options, const std::string& text) {
   if (options.output) {
-    write_file(*options.output, emitted(options, choice));
+    write_file(*options.output, text);
   } else {
-    out().write(emitted(options, choice));
+    out().write(text);
   }
 }
 
-int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Filters& filters) {
+// Those that were asked for; none means all.
+std::vector<Case> shapes_of(const plan::Axes& axes) {
+  if (!axes.sizes_given() && !axes.preset) return {};
+  std::vector<std::string> notes;
+  const auto weights = plan::find_user_weights(axes);
+  return plan::expand_shapes(axes, weights.get(), 1, plan::kMaxCells, notes);
+}
+
+int pick_from_folder(const PickOptions& options, const plan::Axes& axes,
+                     const pick::Filters& filters) {
   const record::ResultsFolder folder = read_results(*options.from);
-  std::vector<Case> shapes;
-  if (axes.sizes_given() || axes.preset) {
-    std::vector<std::string> notes;
-    const auto weights = plan::find_user_weights(axes);
-    shapes = plan::expand_shapes(axes, weights.get(), 1, plan::kMaxCells, notes);
-  }
+  const std::vector<Case> shapes = shapes_of(axes);
   for (const std::string& left_out :
        {pick::left_out_ranks(folder), pick::left_out_attention(folder)}) {
     if (!left_out.empty()) complain("note", left_out);
@@ -127,12 +142,69 @@ int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Fi
     complain("warning",
              elsewhere + "; the choice is valid there, and auto will not use its file here");
   }
-  write(options, pick::pick(folder, shapes, filters));
+  write(options, emitted(options, pick::pick(folder, shapes, filters)));
   return kDone;
 }
 
-void complain_of(const char* kind, const std::vector<std::string>& texts) {
-  for (const std::string& text : texts) complain(kind, text);
+int leave_one_out(const PickOptions& options, const store::Catalogue& catalogue,
+                  const plan::Axes& axes, const pick::Filters& filters) {
+  if (options.emit == "cmake") {
+    throw InvalidArgument("--leave-one-out: a table is nothing to link; use --emit text or json");
+  }
+  const pick::LeaveOneOut table = pick::leave_one_out(catalogue, shapes_of(axes), filters);
+  complain_of("note", table.notes);
+  write(options, options.emit == "json" ? pick::to_json(table) : pick::to_text(table));
+  return kDone;
+}
+
+int pick_from_store(const PickOptions& options, const plan::Axes& axes,
+                    const pick::Filters& filters, machine::LimitKernelsOf limits_of) {
+  const store::Catalogue catalogue = store::catalogue_of(*options.from);
+  complain_of("warning", catalogue.notes);
+  if (options.leave_one_out) return leave_one_out(options, catalogue, axes, filters);
+  pick::StoreAnswer answer = pick::pick_from_store(
+      catalogue,
+      {shapes_of(axes), filters, options.machine,
+       pick::this_machine(select_target(axes.isa.first(), axes.unit.first()), limits_of)});
+  complain_of("note", answer.notes);
+  if (answer.pick.borrowed && catalogue.machines.size() > 1) {
+    std::vector<Case> shapes;
+    for (const pick::ShapePick& shape : answer.pick.shapes) shapes.push_back(shape.shape);
+    answer.pick.borrowed->evidence =
+        pick::evidence(pick::leave_one_out(catalogue, shapes, filters));
+  }
+  write(options, emitted(options, answer.pick));
+  return kDone;
+}
+
+void check_store_options(const PickOptions& options) {
+  const char* option = options.machine         ? "--machine"
+                       : options.leave_one_out ? "--leave-one-out"
+                                               : nullptr;
+  if (option == nullptr) return;
+  if (options.machine && options.leave_one_out) {
+    throw InvalidArgument(
+        "--machine and --leave-one-out: one asks a machine, the other all; give one");
+  }
+  if (!options.from) {
+    throw InvalidArgument(fmt::format("{}: needs a store; give one with --from STORE", option));
+  }
+  if (store::is_run(*options.from)) {
+    throw InvalidArgument(
+        fmt::format("{}: {} is a results folder of one run; give a store with --from, which "
+                    "headroom collect makes",
+                    option, shown_text(*options.from)));
+  }
+}
+
+int pick_from(const PickOptions& options, const plan::Axes& axes, const pick::Filters& filters,
+              machine::LimitKernelsOf limits_of) {
+  std::error_code error;
+  const bool store = !store::is_run(*options.from) &&
+                     std::filesystem::is_directory(*options.from, error) &&
+                     !store::stored_runs(*options.from).empty();
+  return store ? pick_from_store(options, axes, filters, limits_of)
+               : pick_from_folder(options, axes, filters);
 }
 
 int pick_by_measuring(const PickOptions& options, const plan::Axes& axes,
@@ -162,15 +234,16 @@ int pick_by_measuring(const PickOptions& options, const plan::Axes& axes,
   if (!choice.note.empty()) complain("note", choice.note);
   complain_of("warning",
               judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
-  write(options, choice);
+  write(options, emitted(options, choice));
   return kDone;
 }
 
 int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
   check_emit(options.emit);
+  check_store_options(options);
   const plan::Axes axes = options.axes.values();
   const pick::Filters filters = filters_of(options, axes);
-  return options.from ? pick_from(options, axes, filters)
+  return options.from ? pick_from(options, axes, filters, limits_of)
                       : pick_by_measuring(options, axes, filters, limits_of);
 }
 
@@ -182,7 +255,12 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   const auto options = std::make_shared<PickOptions>();
   options->axes.add_to(*command, plan::AxesOptions::Which::layers);
   add_value(*command, "--from", options->from, "DIR",
-            "results folder to pick from (default: measure now)");
+            "results folder or store to pick from (default: measure now)");
+  add_value(*command, "--machine", options->machine, "NAME",
+            "machine of the store to ask (default: this one, else the nearest)");
+  command->add_flag("--leave-one-out", options->leave_one_out,
+                    "of each machine of the store: what the nearest other one would have chosen, "
+                    "and how much that loses");
   add_value(*command, "--emit", options->emit, "text|cmake|json",
             "text (default), cmake (a file to include) or json (a tuning file)");
   add_value(*command, "--output", options->output, "FILE",
@@ -198,7 +276,8 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
             "time for measuring, such as 90s (default: 90s per shape)");
   add_examples(*command,
                "  headroom pick --model gpt2 --tokens 128\n"
-               "  headroom pick --from headroom-results --emit cmake --output link.cmake");
+               "  headroom pick --from headroom-results --emit cmake --output link.cmake\n"
+               "  headroom pick --from store --model gpt2 --tokens 128");
   return {command, [options, limits_of] { return run(*options, limits_of); }};
 }
 
