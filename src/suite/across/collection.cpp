@@ -45,8 +45,8 @@ std::vector<Read> read_all(const std::vector<Source>& sources) {
   for (const Source& source : sources) {
     for (const fs::path& path : store::runs_in(source.path)) {
       std::error_code error;
-      fs::path real = fs::canonical(path, error);
-      if (!seen.insert(error ? path : std::move(real)).second) {
+      const fs::path real = fs::canonical(path, error);
+      if (!seen.insert(error ? path : real).second) {
         throw InvalidArgument(
             fmt::format("{} is named twice, and would be compared with itself; name it once",
                         shown_path(path)));

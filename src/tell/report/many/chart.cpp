@@ -37,9 +37,11 @@ struct Axis {
 // 1, 2 and 5 times powers of ten that lie within.
 std::vector<double> round_ticks(double from, double to) {
   std::vector<double> ticks;
-  for (double power = std::pow(10, std::floor(std::log10(from))); power <= to; power *= 10) {
+  const auto first = static_cast<int>(std::floor(std::log10(from)));
+  const auto last = static_cast<int>(std::ceil(std::log10(to)));
+  for (int power = first; power <= last; ++power) {
     for (const double step : {1.0, 2.0, 5.0}) {
-      const double tick = power * step;
+      const double tick = std::pow(10, power) * step;
       if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push_back(tick);
     }
   }

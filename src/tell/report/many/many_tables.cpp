@@ -18,7 +18,6 @@ namespace {
 
 using across::Certainty;
 using across::Overview;
-using judge::Verdict;
 
 constexpr const char* kOneMachine = "one machine";
 
