@@ -149,17 +149,17 @@ constexpr Column kUsageColumns[] = {
     {"throttled_samples", [](Result r) { return r.used ? text(r.used->throttled_samples()) : ""; }},
 };
 
-using Columns = std::span<const Column>;
+using CsvColumns = std::span<const Column>;
 
 bool has_usage(const record::ResultsFolder& folder) {
   return std::any_of(folder.results.begin(), folder.results.end(),
                      [](Result result) { return result.used.has_value(); });
 }
 
-Columns usage_columns(bool any) { return any ? Columns(kUsageColumns) : Columns(); }
+CsvColumns usage_columns(bool any) { return any ? CsvColumns(kUsageColumns) : CsvColumns(); }
 
 // The names of all columns. @param first of those in front of a cell's own
-std::string head_of(const std::string& first, Columns of_usage) {
+std::string head_of(const std::string& first, CsvColumns of_usage) {
   std::string head = first;
   for (const Column& column : kColumns) {
     if (!head.empty()) head += ',';
@@ -174,7 +174,7 @@ std::string field_of(const std::string& text) { return quoted(inert(shown_text(t
 
 // @param first of each row
 void add_rows(std::string& table, const record::ResultsFolder& folder, const std::string& first,
-              Columns of_usage) {
+              CsvColumns of_usage) {
   for (const record::CellResult* result : record::in_order(folder)) {
     std::string line = "\r\n" + first;
     for (const Column& column : kColumns) {
@@ -192,14 +192,14 @@ void add_rows(std::string& table, const record::ResultsFolder& folder, const std
 }  // namespace
 
 std::string export_csv(const record::ResultsFolder& folder) {
-  const Columns of_usage = usage_columns(has_usage(folder));
+  const CsvColumns of_usage = usage_columns(has_usage(folder));
   std::string table = head_of("", of_usage);
   add_rows(table, folder, "", of_usage);
   return table + "\r\n";
 }
 
 std::string export_csv(const std::vector<NamedFolder>& folders) {
-  const Columns of_usage =
+  const CsvColumns of_usage =
       usage_columns(std::any_of(folders.begin(), folders.end(),
                                 [](const NamedFolder& named) { return has_usage(*named.folder); }));
   std::string table = head_of("machine,version", of_usage);
