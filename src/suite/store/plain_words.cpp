@@ -180,10 +180,10 @@ bool is_word(std::string_view text) {
   return all_of(text, [](char c) { return is_letter_or_digit(c) || has("_+.:-", {&c, 1}); });
 }
 
-PlainWords::PlainWords(std::vector<std::string> secrets) {
+PlainWords::PlainWords(const std::vector<std::string>& secrets) {
   constexpr std::array<std::string_view, 8> kEverybodys{"root",      "user",  "home",  "users",
                                                         "localhost", "admin", "build", "unknown"};
-  for (std::string& secret : secrets) {
+  for (const std::string& secret : secrets) {
     std::string word = lower_case(secret);
     if (word.size() >= 3 && !one_of(word, kEverybodys)) secrets_.push_back(std::move(word));
   }
