@@ -104,9 +104,10 @@ bool is_host_or_file(std::string_view word) {
   return is_dotted_name(word) || is_numbered_host(word) || is_machine_number(word);
 }
 
-constexpr std::array<std::string_view, 6> kSystemFolders{
-    "/sys/devices/system/", "/sys/class/powercap/", "/sys/class/hwmon/",
-    "/sys/kernel/mm/",      "/proc/cpuinfo",        "/proc/stat"};
+constexpr std::array<std::string_view, 9> kSystemFolders{
+    "/sys/devices/system/", "/sys/class/powercap",    "/sys/class/hwmon",
+    "/sys/class/thermal",   "/sys/bus/event_source",  "/sys/kernel/mm/",
+    "/proc/cpuinfo",        "/proc/sys/kernel/perf_", "/proc/stat"};
 
 // The same files on every machine.
 bool is_system_file(std::string_view word) {
