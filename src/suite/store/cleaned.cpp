@@ -162,7 +162,7 @@ std::string CleanRun::lines() const {
 
 CleanRun cleaned(const record::ResultsFolder& folder, std::vector<std::string> secrets) {
   add_secrets_of(folder.environment, secrets);
-  const PlainWords plain(std::move(secrets));
+  const PlainWords plain(secrets);
   CleanRun run;
   run.source = folder.path;
   run.notes = folder.notes;

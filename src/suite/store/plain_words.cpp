@@ -104,9 +104,10 @@ bool is_host_or_file(std::string_view word) {
   return is_dotted_name(word) || is_numbered_host(word) || is_machine_number(word);
 }
 
-constexpr std::array<std::string_view, 6> kSystemFolders{
-    "/sys/devices/system/", "/sys/class/powercap/", "/sys/class/hwmon/",
-    "/sys/kernel/mm/",      "/proc/cpuinfo",        "/proc/stat"};
+constexpr std::array<std::string_view, 9> kSystemFolders{
+    "/sys/devices/system/", "/sys/class/powercap",    "/sys/class/hwmon",
+    "/sys/class/thermal",   "/sys/bus/event_source",  "/sys/kernel/mm/",
+    "/proc/cpuinfo",        "/proc/sys/kernel/perf_", "/proc/stat"};
 
 // The same files on every machine.
 bool is_system_file(std::string_view word) {
@@ -180,10 +181,10 @@ bool is_word(std::string_view text) {
   return all_of(text, [](char c) { return is_letter_or_digit(c) || has("_+.:-", {&c, 1}); });
 }
 
-PlainWords::PlainWords(std::vector<std::string> secrets) {
+PlainWords::PlainWords(const std::vector<std::string>& secrets) {
   constexpr std::array<std::string_view, 8> kEverybodys{"root",      "user",  "home",  "users",
                                                         "localhost", "admin", "build", "unknown"};
-  for (std::string& secret : secrets) {
+  for (const std::string& secret : secrets) {
     std::string word = lower_case(secret);
     if (word.size() >= 3 && !one_of(word, kEverybodys)) secrets_.push_back(std::move(word));
   }

@@ -21,7 +21,7 @@ class PlainWords {
  public:
   /// @param secrets words that never stay, such as the name of a user; those of fewer than three
   ///        letters and names that everybody has (`root`) are no secrets
-  explicit PlainWords(std::vector<std::string> secrets = {});
+  explicit PlainWords(const std::vector<std::string>& secrets = {});
 
   /// What is left of a text, word by word. Numbers, versions, names of kernels and of cells stay,
   /// and so do the system's own files of processors (`/sys/devices/system/...`).

@@ -125,7 +125,7 @@ fs::path Shelf::free_place(const Origin& origin) const {
   }
   const auto held = held_.find({origin.machine, origin.version});
   for (int number = 1;; ++number) {
-    const fs::path place =
+    fs::path place =
         machine / (number == 1 ? origin.version : fmt::format("{}.{}", origin.version, number));
     const bool taken =
         held != held_.end() && std::any_of(held->second.begin(), held->second.end(),
