@@ -51,6 +51,7 @@ Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_report(CLI::App& app);
 Command add_run(CLI::App& app);
+Command add_trend(CLI::App& app);
 Command add_tune(CLI::App& app, machine::LimitKernelsOf limits_of);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.
