@@ -45,6 +45,7 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run
 Command add_verify(CLI::App& app, RunAsRank run_as_rank);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank);
 Command add_merge(CLI::App& app);
+Command add_bisect(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_export(CLI::App& app);
