@@ -45,6 +45,7 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run
 Command add_verify(CLI::App& app, RunAsRank run_as_rank);
 Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run_as_rank);
 Command add_merge(CLI::App& app);
+Command add_bisect(CLI::App& app);
 Command add_collect(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of);
@@ -52,6 +53,7 @@ Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_report(CLI::App& app);
 Command add_run(CLI::App& app);
+Command add_trend(CLI::App& app);
 Command add_tune(CLI::App& app, machine::LimitKernelsOf limits_of);
 
 /// The whole program: parses, runs, and turns every error into a message and an exit code.

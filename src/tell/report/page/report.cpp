@@ -5,6 +5,7 @@
 #include "report/page/documents.hpp"
 #include "report/page/output_folder.hpp"
 #include "report/page/page_data.hpp"
+#include "report/page/trend_page.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
 #include "show/export.hpp"
@@ -16,6 +17,11 @@ namespace fs = std::filesystem;
 void write_comparison(const judge::FolderComparison& comparison, const fs::path& path) {
   refuse_to_overwrite(path);
   write_file(path, comparison_page(comparison));
+}
+
+void write_trend(const trend::Trend& trend, const fs::path& path) {
+  refuse_to_overwrite(path);
+  write_file(path, trend_page(trend));
 }
 
 WrittenReport write_report(const record::ResultsFolder& folder, const fs::path& out) {

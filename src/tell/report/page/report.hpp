@@ -7,6 +7,7 @@
 
 #include "judge/compare.hpp"
 #include "record/results_folder.hpp"
+#include "trend/trend.hpp"
 
 namespace headroom::report {
 
@@ -24,5 +25,8 @@ WrittenReport write_report(const record::ResultsFolder& folder, const std::files
 /// Two folders side by side as a page.
 /// @throws as `write_report` where a file of that name is not a page of ours, or cannot be written.
 void write_comparison(const judge::FolderComparison& comparison, const std::filesystem::path& path);
+
+/// The steps of a store as a page. @throws as `write_comparison`.
+void write_trend(const trend::Trend& trend, const std::filesystem::path& path);
 
 }  // namespace headroom::report
