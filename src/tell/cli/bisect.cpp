@@ -9,7 +9,7 @@
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
-#include "show/bisect_table.hpp"
+#include "show/versions/bisect_table.hpp"
 
 namespace headroom::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/page/report.hpp"
-#include "show/trend_table.hpp"
+#include "show/versions/trend_table.hpp"
 #include "store/runs.hpp"
 
 namespace headroom::cli {

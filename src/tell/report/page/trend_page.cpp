@@ -13,7 +13,7 @@
 #include "report/page/assets.hpp"
 #include "report/page/trend_pictures.hpp"
 #include "report/words/prose.hpp"
-#include "show/trend_table.hpp"
+#include "show/versions/trend_table.hpp"
 
 HEADROOM_ASSET(trend_page_file, HEADROOM_ASSET_FOLDER "/trend.html")
 

@@ -1,4 +1,4 @@
-#include "show/bisect_table.hpp"
+#include "show/versions/bisect_table.hpp"
 
 #include <fmt/format.h>
 

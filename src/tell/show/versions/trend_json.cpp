@@ -2,7 +2,7 @@
 
 #include "core/text/names.hpp"
 #include "program/json_text.hpp"
-#include "show/trend_table.hpp"
+#include "show/versions/trend_table.hpp"
 
 namespace headroom::show {
 namespace {

@@ -1,4 +1,4 @@
-#include "show/trend_table.hpp"
+#include "show/versions/trend_table.hpp"
 
 #include <fmt/format.h>
 
