@@ -19,7 +19,7 @@ struct Cache {
 struct Processor {
   std::string name;
   std::string vendor;
-  std::string architecture;           ///< such as `"x86_64"`
+  std::string architecture;  ///< such as `"x86_64"`
   /// Numbers that tell cores of one name apart, such as `"family 25, model 17"`; may be empty.
   std::string model;
   std::vector<std::string> features;  ///< those that matter for floating-point kernels
