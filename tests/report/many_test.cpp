@@ -223,6 +223,33 @@ TEST_F(Many, PricesGiveResultsForTheMoney) {
   EXPECT_NE(row.find("the most for the money"), std::string::npos) << row;
 }
 
+// A backend that loses little in `good` of so many spots, which every machine would choose.
+across::LoneBackend agreed_on(const std::string& backend, Demand demand, std::size_t machines,
+                              std::size_t good, std::size_t spots) {
+  across::LoneBackend lone;
+  lone.demand = demand;
+  lone.spots = spots;
+  lone.backends = {{backend, good, 0, 1, spots - good - 1, 1, {}}};
+  for (std::size_t machine = 0; machine < machines; ++machine) {
+    lone.own.push_back({machine, backend, 1});
+  }
+  return lone;
+}
+
+TEST(ManyHeadline, IsOneSentenceWhereOneBackendServesAllDemands) {
+  across::Overview overview;
+  overview.lone = {agreed_on("tbb", Demand::decode, 3, 12, 15),
+                   agreed_on("tbb", Demand::prefill, 5, 62, 76)};
+  EXPECT_EQ(plain_text(many_headline(overview)),
+            "Link tbb on all 5 machines: little is lost in 74 of 91 shapes, more in 2, not known "
+            "in 15.");
+  overview.lone.front() = agreed_on("xsimd", Demand::decode, 3, 12, 15);
+  EXPECT_EQ(plain_text(many_headline(overview)),
+            "Few tokens: link xsimd on all 3 machines: little is lost in 12 of 15 shapes, more in "
+            "1, not known in 2. Prefill: link tbb on all 5 machines: little is lost in 62 of 76 "
+            "shapes, more in 1, not known in 13.");
+}
+
 TEST_F(Many, WritesAllFilesAndNoneOverAUsers) {
   const std::filesystem::path page = write_many(overview_, path_ / "out");
   EXPECT_TRUE(std::filesystem::exists(page));

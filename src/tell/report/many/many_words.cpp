@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "program/numbers.hpp"
 #include "report/many/many_tables.hpp"
@@ -35,14 +36,20 @@ std::string machines_words(const LoneBackend& lone) {
 }
 
 // A recommendation that is not known to hold everywhere says so at once.
-std::string how_sure(const LoneBackend& lone) {
-  const BackendRecord& record = lone.chosen();
-  if (record.good == lone.spots) return "";
-  return fmt::format(": little is lost in {} of {} shapes, more in {}, not known in {}",
-                     record.good, lone.spots, record.behind, record.unknown + record.missing);
+std::string how_sure(std::span<const LoneBackend> all) {
+  std::size_t spots = 0, good = 0, behind = 0;
+  for (const LoneBackend& lone : all) {
+    spots += lone.spots;
+    good += lone.chosen().good;
+    behind += lone.chosen().behind;
+  }
+  if (good == spots) return "";
+  return fmt::format(": little is lost in {} of {} shapes, more in {}, not known in {}", good,
+                     spots, behind, spots - good - behind);
 }
 
-Prose headline_of(const LoneBackend& lone) {
+// @param all those of which `lone` speaks
+Prose headline_of(const LoneBackend& lone, std::span<const LoneBackend> all) {
   Prose prose{plain("link "), code(lone.chosen().backend)};
   if (lone.own.size() > 1) {
     prose.push_back(plain(lone.agreeing() == lone.own.size()
@@ -50,7 +57,7 @@ Prose headline_of(const LoneBackend& lone) {
                               : fmt::format(" if you link one backend for all ({} would choose it)",
                                             machines_words(lone))));
   }
-  prose.push_back(plain(how_sure(lone)));
+  prose.push_back(plain(how_sure(all)));
   return prose;
 }
 
@@ -123,15 +130,17 @@ Prose many_headline(const Overview& overview) {
     return {
         plain("No backend that one would link has a verified time, so nothing is recommended.")};
   }
-  Prose headline;
+  const LoneBackend& widest = *std::max_element(
+      overview.lone.begin(), overview.lone.end(),
+      [](const LoneBackend& a, const LoneBackend& b) { return a.own.size() < b.own.size(); });
   const bool same =
       std::all_of(overview.lone.begin(), overview.lone.end(), [&](const LoneBackend& lone) {
-        return lone.chosen().backend == overview.lone.front().chosen().backend &&
-               lone.agreeing() == lone.own.size() &&
-               lone.own.size() == overview.lone.front().own.size() && how_sure(lone).empty();
+        return lone.chosen().backend == widest.chosen().backend &&
+               lone.agreeing() == lone.own.size();
       });
+  Prose headline;
   if (same) {
-    headline = headline_of(overview.lone.front());
+    headline = headline_of(widest, overview.lone);
     headline.front().text = "Link ";
     headline.push_back(plain("."));
     return headline;
@@ -139,7 +148,7 @@ Prose many_headline(const Overview& overview) {
   for (const LoneBackend& lone : overview.lone) {
     headline.push_back(plain(
         fmt::format("{}{}: ", headline.empty() ? "" : " ", capital(demand_words(lone.demand)))));
-    append(headline, headline_of(lone));
+    append(headline, headline_of(lone, {&lone, 1}));
     headline.push_back(plain("."));
   }
   if (overview.lone.size() > 1) return headline;
