@@ -56,7 +56,7 @@ bool is_variant(std::string_view text) {
 // The name that the cell's own fields give it, unless it has that already, perhaps with the variant
 // of its kernels.
 std::string plain_id(const CellResult& result) {
-  const std::string own = plan::cell_id(result.shape, result.cell);
+  std::string own = plan::cell_id(result.shape, result.cell);
   const std::string& id = result.cell.id;
   const std::string begin = fmt::format("{}/{}", result.way(), result.cell.backend);
   const std::string end = own.substr(begin.size());

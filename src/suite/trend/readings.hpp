@@ -33,6 +33,6 @@ struct Run {
 };
 
 /// @throws FileError as `record::read_results_folder`; a folder without any cell is none.
-Run read_run(const std::filesystem::path& folder);
+Run read_run(const std::filesystem::path& path);
 
 }  // namespace headroom::trend
