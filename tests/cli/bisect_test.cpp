@@ -14,7 +14,6 @@
 namespace headroom {
 namespace {
 
-using record::CellResult;
 using test::sample_result;
 using test::with_time;
 

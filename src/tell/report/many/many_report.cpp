@@ -20,7 +20,7 @@ std::filesystem::path write_many(const across::Overview& overview,
     folders.push_back({&entry.folder, overview.collection->machine_of(entry).name, entry.version});
   }
   make_folder(out);
-  const std::filesystem::path page = out / "index.html";
+  std::filesystem::path page = out / "index.html";
   for (const std::filesystem::path& path : {page, out / "report.md"}) refuse_to_overwrite(path);
   const std::vector<Chart> charts = many_charts(overview);
   write_file(out / "results.csv", show::export_csv(folders));
