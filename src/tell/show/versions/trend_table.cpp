@@ -88,6 +88,16 @@ std::string names_of(const MachineTrend& machine, State state, const char* words
   return fmt::format("{}  {} {}\n{}", machine.machine, counted(all, "cell"), words, text);
 }
 
+// Their names would say nothing: of a young store they are all cells.
+std::string too_few_line(const MachineTrend& machine) {
+  const auto few =
+      std::count_if(machine.series.begin(), machine.series.end(),
+                    [](const Series& series) { return series.state() == State::too_few; });
+  if (few == 0) return "";
+  return fmt::format("{}  {} in fewer than {} versions, too few to tell\n", machine.machine,
+                     counted(static_cast<std::size_t>(few), "cell"), trend::kLeastVersions);
+}
+
 }  // namespace
 
 double StepGroup::median_ratio() const {
@@ -179,9 +189,7 @@ std::string trend_table(const Trend& trend) {
   text += "\n";
   for (const MachineTrend& machine : trend.machines) {
     text += names_of(machine, State::level, "level");
-    text += names_of(
-        machine, State::too_few,
-        fmt::format("in fewer than {} versions, too few to tell", trend::kLeastVersions).c_str());
+    text += too_few_line(machine);
   }
   return text + fmt::format("\n{}\n{}", trend_headline(trend), trend_method(trend));
 }
