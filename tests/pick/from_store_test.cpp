@@ -9,25 +9,17 @@
 #include "pick/lines.hpp"
 #include "store/origin.hpp"
 #include "support/sample_store.hpp"
-#include "support/temporary_folder.hpp"
 #include "tuning/tuning_file.hpp"
 
 namespace headroom::pick {
 namespace {
 
 using nlohmann::ordered_json;
-using record::CellResult;
 using test::machine_environment;
 using test::steady;
 
-class FromStore : public test::TemporaryFolder {
+class FromStore : public test::SampleStore {
  protected:
-  // The name of a folder says nothing here.
-  void put(const std::string& place, const ordered_json& environment,
-           const std::vector<CellResult>& results) const {
-    test::write_sample_folder(path_ / place, results, environment);
-  }
-
   StoreAnswer ask(StoreQuestion question) const {
     return pick_from_store(store::catalogue_of(path_), question);
   }

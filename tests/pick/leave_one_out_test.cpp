@@ -7,7 +7,6 @@
 
 #include "headroom/error.hpp"
 #include "support/sample_store.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace headroom::pick {
 namespace {
@@ -17,12 +16,8 @@ using record::CellResult;
 using test::machine_environment;
 using test::steady;
 
-class LeaveOneOuts : public test::TemporaryFolder {
+class LeaveOneOuts : public test::SampleStore {
  protected:
-  void put(const std::string& place, const ordered_json& environment,
-           const std::vector<CellResult>& results) const {
-    test::write_sample_folder(path_ / place, results, environment);
-  }
   LeaveOneOut table() const { return leave_one_out(store::catalogue_of(path_), {}, {}); }
 };
 

@@ -12,10 +12,14 @@
 #include "report/page/documents.hpp"
 #include "report/page/page_data.hpp"
 #include "report/words/facts.hpp"
+#include "support/report_documents.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom {
 namespace {
+
+using test::markdown_of;
+using test::page_of;
 
 using record::Status;
 using report::code;
@@ -27,16 +31,6 @@ constexpr const char* kMarkup = "<script>alert(\"1\")</script>&'";
 record::ResultsFolder one_cell() {
   return test::sample_folder(
       "results", {test::with_time(test::sample_result("tbb"), {1, 1.1, 1.2, 1.3, 1.4})});
-}
-
-std::string page_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::page(findings, report::conclude(findings), report::page_data(findings));
-}
-
-std::string markdown_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::markdown_report(findings, report::conclude(findings), {{}, "no <node>"});
 }
 
 std::string joined(const std::vector<report::Prose>& all) {

@@ -8,26 +8,20 @@
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
 #include "report/words/peer_words.hpp"
+#include "support/report_documents.hpp"
 #include "support/sample_peers.hpp"
 
 namespace headroom {
 namespace {
+
+using test::markdown_of;
+using test::page_of;
 
 using report::PeerWords;
 using test::folder_with_peers;
 
 PeerWords words_of(const record::ResultsFolder& folder) {
   return report::peer_words(report::find_out(folder)).value();
-}
-
-std::string page_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::page(findings, report::conclude(findings), report::page_data(findings));
-}
-
-std::string markdown_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::markdown_report(findings, report::conclude(findings), {{}, "none"});
 }
 
 std::string joined(const std::vector<report::Prose>& all) {

@@ -8,10 +8,14 @@
 #include "report/page/documents.hpp"
 #include "report/page/page_data.hpp"
 #include "report/words/facts.hpp"
+#include "support/report_documents.hpp"
 #include "support/sample_results.hpp"
 
 namespace headroom {
 namespace {
+
+using test::markdown_of;
+using test::page_of;
 
 record::ResultsFolder a_folder(bool counted) {
   record::CellResult cell = test::with_time(test::sample_result("tbb"), {1, 1.1, 1.2, 1.3, 1.4});
@@ -25,16 +29,6 @@ record::ResultsFolder a_folder(bool counted) {
   record::ResultsFolder folder = test::sample_folder("results", {cell});
   folder.lines = {record::to_json(cell).dump()};
   return folder;
-}
-
-std::string page_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::page(findings, report::conclude(findings), report::page_data(findings));
-}
-
-std::string markdown_of(const record::ResultsFolder& folder) {
-  const report::Findings findings = report::find_out(folder);
-  return report::markdown_report(findings, report::conclude(findings), {{}, "none"});
 }
 
 TEST(UsageReport, HasColumnsAndSaysWhatTheyMean) {

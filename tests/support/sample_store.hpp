@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/sample_results.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace headroom::test {
 
@@ -40,5 +41,14 @@ inline record::CellResult steady(const std::string& backend, double seconds,
   result.cell.id = plan::cell_id(result.shape, result.cell);
   return with_time(std::move(result), around(seconds));
 }
+
+/// A store in a folder of its own. The name of a machine's folder says nothing.
+class SampleStore : public TemporaryFolder {
+ protected:
+  void put(const std::string& place, const nlohmann::ordered_json& environment,
+           const std::vector<record::CellResult>& results) const {
+    write_sample_folder(path_ / place, results, environment);
+  }
+};
 
 }  // namespace headroom::test

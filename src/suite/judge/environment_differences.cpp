@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "program/json_differences.hpp"
 #include "program/json_text.hpp"
 
 namespace headroom::judge {
@@ -15,15 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Anything that can change a time although the program is the same.
-constexpr Field kCompared[] = {
-    {"/processor/name", "processor"},
-    {"/processor/architecture", "architecture"},
-    {"/processor/hardware_threads", "hardware threads"},
-    {"/allowed_cores", "allowed cores"},
-    {"/isa", "instruction set"},
-    {"/unit", "unit"},
-    {"/headroom", "version of headroom"},
+constexpr Field kBuildAndSettings[] = {
     {"/build/compiler", "compiler"},
     {"/build/build_type", "build type"},
     {"/build/flags", "compiler flags"},
@@ -35,9 +27,28 @@ constexpr Field kCompared[] = {
     {"/conditions/variables", "environment variables of OpenMP, oneTBB and oneDNN"},
     {"/sweep/min_time_s", "seconds per sample"},
     {"/sweep/cache", "cache state"},
-    {"/sweep/seed", "seed"},
     {"/sweep/weights/fingerprint", "fingerprint of the weights"},
 };
+
+// Anything that can change a time although the program is the same.
+const std::vector<Field>& compared() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all{
+        {"/processor/name", "processor"},
+        {"/processor/architecture", "architecture"},
+        {"/processor/hardware_threads", "hardware threads"},
+        {"/allowed_cores", "allowed cores"},
+        {"/isa", "instruction set"},
+        {"/unit", "unit"},
+        {"/headroom", "version of headroom"},
+    };
+    all.insert(all.end(), std::begin(kBuildAndSettings), std::end(kBuildAndSettings));
+    // Beside the weights, which are drawn by it.
+    all.insert(all.end() - 1, {"/sweep/seed", "seed"});
+    return all;
+  }();
+  return fields;
+}
 
 std::string sentence(const FieldDifference& difference) {
   return fmt::format("different {}: {} in BASE, {} in NEW", difference.name, difference.first,
@@ -58,10 +69,18 @@ std::map<std::string, ordered_json> libraries(const ordered_json& environment) {
 
 }  // namespace
 
+std::span<const Field> build_and_settings() { return kBuildAndSettings; }
+
+ordered_json library_of(const ordered_json& environment, const std::string& backend) {
+  const auto all = libraries(environment);
+  const auto found = all.find(backend);
+  return found == all.end() ? ordered_json(nullptr) : found->second;
+}
+
 std::vector<std::string> environment_differences(const ordered_json& base,
                                                  const ordered_json& next) {
   std::vector<std::string> differences;
-  for (const FieldDifference& difference : differing_fields(base, next, kCompared)) {
+  for (const FieldDifference& difference : differing_fields(base, next, compared())) {
     differences.push_back(sentence(difference));
   }
   const auto of_next = libraries(next);
@@ -76,7 +95,7 @@ std::vector<std::string> environment_differences(const ordered_json& base,
 
 std::vector<EnvironmentFact> environment_facts(const ordered_json& environment) {
   std::vector<EnvironmentFact> facts;
-  for (const Field& field : kCompared) {
+  for (const Field& field : compared()) {
     facts.push_back({field.name, shown(value_at(environment, field.place))});
   }
   for (const auto& [backend, library] : libraries(environment)) {

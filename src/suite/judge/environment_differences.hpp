@@ -2,8 +2,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "program/json_differences.hpp"
 
 namespace headroom::judge {
 
@@ -11,6 +14,14 @@ namespace headroom::judge {
 /// left out: it differs in most comparisons, and that is their purpose.
 std::vector<std::string> environment_differences(const nlohmann::ordered_json& base,
                                                  const nlohmann::ordered_json& next);
+
+/// Of these, those that say how the program was built and how it measured: all that two runs of one
+/// machine can differ in, but for the version and the seed.
+std::span<const Field> build_and_settings();
+
+/// The library behind a backend; null where it is not recorded.
+nlohmann::ordered_json library_of(const nlohmann::ordered_json& environment,
+                                  const std::string& backend);
 
 /// What can change a time although the program is the same, and its value as text.
 struct EnvironmentFact {
