@@ -226,6 +226,31 @@ TEST_P(LayerCalls, ATakenCacheOfLatentsGoesOn) {
   EXPECT_TRUE(equal_for(GetParam(), rows_of(again, 21, 9), rows(y, 21, 9)));
 }
 
+// One and two tokens of 16 heads are scored against latents as they lie, three against packed ones;
+// over more than a block of keys, of which the first are out of sight.
+TEST_P(LayerCalls, StepsOfManyHeadsOverLatentsHaveTheBitsOfLongerOnes) {
+  Case shape = plain_shape(300, 24, 16, 12);
+  shape.value_dim = 8;
+  shape.latent = {.rank = 64, .shared = 4};
+  shape.rotary.pairs = Rotary::Pairs::halves;
+  shape.window = 280;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention = layer_for(shape, layer.weights, GetParam().options());
+  Matrix expected(300, shape.output_width()), y(300, shape.output_width());
+  KeyValueCache cache(attention, {1, 300});
+  attention.forward(rows(layer.x, 0, 294), rows_of(expected, 0, 294), {.cache = &cache});
+  for (std::int64_t at = 294; at < 300; at += 3)
+    attention.forward(rows(layer.x, at, 3), rows_of(expected, at, 3), {.cache = &cache});
+  for (const std::int64_t tokens : {1, 2}) {
+    cache.truncate({0, 294});
+    for (std::int64_t at = 294; at < 300; at += tokens) {
+      attention.forward(rows(layer.x, at, tokens), rows_of(y, at, tokens), {.cache = &cache});
+    }
+    EXPECT_TRUE(equal_for(GetParam(), rows_of(y, 294, 6), rows(expected, 294, 6)))
+        << tokens << " tokens a call";
+  }
+}
+
 TEST_P(LayerCalls, RaggedBatchesAreTheirSequences) {
   for (Case shape : call_shapes()) {
     if (shape.dropout > 0) continue;  // its pattern goes by the place in the call

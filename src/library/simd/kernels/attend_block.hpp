@@ -8,6 +8,7 @@
 #include "simd/kernels/attend_mask.hpp"
 #include "simd/kernels/attend_rounded.hpp"
 #include "simd/kernels/attend_scores.hpp"
+#include "simd/kernels/attend_turned.hpp"
 #include "simd/kernels/attend_values.hpp"
 #include "simd/kernels/exp2.hpp"
 
@@ -92,6 +93,8 @@ template <class B, int MR>
     score_rounded<MR>(task, tile, block, scores, block_max);
   } else if (task.as_rows) {
     dot_block<B, MR>(task, tile, block, scores, block_max);
+  } else if (sizeof(B) == sizeof(float) && tile.found != nullptr) {
+    take_scores<MR>(task, tile, block, scores, block_max);
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }

@@ -186,8 +186,10 @@ HEADROOM_INLINE PrefetchRows asked_by(const AttendTask& task, const Tile& tile,
 /// All tiles of the task process a block of keys before the next block, so that all but the first
 /// tile read its keys and values from the L2.
 /// @param first of the task's segments, in whose first block queries are packed
+/// @param turned of a task whose keys are scored as they lie
 template <class B>
-HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, const Tile* tiles,
+HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory,
+                                    const TurnedRows& turned, const Tile* tiles,
                                     std::int64_t segment, bool first) {
   const std::int64_t count = task.tile_end - task.tile_begin;
   const std::int64_t end = (segment + 1) * kSegment;
@@ -196,13 +198,14 @@ HEADROOM_INLINE void attend_segment(AttendTask& task, const TaskMemory& memory, 
     const bool pack = first && begin == segment * kSegment;
     if constexpr (sizeof(B) == sizeof(float)) {
       if (task.new_keys.data != nullptr && begin < task.key_count) {
-        pack_block(task, begin);
+        if (turned.width == 0) pack_block(task, begin);
         next_rows = rows_after(task, begin);
         task.next_rows = next_rows.begin < next_rows.end ? &next_rows : nullptr;
+        if (turned.width > 0) score_turned(task, turned, begin);
       }
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      if (pack) pack_queries(task, tiles[i]);
+      if (pack && turned.width == 0) pack_queries(task, tiles[i]);
       const KeyBlock block = see_block(task, tiles[i], begin);
       if (block.first >= block.count) continue;
       const PrefetchRows prefetch =
@@ -236,9 +239,10 @@ void attend(AttendTask& task) {
   for (std::int64_t i = 0; i < count; ++i) {
     tiles[i] = start_tile(task, memory, task.tile_begin + i);
   }
+  const TurnedRows turned = turn_queries(task, tiles, count);
   for (std::int64_t s = segments.begin; s < segments.end; ++s) {
     for (std::int64_t i = 0; i < count; ++i) clear_state(task, tiles[i]);
-    attend_segment<B>(task, memory, tiles, s, s == segments.begin);
+    attend_segment<B>(task, memory, turned, tiles, s, s == segments.begin);
     if (single) break;
     for (std::int64_t i = 0; i < count; ++i) {
       merge_segment(task, tiles[i], state_of_all(task, memory, i), s);

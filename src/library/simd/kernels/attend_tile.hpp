@@ -25,6 +25,10 @@ struct Tile {
   std::int64_t rows = 0;
   float* queries = nullptr;  ///< packed, `rows x head_dim`
   TileState state;
+  /// If not null: the first row's score for the first key of the present block; those of the other
+  /// rows lie beside it, those of the next key `found_stride` further.
+  const float* found = nullptr;
+  std::int64_t found_stride = 0;
 };
 
 /// Rows that a tile prefetches while it is multiplied, one per chunk of the depth, so that nobody
