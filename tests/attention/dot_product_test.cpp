@@ -49,6 +49,30 @@ TEST_P(DotProduct, TakesSmallerCallsThanItWasMadeFor) {
   }
 }
 
+// Of many keys where they lie: heads side by side are cut into segments, heads apart are not.
+TEST_P(DotProduct, HasTheBitsOfOneLayoutInEveryOther) {
+  for (const std::int64_t window : {0, 1200}) {
+    RandomCall c{{2, 2, 2300, 8, 2, 32}, {.causal = true, .window = window}};
+    c.queries = {2, 1};
+    c.keys = {2300, 1025};
+    c.by_heads = true;
+    Tensors apart(c, 7);
+    c.by_heads = false;
+    Tensors side(c, 7);
+    for (Tensors* tensors : {&apart, &side}) {
+      DotProductAttention attention(c.sizes, c.rule, GetParam().options());
+      attention.run(tensors->q.view(), tensors->k.view(), tensors->v.view(), tensors->out.view(),
+                    {c.queries, c.keys});
+    }
+    ASSERT_TRUE(matches(side, c, GetParam().precision));
+    if (!GetParam().same_bits_everywhere()) continue;
+    std::vector<float> of_apart, of_side;
+    apart.out.each([&](const float& value) { of_apart.push_back(value); });
+    side.out.each([&](const float& value) { of_side.push_back(value); });
+    EXPECT_EQ(of_side, of_apart);
+  }
+}
+
 TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
   const Layer layer = gaussian_layer(plain_shape(70, 32, 4, 8));
   const Attention of_layer = layer_for(layer.shape, layer.weights, GetParam().options());

@@ -70,6 +70,10 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   }
   room_per_slot_ = round_up(room, kChunk);
   room_ = AlignedBuffer(room_per_slot_ * slots);
+  if (cross && tokens > kSegment) {
+    const std::int64_t pairs = all_tokens / tokens * shape.key_heads();
+    states_ = AlignedBuffer(pairs * divide_up(tokens, kSegment) * state_floats());
+  }
 }
 
 // Keys in eight bits are packed as floats first, from the beginning of a block on that may have
@@ -167,9 +171,12 @@ std::int64_t StreamingAttention::tiles_of_step() const {
   return divide_up(group_, kernels_->tile_rows);
 }
 
+std::int64_t StreamingAttention::state_floats() const {
+  return attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_value_dim());
+}
+
 std::int64_t StreamingAttention::states_of_head(std::int64_t capacity) const {
-  return divide_up(capacity, kSegment) * tiles_of_step() *
-         attend_state_floats(kernels_->tile_rows, kernels_->lanes, shape_.head_value_dim());
+  return divide_up(capacity, kSegment) * tiles_of_step() * state_floats();
 }
 
 std::int64_t StreamingAttention::tile_height(std::int64_t rows) const {

@@ -60,7 +60,8 @@ class StreamingAttention {
   bool by_tiles() const { return tiles_.attends(shape_.tokens * group_); }
   std::int64_t workspace_bytes() const {
     return slot_heads_.bytes() + shared_heads_.bytes() + slot_rounded_.bytes() +
-           shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() + room_.bytes();
+           shared_rounded_.bytes() + preparation_.bytes() + scratch_.bytes() + room_.bytes() +
+           states_.bytes();
   }
 
  private:
@@ -96,12 +97,16 @@ class StreamingAttention {
   std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(AttendTask& task, const InputRows& key_rows = {}, void* panels = nullptr) const;
   bool reads_in_place(const Run& run) const;
+  AttendTask task_in_place(const Run& run, std::int64_t pair, int slot);
+  void attend_in_place(AttendTask& task) const;
   void run_in_place(const Executor& executor, const Run& run);
   void run_whole_heads(const Executor& executor, const Run& run);
   void run_tiles(const Executor& executor, const Run& run);
   void run_segments(const Executor& executor, const Run& run);
+  KeyRange seen_segments(const Run& run) const;
   bool shares_segments(const Run& run) const;
   std::int64_t tiles_of_step() const;
+  std::int64_t state_floats() const;
   std::int64_t states_of_head(std::int64_t capacity) const;
   double expected_seconds(std::span<const Sequence> sequences) const;
 
@@ -126,8 +131,9 @@ class StreamingAttention {
   HeadPreparation preparation_;
   AlignedBuffer scratch_;
   std::int64_t room_per_slot_ = 0;
-  AlignedBuffer room_;  ///< of layers with a second input: few rows may see many keys there; of
-                        ///< those whose values lie in keys; and `rounded_room_floats`
+  AlignedBuffer room_;    ///< of layers with a second input: few rows may see many keys there; of
+                          ///< those whose values lie in keys; and `rounded_room_floats`
+  AlignedBuffer states_;  ///< of the segments of keys that are read where they lie
 };
 
 }  // namespace headroom::simd

@@ -1,5 +1,6 @@
 // How a call is cut into tasks: whole heads, their tiles of rows, or segments of their keys.
 #include <algorithm>
+#include <limits>
 
 #include "core/rounding.hpp"
 #include "simd/attend.hpp"
@@ -54,34 +55,67 @@ bool StreamingAttention::reads_in_place(const Run& run) const {
          run.call.v.dtype == dtype_;
 }
 
-void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
-  auto head = [&](std::int64_t pair, int slot) {
-    const Sequence& sequence =
-        run.call.sequences[static_cast<std::size_t>(pair / shape_.key_heads())];
-    const std::int64_t key_head = pair % shape_.key_heads();
-    AttendTask task = task_of(run, pair, {}, slot);
-    const RowsOf keys{run.call.k.at(sequence.first_key, key_head), run.call.k.dtype,
-                      run.call.k.row_stride};
-    const RowsOf values{run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
-                        run.call.v.row_stride};
-    task.tile_end = task.tiles = 1;
-    if (run.call.any_order && task.distances == nullptr && task.head_dim % kernels_->lanes == 0 &&
-        task.value_dim % kernels_->lanes == 0) {
-      task.as_rows = true;
-      task.adds_at_once = false;
-      task.keys = keys.data;
-      task.key_stride = keys.stride;
-      task.values = values.data;
-      task.value_stride = values.stride;
-      kernels_->stored(dtype_).attend(task);
-      return;
-    }
+AttendTask StreamingAttention::task_in_place(const Run& run, std::int64_t pair, int slot) {
+  const Sequence& sequence = sequence_of(run, pair);
+  const std::int64_t key_head = pair % shape_.key_heads();
+  AttendTask task = task_of(run, pair, {}, slot);
+  const RowsOf keys{run.call.k.at(sequence.first_key, key_head), run.call.k.dtype,
+                    run.call.k.row_stride};
+  const RowsOf values{run.call.v.at(sequence.first_key, key_head), run.call.v.dtype,
+                      run.call.v.row_stride};
+  task.tile_end = task.tiles = 1;
+  task.as_rows = run.call.any_order && task.distances == nullptr &&
+                 task.head_dim % kernels_->lanes == 0 && task.value_dim % kernels_->lanes == 0;
+  if (task.as_rows) {
+    task.adds_at_once = false;
+    task.keys = keys.data;
+    task.key_stride = keys.stride;
+    task.values = values.data;
+    task.value_stride = values.stride;
+  } else {
     task.new_keys = keys;
     task.new_values = values;
     task.room = room_.data() + slot * room_per_slot_;
-    kernels_->f32.attend(task);
+  }
+  return task;
+}
+
+void StreamingAttention::attend_in_place(AttendTask& task) const {
+  (task.as_rows ? kernels_->stored(dtype_) : kernels_->f32).attend(task);
+}
+
+// Keys of a head that follow each other are read from end to end. Heads side by side lie on the
+// same pages of memory, so a segment of all heads is read before the next one (Zen 4, after 32,768
+// tokens: 1.5 to 1.9 times as fast).
+void StreamingAttention::run_in_place(const Executor& executor, const Run& run) {
+  const KeyRange segments = seen_segments(run);
+  const std::int64_t count = segments.end - segments.begin;
+  const std::int64_t states_of_pair = segments.end * state_floats();
+  if (count < 2 || states_.size() < run.pairs * states_of_pair ||
+      run.call.k.row_stride == shape_.head_dim()) {
+    auto head = [&](std::int64_t pair, int slot) {
+      AttendTask task = task_in_place(run, pair, slot);
+      attend_in_place(task);
+    };
+    executor.run(run.pairs, head, run.seconds);
+    return;
+  }
+  const auto task_for = [&](std::int64_t pair, int slot) {
+    AttendTask task = task_in_place(run, pair, slot);
+    task.states = states_.data() + pair * states_of_pair;
+    return task;
   };
-  executor.run(run.pairs, head, run.seconds);
+  auto segment = [&](std::int64_t index, int slot) {
+    AttendTask task = task_for(index % run.pairs, slot);
+    task.segment = segments.begin + index / run.pairs;
+    if (task.rows > 0 && task.segment * kSegment < task.key_count) attend_in_place(task);
+  };
+  executor.run(run.pairs * count, segment, run.seconds);
+  auto merge = [&](std::int64_t pair, int slot) {
+    const AttendTask task = task_for(pair, slot);
+    if (task.rows > 0) kernels_->merge_segments(task);
+  };
+  executor.run(run.pairs, merge, kPackShare * run.seconds);
 }
 
 // Whether tiles cut the keys of a head from its rows: where nobody keeps them packed, and only one
@@ -138,15 +172,21 @@ void StreamingAttention::run_tiles(const Executor& executor, const Run& run) {
   executor.run(run.pairs * parts, part, run.seconds);
 }
 
-// A task is a segment of a head's keys; then the states of its segments are merged.
-void StreamingAttention::run_segments(const Executor& executor, const Run& run) {
-  std::int64_t first = divide_up(run.store->capacity, kSegment);
-  std::int64_t end = 0;
+// The segments that some row of the call sees.
+KeyRange StreamingAttention::seen_segments(const Run& run) const {
+  KeyRange segments{std::numeric_limits<std::int64_t>::max(), 0};
   for (const Sequence& s : run.call.sequences) {
     const KeyRange of_first = visible_keys(mask_rule(shape_), s.position, s.keys());
-    first = std::min(first, of_first.begin / kSegment);
-    end = std::max(end, divide_up(s.keys(), kSegment));
+    segments.begin = std::min(segments.begin, of_first.begin / kSegment);
+    segments.end = std::max(segments.end, divide_up(s.keys(), kSegment));
   }
+  return segments;
+}
+
+// A task is a segment of a head's keys; then the states of its segments are merged.
+void StreamingAttention::run_segments(const Executor& executor, const Run& run) {
+  const KeyRange segments = seen_segments(run);
+  const std::int64_t count = segments.end - segments.begin;
   const auto task_for = [&](std::int64_t pair, int slot) {
     AttendTask task = task_of(run, pair, place(run, pair, slot), slot);
     task.tile_end = task.tiles;
@@ -154,12 +194,12 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
     return task;
   };
   auto segment = [&](std::int64_t index, int slot) {
-    AttendTask task = task_for(index / (end - first), slot);
-    task.segment = first + index % (end - first);
+    AttendTask task = task_for(index / count, slot);
+    task.segment = segments.begin + index % count;
     if (task.rows == 0 || task.segment * kSegment >= task.key_count) return;
     for (std::int64_t part = 0; take_part(task, kTilesPerTask, part); ++part) attend(task);
   };
-  executor.run(run.pairs * (end - first), segment, run.seconds);
+  executor.run(run.pairs * count, segment, run.seconds);
   auto merge = [&](std::int64_t pair, int slot) {
     const AttendTask task = task_for(pair, slot);
     if (task.rows > 0) kernels_->merge_segments(task);
