@@ -33,14 +33,14 @@ enum class ChartUnit {
 struct Chart {
   std::string name;   ///< of its file, such as `"time-by-heads"`
   std::string title;  ///< what it shows
-  std::string note = "";
-  std::string x_head = "", y_head = "";
+  std::string note = {};
+  std::string x_head = {}, y_head = {};
   ChartUnit unit = ChartUnit::seconds;
-  std::vector<std::string> rows =
-      {};  ///< if there are any, values go to the right, one row below another
+  /// If there are any, values go to the right, one row below another.
+  std::vector<std::string> rows = {};
   std::vector<Series> series = {};  ///< at most `kMostSeries`
-  bool ideal =
-      false;  ///< from 1 at 1 on, beside a line on which the value is what it is drawn over
+  /// From 1 at 1 on, beside a line on which the value is what it is drawn over.
+  bool ideal = false;
 
   bool empty() const { return series.empty(); }
 };
