@@ -49,6 +49,21 @@ TEST_F(CliCollect, TakesWhatIsNewAndSaysSo) {
   EXPECT_EQ(run("git -C store status --porcelain | grep collecting").code, 1);
 }
 
+// A field that a sweep begins to write has no line in the list of what a store keeps: here it
+// shows.
+TEST_F(CliCollect, LeavesNothingOutOfWhatASweepWrites) {
+  const std::string sweep =
+      "$headroom sweep --heads 1,2 --head-dim 4 --tokens 3 --repetitions 2 --min-time 0.001 "
+      "--threads 1 --backend naive --formulation split --out own";
+  expect("SLURMD_NODENAME= " + sweep + " --shard 1/2", 0, {});
+  expect("SLURMD_NODENAME= " + sweep + " --shard 1/2 --resume", 0, {});
+  const Outcome outcome = run("$headroom collect own --into store");
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ((outcome.output + outcome.errors).find("left out of"), std::string::npos)
+      << outcome.output << outcome.errors;
+  EXPECT_EQ((outcome.output + outcome.errors).find("does not know"), std::string::npos);
+}
+
 TEST_F(CliCollect, SaysWhatIsWrong) {
   expect("$headroom collect a", 2, {"--into"});
   expect("$headroom collect --into store", 2, {"DIR"});

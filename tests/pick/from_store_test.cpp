@@ -21,7 +21,8 @@ using test::steady;
 class FromStore : public test::SampleStore {
  protected:
   StoreAnswer ask(StoreQuestion question) const {
-    return pick_from_store(store::catalogue_of(path_), question);
+    StoredResults results;
+    return pick_from_store(store::catalogue_of(path_), question, results);
   }
 };
 

@@ -18,7 +18,10 @@ using test::steady;
 
 class LeaveOneOuts : public test::SampleStore {
  protected:
-  LeaveOneOut table() const { return leave_one_out(store::catalogue_of(path_), {}, {}); }
+  LeaveOneOut table() const {
+    StoredResults results;
+    return leave_one_out(store::catalogue_of(path_), {}, {}, results);
+  }
 };
 
 // Two machines that are near each other, and one that is far from both.

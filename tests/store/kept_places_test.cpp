@@ -1,12 +1,20 @@
 #include "store/kept_places.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 
+#include "plan/axes.hpp"
 #include "program/json_text.hpp"
 #include "record/environment.hpp"
+#include "store/kept_list.hpp"
 #include "store/origin.hpp"
 #include "support/sample_peers.hpp"
 
@@ -32,6 +40,51 @@ TEST(KeptPlaces, HoldAllThatThisProgramSaysOfAMachine) {
   EXPECT_EQ(origin_of(kept.environment).machine, origin_of(environment).machine);
 }
 
+// Whoever adds a field says in a line of the list whether it stays.
+TEST(KeptPlaces, EveryFieldThatThisProgramWritesHasALine) {
+  ordered_json environment = record::describe_environment(select_target());
+  environment["conditions"]["node"] = "node7";
+  KeptEnvironment kept = kept_of(environment, PlainWords());
+  EXPECT_EQ(fmt::format("{}", fmt::join(kept.unlisted, " ")), "");
+  EXPECT_TRUE(contains(kept.left_out, "conditions/node"));
+  environment["conditions"]["user"] = "ann";
+  kept = kept_of(environment, PlainWords());
+  EXPECT_EQ(fmt::format("{}", fmt::join(kept.unlisted, " ")), "conditions/user");
+}
+
+// What was measured and published so far, with other libraries and by older versions.
+TEST(KeptPlaces, EveryFieldThatWasEverPublishedHasALine) {
+  namespace fs = std::filesystem;
+  std::size_t read = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(
+           HEADROOM_TEST_DATA "/../../reports", fs::directory_options::skip_permission_denied)) {
+    if (entry.path().filename() != "environment.json") continue;
+    std::ifstream file(entry.path());
+    const KeptEnvironment kept = kept_of(ordered_json::parse(file), PlainWords());
+    EXPECT_EQ(fmt::format("{}", fmt::join(kept.unlisted, " ")), "") << entry.path();
+    ++read;
+  }
+  EXPECT_GT(read, 10U);
+}
+
+TEST(KeptPlaces, EveryAxisHasALine) {
+  const plan::Axes axes;
+  plan::Axes::each(axes, [](const auto& axis) {
+    const std::string_view name = axis.words().name;
+    const auto listed = listed_axes();
+    EXPECT_TRUE(std::any_of(listed.begin(), listed.end(), [&](const Place& place) {
+      return place.path == name;
+    })) << name;
+  });
+}
+
+TEST(KeptPlaces, NoLineIsTwice) {
+  for (const auto list : {listed_places(), listed_axes()}) {
+    std::set<std::string_view> seen;
+    for (const Place& place : list) EXPECT_TRUE(seen.insert(place.path).second) << place.path;
+  }
+}
+
 TEST(KeptPlaces, LeaveOutWhatIsNotInTheList) {
   ordered_json environment = test::sample_environment();
   environment["user"] = "ann";
@@ -42,11 +95,12 @@ TEST(KeptPlaces, LeaveOutWhatIsNotInTheList) {
       {"weights", "x.gguf"}, {"tensor", {"a=b"}}, {"heads", "1,2"}};
   environment["build"]["git_revision"] = "node1.cluster.example";
   environment["allowed_cores"] = "two";
+  environment["peers"]["rival"] = {{"version", "1"}, {"packages", {{"of-ann", "2"}}}};
   environment["resumed"] = {{{"time", "2026-11-21T23:10:07Z"}, {"conditions", {{"node", "n"}}}}};
   const KeptEnvironment kept = kept_of(environment, PlainWords());
-  for (const char* place :
-       {"user", "conditions/node", "sweep/weights/file", "sweep/weights/layer",
-        "sweep/identity/axes", "build/git_revision", "allowed_cores", "resumed/*/conditions"}) {
+  for (const char* place : {"user", "conditions/node", "sweep/weights/file", "sweep/weights/layer",
+                            "sweep/identity/axes", "build/git_revision", "allowed_cores",
+                            "resumed/*/conditions", "peers/rival/packages"}) {
     EXPECT_TRUE(contains(kept.left_out, place)) << place;
   }
   const std::string text = kept.environment.dump();

@@ -17,6 +17,7 @@ Overview look_over(const Collection& collection) {
   overview.contests = find_contests(collection);
   overview.matrices = find_matrices(overview.contests, collection);
   overview.changes = find_changes(overview.contests, collection, overview.changes_left_out);
+  overview.threads = find_threads(overview.contests, collection);
   overview.precisions = find_precisions(collection);
   overview.cold = find_cold(overview.contests, collection);
   overview.value = find_value(overview.contests, collection);
@@ -24,6 +25,7 @@ Overview look_over(const Collection& collection) {
   claim_standings(overview.contests, collection, claims);
   claim_matrices(overview.matrices, collection, claims);
   claim_changes(overview.changes, collection, claims);
+  claim_threads(overview.threads, collection, claims);
   claim_precisions(overview.precisions, collection, claims);
   claim_cold(overview.cold, collection, claims);
   claim_value(overview.value, collection, claims);

@@ -6,6 +6,7 @@
 
 #include "across/lone_backend.hpp"
 #include "across/side_cases.hpp"
+#include "across/thread_scaling.hpp"
 #include "across/versus.hpp"
 
 namespace headroom::across {
@@ -21,6 +22,7 @@ struct Overview {
   Matrices matrices;
   std::vector<Change> changes;
   std::size_t changes_left_out = 0;
+  std::vector<ThreadRow> threads;
   std::vector<PrecisionRow> precisions;
   std::vector<ColdRow> cold;
   std::vector<ValueRow> value;

@@ -61,21 +61,14 @@ bool stores(const CellResult& result, const Filters& filters) {
   return contains(filters.stored, result.cell.numbers.as_stored());
 }
 
-std::vector<Case> shapes_of(const record::ResultsFolder& folder, const Filters& filters) {
-  std::vector<Case> shapes;
-  std::set<std::string> known;
-  for (const CellResult* result : in_order(folder)) {
-    if (!stores(*result, filters) || result->cell.ranks > 1) continue;
-    if (!result->shape.has_projections()) continue;  // what is picked has a formulation
-    if (known.insert(result->shape.id()).second) shapes.push_back(result->shape);
-  }
-  return shapes;
+// What is picked has a formulation, and is linked as one process.
+bool is_of_layer(const CellResult& result, const Filters& filters) {
+  return stores(result, filters) && result.cell.ranks == 1 && result.shape.has_projections();
 }
 
 [[noreturn]] void fail_missing(const record::ResultsFolder& folder, const Case& wanted,
-                               const Filters& filters) {
+                               std::vector<Case> shapes) {
   constexpr std::size_t kMost = 3;
-  std::vector<Case> shapes = shapes_of(folder, filters);
   const auto how_far = [&](const Case& shape) {
     return std::make_pair(demand_of(shape) != demand_of(wanted), tuning::distance(shape, wanted));
   };
@@ -139,15 +132,55 @@ std::string words_of(const std::vector<Numbers>& stored) {
   return fmt::format("{}", fmt::join(words, " or "));
 }
 
-ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const Filters& filters) {
+[[noreturn]] void fail_without_shapes(const record::ResultsFolder& folder, const Filters& filters) {
+  const auto has = [&](const auto& what) {
+    return std::any_of(folder.results.begin(), folder.results.end(), [&](const CellResult& result) {
+      return stores(result, filters) && what(result);
+    });
+  };
+  if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
+    throw InvalidArgument(
+        fmt::format("{} has only cells of attention alone that pick could judge, and pick chooses "
+                    "for layers; measure --op layer as well, or read its report",
+                    shown_path(folder.path)));
+  }
+  if (has([](const CellResult& result) { return result.cell.ranks > 1; })) {
+    throw InvalidArgument(
+        fmt::format("{} has only cells of several ranks, and pick judges those of one, because "
+                    "a program is linked as one process; measure --ranks 1 as well",
+                    shown_path(folder.path)));
+  }
+  throw InvalidArgument(fmt::format(
+      "{} has no results that store {}; choose another --dtype, --weights-dtype or --cache-dtype",
+      shown_path(folder.path), words_of(filters.stored)));
+}
+
+}  // namespace
+
+Collector::Collector(const record::ResultsFolder& folder, const Filters& filters)
+    : folder_(&folder), filters_(&filters) {
+  std::set<std::string> known;
+  for (const CellResult* result : in_order(folder)) {
+    std::string id = result->shape.id();
+    if (is_of_layer(*result, filters) && known.insert(id).second) shapes_.push_back(result->shape);
+    by_shape_[std::move(id)].push_back(result);
+  }
+}
+
+bool Collector::has(const Case& shape) const { return by_shape_.contains(shape.id()); }
+
+ShapePick Collector::of(const Case& shape) const {
+  const record::ResultsFolder& folder = *folder_;
+  const Filters& filters = *filters_;
   ShapePick found;
   found.shape = shape;
   std::vector<const CellResult*> without_time;
   std::map<std::string, int> kept_out;
   bool any = false;
-  for (const CellResult* result : in_order(folder)) {
+  const auto own = by_shape_.find(shape.id());
+  for (const CellResult* result : own == by_shape_.end() ? Results{} : own->second) {
     // The backend that auto chose is in the results under its own name as well.
-    if (result->shape.id() != shape.id() || result->cell.backend == kAuto) continue;
+    if (result->cell.backend == kAuto) continue;
     if (!stores(*result, filters) || result->cell.ranks > 1) continue;
     if (result->peer) {
       if (result->has_time()) found.peers.push_back(result);
@@ -170,41 +203,18 @@ ShapePick collect(const record::ResultsFolder& folder, const Case& shape, const 
           fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
     }
   }
-  if (!any) fail_missing(folder, shape, filters);
+  if (!any) fail_missing(folder, shape, shapes_);
   if (found.candidates.empty()) fail_empty(shape, without_time, kept_out);
   return found;
 }
 
-}  // namespace
-
 std::vector<ShapePick> collect(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
                                const Filters& filters) {
+  const Collector collector(folder, filters);
+  if (collector.shapes().empty()) fail_without_shapes(folder, filters);
   std::vector<ShapePick> picks;
-  const std::vector<Case> measured = shapes_of(folder, filters);
-  if (measured.empty()) {
-    const auto has = [&](const auto& what) {
-      return std::any_of(
-          folder.results.begin(), folder.results.end(),
-          [&](const CellResult& result) { return stores(result, filters) && what(result); });
-    };
-    if (has([](const CellResult& result) { return !result.shape.has_projections(); })) {
-      throw InvalidArgument(fmt::format(
-          "{} has only cells of attention alone that pick could judge, and pick chooses "
-          "for layers; measure --op layer as well, or read its report",
-          shown_path(folder.path)));
-    }
-    if (has([](const CellResult& result) { return result.cell.ranks > 1; })) {
-      throw InvalidArgument(
-          fmt::format("{} has only cells of several ranks, and pick judges those of one, because "
-                      "a program is linked as one process; measure --ranks 1 as well",
-                      shown_path(folder.path)));
-    }
-    throw InvalidArgument(fmt::format(
-        "{} has no results that store {}; choose another --dtype, --weights-dtype or --cache-dtype",
-        shown_path(folder.path), words_of(filters.stored)));
-  }
-  for (const Case& shape : shapes.empty() ? measured : shapes) {
-    picks.push_back(collect(folder, shape, filters));
+  for (const Case& shape : shapes.empty() ? collector.shapes() : shapes) {
+    picks.push_back(collector.of(shape));
   }
   return picks;
 }

@@ -55,6 +55,29 @@ struct ShapePick {
   std::map<Numbers, double> too_far;
 };
 
+/// The results of a folder by their shapes; refers to both, which must outlive it.
+class Collector {
+ public:
+  Collector(const record::ResultsFolder& folder, const Filters& filters);
+
+  /// As `collect` for this one. @throws as `pick`.
+  ShapePick of(const Case& shape) const;
+
+  /// Whether the folder has any cell of it.
+  bool has(const Case& shape) const;
+
+  /// All from which a layer could be picked; empty if there is none.
+  const std::vector<Case>& shapes() const { return shapes_; }
+
+ private:
+  using Results = std::vector<const record::CellResult*>;
+
+  const record::ResultsFolder* folder_;
+  const Filters* filters_;
+  std::vector<Case> shapes_;
+  std::map<std::string, Results> by_shape_;
+};
+
 /// For each shape the cells with a time that the filters allow, in no order, and those without one.
 /// All of one process: that is what a program links.
 /// @throws as `pick`.

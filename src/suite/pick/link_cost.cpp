@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -88,7 +89,7 @@ std::set<std::string> with_needs(const std::map<std::string, Loaded>& all, std::
 
 // The Debian packages that own these files, from dpkg's lists, which may name a path with or
 // without the leading /usr.
-std::vector<std::string> owners(std::set<std::string> files) {
+std::vector<std::string> read_owners(std::set<std::string> files) {
   for (const std::string& file : std::set<std::string>(files)) {
     if (file.starts_with("/usr/")) files.insert(file.substr(4));
   }
@@ -105,6 +106,16 @@ std::vector<std::string> owners(std::set<std::string> files) {
     }
   }
   return {packages.begin(), packages.end()};
+}
+
+// The lists are long, and a store asks for the same few libraries once for each of its shapes.
+std::vector<std::string> owners(const std::set<std::string>& files) {
+  static std::mutex mutex;
+  static std::map<std::set<std::string>, std::vector<std::string>> known;
+  const std::lock_guard lock(mutex);
+  const auto [found, fresh] = known.try_emplace(files);
+  if (fresh) found->second = read_owners(files);
+  return found->second;
 }
 
 // Names of files, as the linker found them when this program was built.

@@ -169,6 +169,15 @@ void answer(Pick& pick) {
   pick.answers = std::move(answers);
 }
 
+void find_costs(const std::vector<ShapePick>& shapes, Costs& costs) {
+  for (const ShapePick& shape : shapes) {
+    for (const Candidate& candidate : shape.candidates) {
+      const std::string& backend = candidate.result->cell.backend;
+      if (!costs.contains(backend)) costs.emplace(backend, link_cost(backend));
+    }
+  }
+}
+
 }  // namespace
 
 Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
@@ -176,14 +185,9 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
   Pick pick;
   pick.folder = &folder;
   pick.shapes = collect(folder, shapes, filters);
-  for (const ShapePick& shape : pick.shapes) {
-    for (const Candidate& candidate : shape.candidates) {
-      const std::string& backend = candidate.result->cell.backend;
-      if (!pick.costs.contains(backend)) pick.costs.emplace(backend, link_cost(backend));
-    }
-  }
+  find_costs(pick.shapes, pick.costs);
   const double noise_floor = judge::recorded_noise_floor(folder);
-  pick.margin = std::max(judge::CompareSettings().threshold, noise_floor);
+  pick.margin = margin_of(folder);
   rank(pick.shapes, noise_floor);
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   compare_storages(filters.stored, noise_floor, pick.shapes);
@@ -198,6 +202,34 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
     for (const Configuration& open : each.open) add_open(pick, open, each.demand);
   }
   return pick;
+}
+
+double margin_of(const record::ResultsFolder& folder) {
+  return std::max(judge::CompareSettings().threshold, judge::recorded_noise_floor(folder));
+}
+
+std::vector<ShapePick> pick_each(const record::ResultsFolder& folder,
+                                 const std::vector<Case>& shapes, const Filters& filters) {
+  const Collector collector(folder, filters);
+  if (collector.shapes().empty()) return {};
+  const double noise_floor = judge::recorded_noise_floor(folder);
+  std::vector<ShapePick> picks;
+  Costs costs;
+  for (const Case& shape : shapes.empty() ? collector.shapes() : shapes) {
+    if (!collector.has(shape)) continue;
+    std::vector<ShapePick> alone;
+    try {
+      alone.push_back(collector.of(shape));
+    } catch (const std::exception&) {
+      continue;
+    }
+    find_costs(alone, costs);
+    rank(alone, noise_floor);
+    choose(alone.front(), costs);
+    compare_storages(filters.stored, noise_floor, alone);
+    picks.push_back(std::move(alone.front()));
+  }
+  return picks;
 }
 
 std::string left_out_ranks(const record::ResultsFolder& folder) {

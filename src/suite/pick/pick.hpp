@@ -86,6 +86,16 @@ struct Pick {
 Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
           const Filters& filters);
 
+/// The same for each shape alone, as if nothing else had been asked: the shapes of such picks.
+/// Those for which `pick` would throw are left out, all of them where there is nothing to pick
+/// from.
+/// @param shapes empty: all of the folder
+std::vector<ShapePick> pick_each(const record::ResultsFolder& folder,
+                                 const std::vector<Case>& shapes, const Filters& filters);
+
+/// The ratio minus 1 up to which times of a folder count as the same.
+double margin_of(const record::ResultsFolder& folder);
+
 /// That cells of several ranks were not judged, and how many; empty if there were none.
 std::string left_out_ranks(const record::ResultsFolder& folder);
 

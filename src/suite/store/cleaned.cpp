@@ -177,6 +177,10 @@ CleanRun cleaned(const record::ResultsFolder& folder, std::vector<std::string> s
     run.notes.push_back(fmt::format("left out of the environment: {}",
                                     shown_text(fmt::format("{}", fmt::join(kept.left_out, ", ")))));
   }
+  if (!kept.unlisted.empty()) {
+    run.notes.push_back(fmt::format("this version does not know, and so leaves out: {}",
+                                    shown_text(fmt::format("{}", fmt::join(kept.unlisted, ", ")))));
+  }
   if (!kept.rewritten.empty()) {
     run.notes.push_back(fmt::format("texts of the environment that lost words: {}",
                                     fmt::join(kept.rewritten, ", ")));

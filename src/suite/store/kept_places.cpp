@@ -1,130 +1,18 @@
 #include "store/kept_places.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "program/json_text.hpp"
 #include "record/peaks.hpp"
+#include "store/kept_list.hpp"
 
 namespace headroom::store {
 namespace {
 
 using nlohmann::ordered_json;
-
-enum class Kind {
-  number,
-  flag,    // true or false
-  word,    // one of the program's own, such as avx512 or a revision
-  moment,  // 2026-11-21T23:10:07Z
-  text,    // of anybody: without paths and names
-};
-
-struct Place {
-  std::string_view path;  // * is any plain name, or any place of a list
-  Kind kind;
-};
-
-// Not in the list, among others: the node of a cluster, the file and the layer of weights, the
-// axes that name files, and what was installed beside a peer.
-constexpr Place kPlaces[] = {
-    {"schema", Kind::word},
-    {"headroom", Kind::word},
-    {"time", Kind::moment},
-    {"ended", Kind::moment},
-    {"processor/name", Kind::text},
-    {"processor/vendor", Kind::text},
-    {"processor/architecture", Kind::word},
-    {"processor/model", Kind::text},
-    {"processor/features/*", Kind::word},
-    {"processor/caches/*/name", Kind::word},
-    {"processor/caches/*/bytes", Kind::number},
-    {"processor/caches/*/count", Kind::number},
-    {"processor/last_level_total_bytes", Kind::number},
-    {"processor/packages", Kind::number},
-    {"processor/cores", Kind::number},
-    {"processor/hardware_threads", Kind::number},
-    {"processor/numa_nodes", Kind::number},
-    {"allowed_cores", Kind::number},
-    {"memory/bytes", Kind::number},
-    {"memory/limited_by", Kind::text},
-    {"isa", Kind::word},
-    {"available_isas/*", Kind::word},
-    {"unit", Kind::word},
-    {"available_units/*", Kind::word},
-    {"missing_units/*", Kind::text},
-    {"fp16_tiles", Kind::word},
-    {"tiles/available", Kind::flag},
-    {"tiles/emulated", Kind::flag},
-    {"tiles/reason", Kind::text},
-    {"backends/*/name", Kind::word},
-    {"backends/*/available", Kind::flag},
-    {"backends/*/reason", Kind::text},
-    {"backends/*/description", Kind::text},
-    {"backends/*/library", Kind::text},
-    {"backends/*/threaded", Kind::flag},
-    {"libraries/*", Kind::text},
-    {"build/compiler", Kind::text},
-    {"build/build_type", Kind::word},
-    {"build/flags", Kind::text},
-    {"build/git_revision", Kind::word},
-    {"build/committed", Kind::moment},
-    {"conditions/governor", Kind::word},
-    {"conditions/turbo", Kind::flag},
-    {"conditions/load", Kind::number},
-    {"conditions/load_at_end", Kind::number},
-    {"conditions/stolen_share", Kind::number},
-    {"conditions/huge_pages", Kind::word},
-    {"conditions/clock_ghz", Kind::number},
-    {"conditions/energy", Kind::text},
-    {"conditions/counters", Kind::text},
-    {"conditions/throttling", Kind::text},
-    {"conditions/unavailable/*", Kind::text},
-    {"conditions/openmp_wait_policy", Kind::text},
-    {"conditions/variables/*", Kind::text},
-    {"sweep/repetitions", Kind::number},
-    {"sweep/repetitions_asked", Kind::number},
-    {"sweep/processes", Kind::number},
-    {"sweep/min_time_s", Kind::number},
-    {"sweep/cache", Kind::word},
-    {"sweep/seed", Kind::number},
-    {"sweep/budget_s", Kind::number},
-    {"sweep/timeout_s", Kind::number},
-    {"sweep/memory_limit_bytes", Kind::number},
-    {"sweep/memory_asked_bytes", Kind::number},
-    {"sweep/inputs", Kind::number},
-    {"sweep/op", Kind::word},
-    {"sweep/numbers/*", Kind::word},
-    {"sweep/cells", Kind::number},
-    {"sweep/compared_with/*", Kind::text},
-    {"sweep/variables/*", Kind::text},
-    {"sweep/weights/layout", Kind::text},
-    {"sweep/weights/bytes_read", Kind::number},
-    {"sweep/weights/fingerprint", Kind::word},
-    {"sweep/weights/input", Kind::word},
-    {"sweep/identity/cells", Kind::number},
-    {"sweep/identity/fingerprint", Kind::word},
-    {"sweep/identity/shard", Kind::number},  // null where there is none
-    {"sweep/identity/shard/index", Kind::number},
-    {"sweep/identity/shard/of", Kind::number},
-    {"shard/index", Kind::number},  // of a part in `merged_from`
-    {"shard/of", Kind::number},
-    {"noise/floor", Kind::number},
-    {"peers/*/version", Kind::text},
-    {"peers/*/skipped", Kind::text},
-    {"peers/*/settings/*", Kind::text},
-    {"warnings/*", Kind::text},
-};
-
-// Axes that hold sizes and names of ours; the others may name files of a user.
-constexpr std::string_view kAxes[] = {
-    "op",        "heads",  "tokens",        "batch",       "d-model",   "head-dim", "d-in",
-    "kv-heads",  "window", "past",          "lengths",     "rotary",    "qk-norm",  "scale",
-    "softcap",   "sinks",  "outliers",      "threads",     "ranks",     "backend",  "formulation",
-    "precision", "dtype",  "weights-dtype", "cache-dtype", "isa",       "unit",     "dropout",
-    "preset",    "stored", "causal",        "strict",      "no-causal", "qkv-bias", "no-out-proj"};
 
 // The next step of a path, which becomes what follows it.
 std::string_view take_step(std::string_view& path) {
@@ -157,34 +45,43 @@ std::string_view in_run(std::string_view path) {
   return path;
 }
 
-// Axes are texts, or lists of them.
-constexpr Place kAxis{"sweep/identity/axes/*", Kind::text};
-constexpr Place kAxisList{"sweep/identity/axes/*/*", Kind::text};
+// An axis is a text, or a list of them.
+constexpr std::string_view kAxis = "sweep/identity/axes/*";
+constexpr std::string_view kAxisList = "sweep/identity/axes/*/*";
 
-bool is_axis_kept(std::string_view path) {
+const Place* axis_of(std::string_view path) {
   for (int step = 0; step < 3; ++step) take_step(path);
-  return path.empty() ||
-         std::find(std::begin(kAxes), std::end(kAxes), take_step(path)) != std::end(kAxes);
+  const std::string_view name = take_step(path);
+  const auto axes = listed_axes();
+  const auto found = std::find_if(axes.begin(), axes.end(),
+                                  [name](const Place& axis) { return axis.path == name; });
+  return found == axes.end() ? nullptr : &*found;
 }
 
 const Place* place_of(std::string_view path) {
   path = in_run(path);
-  for (const Place* axis : {&kAxis, &kAxisList}) {
-    if (fit_of(axis->path, path) == Fit::whole) return is_axis_kept(path) ? axis : nullptr;
+  if (fit_of(kAxis, path) == Fit::whole || fit_of(kAxisList, path) == Fit::whole) {
+    return axis_of(path);
   }
-  const auto found = std::find_if(std::begin(kPlaces), std::end(kPlaces), [&](const Place& each) {
+  const auto places = listed_places();
+  const auto found = std::find_if(places.begin(), places.end(), [&](const Place& each) {
     return fit_of(each.path, path) == Fit::whole;
   });
-  return found == std::end(kPlaces) ? nullptr : found;
+  return found == places.end() ? nullptr : &*found;
 }
 
 // Whether anything below may stay. It also ends the walk into what a stranger nested.
 bool leads_on(std::string_view path) {
   path = in_run(path);
   if (path.empty()) return true;
-  if (fit_of(kAxisList.path, path) == Fit::begins) return is_axis_kept(path);
-  return std::any_of(std::begin(kPlaces), std::end(kPlaces),
-                     [&](const Place& each) { return fit_of(each.path, path) == Fit::begins; });
+  if (fit_of(kAxisList, path) == Fit::begins) {
+    const Place* axis = fit_of(kAxis, path) == Fit::whole ? axis_of(path) : nullptr;
+    return fit_of(kAxis, path) == Fit::begins || (axis != nullptr && axis->kind == Kind::text);
+  }
+  const auto places = listed_places();
+  return std::any_of(places.begin(), places.end(), [&](const Place& each) {
+    return each.kind != Kind::left_out && fit_of(each.path, path) == Fit::begins;
+  });
 }
 
 bool is_moment(std::string_view text) {
@@ -203,6 +100,8 @@ bool has_kind(const ordered_json& value, Kind kind) {
       return value.is_string() && is_moment(value.get_ref<const std::string&>());
     case Kind::text:
       return value.is_string() || value.is_boolean() || value.is_number();
+    case Kind::left_out:
+      return false;
   }
   return false;
 }
@@ -218,7 +117,8 @@ class Copy {
       return value.is_object() ? of_object(value, path, stays) : of_list(value, path, stays);
     }
     const Place* place = place_of(path);
-    stays = place != nullptr && (value.is_null() || has_kind(value, place->kind));
+    stays = place != nullptr && place->kind != Kind::left_out &&
+            (value.is_null() || has_kind(value, place->kind));
     if (!stays) {
       if (!value.is_null()) leave_out(path);
       return nullptr;
@@ -266,6 +166,7 @@ class Copy {
   }
 
   void leave_out(const std::string& path) {
+    if (place_of(path) == nullptr && unlisted_.insert(path).second) kept_.unlisted.push_back(path);
     // Of what lies deep inside, as what was tried for a peer, the first steps say enough.
     std::size_t end = 0;
     for (int step = 0; step < 3 && end != std::string::npos; ++step) {
@@ -277,7 +178,7 @@ class Copy {
 
   const PlainWords& plain_;
   KeptEnvironment& kept_;
-  std::set<std::string> seen_, changed_;
+  std::set<std::string> seen_, changed_, unlisted_;
 };
 
 }  // namespace

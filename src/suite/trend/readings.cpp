@@ -50,7 +50,12 @@ Run read_run(const std::filesystem::path& path) {
   run.origin = store::origin_of(folder.environment);
   run.noise_floor = judge::recorded_noise_floor(folder);
   for (const record::CellResult* result : record::in_order(folder)) {
-    if (result->has_time()) run.readings.push_back(reading_of(*result));
+    if (result->has_time()) {
+      run.readings.push_back(reading_of(*result));
+    } else {
+      run.absences.push_back(
+          {result->cell.id, result->cell.backend, result->peer, result->status, result->reason});
+    }
   }
   run.environment = std::move(folder.environment);
   run.notes = std::move(folder.notes);

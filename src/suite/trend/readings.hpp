@@ -1,4 +1,4 @@
-// What one results folder says of each cell that has a time; the rest of the folder is let go.
+// What one results folder says of each cell; the rest of the folder is let go.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "record/result.hpp"
 #include "store/origin.hpp"
 
 namespace headroom::trend {
@@ -23,12 +24,21 @@ struct Reading {
   double gflops = 0;
 };
 
+/// A cell of one run that has no time: what became of it.
+struct Absence {
+  std::string id, backend;
+  bool peer = false;
+  record::Status status = record::Status::skipped;  ///< not `ok`
+  std::string reason;
+};
+
 struct Run {
   std::filesystem::path folder;
   store::Origin origin;
   nlohmann::ordered_json environment;
   double noise_floor = 0;
   std::vector<Reading> readings;   ///< in the order of the axes
+  std::vector<Absence> absences;   ///< likewise
   std::vector<std::string> notes;  ///< such as a torn last line that was dropped
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "statistics/samples.hpp"
 #include "trend/build_changes.hpp"
 #include "trend/find_steps.hpp"
+#include "trend/gaps.hpp"
 #include "trend/readings.hpp"
 #include "trend/stretches.hpp"
 
@@ -157,25 +159,11 @@ MachineTrend trend_of_machine(Runs runs, double threshold) {
     if (found[i].maybe && newest) series.maybe = step_of(*found[i].maybe, cells[i].places);
     trend.series.push_back(std::move(series));
   }
+  add_gaps(trend, runs);
   return trend;
 }
 
 }  // namespace
-
-State Series::state() const {
-  if (!steps.empty()) return State::stepped;
-  if (maybe) return State::maybe;
-  return points.size() < kLeastVersions ? State::too_few : State::level;
-}
-
-std::optional<std::size_t> MachineTrend::newest_step() const {
-  std::optional<std::size_t> newest;
-  for (const Series& each : series) {
-    if (!each.gates() || each.steps.empty()) continue;
-    newest = std::max(newest.value_or(0), each.steps.back().after);
-  }
-  return newest;
-}
 
 double Trend::margin_of(const MachineTrend& machine) const {
   return std::max(threshold, machine.noise_floor);
@@ -190,6 +178,16 @@ bool Trend::slower_at_newest_step() const {
                     series.steps.back().after == *newest && series.steps.back().slower();
            });
   });
+}
+
+std::size_t Trend::broke() const {
+  std::size_t count = 0;
+  for (const MachineTrend& machine : machines) {
+    count += static_cast<std::size_t>(
+        std::count_if(machine.series.begin(), machine.series.end(),
+                      [](const Series& series) { return series.gates() && series.broke(); }));
+  }
+  return count;
 }
 
 Trend trend_of(const std::vector<std::filesystem::path>& runs, double threshold) {

@@ -148,10 +148,11 @@ int pick_from_folder(const PickOptions& options, const plan::Axes& axes,
 
 int leave_one_out(const PickOptions& options, const store::Catalogue& catalogue,
                   const plan::Axes& axes, const pick::Filters& filters) {
+  pick::StoredResults results;
   if (options.emit == "cmake") {
     throw InvalidArgument("--leave-one-out: a table is nothing to link; use --emit text or json");
   }
-  const pick::LeaveOneOut table = pick::leave_one_out(catalogue, shapes_of(axes), filters);
+  const pick::LeaveOneOut table = pick::leave_one_out(catalogue, shapes_of(axes), filters, results);
   complain_of("note", table.notes);
   write(options, options.emit == "json" ? pick::to_json(table) : pick::to_text(table));
   return kDone;
@@ -162,16 +163,18 @@ int pick_from_store(const PickOptions& options, const plan::Axes& axes,
   const store::Catalogue catalogue = store::catalogue_of(*options.from);
   complain_of("warning", catalogue.notes);
   if (options.leave_one_out) return leave_one_out(options, catalogue, axes, filters);
+  pick::StoredResults results;
   pick::StoreAnswer answer = pick::pick_from_store(
       catalogue,
       {shapes_of(axes), filters, options.machine,
-       pick::this_machine(select_target(axes.isa.first(), axes.unit.first()), limits_of)});
+       pick::this_machine(select_target(axes.isa.first(), axes.unit.first()), limits_of)},
+      results);
   complain_of("note", answer.notes);
   if (answer.pick.borrowed && catalogue.machines.size() > 1) {
     std::vector<Case> shapes;
     for (const pick::ShapePick& shape : answer.pick.shapes) shapes.push_back(shape.shape);
     answer.pick.borrowed->evidence =
-        pick::evidence(pick::leave_one_out(catalogue, shapes, filters));
+        pick::evidence(pick::leave_one_out(catalogue, shapes, filters, results));
   }
   write(options, emitted(options, answer.pick));
   return kDone;

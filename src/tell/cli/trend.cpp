@@ -11,6 +11,7 @@
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
 #include "report/page/report.hpp"
+#include "show/versions/gap_groups.hpp"
 #include "show/versions/trend_table.hpp"
 #include "store/runs.hpp"
 
@@ -23,6 +24,7 @@ struct TrendOptions {
   std::optional<std::string> page;
   bool fail_on_step = false;
   bool json = false;
+  bool csv = false;
 };
 
 int run(const TrendOptions& options) {
@@ -33,20 +35,26 @@ int run(const TrendOptions& options) {
   }
   const trend::Trend trend = trend::trend_of(runs, threshold);
   for (const std::string& note : trend.notes) complain("note", note);
-  if (options.json) {
+  if (const std::string broke = show::broke_sentence(trend); !broke.empty()) {
+    complain("warning", broke);
+  }
+  if (options.csv) {
+    out().write(show::trend_csv(trend));
+  } else if (options.json) {
     out().print("{}\n", headroom::to_text(show::to_json(trend), 2));
   } else {
     out().write(show::trend_table(trend));
   }
   if (options.page) report::write_trend(trend, *options.page);
-  return options.fail_on_step && trend.slower_at_newest_step() ? kCheckFailed : kDone;
+  const bool fails = trend.slower_at_newest_step() || trend.broke() > 0;
+  return options.fail_on_step && fails ? kCheckFailed : kDone;
 }
 
 }  // namespace
 
 Command add_trend(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("trend", "since which version cells are faster or slower, per machine");
+  CLI::App* command = app.add_subcommand(
+      "trend", "since which version cells are faster, slower or broken, per machine");
   const auto options = std::make_shared<TrendOptions>();
   add_place(*command, "STORE", options->folders,
             "store of results (MACHINE/VERSION/), or the folders of several versions")
@@ -55,8 +63,10 @@ Command add_trend(CLI::App& app) {
             "smallest step that matters (default 3%)");
   command->add_flag("--fail-on-step", options->fail_on_step,
                     "exit with 1 if the newest step of a machine made a cell slower that somebody "
-                    "would link");
-  command->add_flag("--json", options->json, "print JSON");
+                    "would link, or if one that was verified is broken now");
+  CLI::Option* json = command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--csv", options->csv, "print CSV: a row for each cell and version")
+      ->excludes(json);
   add_value(*command, "--page", options->page, "FILE",
             "also write a page with a picture of each cell that changed");
   add_examples(*command,

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backend.hpp"
-#include "headroom/version.hpp"
 #include "lesson/lesson_text.hpp"
 #include "machine/processor.hpp"
 #include "page/embedded.hpp"
@@ -48,13 +47,13 @@ std::string page_of(const Lesson& lesson, const std::vector<ShapeTimes>& times) 
   ordered_json data = to_json(lesson);
   data["times"] = times_json(times);
   data["processor"] = machine::describe_processor().name;
-  return page::filled(lesson_page_text(), {{"version", HEADROOM_VERSION},
-                                           {"title", page::escape_html(lesson.title)},
-                                           {"about", page::escape_html(lesson.about)},
-                                           {"style", std::string(lesson_style_text())},
-                                           {"scripts", std::string(lesson_scripts_text())},
-                                           {"text", page::escape_html(to_text(lesson))},
-                                           {"data", page::packed(headroom::to_text(data))}});
+  return page::filled(
+      lesson_page_text(),
+      {"explain", page::escape_html(lesson.title), std::string(lesson_style_text()), true},
+      {{"about", page::escape_html(lesson.about)},
+       {"scripts", std::string(lesson_scripts_text())},
+       {"text", page::escape_html(to_text(lesson))},
+       {"data", page::packed(headroom::to_text(data))}});
 }
 
 }  // namespace headroom::lesson

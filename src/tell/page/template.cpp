@@ -3,9 +3,11 @@
 #include <zlib.h>
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "core/text/shown.hpp"
+#include "headroom/version.hpp"
 
 namespace headroom::page {
 // One pass, so that a placeholder inside a filled-in value stays as it is.
@@ -21,6 +23,15 @@ std::string filled(std::string_view text, const Places& places) {
     text.remove_prefix(end + 2);
   }
   return result.append(text);
+}
+
+std::string filled(std::string_view text, Head head, Places places) {
+  places["version"] = HEADROOM_VERSION;
+  places["command"] = std::move(head.command);
+  places["title"] = std::move(head.title);
+  places["style"] = std::move(head.style);
+  places["script_policy"] = head.scripts ? "script-src 'unsafe-inline'; " : "";
+  return filled(text, places);
 }
 
 std::string packed(std::string_view text) {

@@ -2,39 +2,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include "core/text/shown.hpp"
 #include "json/shape_json.hpp"
+#include "show/csv_field.hpp"
 #include "show/export.hpp"
 
 namespace headroom::show {
 namespace {
-
-// RFC 4180: a field with special characters is quoted, and quotes within it are doubled.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
-}
-
-bool is_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// A spreadsheet computes what begins like this, and a formula may fetch what it likes: an
-// apostrophe makes it text.
-std::string inert(const std::string& text) {
-  const bool formula =
-      !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
-  return formula && !is_number(text) ? "'" + text : text;
-}
 
 std::string text(std::string_view value) { return std::string(value); }
 std::string flag(bool value) { return value ? "true" : "false"; }
@@ -163,14 +140,12 @@ std::string head_of(const std::string& first, CsvColumns of_usage) {
   std::string head = first;
   for (const Column& column : kColumns) {
     if (!head.empty()) head += ',';
-    head += quoted(column.name);
+    head += column.name;
   }
   for (const ShapeField& field : shape_fields()) head += fmt::format(",{}", field.name);
   for (const Column& column : of_usage) head += fmt::format(",{}", column.name);
   return head;
 }
-
-std::string field_of(const std::string& text) { return quoted(inert(shown_text(text))); }
 
 // @param first of each row
 void add_rows(std::string& table, const record::ResultsFolder& folder, const std::string& first,
@@ -179,12 +154,12 @@ void add_rows(std::string& table, const record::ResultsFolder& folder, const std
     std::string line = "\r\n" + first;
     for (const Column& column : kColumns) {
       if (&column != kColumns) line += ",";
-      line += field_of(column.field(*result));
+      line += csv_field(column.field(*result));
     }
     for (const ShapeField& field : shape_fields()) {
       std::visit([&](auto member) { line += "," + shown(result->shape.*member); }, field.member);
     }
-    for (const Column& column : of_usage) line += "," + field_of(column.field(*result));
+    for (const Column& column : of_usage) line += "," + csv_field(column.field(*result));
     table += line;
   }
 }
@@ -205,7 +180,7 @@ std::string export_csv(const std::vector<NamedFolder>& folders) {
   std::string table = head_of("machine,version", of_usage);
   for (const NamedFolder& named : folders) {
     add_rows(table, *named.folder,
-             fmt::format("{},{},", field_of(named.machine), field_of(named.version)), of_usage);
+             fmt::format("{},{},", csv_field(named.machine), csv_field(named.version)), of_usage);
   }
   return table + "\r\n";
 }

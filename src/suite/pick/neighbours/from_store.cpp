@@ -146,7 +146,8 @@ std::vector<Neighbour> neighbours(const store::Catalogue& catalogue,
   return all;
 }
 
-StoreAnswer pick_from_store(const store::Catalogue& catalogue, const StoreQuestion& question) {
+StoreAnswer pick_from_store(const store::Catalogue& catalogue, const StoreQuestion& question,
+                            StoredResults& results) {
   // As it would be named if it had been collected.
   const store::Origin here =
       store::origin_of(store::kept_of(question.here, store::PlainWords()).environment);
@@ -157,8 +158,7 @@ StoreAnswer pick_from_store(const store::Catalogue& catalogue, const StoreQuesti
                                              : asked_in_order(catalogue, question, here)) {
     for (const store::StoredRun& run : asked.machine->runs) {
       try {
-        answer.folder =
-            std::make_unique<record::ResultsFolder>(record::read_results_folder(run.path));
+        answer.folder = results.of(run);
         answer.pick =
             pick(*answer.folder, question.shapes, filters_here(question.filters, asked, cores));
         answer.pick.borrowed = asked.borrowed;

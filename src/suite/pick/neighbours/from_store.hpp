@@ -1,7 +1,6 @@
 // A pick from a store of many machines: this machine's own results, else those of the nearest one.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "headroom/unit.hpp"
 #include "machine/meters/peak.hpp"
+#include "pick/neighbours/stored_results.hpp"
 #include "pick/pick.hpp"
 #include "store/catalogue.hpp"
 #include "store/machine_distance.hpp"
@@ -27,16 +27,18 @@ struct StoreQuestion {
 };
 
 struct StoreAnswer {
-  std::unique_ptr<record::ResultsFolder> folder;  ///< the run that decided
+  StoredResults::Folder folder;  ///< the run that decided
   Pick pick;
   std::vector<std::string> notes;
 };
 
 /// The newest run of this machine that has the shapes decides. Without one, runs of other machines
 /// are asked, the nearest machine first and its newest run first; what they answer is `borrowed`.
+/// @param results of the store's runs, for whoever asks more of them
 /// @throws InvalidArgument for a machine that is not in the store; Unavailable if all machines have
 ///         another architecture; as `pick` if no run has an answer.
-StoreAnswer pick_from_store(const store::Catalogue& catalogue, const StoreQuestion& question);
+StoreAnswer pick_from_store(const store::Catalogue& catalogue, const StoreQuestion& question,
+                            StoredResults& results);
 
 /// A machine of the store, and how far it is.
 struct Neighbour {

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "headroom/error.hpp"
@@ -21,43 +19,35 @@ using record::CellResult;
 
 // What is known of a machine, by the names of shapes.
 struct Known {
-  std::deque<record::ResultsFolder> folders;
+  std::vector<StoredResults::Folder> folders;
   std::map<std::string, ShapePick> shapes;
   double margin = 0;
 };
 
-std::vector<Case> shapes_in(const record::ResultsFolder& folder) {
-  std::vector<Case> shapes;
-  std::set<std::string> seen;
-  for (const CellResult& result : folder.results) {
-    if (seen.insert(result.shape.id()).second) shapes.push_back(result.shape);
-  }
-  return shapes;
-}
-
-// @return why there is none; empty if there are some
-std::string add_shapes(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
-                       const Filters& filters, Known& known) {
-  try {
-    const Pick all = pick(folder, shapes, filters);
-    known.margin = std::max(known.margin, all.margin);
-    for (const ShapePick& shape : all.shapes) known.shapes.try_emplace(shape.shape.id(), shape);
-    return "";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+void add_shapes(const std::vector<ShapePick>& shapes, double margin, Known& known) {
+  if (!shapes.empty()) known.margin = std::max(known.margin, margin);
+  for (const ShapePick& shape : shapes) known.shapes.try_emplace(shape.shape.id(), shape);
 }
 
 // One shape without a time must not hide the others of its run.
-std::string add_each_shape(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
-                           const Filters& filters, Known& known) {
-  const std::string why = add_shapes(folder, shapes, filters, known);
-  if (why.empty()) return "";
-  bool any = false;
-  for (const Case& shape : shapes.empty() ? shapes_in(folder) : shapes) {
-    any = add_shapes(folder, {shape}, filters, known).empty() || any;
+// @return why there is none; empty if there are some
+std::string add_shapes_of(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
+                          const Filters& filters, Known& known) {
+  std::string why;
+  try {
+    const Pick all = pick(folder, shapes, filters);
+    add_shapes(all.shapes, all.margin, known);
+    return "";
+  } catch (const std::exception& error) {
+    why = error.what();
   }
-  return any ? "" : why;
+  try {
+    const std::vector<ShapePick> each = pick_each(folder, shapes, filters);
+    add_shapes(each, margin_of(folder), known);
+    return each.empty() ? why : "";
+  } catch (const FileError&) {  // its noise floor, which the first attempt has named
+    return why;
+  }
 }
 
 std::string words_of(const CellResult& result) {
@@ -118,18 +108,18 @@ class Losses {
 using KnownMachines = std::map<std::string, Known>;
 
 KnownMachines read_all(const store::Catalogue& catalogue, const std::vector<Case>& shapes,
-                       const Filters& filters, LeaveOneOut& table) {
+                       const Filters& filters, StoredResults& results, LeaveOneOut& table) {
   KnownMachines all;
   for (const store::StoredMachine& machine : catalogue.machines) {
     Known& known = all[machine.name];
     for (const store::StoredRun& run : machine.runs) {
       try {
-        known.folders.push_back(record::read_results_folder(run.path));
+        known.folders.push_back(results.of(run));
       } catch (const FileError& error) {
         table.notes.emplace_back(error.what());
         continue;
       }
-      std::string why = add_each_shape(known.folders.back(), shapes, filters, known);
+      std::string why = add_shapes_of(*known.folders.back(), shapes, filters, known);
       if (!why.empty()) table.notes.push_back(std::move(why));
     }
     table.margin = std::max(table.margin, known.margin);
@@ -168,14 +158,14 @@ LeftOutMachine left_out(const store::StoredMachine& machine, const store::Catalo
 }  // namespace
 
 LeaveOneOut leave_one_out(const store::Catalogue& catalogue, const std::vector<Case>& shapes,
-                          const Filters& filters) {
+                          const Filters& filters, StoredResults& results) {
   if (catalogue.machines.size() < 2) {
     throw InvalidArgument(
         "--leave-one-out: the store has one machine, and nobody else to ask; collect the results "
         "of another");
   }
   LeaveOneOut table;
-  const KnownMachines known = read_all(catalogue, shapes, filters, table);
+  const KnownMachines known = read_all(catalogue, shapes, filters, results, table);
   std::map<std::string, Losses> by_shape;
   Losses all;
   for (const store::StoredMachine& machine : catalogue.machines) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pick/neighbours/stored_results.hpp"
 #include "pick/pick.hpp"
 #include "store/catalogue.hpp"
 
@@ -51,10 +52,10 @@ struct LeaveOneOut {
   std::vector<std::string> notes;  ///< runs that say nothing, each with the reason
 };
 
-/// Reads every run of the store. Of a shape that a machine has several times, the newest counts.
+/// Asks every run of the store. Of a shape that a machine has several times, the newest counts.
 /// @throws InvalidArgument for a store of one machine
 LeaveOneOut leave_one_out(const store::Catalogue& catalogue, const std::vector<Case>& shapes,
-                          const Filters& filters);
+                          const Filters& filters, StoredResults& results);
 
 /// What the table says of an answer that is borrowed from this store, in a sentence; empty if it
 /// says nothing.

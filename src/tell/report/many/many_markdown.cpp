@@ -56,6 +56,7 @@ std::string many_markdown(const Overview& overview, const std::vector<Chart>& ch
   }
   text += section_text("Versions", version_table(overview));
   text += section_text("Results for the money", value_table(overview));
+  text += section_text("More threads", thread_table(overview));
   text += section_text("Precisions", numbers_table(overview));
   text += section_text("Warm and cold caches", cold_table(overview));
   text += section_text("Cells that are not verified", unverified_table(overview));

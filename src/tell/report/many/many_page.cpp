@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
-#include "headroom/version.hpp"
 #include "page/template.hpp"
 #include "program/numbers.hpp"
 #include "report/many/cell_list.hpp"
-#include "report/many/chart_style.hpp"
 #include "report/many/many_documents.hpp"
 #include "report/many/many_tables.hpp"
 #include "report/many/many_words.hpp"
+#include "report/many/pictures/chart_style.hpp"
 #include "report/page/assets.hpp"
 #include "report/words/wording.hpp"
 
@@ -159,23 +158,23 @@ std::string many_page(const Overview& overview, const std::vector<Chart>& charts
   sections.add("matrix", "Machine against machine", matrix_section(overview));
   sections.add("versions", "Versions", version_section(overview));
   sections.add("money", "Money", money_section(overview));
+  sections.add("more-threads", "More threads", if_rows(thread_table(overview), "More threads"));
   sections.add("precisions", "Precisions", if_rows(numbers_table(overview), "Precisions"));
   sections.add("caches", "Warm and cold caches", if_rows(cold_table(overview), "Caches"));
   sections.add("unverified", "Not verified",
                if_rows(unverified_table(overview), "Cells that are not ranked"));
   sections.add("cells", "Every cell", cell_list(overview));
   sections.add("method", "How it was judged", many_paragraphs(many_method(overview)));
-  return page::filled(many_page_text(), {{"version", HEADROOM_VERSION},
-                                         {"title", page::escape_html(plain_text(headline))},
-                                         {"style", std::string(assets().style)},
-                                         {"chart_style", std::string(chart_style())},
-                                         {"subtitle", page::escape_html(many_subtitle(overview))},
-                                         {"links", sections.links},
-                                         {"headline", html(headline)},
-                                         {"sentences", many_paragraphs(many_sentences(overview))},
-                                         {"remarks", remark_list(overview)},
-                                         {"verdict", answer_tables(overview)},
-                                         {"sections", sections.text}});
+  return page::filled(many_page_text(),
+                      {"report", page::escape_html(plain_text(headline)),
+                       std::string(assets().style) + std::string(many_style())},
+                      {{"subtitle", page::escape_html(many_subtitle(overview))},
+                       {"links", sections.links},
+                       {"headline", html(headline)},
+                       {"sentences", many_paragraphs(many_sentences(overview))},
+                       {"remarks", remark_list(overview)},
+                       {"verdict", answer_tables(overview)},
+                       {"sections", sections.text}});
 }
 
 }  // namespace headroom::report

@@ -5,7 +5,7 @@
 
 #include "program/output_file.hpp"
 #include "report/many/many_documents.hpp"
-#include "report/many/many_pictures.hpp"
+#include "report/many/pictures/many_pictures.hpp"
 #include "report/page/output_folder.hpp"
 #include "report/words/facts.hpp"
 #include "show/export.hpp"

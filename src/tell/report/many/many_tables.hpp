@@ -43,6 +43,9 @@ Table pair_table(const across::Overview& overview, const across::Matrix& matrix)
 Table version_table(const across::Overview& overview);
 Table change_table(const across::Overview& overview);
 
+/// Cells on one thread and on more, shape by shape.
+Table thread_table(const across::Overview& overview);
+
 Table numbers_table(const across::Overview& overview);
 Table cold_table(const across::Overview& overview);
 Table value_table(const across::Overview& overview);

@@ -17,12 +17,6 @@ using across::Overview;
 using judge::Difference;
 using judge::Verdict;
 
-Prose verdict_of(Verdict verdict) {
-  const std::string words(judge::to_string(verdict));
-  const bool matters = verdict == Verdict::faster || verdict == Verdict::slower;
-  return {matters ? strong(words) : plain(words)};
-}
-
 Verdict turned(Verdict verdict) {
   if (verdict == Verdict::faster) return Verdict::slower;
   return verdict == Verdict::slower ? Verdict::faster : verdict;
@@ -34,19 +28,6 @@ Difference turned(Difference difference) {
   difference.ci95 = {1 / difference.ci95.high, 1 / difference.ci95.low};
   difference.verdict = turned(difference.verdict);
   return difference;
-}
-
-Prose program_facts(const across::Versus& versus) {
-  return words_cell(fmt::format("{}", fmt::join(versus.differs, ", ")));
-}
-
-// A cell in a table that names its shape elsewhere.
-Prose short_cell(const record::CellResult& cell) {
-  return {code(fmt::format("{} t{}", name_of(cell), cell.threads))};
-}
-
-Prose time_of(const record::CellResult& cell) {
-  return words_cell(format_seconds(cell.time.median));
 }
 
 }  // namespace
@@ -170,111 +151,6 @@ Table change_table(const Overview& overview) {
                           words_cell(range(versus.difference.ci95)),
                           verdict_of(versus.difference.verdict),
                           program_facts(versus)});
-  }
-  return table;
-}
-
-Table numbers_table(const Overview& overview) {
-  Table table{{{"machine", false},
-               {"shape", false},
-               {"numbers", false},
-               {"fastest cell", false},
-               {"time", true},
-               {"time over f32", true},
-               {"95 % interval", true},
-               {"verdict", false},
-               {"error", true}},
-              {}};
-  for (const across::PrecisionRow& row : overview.precisions) {
-    for (const across::NumbersPoint& point : row.points) {
-      const record::CellResult& cell = *point.cell;
-      const bool is_base = &point == &row.points.front();
-      table.rows.push_back({{strong(overview.collection->entries[row.entry].label)},
-                            words_cell(fmt::format("{}, {}", counted(cell.shape.heads, "head"),
-                                                   name_of(cell.shape))),
-                            {code(headroom::to_string(cell.cell.numbers))},
-                            short_cell(cell),
-                            time_of(cell),
-                            words_cell(is_base ? "1" : times(point.to_f32.ratio)),
-                            words_cell(is_base ? "-" : range(point.to_f32.ci95)),
-                            is_base ? words_cell("-") : verdict_of(point.to_f32.verdict),
-                            words_cell(fmt::format("{:.1e}", cell.error->nrmse))});
-    }
-  }
-  return table;
-}
-
-Table cold_table(const Overview& overview) {
-  Table table{{{"machine", false},
-               {"shape", false},
-               {"cell", false},
-               {"warm", true},
-               {"cold", true},
-               {"cold / warm", true},
-               {"95 % interval", true},
-               {"programs differ in", false}},
-              {}};
-  for (const across::ColdRow& row : overview.cold) {
-    const record::CellResult& cell = *row.versus.next.cell;
-    table.rows.push_back(
-        {{strong(machine_at(overview, row.machine))},
-         words_cell(fmt::format("{}, {}", counted(cell.shape.heads, "head"), name_of(cell.shape))),
-         short_cell(cell),
-         time_of(*row.versus.base.cell),
-         time_of(cell),
-         words_cell(times(row.versus.difference.ratio)),
-         words_cell(range(row.versus.difference.ci95)),
-         program_facts(row.versus)});
-  }
-  return table;
-}
-
-namespace {
-
-std::string worth(const across::ValueRow& row, const across::ValuePoint& point) {
-  if (&point != &row.points.front()) {
-    switch (point.to_best.verdict) {
-      case Verdict::slower:
-        return "less for the money";
-      case Verdict::same:
-        return "as much";
-      default:
-        return "not distinguishable";
-    }
-  }
-  for (const across::ValuePoint& other : row.points) {
-    if (&other != &point && other.to_best.verdict != Verdict::slower) {
-      return "no other is shown to give more";
-    }
-  }
-  return "the most for the money";
-}
-
-}  // namespace
-
-Table value_table(const Overview& overview) {
-  Table table{{{"shape", false},
-               {"machine", false},
-               {"fastest cell", false},
-               {"price of an hour", true},
-               {"passes for 1", true},
-               {"money for a pass, over the cheapest", true},
-               {"95 % interval", true},
-               {"verdict", false}},
-              {}};
-  for (const across::ValueRow& row : overview.value) {
-    for (const across::ValuePoint& point : row.points) {
-      const bool is_best = &point == &row.points.front();
-      table.rows.push_back(
-          {words_cell(name_of(*row.contest)),
-           {strong(machine_at(overview, point.machine))},
-           short_cell(*point.place.cell),
-           words_cell(fmt::format("{:g}", *overview.collection->machines[point.machine].price)),
-           words_cell(fmt::format("{:.4g}", point.passes)),
-           words_cell(is_best ? "1" : times(point.to_best.ratio)),
-           words_cell(is_best ? "-" : range(point.to_best.ci95)),
-           words_cell(worth(row, point))});
-    }
   }
   return table;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headroom/version.hpp"
 #include "page/embedded.hpp"
 #include "page/template.hpp"
 #include "program/numbers.hpp"
@@ -140,13 +139,10 @@ std::string comparison_page(const FolderComparison& comparison) {
   if (!remarks.empty()) remarks = "<ul class=\"remarks\">\n" + remarks + "</ul>\n";
   const std::string headline = headline_of(comparison);
   return page::filled(
-      compare_page_text(),
-      {{"version", HEADROOM_VERSION},
-       {"title", page::escape_html(headline)},
-       {"headline", page::escape_html(headline)},
+      compare_page_text(), {"report", page::escape_html(headline), std::string(assets().style)},
+      {{"headline", page::escape_html(headline)},
        {"subtitle", page::escape_html(show::source_of(*comparison.base) + " → " +
                                       show::source_of(*comparison.next))},
-       {"style", std::string(assets().style)},
        {"changed", changed.rows.empty() ? "" : html(changed, "What changed")},
        {"remarks", remarks},
        {"margin", fmt::format("{:.3g} %", 100 * margin)},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "headroom/version.hpp"
 #include "page/template.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
@@ -118,13 +117,10 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
   const Table without = table_without_times(folder);
   const std::optional<PeerWords> peers = peer_words(findings);
   const page::Places places{
-      {"version", HEADROOM_VERSION},
-      {"title", escape_html(plain_text(peers ? peers->headline : conclusion.headline))},
       {"peers", peers ? peers_section(folder, *peers) : ""},
       {"peers_link", peers ? "<a href=\"#peers\">Other libraries</a>\n" : ""},
       {"rank", peers ? "2" : "1"},
       {"subtitle", escape_html(subtitle(folder))},
-      {"style", std::string(parts.style)},
       {"headline", html(conclusion.headline)},
       {"answer_note",
        details("What these columns say", "<p class=\"note\">" + html(answer_note()) + "</p>\n")},
@@ -151,7 +147,13 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"echarts", std::string(parts.echarts)},
       {"scripts", std::string(parts.charts) + std::string(parts.browser)},
       {"data", page::packed(data)}};
-  return page::filled(parts.page, places);
+  return page::filled(
+      parts.page,
+      {.command = "report",
+       .title = escape_html(plain_text(peers ? peers->headline : conclusion.headline)),
+       .style = std::string(parts.style),
+       .scripts = true},
+      places);
 }
 
 }  // namespace headroom::report

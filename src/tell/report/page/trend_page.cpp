@@ -6,13 +6,13 @@
 #include <set>
 #include <string_view>
 
-#include "headroom/version.hpp"
 #include "page/embedded.hpp"
 #include "page/template.hpp"
 #include "program/numbers.hpp"
 #include "report/page/assets.hpp"
 #include "report/page/trend_pictures.hpp"
 #include "report/words/prose.hpp"
+#include "show/versions/gap_groups.hpp"
 #include "show/versions/trend_table.hpp"
 
 HEADROOM_ASSET(trend_page_file, HEADROOM_ASSET_FOLDER "/trend.html")
@@ -28,7 +28,9 @@ using trend::Trend;
 // What may be written of each kind, in bytes; all of it and the rest of the page stay below 4 MiB.
 constexpr std::size_t kMostOfSteps = std::size_t{384} << 10;
 constexpr std::size_t kMostOfFigures = std::size_t{1536} << 10;
-constexpr std::size_t kMostOfSparks = std::size_t{1792} << 10;
+constexpr std::size_t kMostOfSparks = std::size_t{1600} << 10;
+
+constexpr std::size_t kMostOfGaps = std::size_t{192} << 10;
 
 // Text that ends before it is too long, and how many pieces were left out.
 class Budget {
@@ -114,6 +116,45 @@ std::string figures(const Trend& trend) {
          left_out_note(budget.left_out(), "cell");
 }
 
+// Each with its reason where it is broken.
+Prose cells_of(const show::GapGroup& group) {
+  constexpr std::size_t kMost = 24;
+  Prose words;
+  std::size_t count = 0;
+  for (const Series* series : group.cells) {
+    if (count++ == kMost) {
+      words.push_back(plain(fmt::format("; and {} more", group.cells.size() - kMost)));
+      break;
+    }
+    if (!words.empty()) words.push_back(plain("; "));
+    words.push_back(code(series->id));
+    const std::string reason = show::broken_reason(*series);
+    if (!reason.empty()) words.push_back(plain(": " + reason));
+    words.push_back(plain(show::gate_remark(*series)));
+  }
+  return words;
+}
+
+std::string gaps_table(const Trend& trend) {
+  Table table{{{"machine", false}, {"cells", true}, {"what", false}, {"which", false}}, {}};
+  std::size_t size = 0, left_out = 0;
+  for (const show::GapGroup& group : show::gap_groups(trend)) {
+    std::vector<Prose> row{
+        {code(group.machine->machine)},
+        {plain(std::to_string(group.cells.size()))},
+        {group.kind == show::GapKind::broke ? strong(group.words) : plain(group.words)},
+        cells_of(group)};
+    size += html(Table{table.columns, {row}}, "").size();
+    if (size > kMostOfGaps) {
+      ++left_out;
+    } else {
+      table.rows.push_back(std::move(row));
+    }
+  }
+  if (table.rows.empty() && left_out == 0) return "<p>Nothing.</p>\n";
+  return html(table, "Broken or missing cells") + left_out_note(left_out, "group");
+}
+
 std::string level_cells(const Trend& trend) {
   std::string text;
   std::size_t left_out = 0;
@@ -154,15 +195,14 @@ std::string method_of(const Trend& trend) {
 
 std::string trend_page(const Trend& trend) {
   const std::string headline = page::escape_html(show::trend_headline(trend));
-  return page::filled(trend_page_file_text(), {{"version", HEADROOM_VERSION},
-                                               {"title", headline},
-                                               {"headline", headline},
-                                               {"subtitle", subtitle_of(trend)},
-                                               {"style", std::string(assets().style)},
-                                               {"steps", steps_table(trend)},
-                                               {"changed", figures(trend)},
-                                               {"level", level_cells(trend)},
-                                               {"method", method_of(trend)}});
+  return page::filled(trend_page_file_text(), {"report", headline, std::string(assets().style)},
+                      {{"headline", headline},
+                       {"subtitle", subtitle_of(trend)},
+                       {"steps", steps_table(trend)},
+                       {"changed", figures(trend)},
+                       {"broken", gaps_table(trend)},
+                       {"level", level_cells(trend)},
+                       {"method", method_of(trend)}});
 }
 
 }  // namespace headroom::report

@@ -8,6 +8,7 @@
 #include "page/template.hpp"
 #include "program/numbers.hpp"
 #include "report/words/wording.hpp"
+#include "show/versions/gap_groups.hpp"
 
 namespace headroom::report {
 namespace {
@@ -119,6 +120,13 @@ std::string trend_figure(const MachineTrend& machine, const Series& series, doub
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"><title>{}: {}</title></circle>",
         scale.x(static_cast<double>(point.version)), scale.y(std::log(point.seconds)),
         page::escape_html(machine.versions[point.version].name), format_seconds(point.seconds));
+  }
+  for (const trend::Gap& gap : series.gaps) {
+    if (!gap.is_broken()) continue;
+    text +=
+        fmt::format("<text class=\"gap\" x=\"{:.1f}\" y=\"{:.1f}\"><title>{}: {}</title>×</text>",
+                    scale.x(static_cast<double>(gap.version)), scale.top + scale.height,
+                    page::escape_html(machine.versions[gap.version].name), show::gap_word(gap));
   }
   return text + "\n</svg>\n</figure>\n";
 }

@@ -1,7 +1,9 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/text/names.hpp"
 #include "program/json_text.hpp"
+#include "show/versions/gap_groups.hpp"
 #include "show/versions/trend_table.hpp"
 
 namespace headroom::show {
@@ -17,7 +19,8 @@ using trend::Trend;
 constexpr Name<State> kStates[] = {{State::stepped, "stepped"},
                                    {State::maybe, "maybe"},
                                    {State::level, "level"},
-                                   {State::too_few, "too few versions"}};
+                                   {State::too_few, "too few versions"},
+                                   {State::untimed, "no time"}};
 
 // Versions by their names, because that is what a reader looks for.
 ordered_json step_json(const MachineTrend& machine, const Step& step) {
@@ -30,17 +33,34 @@ ordered_json step_json(const MachineTrend& machine, const Step& step) {
           {"also_changed", step.changes}};
 }
 
+ordered_json breach_json(const MachineTrend& machine, const Series& series) {
+  const std::optional<trend::Breach> breach = series.breach();
+  if (!breach) return nullptr;
+  return {
+      {"fine_until", breach->fine_until ? ordered_json(machine.versions[*breach->fine_until].name)
+                                        : ordered_json(nullptr)},
+      {"since", machine.versions[breach->since].name}};
+}
+
 ordered_json series_json(const MachineTrend& machine, const Series& series) {
   ordered_json points = ordered_json::array();
   for (const trend::Point& point : series.points) points.push_back({point.version, point.seconds});
   ordered_json steps = ordered_json::array();
   for (const Step& step : series.steps) steps.push_back(step_json(machine, step));
+  ordered_json gaps = ordered_json::array();
+  for (const trend::Gap& gap : series.gaps) {
+    gaps.push_back({{"version", machine.versions[gap.version].name},
+                    {"status", gap_word(gap)},
+                    {"reason", gap.reason}});
+  }
   return {{"id", series.id},
           {"state", name_of(kStates, series.state())},
           {"peer", series.peer},
           {"linkable", series.linkable},
           {"by_control", series.by_control},
           {"level_s_by_version", points},
+          {"without_time", gaps},
+          {"broken", breach_json(machine, series)},
           {"steps", steps},
           {"maybe", series.maybe ? step_json(machine, *series.maybe) : ordered_json(nullptr)}};
 }
@@ -73,6 +93,7 @@ ordered_json to_json(const Trend& trend) {
   return {{"schema", "headroom.trend/1"},
           {"threshold", trend.threshold},
           {"slower_at_newest_step", trend.slower_at_newest_step()},
+          {"broken_now", trend.broke()},
           {"machines", machines}};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "program/numbers.hpp"
+#include "show/versions/gap_groups.hpp"
 #include "statistics/samples.hpp"
 #include "trend/find_steps.hpp"
 #include "trend/stretches.hpp"
@@ -39,19 +40,18 @@ const std::string& time_of(const StepGroup& group) {
   return group.machine->by_commit ? version.committed : version.measured;
 }
 
-std::size_t count(const Trend& trend, State state) {
+template <class Asked>
+std::size_t count_of(const Trend& trend, Asked asked) {
   std::size_t all = 0;
   for (const MachineTrend& machine : trend.machines) {
     all += static_cast<std::size_t>(
-        std::count_if(machine.series.begin(), machine.series.end(),
-                      [state](const Series& series) { return series.state() == state; }));
+        std::count_if(machine.series.begin(), machine.series.end(), asked));
   }
   return all;
 }
 
-std::string remarks_of(const Series& series) {
-  if (series.peer) return " (peer)";
-  return series.linkable ? "" : " (does not gate)";
+std::size_t count(const Trend& trend, State state) {
+  return count_of(trend, [state](const Series& series) { return series.state() == state; });
 }
 
 std::string group_lines(const StepGroup& group, std::size_t width) {
@@ -63,7 +63,7 @@ std::string group_lines(const StepGroup& group, std::size_t width) {
     const Step& step = *cell.step;
     fmt::format_to(std::back_inserter(text), "    {:<{}}  {:>6.3f}  {:>6.3f} - {:.3f}{}\n",
                    cell.series->id, width, step.ratio, step.ci95.low, step.ci95.high,
-                   remarks_of(*cell.series));
+                   gate_remark(*cell.series));
     for (const std::string& change : step.changes) {
       fmt::format_to(std::back_inserter(text), "        also changed: {}\n", change);
     }
@@ -141,6 +141,10 @@ std::string trend_headline(const Trend& trend) {
                   count(trend, State::maybe), count(trend, State::level));
   const std::size_t too_few = count(trend, State::too_few);
   if (too_few > 0) text += fmt::format(", {} in too few versions", too_few);
+  const std::size_t broke = count_of(trend, [](const Series& series) { return series.broke(); });
+  if (broke > 0) text += fmt::format(", {} broken now", broke);
+  const std::size_t untimed = count(trend, State::untimed);
+  if (untimed > 0) text += fmt::format(", {} never verified", untimed);
   return text;
 }
 
@@ -167,6 +171,9 @@ std::string trend_method(const Trend& trend) {
   text += fmt::format(
       "maybe: only the newest version differs (p < {}): measure it again, or wait for the next\n",
       trend::kFalseMaybes);
+  text +=
+      "broken: failed, crashed or declined; cells that only skipped or declining versions have are "
+      "not listed\n";
   for (const MachineTrend& machine : trend.machines) {
     if (machine.noise_floor <= trend.threshold) continue;
     text += fmt::format("margin on {}: its noise floor, {:.3g} %\n", machine.machine,
@@ -186,7 +193,7 @@ std::string trend_table(const Trend& trend) {
   text += groups.empty() ? "\nno steps\n"
                          : "\nsteps, newest first: ratio after/before, 95 % interval\n";
   for (const StepGroup& group : groups) text += group_lines(group, width);
-  text += "\n";
+  text += gap_table(trend) + "\n";
   for (const MachineTrend& machine : trend.machines) {
     text += names_of(machine, State::level, "level");
     text += too_few_line(machine);

@@ -43,10 +43,13 @@ std::string machine_line(const trend::MachineTrend& machine);
 /// How steps were found and how often one is false, in a few lines.
 std::string trend_method(const trend::Trend& trend);
 
-/// For people: steps with their cells, then what is level.
+/// For people: steps with their cells, then what is broken or missing, then what is level.
 std::string trend_table(const trend::Trend& trend);
 
 /// For programs: schema `headroom.trend/1`.
 nlohmann::ordered_json to_json(const trend::Trend& trend);
+
+/// For spreadsheets: a row for each cell and each version from the first on that has it.
+std::string trend_csv(const trend::Trend& trend);
 
 }  // namespace headroom::show

@@ -1,14 +1,13 @@
-#include "report/many/chart.hpp"
+#include "report/many/pictures/chart.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <limits>
 
-#include "report/many/chart_style.hpp"
+#include "report/many/pictures/chart_axis.hpp"
+#include "report/many/pictures/chart_style.hpp"
 #include "report/words/wording.hpp"
 
 namespace headroom::report {
@@ -18,96 +17,6 @@ constexpr double kWidth = 720;
 constexpr double kTop = 14;
 constexpr double kRight = 24;
 constexpr double kLegendRow = 18;
-constexpr double kNearestTicks = 34;
-
-// One axis in pixels.
-struct Axis {
-  double from = 0, to = 1;     // values
-  double start = 0, stop = 1;  // pixels
-  bool linear = false;
-  std::vector<double> ticks = {};
-
-  double at(double value) const {
-    const auto scale = [&](double v) { return linear ? v : std::log(std::max(v, 1e-300)); };
-    const double share = (scale(value) - scale(from)) / (scale(to) - scale(from));
-    return start + std::clamp(share, 0.0, 1.0) * (stop - start);
-  }
-};
-
-// 1, 2 and 5 times powers of ten that lie within.
-std::vector<double> round_ticks(double from, double to) {
-  std::vector<double> ticks;
-  const auto first = static_cast<int>(std::floor(std::log10(from)));
-  const auto last = static_cast<int>(std::ceil(std::log10(to)));
-  for (int power = first; power <= last; ++power) {
-    for (const double step : {1.0, 2.0, 5.0}) {
-      const double tick = std::pow(10, power) * step;
-      if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push_back(tick);
-    }
-  }
-  return ticks;
-}
-
-struct Range {
-  double low = std::numeric_limits<double>::max();
-  double high = 0;
-  void add(double value) {
-    // Nothing that is measured is beyond these, and no axis reaches so far.
-    if (!(value > 1e-30 && value < 1e30)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
-
-Range range_of(const Chart& chart, bool of_x) {
-  Range range;
-  const bool is_value = of_x == !chart.rows.empty();
-  for (const Series& series : chart.series) {
-    for (const Mark& mark : series.marks) {
-      range.add(of_x ? mark.x : mark.y);
-      if (!is_value) continue;
-      range.add(mark.ci95.low);
-      range.add(mark.ci95.high);
-    }
-  }
-  if (range.high <= 0) range.low = range.high = 1;
-  return range;
-}
-
-Axis value_axis(const Chart& chart, double start, double stop) {
-  const Range range = range_of(chart, !chart.rows.empty());
-  if (chart.share) {
-    Axis axis{0, std::max(1.0, range.high), start, stop, true};
-    double step = 0.2;
-    while (axis.to / step > 12) step *= 2;
-    for (int i = 0; i * step <= axis.to + 1e-9; ++i) axis.ticks.push_back(i * step);
-    return axis;
-  }
-  Axis axis{range.low / 1.15, range.high * 1.15, start, stop, false};
-  if (!chart.rows.empty()) {  // a ratio, beside 1
-    axis.from = std::min(axis.from, 1 / 1.15);
-    axis.to = std::max(axis.to, 1.15);
-  }
-  axis.ticks = round_ticks(axis.from, axis.to);
-  return axis;
-}
-
-// A tick for each value that was measured, where there is room.
-Axis places_axis(const Chart& chart, double start, double stop) {
-  const Range range = range_of(chart, true);
-  Axis axis{range.low / 1.08, range.high * 1.08, start, stop, false};
-  std::vector<double> values;
-  for (const Series& series : chart.series) {
-    for (const Mark& mark : series.marks) values.push_back(mark.x);
-  }
-  std::sort(values.begin(), values.end());
-  for (const double value : values) {
-    if (axis.ticks.empty() || axis.at(value) - axis.at(axis.ticks.back()) >= kNearestTicks) {
-      axis.ticks.push_back(value);
-    }
-  }
-  return axis;
-}
 
 // Shapes tell series apart where colours do not.
 std::string shape_of(std::size_t series, double x, double y) {
@@ -137,8 +46,8 @@ std::string svg_text(double x, double y, const char* kind, std::string_view word
 }
 
 std::string tick_words(const Chart& chart, double value) {
-  if (chart.share) return fmt::format("{:.0f} %", 100 * value);
-  if (!chart.rows.empty()) return fmt::format("{:g} ×", value);
+  if (chart.unit == ChartUnit::share) return fmt::format("{:.0f} %", 100 * value);
+  if (chart.unit == ChartUnit::ratio) return fmt::format("{:g} ×", value);
   constexpr std::array<const char*, 4> kUnits{"s", "ms", "µs", "ns"};
   std::size_t unit = 0;
   while (value < 0.9999 && unit + 1 < kUnits.size()) {
@@ -186,10 +95,17 @@ std::string framed(const Chart& chart, double height, const std::string& inside,
       inside);
 }
 
+// To the end of both axes.
+std::string ideal_svg(const ChartAxis& x, const ChartAxis& y) {
+  const double end = std::min(x.to, y.to);
+  return svg_line(x.at(1), y.at(1), x.at(end), y.at(end), "ideal") +
+         svg_text(x.at(end) - 22, y.at(end) + 2, "end", "ideal");
+}
+
 std::string lines_svg(const Chart& chart, bool alone) {
   constexpr double kLeft = 70, kBottom = 330, kBelow = 44;
-  const Axis x = places_axis(chart, kLeft, kWidth - kRight);
-  const Axis y = value_axis(chart, kBottom, kTop);
+  const ChartAxis x = places_axis(chart, kLeft, kWidth - kRight);
+  const ChartAxis y = value_axis(chart, kBottom, kTop);
   std::string inside;
   for (const double tick : y.ticks) {
     inside += svg_line(kLeft, y.at(tick), kWidth - kRight, y.at(tick), "grid");
@@ -200,10 +116,15 @@ std::string lines_svg(const Chart& chart, bool alone) {
     inside += svg_text(x.at(tick), kBottom + 18, "middle", fmt::format("{:g}", tick));
   }
   inside += svg_text((kLeft + kWidth - kRight) / 2, kBottom + 36, "middle", chart.x_head);
+  if (chart.ideal) inside += ideal_svg(x, y);
+  const double shift = apart(chart, x);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     std::string path, marks;
+    if (chart.ideal) path = fmt::format("M{:.1f} {:.1f}", x.at(1), y.at(1));
+    const double from_middle =
+        static_cast<double>(i) - 0.5 * static_cast<double>(chart.series.size() - 1);
     for (const Mark& mark : chart.series[i].marks) {
-      const double px = x.at(mark.x), py = y.at(mark.y);
+      const double px = x.at(mark.x) + shift * from_middle, py = y.at(mark.y);
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", px, py);
       if (mark.ci95.high > 0) {
         marks +=
@@ -232,7 +153,7 @@ std::string rows_svg(const Chart& chart, bool alone) {
   constexpr double kRow = 20;
   const double left = room_for(chart.rows);
   const double bottom = kTop + kRow * static_cast<double>(chart.rows.size());
-  const Axis x = value_axis(chart, left, kWidth - kRight);
+  const ChartAxis x = value_axis(chart, left, kWidth - kRight);
   std::string inside;
   double last = -kNearestTicks;
   for (const double tick : x.ticks) {

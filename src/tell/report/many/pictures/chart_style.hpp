@@ -8,7 +8,8 @@ namespace headroom::report {
 /// Style sheet of the marks; embedded from reports/page/many_chart.css.
 std::string_view chart_style();
 
-/// That of the page of several machines.
+/// The page of several machines, and its style sheet beside that of all pages.
 std::string_view many_page_text();
+std::string_view many_style();
 
 }  // namespace headroom::report

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "across/overview.hpp"
-#include "report/many/chart.hpp"
+#include "report/many/pictures/chart.hpp"
 
 namespace headroom::report {
 

@@ -1,11 +1,10 @@
-// Pictures of several machines as SVG without a script: each mark says what it shows.
+// What a picture of several machines shows.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "report/words/prose.hpp"
 #include "statistics/intervals.hpp"
 
 namespace headroom::report {
@@ -25,27 +24,28 @@ struct Series {
   std::vector<Mark> marks;
 };
 
+enum class ChartUnit {
+  seconds,
+  ratio,  ///< beside 1
+  share,  ///< from 0 on; the other axes are logarithmic
+};
+
 struct Chart {
   std::string name;   ///< of its file, such as `"time-by-heads"`
   std::string title;  ///< what it shows
-  std::string note;
-  std::string x_head, y_head;
-  bool share = false;  ///< the value is a share, from 0 on; else the axis is logarithmic
-  std::vector<std::string>
-      rows;                    ///< if there are any, values go to the right, one row below another
-  std::vector<Series> series;  ///< at most `kMostSeries`
+  std::string note = {};
+  std::string x_head = {}, y_head = {};
+  ChartUnit unit = ChartUnit::seconds;
+  /// If there are any, values go to the right, one row below another.
+  std::vector<std::string> rows = {};
+  std::vector<Series> series = {};  ///< at most `kMostSeries`
+  /// From 1 at 1 on, beside a line on which the value is what it is drawn over.
+  bool ideal = false;
 
   bool empty() const { return series.empty(); }
 };
 
 /// More looks than these nobody can tell apart.
 inline constexpr std::size_t kMostSeries = 10;
-
-/// @param alone with its own colours, for a file beside `report.md`; else they are those of the
-///        page
-std::string svg(const Chart& chart, bool alone);
-
-/// Every figure of the picture.
-Table table_of(const Chart& chart);
 
 }  // namespace headroom::report
