@@ -21,7 +21,8 @@ namespace headroom {
 ///
 /// Weights in few bits can be multiplied as they are stored: `int8` rounds each row of x, in groups
 /// of 32, to 8 bits with a scale, adds the products of a group as integers, and groups in float32.
-/// Its attention is that of `f32`.
+/// Its attention multiplies the bytes of a cache of `Storage::q8` as well, and is that of `f32`
+/// over any other.
 enum class Precision {
   f32,     ///< float32 products
   bf16x9,  ///< all products of three parts: a check of `bf16x6`
@@ -30,7 +31,8 @@ enum class Precision {
   bf16,    ///< operands rounded to bfloat16, one product
   fp16x3,  ///< two parts of fp16, three products: as accurate as `f32`; after the others, so that
            ///< their values stay what they were
-  int8,    ///< bytes: rows of x rounded to 8 bits, times weights of `Storage::q8` or `q4`
+  int8,    ///< bytes: rows of x rounded to 8 bits, times weights of `Storage::q8` or
+           ///< `q4`; queries and attention weights likewise, times a cache of `q8`
 };
 
 /// `"f32"`, `"bf16x9"`, `"bf16x6"`, `"fp16x3"`, `"bf16x3"`, `"bf16"` or `"int8"`.

@@ -3,10 +3,12 @@
 //
 //   headroom-fit-bound [PROGRAMS, default 1400] [FOLDER]
 //   headroom-fit-bound bytes [PROGRAMS, default 1000]
+//   headroom-fit-bound attended-bytes [CALLS, default 1000]
 //
 // Besides, as many calls with a past, groups of heads, windows, rotary positions, lengths or a
 // second input, in plain float loops instead of the backends. Writes the layers and their bounds to
-// FOLDER, for pytorch.py. Takes three minutes. `bytes` fits the limits of int8 instead.
+// FOLDER, for pytorch.py. Takes three minutes. `bytes` fits the limits of int8 instead, and
+// `attended-bytes` the bound of attention over a cache of q8 with it.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "attended_bytes.hpp"
 #include "bytes.hpp"
 #include "core/case_layer.hpp"
 #include "headroom/headroom.hpp"
@@ -214,9 +217,15 @@ void run(std::uint64_t programs, const std::string& folder) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc > 1 && std::string(argv[1]) == "bytes") {
-      constexpr std::uint64_t kLayers = 1000;
-      test::fit_bytes(argc > 2 ? std::stoull(argv[2]) : kLayers);
+    const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "bytes" || what == "attended-bytes") {
+      constexpr std::uint64_t kMany = 1000;
+      const std::uint64_t programs = argc > 2 ? std::stoull(argv[2]) : kMany;
+      if (what == "bytes") {
+        test::fit_bytes(programs);
+      } else {
+        test::fit_attended_bytes(programs);
+      }
       return 0;
     }
     std::uint64_t programs = 1400;

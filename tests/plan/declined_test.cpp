@@ -28,6 +28,24 @@ TEST(DeclinedNumbers, WhatWouldBeComputedAsF32IsUnsupportedWithTheReason) {
       << parts.skip_reason;
 }
 
+// A layer's weights are of floats here, which bytes are no products of; attention has none.
+TEST(DeclinedNumbers, AttentionAloneMultipliesTheBytesOfItsCache) {
+  Axes axes;
+  axes.op = "attention";
+  axes.backend = "xsimd";
+  axes.tokens = "4";
+  axes.heads = "2";
+  axes.precision = "int8";
+  axes.cache_dtype = "f32,q8";
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.groups.size(), 2U);
+  const Cell& floats = plan.groups[0].cells.front();
+  EXPECT_NE(floats.skip_reason.find("keys and values of q8, and these are f32"), std::string::npos)
+      << floats.skip_reason;
+  const Cell& bytes = plan.groups[1].cells.front();
+  EXPECT_FALSE(bytes.unsupported) << bytes.skip_reason;
+}
+
 // What is as exact as f32 is measured beside it where the processor has a unit for it, and only for
 // who names nothing.
 TEST(QuickPreset, HasWhatAUnitDoesAsExactly) {

@@ -119,9 +119,12 @@ struct Arithmetic {
   double weight_bytes = sizeof(float);
   /// Why attention is computed in f32 all the same; empty unless it is.
   std::string why_attention_is_f32 = {};
+  /// The bytes of a cache are multiplied as they are, where `int8` was asked for.
+  bool attends_bytes = false;
 
   /// What is left of it where there are no products.
   Arithmetic of_attention() const {
+    if (attends_bytes) return {Precision::int8, "", Unit::none, weight_bytes};
     if (why_attention_is_f32.empty()) return *this;
     return {Precision::f32, why_attention_is_f32, Unit::none, weight_bytes};
   }
@@ -159,7 +162,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 16;
+inline constexpr int kBackendInterface = 17;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

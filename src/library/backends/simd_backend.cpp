@@ -25,7 +25,8 @@ struct Kernels {
   Dtype dtype;
   Storage cache;
   TileChoice tiles;
-  const FewBitsKernels* bytes;  ///< for products of bytes; null without
+  const FewBitsKernels* bytes;        ///< for products of bytes; null without
+  const RoundedKernels* cache_bytes;  ///< of the bytes of a cache; null without
 
   /// Who computes, such as "simd:avx512" or "simd:amx:bf16x6".
   std::string provenance(bool by_unit) const {
@@ -34,9 +35,15 @@ struct Kernels {
   }
   /// The same of products.
   std::string provenance_of_products(bool by_unit) const {
-    if (bytes == nullptr) return provenance(by_unit);
-    return fmt::format("simd:{}:int8",
-                       bytes == f32.bytes_by_vnni ? "avx512_vnni" : to_string(f32.isa));
+    return bytes == nullptr ? provenance(by_unit) : of_bytes(bytes == f32.bytes_by_vnni);
+  }
+  /// The same of attention.
+  std::string provenance_of_attention(bool by_unit) const {
+    return cache_bytes == nullptr ? provenance(by_unit)
+                                  : of_bytes(cache_bytes == f32.cache_bytes_by_vnni);
+  }
+  std::string of_bytes(bool by_vnni) const {
+    return fmt::format("simd:{}:int8", by_vnni ? "avx512_vnni" : to_string(f32.isa));
   }
 };
 
@@ -90,8 +97,10 @@ class SimdAttention final : public HeadAttention {
   SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                 const Case& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor, variant.prefetches),
-        costs_{0, attention_.workspace_bytes(), kernels.provenance(attention_.by_tiles())} {}
+        attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor, variant.prefetches,
+                   kernels.cache_bytes),
+        costs_{0, attention_.workspace_bytes(),
+               kernels.provenance_of_attention(attention_.by_tiles())} {}
 
   std::unique_ptr<KeyValueStore> make_store(std::int64_t sequences,
                                             std::int64_t capacity) override {
@@ -121,19 +130,26 @@ TileChoice tiles_of(const BackendConfig& config) {
 }
 
 // The same bits by either; one instruction multiplies four bytes where there is one.
-const FewBitsKernels* bytes_of(const BackendConfig& config) {
-  if (config.precision != Precision::int8) return nullptr;
-  const KernelTable& kernels = kernel_table(config.target.isa);
-  const bool by_vnni = kernels.bytes_by_vnni != nullptr && unit_facts().avx512_vnni;
-  return by_vnni ? kernels.bytes_by_vnni : kernels.bytes;
+template <class Kernels>
+const Kernels* bytes_of(const Kernels* kernels, const Kernels* by_vnni) {
+  return by_vnni != nullptr && unit_facts().avx512_vnni ? by_vnni : kernels;
+}
+
+Kernels kernels_of(const BackendConfig& config) {
+  const KernelTable& table = kernel_table(config.target.isa);
+  Kernels kernels{table, config.dtype, config.cache, tiles_of(config), nullptr, nullptr};
+  if (config.precision != Precision::int8) return kernels;
+  kernels.bytes = bytes_of(table.bytes, table.bytes_by_vnni);
+  if (config.cache == Storage::q8) {
+    kernels.cache_bytes = bytes_of(table.cache_bytes, table.cache_bytes_by_vnni);
+  }
+  return kernels;
 }
 
 class SimdBackend final : public Backend {
  public:
   SimdBackend(const BackendConfig& config, std::unique_ptr<Executor> executor)
-      : kernels_{kernel_table(config.target.isa), config.dtype, config.cache, tiles_of(config),
-                 bytes_of(config)},
-        executor_(std::move(executor)) {
+      : kernels_(kernels_of(config)), executor_(std::move(executor)) {
     if (kernels_.tiles.kernels != nullptr && !config.few_rows) {
       const std::string core = kernels_.tiles.measured_on;
       border_reason_ = core.empty() ? "reckoned" : "measured on " + core;
@@ -181,7 +197,9 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
     if (is_few_bits(stored)) return {precision, "", Unit::none, panels};
     return {Precision::f32,
             fmt::format("int8 multiplies weights of q8 or q4, and these are {}", to_string(stored)),
-            Unit::none, panels};
+            Unit::none, panels,
+            fmt::format("int8 multiplies keys and values of q8, and these are {}",
+                        to_string(numbers.stored_cache()))};
   }
   if (precision == Precision::f32) return {precision, "", Unit::none, panels};
   if (tile_precision(target, precision) != nullptr) {
@@ -216,7 +234,9 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
 
 Arithmetic computes(const Numbers& numbers, const Target& target) {
   Arithmetic does = of_products(numbers, target);
-  if (numbers.stored_cache() == Storage::q8 && does.precision != Precision::f32) {
+  const bool rounds = numbers.stored_cache() == Storage::q8;
+  does.attends_bytes = rounds && numbers.precision == Precision::int8;
+  if (rounds && !does.attends_bytes && does.precision != Precision::f32) {
     does.why_attention_is_f32 = "keys and values of q8 are multiplied in f32";
   }
   return does;

@@ -26,11 +26,13 @@ bool prefetches_pieces(bool variant, Storage stored) { return variant || stored 
 
 StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileChoice& tiles_of,
                                        Storage stored, const Case& shape, const Executor& executor,
-                                       bool prefetches)
+                                       bool prefetches, const RoundedKernels* bytes)
     : kernels_(&kernels),
       tiles_(tiles_of),
       dtype_(dtype_of(stored)),
       rounds_(stored == Storage::q8),
+      rounded_(bytes != nullptr ? bytes : kernels.rounded),
+      order_(bytes != nullptr ? CacheOrder::words : CacheOrder::floats),
       prefetches_(prefetches_pieces(prefetches, stored)),
       shape_(shape),
       dropout_{shape.dropout, shape.dropout_seed},
@@ -64,7 +66,9 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   scratch_ = AlignedBuffer(scratch_per_slot_ * slots);
   std::int64_t room = 0;
   if (rounds_) {
-    room = std::max(rounded_room_floats(kernels.tile_rows, head_dim), value_dim);
+    room = rounded_room_floats(kernels.tile_rows, head_dim);
+    if (bytes != nullptr) room += byte_room_floats(kernels.tile_rows, head_dim);
+    room = std::max(room, 2 * value_dim);
   } else if (cross || stored_alone) {
     room = attend_room_floats(kernels.lanes, head_dim, value_dim);
   }
@@ -90,7 +94,7 @@ void StreamingAttention::make_heads(const Executor& executor, std::int64_t token
   keys_per_slot_ = round_up(tokens, unit) + before;
   const auto make = [&](std::int64_t keys, PackedHeads& heads, RoundedHeads& rounded) {
     heads = PackedHeads(*kernels_, dtype_, head_dim, value_dim, keys, with_values);
-    if (rounds_) rounded = RoundedHeads(*kernels_, head_dim, value_dim, keys);
+    if (rounds_) rounded = RoundedHeads(*kernels_, order_, head_dim, value_dim, keys);
   };
   make(slots * keys_per_slot_, slot_heads_, slot_rounded_);
   if (key_heads % slots != 0) {
@@ -148,7 +152,7 @@ std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& exec
     store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
                                pairs * keys, !rounds_);
     if (rounds_) {
-      store->rounded = RoundedHeads(*kernels_, shape_.head_dim(), shape_.head_value_dim(),
+      store->rounded = RoundedHeads(*kernels_, order_, shape_.head_dim(), shape_.head_value_dim(),
                                     pairs * store->capacity);
     }
     auto zero = [&](std::int64_t pair, int) {
@@ -189,7 +193,7 @@ std::int64_t StreamingAttention::tiles_per_task(std::int64_t rows) const {
 
 void StreamingAttention::attend(AttendTask& task, const InputRows& key_rows, void* panels) const {
   if (rounds_) {
-    kernels_->rounded->attend(task);
+    rounded_->attend(task);
   } else if (task.new_keys.data != nullptr) {
     kernels_->f32.attend(task);
   } else if (tiles_.attends(task.rows)) {

@@ -47,8 +47,10 @@ class StreamingAttention {
   /// @param stored what keys and values are stored as: f32, bf16 or q8
   /// @param shape the layer, and the largest call
   /// @param prefetches see ProjectVariant
+  /// @param bytes what multiplies the bytes of q8; null: floats are made of them
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Storage stored,
-                     const Case& shape, const Executor& executor, bool prefetches = false);
+                     const Case& shape, const Executor& executor, bool prefetches = false,
+                     const RoundedKernels* bytes = nullptr);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
                                           std::int64_t capacity) const;
@@ -114,6 +116,8 @@ class StreamingAttention {
   TileChoice tiles_;
   Dtype dtype_;
   bool rounds_;  ///< keys and values are stored in eight bits
+  const RoundedKernels* rounded_;
+  CacheOrder order_;  ///< of these, what `rounded_` reads
   bool prefetches_;
   Case shape_;
   DropoutPattern dropout_;

@@ -39,7 +39,7 @@ StreamingAttention::Place StreamingAttention::place_rounded(const Run& run, std:
 }
 
 // Full blocks are rounded, and the one that is not full stays in the store.
-// @param row room for the values of a token
+// @param row see RoundedHeads::round_values
 void StreamingAttention::append_rounded(const Run& run, const Sequence& sequence,
                                         std::int64_t key_head, const Place& head,
                                         float* row) const {

@@ -39,6 +39,11 @@ inline constexpr std::int64_t kTilesPerTask = 8;
   return rows * i / tiles;
 }
 
+/// A depth, or channels of a head, filled up to whole groups.
+[[gnu::always_inline]] constexpr std::int64_t whole_groups(std::int64_t count) {
+  return (count + kGroup - 1) / kGroup * kGroup;
+}
+
 /// A bfloat16 number's bits.
 using Half = std::uint16_t;
 
@@ -159,7 +164,8 @@ struct AttendTask {
   bool as_rows = false;
   std::int64_t key_stride = 0;
   /// Of keys and values in eight bits, see RoundedHeads: their scales, and the keys from position
-  /// `fresh_begin` on as floats, in panels as `keys`. `room` is `rounded_room_floats`.
+  /// `fresh_begin` on as floats, in panels as `keys`. `room` is `rounded_room_floats`, and
+  /// `byte_room_floats` where bytes are multiplied.
   const Half* key_scales = nullptr;
   const Half* value_scales = nullptr;
   const float* fresh = nullptr;
@@ -239,6 +245,11 @@ struct KernelTable {
   void (*normalise_rows)(const NormRows& rows);
   /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
+
+  /// As `rounded`, of `CacheOrder::words`: queries and weights are rounded to bytes, in
+  /// `byte_room_floats`.
+  const RoundedKernels* cache_bytes;
+  const RoundedKernels* cache_bytes_by_vnni;  ///< as `bytes_by_vnni`
 };
 
 /// @pre `isa` is among `available_isas()`.

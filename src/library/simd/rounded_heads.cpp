@@ -9,21 +9,30 @@
 #include "simd/stored.hpp"
 
 namespace headroom::simd {
-RoundedHeads::RoundedHeads(const KernelTable& kernels, std::int64_t head_dim,
+namespace {
+
+constexpr std::int64_t kInWord = 4;
+constexpr std::int64_t kKeyOffset = 128;
+
+}  // namespace
+
+RoundedHeads::RoundedHeads(const KernelTable& kernels, CacheOrder order, std::int64_t head_dim,
                            std::int64_t value_dim, std::int64_t keys)
     : kernels_(&kernels.f32),
+      order_(order),
       panel_(2 * kernels.lanes),
+      key_width_(order == CacheOrder::words ? whole_groups(head_dim) : head_dim),
       head_dim_(head_dim),
       value_dim_(value_dim),
       value_stride_(round_up(value_dim, kernels.lanes)),
       keys_(keys),
-      bytes_(buffer_of_bytes(keys * (head_dim + value_stride_))),
+      bytes_(buffer_of_bytes(keys * (key_width_ + value_stride_))),
       scales_(buffer_of_bytes((keys / kCacheBlock * padded_channels(head_dim) + keys) *
                               std::int64_t{sizeof(Half)})) {}
 
 RoundedHeads::At RoundedHeads::at(std::int64_t first) const {
   const std::int64_t channels = padded_channels(head_dim_);
-  return {first * head_dim_, keys_ * head_dim_ + first * value_stride_,
+  return {first * key_width_, keys_ * key_width_ + first * value_stride_,
           first / kCacheBlock * channels, keys_ / kCacheBlock * channels + first};
 }
 
@@ -38,15 +47,29 @@ RoundedHeads::Head RoundedHeads::head(std::int64_t first) {
 void RoundedHeads::round_keys(const Head& head, std::int64_t position, const float* panels) const {
   std::array<float, kCacheBlock> channel;
   std::array<std::int8_t, kCacheBlock> bytes;
-  std::int8_t* to = head.keys + position * head_dim_;
+  std::int8_t* to = head.keys + position * key_width_;
   Half* scales = head.key_scales + position / kCacheBlock * padded_channels(head_dim_);
   for (std::int64_t c = 0; c < head_dim_; ++c) {
     for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
       std::copy_n(panels + key * head_dim_ + c * panel_, panel_, channel.begin() + key);
     }
     scales[c] = round_to_bytes(channel.data(), kCacheBlock, bytes.data()).bits;
-    for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
-      std::copy_n(bytes.begin() + key, panel_, to + key * head_dim_ + c * panel_);
+    put_keys(c, bytes.data(), to);
+  }
+}
+
+// One channel of a block of keys.
+void RoundedHeads::put_keys(std::int64_t channel, const std::int8_t* bytes,
+                            std::int8_t* block) const {
+  for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
+    std::int8_t* panel = block + key * key_width_;
+    if (order_ == CacheOrder::floats) {
+      std::copy_n(bytes + key, panel_, panel + channel * panel_);
+      continue;
+    }
+    std::int8_t* to = panel + channel / kInWord * kInWord * panel_ + channel % kInWord;
+    for (std::int64_t i = 0; i < panel_; ++i) {
+      to[i * kInWord] = static_cast<std::int8_t>(bytes[key + i] + kKeyOffset);
     }
   }
 }
@@ -62,8 +85,15 @@ void RoundedHeads::round_values(const Head& head, std::int64_t position, std::in
       values = row;
     }
     const std::int64_t at = position + t;
-    head.value_scales[at] =
-        round_to_bytes(values, value_dim_, head.values + at * value_stride_).bits;
+    if (order_ == CacheOrder::floats) {
+      head.value_scales[at] =
+          round_to_bytes(values, value_dim_, head.values + at * value_stride_).bits;
+      continue;
+    }
+    auto* bytes = reinterpret_cast<std::int8_t*>(row + value_dim_);
+    head.value_scales[at] = round_to_bytes(values, value_dim_, bytes).bits;
+    std::int8_t* to = head.values + at / kInWord * kInWord * value_stride_ + at % kInWord;
+    for (std::int64_t c = 0; c < value_dim_; ++c) to[c * kInWord] = bytes[c];
   }
 }
 
@@ -72,7 +102,7 @@ void RoundedHeads::zero(std::int64_t first, std::int64_t count) {
   const auto halves = [](std::int64_t number) {
     return static_cast<std::size_t>(number) * sizeof(Half);
   };
-  std::memset(begin.keys, 0, static_cast<std::size_t>(count * head_dim_));
+  std::memset(begin.keys, 0, static_cast<std::size_t>(count * key_width_));
   std::memset(begin.values, 0, static_cast<std::size_t>(count * value_stride_));
   std::memset(begin.key_scales, 0, halves(count / kCacheBlock * padded_channels(head_dim_)));
   std::memset(begin.value_scales, 0, halves(count));
@@ -84,7 +114,7 @@ void RoundedHeads::copy(std::int64_t first, const RoundedHeads& from, std::int64
   const At other = from.at(of);
   const auto* bytes = reinterpret_cast<const std::int8_t*>(from.bytes_.data());
   const auto* scales = reinterpret_cast<const Half*>(from.scales_.data());
-  std::copy_n(bytes + other.keys, count * head_dim_, to.keys);
+  std::copy_n(bytes + other.keys, count * key_width_, to.keys);
   std::copy_n(bytes + other.values, count * value_stride_, to.values);
   std::copy_n(scales + other.key_scales, count / kCacheBlock * padded_channels(head_dim_),
               to.key_scales);

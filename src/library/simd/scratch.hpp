@@ -78,4 +78,19 @@ inline constexpr std::int64_t kByteGroupNumbers = 18;
   return tile_rows * (padded_channels(head_dim) + kCacheBlock);
 }
 
+/// Floats of groups that are rounded to bytes, at most: their words, scales and what sums begin
+/// with.
+[[gnu::always_inline]] constexpr std::int64_t byte_group_floats(std::int64_t groups) {
+  constexpr std::int64_t kWords = kGroup / 2;
+  return groups * kWords + 2 * ((groups + kChunk - 1) / kChunk * kChunk);
+}
+
+/// What is needed behind these for products of bytes: a tile's queries or, later, its weights of a
+/// block of keys.
+[[gnu::always_inline]] constexpr std::int64_t byte_room_floats(std::int64_t tile_rows,
+                                                               std::int64_t head_dim) {
+  const std::int64_t channels = whole_groups(head_dim);
+  return byte_group_floats(tile_rows * (channels > kKeyBlock ? channels : kKeyBlock) / kGroup);
+}
+
 }  // namespace headroom::simd

@@ -317,9 +317,10 @@ Axes::Axes()
                   formulations_of),
       precision(
           {.name = "precision",
-           .help = "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-                   "bf16, int8 (with --weights-dtype q8 or q4) or all; sums, softmax, inputs and "
-                   "outputs stay f32",
+           .help =
+               "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
+               "bf16, int8 (with --weights-dtype q8 or q4; of attention with --cache-dtype q8) or "
+               "all; sums, softmax, inputs and outputs stay f32",
            .value = kSome,
            .choices = or_all(kEveryPrecision)},
           precisions_of),

@@ -208,7 +208,14 @@ std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
     if (cell.formulation != of_layer.front().formulation) continue;
     rivals.push_back(cell);
     rivals.back().order = rivals.size() - 1;
-    decline_unless(arithmetic_of(cell).of_attention(), rivals.back());
+    const Arithmetic does = arithmetic_of(cell);
+    const bool declined_for_products = does.precision != cell.numbers.precision &&
+                                       does.of_attention().precision == cell.numbers.precision;
+    if (declined_for_products) {
+      rivals.back().unsupported = false;
+      rivals.back().skip_reason.clear();
+    }
+    decline_unless(does.of_attention(), rivals.back());
   }
   return rivals;
 }

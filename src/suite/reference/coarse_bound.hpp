@@ -28,6 +28,14 @@
 // weighted values are computed in f32. Of the context u' of the group's largest size is added
 // before the output projection, in place of 2 u' in 4.
 //
+// 6. Of a cache in eight bits the bytes are multiplied as well. A query times the scales d of a
+//    block of keys is rounded in groups of 32 channels, whose largest is G: score j is off by
+//    5 u' scale sqrt(sum_c (G_c b_jc)^2) more, with the bytes b = k / d of the key. That is one
+//    more term under the root of 2. Weights times the scales of their values are rounded to 255
+//    steps, in groups of 32 keys, whose largest is M: the context is off by up to 1 / 510 sum_j M_j
+//    |b_j| more, with the bytes of the values. Weights that are alike have errors that are alike,
+//    so these add up as they are.
+//
 // Fitted with reference_coarse_test: see there for what comes closest.
 #pragma once
 
@@ -55,11 +63,21 @@ inline double coarse_size(double value, double squares) {
   return std::sqrt(squares) + std::abs(value);
 }
 
+/// Of 6: the largest error of a weight that is rounded to a byte, as a share of its group's
+/// largest.
+inline constexpr double kWeightRounding = 1 / 510.0;
+
+/// How many u' of a size that products are off by, see 2 and 4.
+inline double operand_share(const Case& shape) { return shape.has_projections() ? 5 : 1; }
+
+/// What an error of a whole query counts as beside sizes that count as often as `operand_share`.
+inline double query_share(const Case& shape) { return 5 / operand_share(shape); }
+
 /// In the units of `bound_factors`.
 inline BoundFactors coarse_factors(const Case& shape, Precision operands) {
   const double roundings = operand_rounding(operands) / kFloatEpsilon;
   BoundFactors factors;
-  const double operand = shape.has_projections() ? 5 : 1;
+  const double operand = operand_share(shape);
   factors.value = (operand + 1) * roundings;
   factors.logit = 4 * operand * roundings;  // of u = eps / 2
   if (shape.d_proj > 0 && operands != Precision::int8) factors.output = 2 * roundings;

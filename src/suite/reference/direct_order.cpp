@@ -24,7 +24,8 @@ double may_be_off(const Case& shape, double size) {
 }
 
 // As floats, because backends round floats.
-void round_run(const Case& shape, const Run& run, Sized& numbers, std::int64_t at) {
+// @return the scale, about
+double round_run(const Case& shape, const Run& run, Sized& numbers, std::int64_t at) {
   std::array<std::vector<float>, 3> rounded;  // a little smaller, as they are, and a little larger
   for (int way = 0; way < 3; ++way) {
     std::vector<float>& floats = rounded[static_cast<std::size_t>(way)];
@@ -36,13 +37,17 @@ void round_run(const Case& shape, const Run& run, Sized& numbers, std::int64_t a
     }
     round_by_bytes(floats.data(), run.count);
   }
+  constexpr double kMostOfByte = 127;
+  double largest = 0;
   for (std::int64_t i = 0; i < run.count; ++i) {
     const std::size_t place = index(at + i * run.stride);
     const auto of = [&](std::size_t way) { return static_cast<double>(rounded[way][index(i)]); };
     numbers.values[place] = of(1);
     const double move = std::max(std::abs(of(0) - of(1)), std::abs(of(2) - of(1)));
     numbers.sizes[place] += run.of_move * move;
+    largest = std::max(largest, std::abs(numbers.values[place]));
   }
+  return largest / kMostOfByte;
 }
 
 }  // namespace
@@ -63,6 +68,8 @@ DirectOrder::DirectOrder(const Layer& layer, std::int64_t first, std::int64_t co
   });
   if (!layer.inputs.rounds_cache) return;
   rounded_ = key_;
+  key_scales_.resize(index(count * (reach_ / kCacheBlock) * layer.shape.kv_width()));
+  value_scales_.resize(index(count * reach_ * layer.shape.key_heads()));
   for (std::int64_t sequence = first; sequence < first + count; ++sequence) round(sequence);
 }
 
@@ -78,16 +85,55 @@ void DirectOrder::round(std::int64_t sequence) {
   const std::int64_t width = shape.kv_width();
   parallel_for(layer_.threads, keys / kCacheBlock, [&](std::int64_t block) {
     const std::int64_t at = (start + block * kCacheBlock) * width;
+    const std::int64_t scales = first_block(sequence) + block * width;
     for (std::int64_t c = 0; c < width; ++c) {
-      round_run(shape, {kCacheBlock, width, of_key}, rounded_, at + c);
+      key_scales_[index(scales + c)] =
+          round_run(shape, {kCacheBlock, width, of_key}, rounded_, at + c);
     }
   });
   parallel_for(layer_.threads, keys, [&](std::int64_t key) {
     const std::int64_t at = (start + key) * shape.value_width();
-    for (std::int64_t c = 0; c < shape.value_width(); c += shape.head_value_dim()) {
-      round_run(shape, {shape.head_value_dim(), 1, of_value}, value_, at + c);
+    for (std::int64_t h = 0; h < shape.key_heads(); ++h) {
+      value_scales_[index((start + key) * shape.key_heads() + h)] = round_run(
+          shape, {shape.head_value_dim(), 1, of_value}, value_, at + h * shape.head_value_dim());
     }
   });
+}
+
+// Of each channel how far bytes of the query may be off, times the byte of a key: as a factor of
+// what that key has there.
+// @param scales where those of the head's block begin
+Doubles DirectOrder::query_spread(const double* query, std::int64_t scales) const {
+  const auto dim = index(layer_.shape.head_dim());
+  const double* of_channel = key_scales_.data() + scales;
+  Doubles scaled(dim);
+  for (std::size_t c = 0; c < dim; ++c) scaled[c] = query[c] * of_channel[c];
+  Doubles spread = group_sizes(scaled.data(), dim);
+  for (std::size_t c = 0; c < dim; ++c) {
+    spread[c] *= of_channel[c] > 0 ? query_share(layer_.shape) / of_channel[c] : 0;
+  }
+  return spread;
+}
+
+// The same of each weight, as a factor of its values, in units of eps.
+// @param scales where that of the first key's value is
+Doubles DirectOrder::weight_spread(const Place& place, const Doubles& weights,
+                                   std::int64_t scales) const {
+  Doubles spread(weights.size());
+  const auto scale = [&](std::size_t j) {
+    return value_scales_[index(scales + static_cast<std::int64_t>(j) * layer_.shape.key_heads())];
+  };
+  for (std::size_t first = 0; first < weights.size();) {
+    const std::int64_t position = place.first_key + static_cast<std::int64_t>(first);
+    const std::size_t end = std::min(weights.size(), first + index(kGroup - position % kGroup));
+    double most = 0;
+    for (std::size_t j = first; j < end; ++j) most = std::max(most, weights[j] * scale(j));
+    for (std::size_t j = first; j < end; ++j) {
+      spread[j] = scale(j) > 0 ? kWeightRounding / kFloatEpsilon * most / scale(j) : 0;
+    }
+    first = end;
+  }
+  return spread;
 }
 
 // @param place of the key among those that are kept
@@ -141,14 +187,29 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
     const double* q_size = query.sizes.data() + column;
     if (trace != nullptr) trace->scores.emplace_back();
     const std::int64_t own = layer_.inputs.rounds_cache ? cache_block(place.position) : 0;
+    std::int64_t block = -1;
+    Doubles spread;
     for (std::int64_t j = 0; j < place.keys; ++j) {
       const std::int64_t at = start + j * width;
       const Sized& keys = place.first_key + j < own ? rounded_ : key_;
       const double* k = keys.values.data() + at;
       const double* k_size = keys.sizes.data() + at;
-      const SizedDot score = layer_.operands == Precision::f32
-                                 ? sized_dot(q, q_size, k, k_size, head_dim)
-                                 : independent_dot(q, q_size, k, k_size, head_dim);
+      SizedDot score = layer_.operands == Precision::f32
+                           ? sized_dot(q, q_size, k, k_size, head_dim)
+                           : independent_dot(q, q_size, k, k_size, head_dim);
+      if (layer_.attends_bytes() && place.first_key + j < own) {
+        const std::int64_t of_key = (place.first_key + j - first_key_) / kCacheBlock;
+        if (of_key != block) {
+          block = of_key;
+          spread = query_spread(
+              q, first_block(place.sequence) + block * width + layer_.key_column(head));
+        }
+        double squares = score.size * score.size;
+        for (std::size_t c = 0; c < spread.size(); ++c) {
+          squares += (spread[c] * k[c]) * (spread[c] * k[c]);
+        }
+        score.size = std::sqrt(squares);
+      }
       scores[index(j)] = layer_.scale * score.value;
       logits[index(j)] = layer_.scale / 2 * score.size;
       apply_rule(layer_, place, head, j, scores[index(j)], logits[index(j)]);
@@ -165,6 +226,11 @@ MergedRow DirectOrder::attend(std::int64_t row, RowTrace* trace) const {
     const Block<double> size{value_.sizes.data() + at, place.keys, value_dim, value_width};
     add_product<kSigned>(scores.data(), value, merged.context.data() + head * value_dim);
     add_product<kSigned>(logits.data(), size, merged.bound.data() + head * value_dim);
+    if (layer_.attends_bytes()) {
+      const Doubles off =
+          weight_spread(place, scores, first * layer_.shape.key_heads() + layer_.key_head(head));
+      add_product<kMagnitudes>(off.data(), value, merged.bound.data() + head * value_dim);
+    }
   }
   apply_gate(layer_, row, merged);
   return merged;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/case.hpp"
+#include "core/element/cache_bytes.hpp"
 #include "core/element/few_bits.hpp"
 #include "headroom/view.hpp"
 #include "headroom/weights.hpp"
@@ -60,6 +61,8 @@ struct Layer {
                double* values, double* sizes) const;
   /// What is added to a score.
   double position_bias(std::int64_t head, std::int64_t distance) const;
+  /// Whether attention multiplies the bytes of its cache, see 6 of coarse_bound.hpp.
+  bool attends_bytes() const { return operands == Precision::int8 && inputs.rounds_cache; }
   /// First column of the key that a query head reads.
   std::int64_t key_column(std::int64_t head) const { return key_head(head) * shape.head_dim(); }
   /// The same of the value.
@@ -215,6 +218,11 @@ class DirectOrder {
  private:
   void project(std::int64_t sequence, std::int64_t key, std::int64_t place);
   void round(std::int64_t sequence);
+  std::int64_t first_block(std::int64_t sequence) const {
+    return (sequence - first_) * (reach_ / kCacheBlock) * layer_.shape.kv_width();
+  }
+  Doubles query_spread(const double* query, std::int64_t scales) const;
+  Doubles weight_spread(const Place& place, const Doubles& weights, std::int64_t scales) const;
 
   const Layer& layer_;
   std::int64_t first_;
@@ -222,6 +230,8 @@ class DirectOrder {
   std::int64_t reach_;      // and how many of them, the last ones
   Sized key_, value_;       // `kv_width()` and `value_width()` wide
   Sized rounded_;           // keys, where a row sees those of earlier blocks so
+  // Of these, block by block and channel by channel, and of values, key by key and head by head.
+  Doubles key_scales_, value_scales_;
 };
 
 /// For a few rows of a large layer, k and v of all tokens would be most of the work. Products are

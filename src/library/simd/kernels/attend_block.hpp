@@ -10,6 +10,7 @@
 #include "simd/kernels/attend_scores.hpp"
 #include "simd/kernels/attend_turned.hpp"
 #include "simd/kernels/attend_values.hpp"
+#include "simd/kernels/bytes/byte_values.hpp"
 #include "simd/kernels/exp2.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -90,7 +91,7 @@ template <class B, int MR>
   float capped_max[kRows];
   const float* most = block_max;
   if constexpr (kIsRounded<B>) {
-    score_rounded<MR>(task, tile, block, scores, block_max);
+    score_rounded<B, MR>(task, tile, block, scores, block_max);
   } else if (task.as_rows) {
     dot_block<B, MR>(task, tile, block, scores, block_max);
   } else if (sizeof(B) == sizeof(float) && tile.found != nullptr) {
@@ -113,7 +114,11 @@ template <class B, int MR>
   }
   if (task.dropout != nullptr) drop_weights<MR>(task, tile, block, scores, factors);
   if constexpr (kIsRounded<B>) weigh_bytes<MR>(task, block, scores);
-  add_values<MR, B>(task, tile, block, scores, cols);
+  if constexpr (kMultipliesBytes<B>) {
+    add_values_as_bytes<MR>(task, tile, block, scores, cols);
+  } else {
+    add_values<MR, B>(task, tile, block, scores, cols);
+  }
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -3,21 +3,9 @@
 #pragma once
 
 #include "simd/kernels/attend_rows.hpp"
+#include "simd/kernels/fold.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
-
-/// Lane `i` of the result is the sum of the lanes of `v[i]`: halves are exchanged and added, so
-/// that a step folds two vectors into one.
-template <int D = kLanes / 2>
-HEADROOM_INLINE Vec sum_each(Vec (&v)[kLanes]) {
-#pragma GCC unroll 16
-  for (int r = 0; r < D; ++r) {
-    exchange<D>(v[r], v[r + D], std::make_integer_sequence<int, kLanes>());
-    v[r] += v[r + D];
-  }
-  if constexpr (D > 1) return sum_each<D / 2>(v);
-  return v[0];
-}
 
 /// Of one row against a vector's keys.
 /// @param query its chunks, `step` floats apart

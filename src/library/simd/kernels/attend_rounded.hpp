@@ -6,6 +6,7 @@
 #pragma once
 
 #include "simd/kernels/attend_scores.hpp"
+#include "simd/kernels/bytes/byte_scores.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -84,27 +85,31 @@ HEADROOM_INLINE void score_fresh(const AttendTask& task, const Tile& tile, const
   score_cache_block<float, MR>(task, tile, block, first, task.fresh + place * task.head_dim, to,
                                row_max);
 }
-template <int MR>
+template <class B, int MR>
 HEADROOM_INLINE void score_bytes(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                  std::int64_t first, float* to, Vec (&row_max)[MR]) {
   const std::int64_t key = block.begin + first;
-  const auto* keys = static_cast<const std::int8_t*>(task.keys) + key * task.head_dim;
+  const auto* keys = static_cast<const B*>(task.keys) + key * key_width<B>(task);
   Tile scaled = tile;
   scaled.queries = task.room;
   scale_queries<MR>(task, tile, key, scaled.queries);
-  score_cache_block<std::int8_t, MR>(task, scaled, block, first, keys, to, row_max);
+  if constexpr (kMultipliesBytes<B>) {
+    score_as_bytes<MR>(task, scaled, block, first, keys, to, row_max);
+  } else {
+    score_cache_block<B, MR>(task, scaled, block, first, keys, to, row_max);
+  }
 }
 
 /// Of a block of keys that is the own one of the first `fresh` rows, or after theirs, and an
 /// earlier one of the others: it is scored both ways, and of each row one is kept.
-template <int MR>
+template <class B, int MR>
 [[gnu::noinline]] void score_both(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                   std::int64_t first, std::int64_t fresh, float* to, Vec* row_max) {
   Vec unused[MR];
   for (int r = 0; r < MR; ++r) unused[r] = Vec(kMinusInfinity);
   float* rounded = task.room + kTileRows * padded_channels(task.head_dim);
   score_fresh<MR>(task, tile, block, first, to, unused);
-  score_bytes<MR>(task, tile, block, first, rounded, unused);
+  score_bytes<B, MR>(task, tile, block, first, rounded, unused);
   const std::int64_t begin = block.first > first ? (block.first - first) / kPanel * kPanel : 0;
   for (std::int64_t k = begin; k < kCacheBlock && first + k < block.count; k += kLanes) {
     for (std::int64_t r = 0; r < MR; ++r) {
@@ -117,7 +122,7 @@ template <int MR>
 }
 
 /// As `score_block`.
-template <int MR>
+template <class B, int MR>
 HEADROOM_INLINE void score_rounded(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    float* scores, float* max) {
   Vec row_max[MR];
@@ -130,9 +135,9 @@ HEADROOM_INLINE void score_rounded(const AttendTask& task, const Tile& tile, con
     if (fresh == MR) {
       score_fresh<MR>(task, tile, block, k, to, row_max);
     } else if (fresh == 0) {
-      score_bytes<MR>(task, tile, block, k, to, row_max);
+      score_bytes<B, MR>(task, tile, block, k, to, row_max);
     } else {
-      score_both<MR>(task, tile, block, k, fresh, to, row_max);
+      score_both<B, MR>(task, tile, block, k, fresh, to, row_max);
     }
   }
 #pragma GCC unroll 16

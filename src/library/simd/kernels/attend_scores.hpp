@@ -35,21 +35,12 @@ template <int MR, int NV>
   }
 }
 
-/// Scores of the tile against NV vectors of keys from `k` on.
-/// @param keys their panel, or the first of neighbours
-template <class B, int MR, int NV, class Prefetcher = NoPrefetcher>
-HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
-                                Prefetcher prefetcher = {}) {
-  Accumulators<MR, NV> acc;
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
-  }
+/// Keeps the scores of the tile against NV vectors of keys from `k` on, with what is added to them.
+template <int MR, int NV>
+HEADROOM_INLINE void finish_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                   std::int64_t k, Accumulators<MR, NV>& acc, float* to,
+                                   Vec (&row_max)[MR]) {
   const bool all = all_seen<NV>(block, k);
-  accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, kPanel * task.head_dim, task.head_dim,
-                                     kPanel, prefetcher);
   with_additions(
       task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
 #pragma GCC unroll 16
@@ -71,6 +62,23 @@ HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const 
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) row_max[r] = max_or_second(row_max[r], acc.v[r][v]);
   }
+}
+
+/// Scores of the tile against NV vectors of keys from `k` on.
+/// @param keys their panel, or the first of neighbours
+template <class B, int MR, int NV, class Prefetcher = NoPrefetcher>
+HEADROOM_INLINE void score_keys(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                std::int64_t k, const B* keys, float* to, Vec (&row_max)[MR],
+                                Prefetcher prefetcher = {}) {
+  Accumulators<MR, NV> acc;
+#pragma GCC unroll 16
+  for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) acc.v[r][v] = Vec(0.0F);
+  }
+  accumulate<MR, NV, Prefetch::none>(acc, tile.queries, keys, kPanel * task.head_dim, task.head_dim,
+                                     kPanel, prefetcher);
+  finish_scores<MR, NV>(task, tile, block, k, acc, to, row_max);
 }
 
 /// The same for the panels of a stream, the depth in pieces.

@@ -150,6 +150,22 @@ inline constexpr bool kStreamsPanels = kLanes < 16;
 inline constexpr int kStreamVectors = 2 * kMostTilePanels;
 inline constexpr std::int64_t kStreamDepth = 2 * kChunk;
 
+/// What a pointer to keys and values points to that are multiplied as bytes, see
+/// `CacheOrder::words`.
+struct CacheByte {
+  std::uint8_t byte;
+};
+template <class B>
+inline constexpr bool kMultipliesBytes = false;
+template <>
+inline constexpr bool kMultipliesBytes<CacheByte> = true;
+
+/// Elements of a key.
+template <class B>
+HEADROOM_INLINE std::int64_t key_width(const AttendTask& task) {
+  return kMultipliesBytes<B> ? whole_groups(task.head_dim) : task.head_dim;
+}
+
 /// Rows that are streamed together for NV vectors: as many as a full tile has accumulators for. The
 /// first group waits for memory, so it takes the most rows (4 rows as 3 and 1 are 5 % faster than
 /// as 2 and 2).
@@ -200,7 +216,7 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
                            (same ? later : later - kPieces) * kStreamDepth;
   if (key >= task.key_count) return nullptr;
   const B* from = values == same ? static_cast<const B*>(task.values) + key * task.value_stride
-                                 : static_cast<const B*>(task.keys) + key * task.head_dim;
+                                 : static_cast<const B*>(task.keys) + key * key_width<B>(task);
   return reinterpret_cast<const char*>(from);
 }
 

@@ -7,7 +7,8 @@
 #if defined(HEADROOM_ISA_AVX512)
 namespace headroom::simd::avx512_vnni {
 extern const FewBitsKernels kByteKernels;
-}
+extern const RoundedKernels kCacheByteKernels;
+}  // namespace headroom::simd::avx512_vnni
 #endif
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
@@ -15,8 +16,10 @@ namespace {
 
 #if defined(HEADROOM_ISA_AVX512)
 constexpr const FewBitsKernels* kBytesByVnni = &avx512_vnni::kByteKernels;
+constexpr const RoundedKernels* kCacheBytesByVnni = &avx512_vnni::kCacheByteKernels;
 #else
 constexpr const FewBitsKernels* kBytesByVnni = nullptr;
+constexpr const RoundedKernels* kCacheBytesByVnni = nullptr;
 #endif
 
 void exp2_array(const float* x, float* y, std::int64_t count) {
@@ -133,9 +136,12 @@ extern const FewBitsKernels kByteKernels;
 #if defined(HEADROOM_FULL_TILES)
 // The one test of full tiles under a sanitizer, whose compiler takes minutes for each file.
 constexpr const RoundedKernels* kRounded = nullptr;
+constexpr const RoundedKernels* kCacheBytes = nullptr;
 #else
 extern const RoundedKernels kRoundedKernels;
+extern const RoundedKernels kCacheByteKernels;
 constexpr const RoundedKernels* kRounded = &kRoundedKernels;
+constexpr const RoundedKernels* kCacheBytes = &kCacheByteKernels;
 #endif
 extern const KernelTable kTable;
 const KernelTable kTable{kIsa,
@@ -154,6 +160,8 @@ const KernelTable kTable{kIsa,
                          fma_chain,
                          tile_chain,
                          normalise_rows,
-                         read_sum};
+                         read_sum,
+                         kCacheBytes,
+                         kCacheBytesByVnni};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -4,22 +4,11 @@
 #include <utility>
 
 #include "simd/kernel_table.hpp"
+#include "simd/kernels/fold.hpp"
 #include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
-
-/// One step of a transpose in registers: exchanges the off-diagonal blocks of `D` lanes of rows a
-/// and b, which are `D` rows apart. The compiler's shuffle, because xsimd 8.1
-/// has no transpose and its zip works within 128-bit lanes on some levels and across them on
-/// others.
-template <int D, int... I>
-HEADROOM_INLINE void exchange(Vec& a, Vec& b, std::integer_sequence<int, I...>) {
-  const auto low = __builtin_shufflevector(a.data, b.data, ((I & D) == 0 ? I : kLanes + I - D)...);
-  const auto high = __builtin_shufflevector(a.data, b.data, ((I & D) == 0 ? I + D : kLanes + I)...);
-  a = Vec(low);
-  b = Vec(high);
-}
 
 template <int D>
 HEADROOM_INLINE void transpose(Vec (&rows)[kLanes]) {

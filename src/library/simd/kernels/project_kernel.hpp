@@ -460,10 +460,6 @@ HEADROOM_INLINE void project_stage(const ProjectTask& task, const Stage& stage,
   }
 }
 
-HEADROOM_INLINE std::int64_t whole_groups(std::int64_t depth) {
-  return (depth + kGroup - 1) / kGroup * kGroup;
-}
-
 template <class B>
 HEADROOM_INLINE Stage stage_at(const ProjectTask& task, std::int64_t k) {
   const std::int64_t panel_depth = kIsFewBits<B> ? whole_groups(task.depth) : task.depth;

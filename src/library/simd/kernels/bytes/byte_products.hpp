@@ -2,6 +2,7 @@
 // integers, and exact; groups are added in order, so an element has the same bits in every tile.
 #pragma once
 
+#include "simd/kernels/bytes/byte_dots.hpp"
 #include "simd/kernels/bytes/byte_rows.hpp"
 #include "simd/kernels/weight_groups.hpp"
 
@@ -18,46 +19,6 @@ struct ByteWeights {
 };
 template <Storage kStorage>
 inline constexpr bool kIsFewBits<ByteWeights<kStorage>> = true;
-
-/// Adds the products of each lane's four bytes, which have no sign, with those of x.
-/// @param x one word for them, or two of pairs
-HEADROOM_INLINE Ints add_dots(const Ints& sum, const Bits& bytes, const std::int32_t* x,
-                              std::int64_t second) {
-#if defined(HEADROOM_UNIT_AVX512_VNNI)
-  (void)second;
-  return __builtin_bit_cast(
-      Ints, _mm512_dpbusd_epi32(__builtin_bit_cast(__m512i, sum),
-                                __builtin_bit_cast(__m512i, bytes), _mm512_set1_epi32(*x)));
-#else
-  const Bits even = bytes & 0x00ff00ffU;
-  const Bits odd = (bytes >> 8) & 0x00ff00ffU;
-  const std::int32_t x_even = x[0];
-  const std::int32_t x_odd = x[second];
-#if defined(HEADROOM_ISA_AVX512)
-  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
-    return __builtin_bit_cast(
-        Ints, _mm512_madd_epi16(__builtin_bit_cast(__m512i, w), _mm512_set1_epi32(of)));
-  };
-#elif defined(HEADROOM_ISA_AVX2)
-  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
-    return __builtin_bit_cast(
-        Ints, _mm256_madd_epi16(__builtin_bit_cast(__m256i, w), _mm256_set1_epi32(of)));
-  };
-#elif defined(HEADROOM_ISA_SSE42)
-  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
-    return __builtin_bit_cast(Ints,
-                              _mm_madd_epi16(__builtin_bit_cast(__m128i, w), _mm_set1_epi32(of)));
-  };
-#else
-  const auto dot = [](const Bits& w, std::int32_t of) __attribute__((always_inline)) {
-    const std::int32_t low = static_cast<std::int16_t>(of & 0xffff);
-    return __builtin_bit_cast(Ints, w & 0xffffU) * low +
-           __builtin_bit_cast(Ints, w >> 16) * (of >> 16);
-  };
-#endif
-  return sum + dot(even, x_even) + dot(odd, x_odd);
-#endif
-}
 
 /// As `accumulate` of floats.
 /// @param a rows as `round_rows` leaves them

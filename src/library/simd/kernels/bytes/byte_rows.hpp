@@ -2,15 +2,10 @@
 // exact or one rounding of an element, so rows have the same bits at every level.
 #pragma once
 
+#include "simd/kernels/bytes/byte_dots.hpp"
 #include "simd/kernels/rows.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
-
-#if defined(HEADROOM_UNIT_AVX512_VNNI)
-inline constexpr bool kDotsOfBytes = true;  ///< one instruction multiplies four bytes of a lane
-#else
-inline constexpr bool kDotsOfBytes = false;
-#endif
 
 /// Words of 32 bits that hold the values of a group: four bytes, or two numbers of 16 bits.
 inline constexpr int kGroupWords = kDotsOfBytes ? kGroup / 4 : kGroup / 2;

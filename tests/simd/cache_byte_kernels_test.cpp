@@ -1,0 +1,86 @@
+// Attention by products of bytes has the same bits whether one instruction multiplies four of them
+// or not, in tiles of every height, and with prefetches as without.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "headroom/headroom.hpp"
+#include "processor/unit_facts.hpp"
+#include "simd/attend.hpp"
+#include "support/layer_cases.hpp"
+
+namespace headroom::simd {
+namespace {
+
+Case case_of(std::int64_t tokens, std::int64_t past, std::int64_t group, std::int64_t head_dim) {
+  Case shape;
+  shape.tokens = tokens;
+  shape.past = past;
+  shape.heads = group;
+  shape.kv_heads = 1;
+  shape.d_in = shape.d_out = group * head_dim;
+  return shape;
+}
+
+// The last rows of a sequence, behind keys of an earlier call.
+Matrix attended(const KernelTable& kernels, const RoundedKernels* bytes, bool prefetches,
+                Case shape) {
+  const SerialExecutor executor;
+  const std::int64_t dim = shape.head_dim();
+  const std::int64_t past = shape.past;
+  shape.past = 0;
+  Case largest = shape;
+  largest.tokens += past;
+  StreamingAttention attention(kernels, {}, Storage::q8, largest, executor, prefetches, bytes);
+  const std::unique_ptr<PackedStore> store = attention.make_store(executor, 1, largest.tokens);
+  Matrix q = gaussian_input(largest.tokens, shape, 1);
+  Case narrow = shape;
+  narrow.d_in = dim;
+  Matrix k = gaussian_input(largest.tokens, narrow, 2);
+  Matrix v = gaussian_input(largest.tokens, narrow, 3);
+  Matrix y(shape.tokens, shape.d_out);
+  const auto heads = [&](Matrix& of, std::int64_t row, std::int64_t count) -> AnyBlockedView {
+    return BlockedView{of.view().row(row), count, of.cols, of.cols / dim, dim, dim};
+  };
+  Sequence before;
+  before.new_keys = past;
+  if (past > 0) {
+    attention.run(executor,
+                  {heads(q, 0, past), heads(k, 0, past), heads(v, 0, past), heads(y, 0, 0),
+                   std::vector<Sequence>{before}, nullptr},
+                  store.get());
+  }
+  Sequence own;
+  own.rows = own.new_keys = shape.tokens;
+  own.past = own.position = past;
+  attention.run(
+      executor,
+      {heads(q, past, shape.tokens), heads(k, past, shape.tokens), heads(v, past, shape.tokens),
+       heads(y, 0, shape.tokens), std::vector<Sequence>{own}, nullptr},
+      store.get());
+  return y;
+}
+
+TEST(CacheByteKernels, HaveTheSameBitsByEitherInstruction) {
+  for (const Isa isa : available_isas()) {
+    const KernelTable& kernels = kernel_table(isa);
+    for (const Case& shape :
+         {case_of(1, 300, 1, 128), case_of(1, 300, 2, 64), case_of(1, 300, 4, 128),
+          case_of(1, 300, 7, 40), case_of(5, 1100, 3, 96), case_of(200, 0, 1, 24)}) {
+      SCOPED_TRACE(std::string(to_string(isa)) + " " + shape.id());
+      const Matrix wanted = attended(kernels, kernels.cache_bytes, false, shape);
+      EXPECT_TRUE(test::same_bits(attended(kernels, kernels.cache_bytes, true, shape), wanted));
+      EXPECT_FALSE(test::same_bits(attended(kernels, nullptr, false, shape), wanted))
+          << "floats were multiplied";
+      if (kernels.cache_bytes_by_vnni == nullptr || !unit_facts().avx512_vnni) continue;
+      EXPECT_TRUE(
+          test::same_bits(attended(kernels, kernels.cache_bytes_by_vnni, true, shape), wanted));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom::simd
