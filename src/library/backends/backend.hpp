@@ -117,13 +117,16 @@ struct Arithmetic {
   Unit unit = Unit::none;
   /// Bytes that a packed weight takes, in all forms that are kept of it.
   double weight_bytes = sizeof(float);
+  /// Of a unit: up to so many rows it is no faster than f32, on the machine where that was found.
+  std::int64_t few_rows = 0;
   /// Why attention is computed in f32 all the same; empty unless it is.
   std::string why_attention_is_f32 = {};
 
   /// What is left of it where there are no products.
   Arithmetic of_attention() const {
     if (why_attention_is_f32.empty()) return *this;
-    return {Precision::f32, why_attention_is_f32, Unit::none, weight_bytes};
+    return {
+        .precision = Precision::f32, .reason = why_attention_is_f32, .weight_bytes = weight_bytes};
   }
 };
 
@@ -159,7 +162,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 16;
+inline constexpr int kBackendInterface = 17;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {
