@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "core/element/layer_numbers.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/error.hpp"
+#include "kernels/above.hpp"
 #include "machine/caches.hpp"
 #include "machine/memory.hpp"
 #include "machine/meters/peak.hpp"
@@ -154,14 +156,22 @@ void run_row(benchmark::State& state, const Row& row) {
   Beside bandwidth(bandwidth_of(row));
   Beside peak(rate_of(kPeak, row));
   Beside tiles(tile_rate_of(row));
+  const auto start = std::chrono::steady_clock::now();
   for (auto _ : state) {
     ready.run();
     benchmark::ClobberMemory();
   }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double tile_gflops = tiles.finish();
   const double gflops = peak.finish();
   const double gb_per_s = bandwidth.finish();
   const auto runs = static_cast<double>(state.iterations());
+  const double per_limit = runs / (1e9 * seconds);
+  state.SetLabel(why_above({.peak = row.flops * per_limit / gflops,
+                            .tile = tile_gflops > 0 ? row.flops * per_limit / tile_gflops : 0,
+                            .read = row.bytes * per_limit / gb_per_s,
+                            .parts = row.precision != Precision::f32}));
   if (row.flops > 0) {
     state.counters["gflops"] = Counter(row.flops * runs / 1e9, Counter::kIsRate);
     state.counters["peak_share"] = Counter(row.flops * runs / (1e9 * gflops), Counter::kIsRate);

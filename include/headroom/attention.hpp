@@ -53,8 +53,9 @@ struct AttentionOptions {
   /// measured on another machine. Ignored where parts are not multiplied by a unit.
   std::optional<std::int64_t> few_rows = std::nullopt;
   /// What products compute with. A backend may take a better one where that costs nothing; see
-  /// `Choice::precision`.
-  Precision precision = Precision::f32;
+  /// `Choice::precision`. Empty: whatever is fastest here of those with the error limits of `f32`
+  /// (`f32`, `bf16x6`, `fp16x3`), as the tuning file says, or else a rule; see `choose_backend`.
+  std::optional<Precision> precision = Precision::f32;
   /// What x, y, weights and caches are stored as. Biases stay float32.
   Dtype dtype = Dtype::f32;
   /// What weights are stored as; empty: as `dtype`. Others are rounded to it once, when the layer
@@ -95,8 +96,8 @@ struct Choice {
   std::string warning;              ///< why a tuning file was not used; empty otherwise
   std::string kernels = {};         ///< variant of the kernels; empty if the backend has none
   std::string kernels_reason = {};  ///< one line for people; set once the layer exists
-  /// What products compute with: as asked for, or more exactly, and then `precision_reason` says
-  /// why.
+  /// What products compute with: as asked for, or more exactly, or chosen where none was asked for.
+  /// In the last two cases `precision_reason` says why.
   Precision precision = Precision::f32;
   std::string precision_reason = {};
   Unit unit = Unit::none;  ///< who multiplies; `none` where that is f32 vectors
@@ -124,6 +125,12 @@ HEADROOM_API std::string_view to_string(Choice::Source source);
 /// 2. Otherwise a rule: of the backends that are linked into this program and take the shape, the
 ///    one that the project prefers; or a threaded one if more than one thread is allowed and the
 ///    layer has enough work (3 MFLOP for `tbb`). The formulation is `fused`.
+///
+/// Where the options name no precision, that is chosen as well, for a named backend too: from the
+/// tuning file's times of all that has the error limits of `f32`; otherwise by a rule, which takes
+/// parts where a unit of the processor multiplies them (`fp16x3` before `bf16x6`) and the largest
+/// call has more rows than `Choice::few_rows`, and `f32` everywhere else. The emulated unit is
+/// taken only if the file says so.
 ///
 /// @throws InvalidArgument for invalid sizes or an invalid number of threads, a name that no
 /// backend has,

@@ -205,7 +205,8 @@ typedef struct headroom_options {
   const char* tuning_file; /**< asked by "auto"; NULL: what HEADROOM_TUNING names, if anything */
   int32_t threads;         /**< 0, the default: every core this process may use */
   const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
-                              "fp16x3", "bf16x3", "bf16" or "int8" */
+                              "fp16x3", "bf16x3", "bf16" or "int8"; or "auto": whatever is fastest
+                              here of those with the error limits of "f32" */
   const char* dtype;       /**< what x, y, weights and caches are stored as: "f32", the default, or
                               "bf16" */
   const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or
@@ -591,12 +592,15 @@ HEADROOM_API void headroom_dot_product_destroy(headroom_dot_product* made);
 /** The backend that computes the layer, such as "tbb". Owned by the layer; NULL for NULL. */
 HEADROOM_API const char* headroom_chosen_backend(const headroom_layer* layer);
 
-/** Why this backend, in one line; also why a tuning file was not used, if so. Likewise. */
+/**
+ * Why this backend, in one line; also why this precision, if it was chosen or is another than asked
+ * for, and why a tuning file was not used, if so. Likewise.
+ */
 HEADROOM_API const char* headroom_choice_reason(const headroom_layer* layer);
 
 /**
  * What the layer's products compute with, such as "bf16x6": as `precision` of the options, or more
- * exactly where that is no slower here. Likewise.
+ * exactly where that is no slower here, or what "auto" chose. Likewise.
  */
 HEADROOM_API const char* headroom_chosen_precision(const headroom_layer* layer);
 

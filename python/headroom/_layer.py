@@ -88,7 +88,8 @@ class Attention(CacheOwner):
         kernels: forces a variant of the backend's kernels.
         precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"fp16x3"``,
             ``"bf16x3"``, ``"bf16"`` or, for weights of ``"q8"`` and ``"q4"``, ``"int8"``. A
-            backend may decline all but ``"f32"``.
+            backend may decline all but ``"f32"``. ``"auto"`` takes whatever is fastest here of those
+            with the error limits of ``"f32"``; ``choice`` says which, and why.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
         cache_dtype: what keys and values are stored as: ``"f32"``, ``"bf16"`` or ``"q8"``, eight bits

@@ -92,8 +92,11 @@ AttentionOptions options_of(const NamedOptions& named, std::vector<std::string>&
   options.threads = named.threads;
   options.kernels = named.kernels;
   options.tuning_file = named.tuning_file;
-  options.precision = parsed("precision", named.precision, parse_precision(named.precision),
-                             "f32, bf16x9, bf16x6, fp16x3, bf16x3, bf16 and int8");
+  options.precision.reset();
+  if (named.precision != "auto") {
+    options.precision = parsed("precision", named.precision, parse_precision(named.precision),
+                               "f32, bf16x9, bf16x6, fp16x3, bf16x3, bf16, int8 and auto");
+  }
   options.dtype = parsed("dtype", named.dtype, parse_dtype(named.dtype), "f32 and bf16");
   if (named.cache_dtype) {
     options.cache_dtype = parsed("cache_dtype", *named.cache_dtype,

@@ -187,6 +187,12 @@ def test_says_who_computes_it(weights):
     assert "xsimd" in repr(layer)
 
 
+def test_the_precision_may_be_left_open(weights):
+    layer = Attention(**weights(), heads=4, tokens=5, precision="auto")
+    assert layer.choice["precision"] == "f32", "five rows are too few for any unit"
+    assert "by rule" in layer.choice["precision_reason"]
+
+
 def test_a_tuning_file_that_is_not_used_is_a_warning(weights, tmp_path):
     with pytest.warns(RuntimeWarning, match="nothing.json"):
         Attention(**weights(), heads=4, tokens=5, tuning_file=str(tmp_path / "nothing.json"))

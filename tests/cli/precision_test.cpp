@@ -77,5 +77,39 @@ TEST_F(PrecisionCli, TheBenchProgramHasThemInItsNames) {
          0, {"split/onednn/bf16-bf16/t1/B1_T24_D32_H2", "nrmse"});
 }
 
+// From the sweep over a pick's file to the choice of a layer. The emulator is slow, so its times
+// are made short.
+TEST_F(PrecisionCli, AutoTakesThePrecisionThatThePickFoundFastest) {
+  const std::string sweep = "$headroom sweep" + kSmall +
+                            "--precision auto --unit emulated --repetitions 2 --processes 1 "
+                            "--min-time 0.001 ";
+  expect(sweep + "--backend xsimd --out results", 0, {"3 ok", "fp16x3", "bf16x6"});
+  expect("$headroom pick --from results --emit json --output tuning.json", 0, {});
+  auto tuning = nlohmann::json::parse(read_all(path_ / "tuning.json"));
+  for (auto& candidate : tuning["shapes"][0]["candidates"]) {
+    if (candidate["precision"] == "bf16x6") candidate["time_s"]["median"] = 1e-9;
+  }
+  write("tuning.json", tuning.dump());
+  const std::string tuned = "HEADROOM_TUNING=tuning.json " + sweep + "--backend auto --out chosen";
+  expect(tuned, 0, {"auto: bf16x6"});
+  const auto lines = results("chosen");
+  ASSERT_EQ(lines.size(), 1U);
+  const auto& line = lines.front();
+  EXPECT_EQ(line["id"], "split/auto/auto/t1/B1_T24_D32_H2");
+  EXPECT_EQ(line["precision"], "bf16x6");
+  EXPECT_EQ(line["unit"], "emulated");
+  EXPECT_EQ(line["choice"]["precision_asked"], "auto");
+  EXPECT_NE(line["choice"]["precision_reason"].get<std::string>().find("fastest of f32, bf16x6"),
+            std::string::npos)
+      << line;
+  expect(tuned + " --resume", 0, {"already done"});
+  expect("$headroom export chosen --to csv", 0, {"auto/auto", "bf16x6"});
+  expect("$headroom report chosen", 0, {});
+  expect("$headroom sweep" + kSmall +
+             "--precision auto --unit none --repetitions 2 --processes 1 --min-time 0.001 "
+             "--backend auto --out rule",
+         0, {"auto: f32"});
+}
+
 }  // namespace
 }  // namespace headroom::test

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "headroom/isa.hpp"
 #include "headroom/unit.hpp"
@@ -44,6 +45,32 @@ TEST(DeclinedNumbers, AttentionAloneMultipliesTheBytesOfItsCache) {
       << floats.skip_reason;
   const Cell& bytes = plan.groups[1].cells.front();
   EXPECT_FALSE(bytes.unsupported) << bytes.skip_reason;
+}
+
+TEST(DeclinedNumbers, OfPrecisionAutoOnlyWhatAUnitDoesIsMeasured) {
+  Axes axes;
+  axes.formulation = "split";
+  axes.tokens = "4";
+  axes.heads = "2";
+  axes.backend = "xsimd,auto";
+  axes.precision = "auto";
+  axes.threads = "1";
+  axes.unit = "none";
+  const auto ids = [&] {
+    std::vector<std::string> found;
+    const Plan plan = expand(axes, {});
+    for (const Cell& cell : plan.groups.front().cells) found.push_back(cell.id);
+    return found;
+  };
+  EXPECT_EQ(ids(), (std::vector<std::string>{"split/xsimd/f32/t1/B1_T4_D128_H2",
+                                             "split/auto/auto/t1/B1_T4_D128_H2"}))
+      << "what no unit does was not asked for by name";
+  axes.unit = "emulated";
+  axes.dtype = "bf16";
+  EXPECT_EQ(ids(), (std::vector<std::string>{"split/xsimd/f32-bf16/t1/B1_T4_D128_H2",
+                                             "split/xsimd/fp16x3-bf16/t1/B1_T4_D128_H2",
+                                             "split/xsimd/bf16x6-bf16/t1/B1_T4_D128_H2",
+                                             "split/auto/auto-bf16/t1/B1_T4_D128_H2"}));
 }
 
 // What is as exact as f32 is measured beside it where the processor has a unit for it, and only for

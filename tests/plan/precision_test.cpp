@@ -52,7 +52,7 @@ TEST(PrecisionAxis, TextsAreListsOfNames) {
   Axes axes;
   EXPECT_EQ(rival_axes_of(axes).precisions, std::vector{Precision::f32});
   axes.precision = "bf16,f32";
-  EXPECT_EQ(axes.precision.values(), (std::vector{Precision::bf16, Precision::f32}));
+  EXPECT_EQ(rival_axes_of(axes).precisions, (std::vector{Precision::bf16, Precision::f32}));
   axes.precision = "all";
   EXPECT_EQ(axes.precision.values().size(), kAllPrecisions.size());
   axes.dtype = "all";
@@ -69,6 +69,32 @@ TEST(PrecisionAxis, TextsAreListsOfNames) {
             std::string::npos);
   EXPECT_NE(text_of(axes.precision, "f32,,bf16").find("empty name"), std::string::npos);
   EXPECT_NE(text_of(axes.dtype, "f16").find("bf16"), std::string::npos);
+}
+
+TEST(PrecisionAxis, AutoStandsForAllThatIsAsExactAsF32) {
+  Axes axes;
+  axes.precision = "bf16,auto,f32";
+  EXPECT_EQ(rival_axes_of(axes).precisions,
+            (std::vector{Precision::bf16, Precision::f32, Precision::fp16x3, Precision::bf16x6}));
+}
+
+TEST(PrecisionAxis, ACellOfAutoKnowsWhatItTakes) {
+  Axes axes = small();
+  axes.backend = "auto";
+  axes.precision = "f32,auto";
+  axes.threads = "1";
+  const Plan plan = expand(axes, {});
+  ASSERT_EQ(plan.cell_count(), 2U);
+  const Cell& named = plan.groups.front().cells[0];
+  const Cell& any = plan.groups.front().cells[1];
+  EXPECT_EQ(named.id, "split/auto/f32/t1/B1_T4_D128_H2");
+  EXPECT_EQ(any.id, "split/auto/auto/t1/B1_T4_D128_H2") << "whatever it takes";
+  EXPECT_EQ(named.options().precision, Precision::f32);
+  EXPECT_EQ(any.options().precision, std::nullopt);
+  EXPECT_EQ(any.numbers.precision, Precision::f32) << "four rows are too few for any unit";
+  EXPECT_EQ(numbers_words(any), "auto: f32");
+  EXPECT_EQ(numbers_words(named), "f32");
+  EXPECT_FALSE(any.unsupported) << any.skip_reason;
 }
 
 TEST(PrecisionAxis, EachDtypeIsAGroupOfItsOwn) {

@@ -47,6 +47,19 @@ TEST(ResultReader, GivesBackEveryFieldOfATimedCell) {
   expect_same_line(result);
 }
 
+TEST(ResultReader, GivesBackThatAPrecisionWasLeftToAuto) {
+  CellResult result = with_time(sample_result("tbb"), kSamples);
+  result.choice = Choice{"tbb", result.cell.formulation, Choice::Source::rule, "by rule", ""};
+  expect_same_line(result);
+  EXPECT_FALSE(to_json(result)["choice"].contains("precision_asked"));
+  result.cell.any_precision = true;
+  result.choice->precision_reason = "by rule: why";
+  expect_same_line(result);
+  const CellResult read = from_json(to_json(result));
+  EXPECT_TRUE(read.cell.any_precision);
+  EXPECT_EQ(read.choice->precision_reason, "by rule: why");
+}
+
 TEST(ResultReader, GivesBackWhatDecidedOfTheError) {
   CellResult result = with_time(sample_result("tbb"), kSamples);
   result.error->limits = {0.03, 0.4};

@@ -28,7 +28,8 @@ tuning::Request request_for(const Case& shape, const std::set<std::string>& usab
   for (const std::string& backend : usable) {
     const BackendFacts& facts = backend_facts(backend);
     const bool threaded = find_backend(backend).threaded;
-    request.usable[backend] = {threaded ? threads : 1, facts.preference, facts.threads_pay_from};
+    request.usable[backend] = {
+        threaded ? threads : 1, facts.preference, facts.threads_pay_from, {{}}};
   }
   return request;
 }

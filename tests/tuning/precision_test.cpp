@@ -1,11 +1,16 @@
 // A tuning file with candidates of several precisions: a layer gets none but its own.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "headroom/error.hpp"
 #include "support/sample_tuning.hpp"
 #include "tuning/predict.hpp"
+#include "tuning/rule.hpp"
 
 namespace headroom {
 namespace {
@@ -34,7 +39,7 @@ tuning::Request request(Numbers numbers) {
   request.shape = test::tuned_shape(64);
   request.isa = "avx2";
   request.stored = numbers.as_stored();
-  request.usable["tbb"] = {1, 0, {}, numbers.precision};
+  request.usable["tbb"].computed = {{numbers.precision}};
   return request;
 }
 
@@ -49,6 +54,57 @@ TEST(PrecisionTuning, EachNumbersGetTheirOwnCandidate) {
   EXPECT_EQ(predict(file(), request({Precision::bf16, Dtype::bf16})).best->seconds, 5e-4);
 }
 
+// What `auto` asks where the precision is left to it.
+tuning::Request request_like_f32() {
+  tuning::Request request = headroom::request({});
+  request.usable["tbb"].computed = {{Precision::f32}, {Precision::bf16x6}};
+  return request;
+}
+
+TEST(PrecisionTuning, WhoNamesNoneGetsTheFastestThatIsAsExactAsF32) {
+  const tuning::Prediction found = predict(file(), request_like_f32());
+  ASSERT_TRUE(found.best) << found.why_not;
+  EXPECT_EQ(found.best->numbers.precision, Precision::bf16x6) << "twice as fast as f32";
+  EXPECT_EQ(found.best->formulation, Formulation::wrapper);
+  EXPECT_EQ(found.precisions, (std::set{Precision::f32, Precision::bf16x6}))
+      << "bf16 is faster still, and no rival";
+}
+
+TEST(PrecisionTuning, F32IsTakenWhereItIsFaster) {
+  tuning::TuningFile slow_parts = file();
+  slow_parts.shapes.front().candidates[2].seconds = 5e-3;
+  const tuning::Prediction found = predict(slow_parts, request_like_f32());
+  ASSERT_TRUE(found.best) << found.why_not;
+  EXPECT_EQ(found.best->numbers.precision, Precision::f32);
+}
+
+// Rows, and what a backend with tiles of both kinds could compute with.
+tuning::RulePrecision by_rule(std::int64_t rows, std::vector<tuning::Computed> computed) {
+  tuning::Usable usable;
+  usable.computed = std::move(computed);
+  return precision_by_rule(test::tuned_shape(rows), usable);
+}
+
+TEST(PrecisionRule, TakesPartsWhereTheyPay) {
+  const std::vector<tuning::Computed> tiles{
+      {Precision::f32}, {Precision::fp16x3, "amx", 21}, {Precision::bf16x6, "amx", 21}};
+  EXPECT_EQ(by_rule(21, tiles).precision, Precision::fp16x3);
+  EXPECT_NE(by_rule(21, tiles).reason.find("amx multiplies fp16x3 faster"), std::string::npos)
+      << by_rule(21, tiles).reason;
+  EXPECT_EQ(by_rule(20, tiles).precision, Precision::f32);
+  EXPECT_NE(by_rule(20, tiles).reason.find("from 21 rows on, and calls have at most 20"),
+            std::string::npos)
+      << by_rule(20, tiles).reason;
+}
+
+TEST(PrecisionRule, TakesF32WhereNothingPays) {
+  EXPECT_EQ(by_rule(500, {{}}).precision, Precision::f32);
+  EXPECT_NE(by_rule(500, {{}}).reason.find("nothing else here"), std::string::npos);
+  const std::vector<tuning::Computed> emulated{{}, {Precision::bf16x6, "emulated", {}}};
+  EXPECT_EQ(by_rule(500, emulated).precision, Precision::f32);
+  EXPECT_NE(by_rule(500, emulated).reason.find("emulated is slower"), std::string::npos);
+}
+
 TEST(PrecisionTuning, WithoutOneTheFileDoesNotApply) {
   const tuning::Prediction found = predict(file(), request({Precision::bf16x3}));
   EXPECT_FALSE(found.best);
@@ -58,7 +114,7 @@ TEST(PrecisionTuning, WithoutOneTheFileDoesNotApply) {
 TEST(PrecisionTuning, TimesOfAnotherUnitDoNotApply) {
   const auto best_by = [](const std::string& unit) {
     tuning::Request wanted = request({Precision::bf16x6});
-    wanted.usable["tbb"].unit = unit;
+    wanted.usable["tbb"].computed.front().unit = unit;
     return predict(file(), wanted).best.has_value();
   };
   EXPECT_TRUE(best_by("none"));

@@ -2,21 +2,23 @@
 #include "attention/choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "attention/choice/auto_request.hpp"
+#include "attention/choice/tuning_source.hpp"
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 #include "core/element/numbers_of.hpp"
-#include "core/environment_variable.hpp"
 #include "core/nearest.hpp"
-#include "core/regular_file.hpp"
 #include "core/text/names.hpp"
 #include "headroom/error.hpp"
 #include "processor/cores.hpp"
-#include "tuning/predict.hpp"
 #include "tuning/rule.hpp"
 
 namespace headroom {
@@ -26,75 +28,20 @@ constexpr Name<Choice::Source> kSources[] = {{Choice::Source::caller, "caller"},
                                              {Choice::Source::tuning_file, "tuning file"},
                                              {Choice::Source::rule, "rule"}};
 
-tuning::Request request_of(const Case& shape, const AttentionOptions& options) {
-  tuning::Request request;
-  request.shape = shape;
-  request.threads = wanted_threads(options);
-  const Target target = select_target(options.isa, options.unit);
-  request.isa = to_string(target.isa);
-  request.formulation = options.formulation;
-  request.stored = numbers_of(options);
-  for (const BackendInfo& info : backends()) {
-    if (!info.available || backend_entry(info.name).declines(shape)) continue;
-    const Arithmetic does = arithmetic_of(info.name, numbers_of(options), target);
-    if (!does.precision) continue;
-    const BackendFacts& facts = backend_facts(info.name);
-    request.usable.emplace(
-        info.name,
-        tuning::Usable{info.threaded ? request.threads : 1, facts.preference,
-                       facts.threads_pay_from, *does.precision, std::string(to_string(does.unit))});
-  }
-  return request;
+std::string where_in(const TuningSource& source, const tuning::Prediction& found) {
+  return fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
+                     source.path(), found.nearest.id(), found.distance, found.shapes);
 }
 
-// The tuning file of the options, read when it is first asked for.
-class TuningSource {
- public:
-  explicit TuningSource(const AttentionOptions& options)
-      : path_(options.tuning_file.empty() ? environment("HEADROOM_TUNING") : options.tuning_file) {}
-
-  const std::string& path() const { return path_; }
-
-  // Null if none is named, or if it cannot be read: then the choice's warning says why.
-  const tuning::TuningFile* file(Choice& choice) {
-    if (path_.empty()) return nullptr;
-    if (!file_ && problem_.empty()) read();
-    if (!problem_.empty()) choice.warning = problem_;
-    return file_ ? &*file_ : nullptr;
+// What the file compared; with one alone there was nothing to compare.
+std::string precision_words(const TuningSource& source, const tuning::Prediction& found) {
+  std::vector<std::string_view> names;
+  for (const Precision each : found.precisions) names.push_back(to_string(each));
+  if (names.size() == 1) {
+    return fmt::format("of what is as exact as f32, {} has times of {} alone", source.path(),
+                       names.front());
   }
-
- private:
-  void read() {
-    try {
-      file_ = tuning::read_tuning(path_);
-    } catch (const FileError& error) {
-      problem_ = fmt::format("the tuning file is not used: {}", error.what());
-    }
-  }
-
-  std::string path_;
-  std::optional<tuning::TuningFile> file_;
-  std::string problem_;
-};
-
-// @return whether the file had an answer.
-bool ask_file(TuningSource& source, const tuning::Request& request, Choice& choice) {
-  const tuning::TuningFile* file = source.file(choice);
-  if (file == nullptr || file->shapes.empty()) return false;  // it may be about kernels alone
-  const std::string stale = tuning::stale_reason(*file);
-  const tuning::Prediction found =
-      stale.empty() ? tuning::predict(*file, request) : tuning::Prediction{};
-  if (!found.best) {
-    choice.warning = fmt::format("{} is not used: {}; write it anew with headroom pick --emit json",
-                                 source.path(), stale.empty() ? found.why_not : stale);
-    return false;
-  }
-  choice.backend = found.best->backend;
-  choice.formulation = found.best->formulation;
-  choice.source = Choice::Source::tuning_file;
-  choice.reason = fmt::format("fastest in {} around {}, {:.1f} doublings away (shapes asked: {})",
-                              source.path(), found.nearest.id(), found.distance, found.shapes);
-  return true;
+  return fmt::format("fastest of {} in {}", fmt::join(names, ", "), source.path());
 }
 
 }  // namespace
@@ -120,6 +67,7 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
   const Target target = select_target(options.isa, options.unit);
   resolved.isa = target.isa;
   resolved.unit = target.unit;
+  if (!resolved.precision) resolved.precision = choice.precision;
   resolved.weights_dtype = numbers_of(options).weights;
   resolved.cache_dtype = numbers_of(options).cache;
   return resolved;
@@ -127,7 +75,7 @@ AttentionOptions resolve(const AttentionOptions& options, const Choice& choice) 
 
 void set_arithmetic(const Arithmetic& does, Choice& choice) {
   choice.precision = does.precision.value_or(choice.precision);
-  choice.precision_reason = does.reason;
+  if (!does.reason.empty()) choice.precision_reason = does.reason;
   choice.unit = does.unit;
 }
 
@@ -214,17 +162,36 @@ void choose_kernels(const AttentionOptions& options, TuningSource& source, bool 
   }
 }
 
-// What the backend makes of the precision and the dtype that are asked for.
-void choose_precision(const AttentionOptions& options, Choice& choice) {
+// With the one word of warning that a file is worth.
+void finish(const AttentionOptions& options, TuningSource& source, Choice& choice) {
+  if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
+  choose_kernels(options, source, choice.warning.empty(), choice);
+}
+
+// What the backend makes of the precision and the dtype that are asked for, or were chosen.
+void settle_precision(const AttentionOptions& options, Choice& choice) {
+  const Numbers numbers = numbers_of(options, options.precision.value_or(choice.precision));
   const Arithmetic does =
-      arithmetic_of(choice.backend, numbers_of(options), select_target(options.isa, options.unit));
+      arithmetic_of(choice.backend, numbers, select_target(options.isa, options.unit));
   if (!does.precision) {
-    const Numbers numbers = numbers_of(options);
     throw Unsupported(fmt::format("backend '{}' does not compute in {} with {} stored: {}",
-                                  choice.backend, to_string(options.precision),
+                                  choice.backend, to_string(numbers.precision),
                                   stored_words(numbers), does.reason));
   }
   set_arithmetic(does, choice);
+}
+
+void take_precision(const TuningSource& source, const tuning::Prediction& found, Choice& choice) {
+  choice.precision = found.best->numbers.precision;
+  choice.precision_reason = precision_words(source, found);
+}
+
+void take_precision_by_rule(const tuning::Request& request, Choice& choice) {
+  const auto usable = request.usable.find(choice.backend);
+  if (usable == request.usable.end()) return;  // that it has none is said when it is settled
+  const tuning::RulePrecision rule = tuning::precision_by_rule(request.shape, usable->second);
+  choice.precision = rule.precision;
+  choice.precision_reason = rule.reason;
 }
 
 // Checks all that the layer would check, so that a program can ask before it makes weights.
@@ -238,8 +205,18 @@ Choice choose_named(const Case& shape, const AttentionOptions& options, TuningSo
   }
   Choice choice{options.backend, options.formulation.value_or(Formulation::split),
                 Choice::Source::caller, "named by the caller", ""};
-  choose_precision(options, choice);
-  choose_kernels(options, source, true, choice);
+  if (!options.precision) {
+    AttentionOptions as_made = options;
+    as_made.formulation = choice.formulation;
+    const tuning::Request request = auto_request(shape, as_made, wanted_threads(options));
+    if (const auto found = source.fastest(request, choice)) {
+      take_precision(source, *found, choice);
+    } else {
+      take_precision_by_rule(request, choice);
+    }
+  }
+  settle_precision(options, choice);
+  finish(options, source, choice);
   return choice;
 }
 
@@ -270,7 +247,7 @@ Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
   }
   TuningSource source(options);
   if (options.backend != kAuto) return choose_named(shape, options, source);
-  const tuning::Request request = request_of(shape, options);
+  const tuning::Request request = auto_request(shape, options, wanted_threads(options));
   const Numbers numbers = numbers_of(options);
   if (request.usable.empty() && numbers != Numbers{}) {
     throw Unavailable(
@@ -279,19 +256,22 @@ Choice choose_backend(const LayerConfig& config, const CallSizes& largest,
                     to_string(numbers), shape.id()));
   }
   Choice choice;
-  if (ask_file(source, request, choice)) {
-    choose_precision(options, choice);
-    choose_kernels(options, source, true, choice);
-    return choice;
+  if (const auto found = source.fastest(request, choice)) {
+    choice.backend = found->best->backend;
+    choice.formulation = found->best->formulation;
+    choice.source = Choice::Source::tuning_file;
+    choice.reason = where_in(source, *found);
+    if (!options.precision) take_precision(source, *found, choice);
+  } else {
+    const tuning::RuleChoice rule = tuning::choose_by_rule(request);
+    choice.backend = rule.backend;
+    choice.formulation = rule.formulation;
+    choice.source = Choice::Source::rule;
+    choice.reason = rule.reason;
+    if (!options.precision) take_precision_by_rule(request, choice);
   }
-  const tuning::RuleChoice rule = tuning::choose_by_rule(request);
-  choice.backend = rule.backend;
-  choice.formulation = rule.formulation;
-  choice.source = Choice::Source::rule;
-  choice.reason = rule.reason;
-  choose_precision(options, choice);
-  if (!choice.warning.empty() && options.on_warning) options.on_warning(choice.warning);
-  choose_kernels(options, source, choice.warning.empty(), choice);
+  settle_precision(options, choice);
+  finish(options, source, choice);
   return choice;
 }
 

@@ -144,7 +144,8 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
   choice = choose_backend(shape_, shape_, options);
   // Without products only what attention is computed in counts.
   const Target target = select_target(options.isa, options.unit);
-  set_arithmetic(arithmetic_of(choice.backend, numbers_of(options), target).of_attention(), choice);
+  const Numbers numbers = numbers_of(options, options.precision.value_or(choice.precision));
+  set_arithmetic(arithmetic_of(choice.backend, numbers, target).of_attention(), choice);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);
   // Of a layer this would be refused, as tokens of two inputs have no common order. Here they are

@@ -117,6 +117,8 @@ struct Arithmetic {
   Unit unit = Unit::none;
   /// Bytes that a packed weight takes, in all forms that are kept of it.
   double weight_bytes = sizeof(float);
+  /// Of a unit: up to so many rows it is no faster than f32, on the machine where that was found.
+  std::int64_t few_rows = 0;
   /// Why attention is computed in f32 all the same; empty unless it is.
   std::string why_attention_is_f32 = {};
   /// The bytes of a cache are multiplied as they are, where `int8` was asked for.
@@ -126,7 +128,8 @@ struct Arithmetic {
   Arithmetic of_attention() const {
     if (attends_bytes) return {Precision::int8, "", Unit::none, weight_bytes};
     if (why_attention_is_f32.empty()) return *this;
-    return {Precision::f32, why_attention_is_f32, Unit::none, weight_bytes};
+    return {
+        .precision = Precision::f32, .reason = why_attention_is_f32, .weight_bytes = weight_bytes};
   }
 };
 

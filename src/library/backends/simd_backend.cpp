@@ -197,7 +197,7 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
     if (is_few_bits(stored)) return {precision, "", Unit::none, panels};
     return {Precision::f32,
             fmt::format("int8 multiplies weights of q8 or q4, and these are {}", to_string(stored)),
-            Unit::none, panels,
+            Unit::none, panels, 0,
             fmt::format("int8 multiplies keys and values of q8, and these are {}",
                         to_string(numbers.stored_cache()))};
   }
@@ -208,12 +208,13 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
       std::string reason = why_f32_is_no_slower(avx512_bf16_gain());
       if (!reason.empty()) return {Precision::f32, std::move(reason), Unit::none, panels};
     }
+    const std::int64_t few_rows = choose_tiles(target, precision, {}, stored).few_rows;
     // Few bits are cut as they are used.
-    if (is_few_bits(stored)) return {precision, "", target.unit, panels};
+    if (is_few_bits(stored)) return {precision, "", target.unit, panels, few_rows};
     // Panels stay beside the parts, for calls of few rows.
     const double parts =
         static_cast<double>(right_part_count(precision, dtype_of(stored))) * sizeof(Half);
-    return {precision, "", target.unit, panels + parts};
+    return {precision, "", target.unit, panels + parts, few_rows};
   }
   if (precision == Precision::fp16x3 && target.unit == Unit::amx) {
     return {Precision::f32,

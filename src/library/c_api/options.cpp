@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "c_api/structs.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/nearest.hpp"
 #include "headroom/error.hpp"
 
@@ -52,8 +53,8 @@ AttentionOptions read_options(const char* function, const headroom_options* opti
                      {"sse4.2", "avx2", "avx512", "neon"});
   }
   if (given.precision != nullptr) {
-    read.precision = named(function, "precision", given.precision, parse_precision,
-                           {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "int8"});
+    read.precision = named(function, "precision", given.precision, parse_asked_precision,
+                           {"f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "int8", "auto"});
   }
   if (given.dtype != nullptr) {
     read.dtype = named(function, "dtype", given.dtype, parse_dtype, {"f32", "bf16"});
@@ -76,7 +77,11 @@ AttentionOptions read_options(const char* function, const headroom_options* opti
 }
 
 std::string reason_of(const Choice& choice) {
-  return choice.warning.empty() ? choice.reason : choice.reason + "; " + choice.warning;
+  std::string reason = choice.reason;
+  if (!choice.precision_reason.empty()) {
+    reason += fmt::format("; {}: {}", to_string(choice.precision), choice.precision_reason);
+  }
+  return choice.warning.empty() ? reason : reason + "; " + choice.warning;
 }
 
 }  // namespace headroom::c_api

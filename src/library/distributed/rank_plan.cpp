@@ -32,8 +32,8 @@ std::string_view bytes_of(const std::int64_t& value) {
 std::uint64_t fingerprint_of(const Case& shape, const AttentionOptions& options) {
   Fingerprint text;
   text.add(shape.id());
-  text.add(fmt::format(" {} {} {} {}", shape.dropout_seed, shape.memory_tokens, shape.batch,
-                       to_string(numbers_of(options))));
+  text.add(fmt::format(" {} {} {} {}{}", shape.dropout_seed, shape.memory_tokens, shape.batch,
+                       to_string(numbers_of(options)), options.precision ? "" : " or as exact"));
   return text.value();
 }
 

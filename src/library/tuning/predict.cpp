@@ -34,10 +34,13 @@ bool fits(const Candidate& candidate, const Request& request) {
   if (request.formulation && candidate.formulation != *request.formulation) return false;
   const auto backend = request.usable.find(candidate.backend);
   if (backend == request.usable.end()) return false;
-  Numbers numbers = request.stored;
-  numbers.precision = backend->second.precision;
-  return backend->second.threads == candidate.threads && candidate.numbers == numbers &&
-         candidate.unit == backend->second.unit;
+  if (backend->second.threads != candidate.threads) return false;
+  const std::vector<Computed>& could = backend->second.computed;
+  return std::any_of(could.begin(), could.end(), [&](const Computed& computed) {
+    Numbers numbers = request.stored;
+    numbers.precision = computed.precision;
+    return candidate.numbers == numbers && candidate.unit == computed.unit;
+  });
 }
 
 std::vector<Candidate> fitting(const TunedShape& tuned, const Request& request) {
@@ -184,6 +187,7 @@ Prediction predict(const TuningFile& file, const Request& request) {
   if (!prediction.why_not.empty()) return prediction;
   double least = 0;
   for (const Candidate& candidate : candidates) {
+    prediction.precisions.insert(candidate.numbers.precision);
     const double loss = expected_loss(candidate, around, request);
     if (prediction.best && loss >= least) continue;
     prediction.best = candidate;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "headroom/export.h"
@@ -18,8 +19,9 @@ struct Prediction {
   std::optional<Candidate> best;  ///< empty: the file does not apply
   std::string why_not;            ///< why it does not apply
   Case nearest;
-  double distance = 0;     ///< of the nearest, in doublings
-  std::size_t shapes = 0;  ///< number of shapes used
+  double distance = 0;             ///< of the nearest, in doublings
+  std::size_t shapes = 0;          ///< number of shapes used
+  std::set<Precision> precisions;  ///< of the candidates among which the best was found
 };
 
 /// Takes the candidate with the least expected time relative to the fastest of the same shape. The

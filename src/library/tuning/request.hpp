@@ -1,9 +1,11 @@
 // The layer that a choice is made for.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/case.hpp"
 #include "core/element/layer_numbers.hpp"
@@ -12,13 +14,22 @@
 
 namespace headroom::tuning {
 
+/// What a backend could compute the layer with.
+struct Computed {
+  Precision precision = Precision::f32;
+  std::string unit = "none";  ///< who would multiply
+  /// Without measurements: from so many rows of a call on it is faster than f32; empty if never.
+  std::optional<std::int64_t> pays_from_rows = std::nullopt;
+};
+
 /// A backend that could compute the layer.
 struct Usable {
   int threads = 1;                         ///< as requested, or 1 if the backend is not threaded
   int preference = 0;                      ///< see `BackendFacts`
   std::optional<double> threads_pay_from;  ///< FLOPs; see `BackendFacts`
-  Precision precision = Precision::f32;    ///< what it would compute the layer with
-  std::string unit = "none";               ///< and who would multiply
+  /// One if the layer's precision was asked for, else f32 first, then what may be faster. Never
+  /// empty.
+  std::vector<Computed> computed = {{}};
 };
 
 struct Request {

@@ -33,6 +33,31 @@ const Backend* threaded_choice(const Request& request, double flops) {
 
 }  // namespace
 
+RulePrecision precision_by_rule(const Case& shape, const Usable& usable) {
+  const Computed& first = usable.computed.front();
+  const Computed* waiting = nullptr;  // for more rows
+  for (const Computed& each : usable.computed) {
+    if (!each.pays_from_rows) continue;
+    if (shape.rows() >= *each.pays_from_rows) {
+      return {each.precision,
+              fmt::format("by rule: {} multiplies {} faster than vectors multiply f32, within the "
+                          "same error limits",
+                          each.unit, to_string(each.precision))};
+    }
+    if (waiting == nullptr) waiting = &each;
+  }
+  if (waiting != nullptr) {
+    return {first.precision,
+            fmt::format("by rule: {} is faster with {} from {} rows on, and calls have at most {}",
+                        waiting->unit, to_string(waiting->precision), *waiting->pays_from_rows,
+                        shape.rows())};
+  }
+  return {first.precision,
+          usable.computed.size() > 1
+              ? fmt::format("by rule: {} is slower than f32", usable.computed.back().unit)
+              : "by rule: nothing else here has the error limits of f32"};
+}
+
 RuleChoice choose_by_rule(const Request& request) {
   if (request.usable.empty()) {
     throw Unavailable(

@@ -47,8 +47,7 @@ std::vector<std::string> drop_hopeless(plan::Plan& plan) {
 // Without --precision: all that could win within the error that is allowed.
 plan::Axes with_precisions(plan::Axes axes, const Filters& filters) {
   if (axes.precision) return axes;
-  std::vector<std::string_view> names;
-  for (const Precision each : plan::precisions_like_f32()) names.push_back(to_string(each));
+  std::vector<std::string_view> names{kAnyLikeF32};
   if (filters.max_error) {
     names.insert(names.end(), {"bf16x3", "bf16"});
     if (axes.weights_dtype) names.emplace_back("int8");

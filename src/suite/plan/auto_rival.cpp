@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/case_layer.hpp"
+#include "core/element/layer_numbers.hpp"
 #include "core/element/numbers_of.hpp"
 #include "headroom/error.hpp"
 
@@ -22,15 +23,16 @@ Cell auto_cell(const Choice& choice, const AttentionOptions& options) {
   cell.threads = options.threads;
   cell.isa = options.isa;
   cell.unit = options.unit;
-  cell.numbers = numbers_of(options);
+  cell.numbers = numbers_of(options, options.precision.value_or(choice.precision));
+  cell.any_precision = !options.precision;
   if (!choice.warning.empty()) cell.warnings.push_back(choice.warning);
   if (choice.backend.empty()) {
     cell.unsupported = true;
     cell.skip_reason = choice.precision_reason;
-  } else if (choice.precision != options.precision) {
+  } else if (choice.precision != cell.numbers.precision) {
     cell.unsupported = true;
     cell.skip_reason = fmt::format("auto takes {}, which computes {} as {}: {}", choice.backend,
-                                   to_string(options.precision), to_string(choice.precision),
+                                   to_string(cell.numbers.precision), to_string(choice.precision),
                                    choice.precision_reason);
   }
   return cell;
@@ -68,7 +70,7 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
   for (const int ranks : axes.ranks) {
     for (const int threads : axes.threads) {
       for (const std::optional<Formulation> formulation : wanted) {
-        for (const Precision precision : axes.precisions) {
+        for (const std::optional<Precision> precision : axes.asked) {
           AttentionOptions options{std::string(kAuto), formulation, threads, axes.isa};
           options.unit = axes.unit;
           options.precision = precision;
@@ -80,6 +82,36 @@ void add_auto(Group& group, const RivalAxes& axes, std::vector<std::string>& war
       }
     }
   }
+}
+
+std::vector<Precision> precisions_by_name(const std::vector<std::optional<Precision>>& asked) {
+  std::vector<Precision> precisions;
+  const auto add = [&](Precision precision) {
+    const auto known = std::find(precisions.begin(), precisions.end(), precision);
+    if (known == precisions.end()) precisions.push_back(precision);
+  };
+  for (const std::optional<Precision> each : asked) {
+    if (each) {
+      add(*each);
+    } else {
+      std::for_each(kPrecisionsLikeF32.begin(), kPrecisionsLikeF32.end(), add);
+    }
+  }
+  return precisions;
+}
+
+bool has_parts(const std::vector<Cell>& cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const Cell& cell) { return cell.numbers.precision != Precision::f32; });
+}
+
+void drop_declined_parts(const std::vector<std::optional<Precision>>& asked,
+                         std::vector<Cell>& cells) {
+  std::erase_if(cells, [&](const Cell& cell) {
+    const Precision precision = cell.numbers.precision;
+    return cell.unsupported && precision != Precision::f32 &&
+           std::find(asked.begin(), asked.end(), precision) == asked.end();
+  });
 }
 
 }  // namespace headroom::plan

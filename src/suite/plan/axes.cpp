@@ -118,8 +118,21 @@ std::vector<Formulation> formulations_of(std::string_view option, const std::str
   return some_of(option, "formulation", text, kEveryFormulation, parse_formulation);
 }
 
-std::vector<Precision> precisions_of(std::string_view option, const std::string& text) {
-  return some_of(option, "precision", text, kEveryPrecision, parse_precision);
+std::vector<std::string> precision_names() {
+  std::vector<std::string> names = or_all(kEveryPrecision);
+  names.insert(std::prev(names.end()), std::string(kAnyLikeF32));
+  return names;
+}
+
+std::vector<std::optional<Precision>> precisions_of(std::string_view option,
+                                                    const std::string& text) {
+  std::vector<std::optional<Precision>> chosen;
+  for (const std::string& name : split_names(option, text)) {
+    if (name == "all") return {kEveryPrecision.begin(), kEveryPrecision.end()};
+    chosen.push_back(one_of<std::optional<Precision>>(option, "precision", name,
+                                                      parse_asked_precision, precision_names()));
+  }
+  return chosen;
 }
 
 std::vector<Dtype> dtypes_of(std::string_view option, const std::string& text) {
@@ -319,10 +332,11 @@ Axes::Axes()
           {.name = "precision",
            .help =
                "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-               "bf16, int8 (with --weights-dtype q8 or q4; of attention with --cache-dtype q8) or "
-               "all; sums, softmax, inputs and outputs stay f32",
+               "bf16, int8 (with --weights-dtype q8 or q4; of attention with --cache-dtype q8), "
+               "all, or auto: whatever is as exact as f32 and faster here; sums, softmax, inputs "
+               "and outputs stay f32",
            .value = kSome,
-           .choices = or_all(kEveryPrecision)},
+           .choices = precision_names()},
           precisions_of),
       dtype({.name = "dtype",
              .help = "what x, y, weights and cache are stored as: f32 (default), bf16 or all",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ struct Axes {
   Axis<int> threads, ranks;
   Axis<BackendChoice> backend;
   Axis<Formulation> formulation;
-  Axis<Precision> precision;
+  Axis<std::optional<Precision>> precision;  ///< empty: all that is as exact as f32
   Axis<Dtype> dtype;
   Axis<Storage> weights_dtype;
   Axis<Storage> cache_dtype;

@@ -26,6 +26,8 @@ struct Cell {
   std::string backend;
   std::string chosen;  ///< the backend that `auto` will run; empty for every named backend
   Numbers numbers = {};
+  /// Of `auto`: the precision was left to it, and `numbers` has the one that it takes.
+  bool any_precision = false;
   int threads = 1;         ///< of each rank
   int ranks = 1;           ///< processes that share the heads
   std::size_t order = 0;   ///< position among the rivals of its shape
@@ -66,6 +68,9 @@ struct Plan {
 /// How a cell computes its shape: the name of its formulation, or `attention` where queries, keys
 /// and values are given.
 std::string_view way_of(const Case& shape, const Cell& cell);
+
+/// What a cell computes with, for tables: such as `bf16x6`, or `auto: bf16x6` where `auto` took it.
+std::string numbers_words(const Cell& cell);
 
 /// The name of a cell everywhere, such as `split/tbb/f32/t2/B1_T1024_D768_H12`.
 std::string cell_id(const Case& shape, const Cell& cell);

@@ -161,7 +161,8 @@ RivalAxes rival_axes_of(const Axes& axes) {
       axes.formulation.values_or({Formulation::wrapper, Formulation::split, Formulation::fused});
   rivals.ranks = axes.ranks.values_or({1});
   rivals.threads = axes.threads.values_or({allowed_cores()});
-  rivals.precisions = axes.precision.values_or({Precision::f32});
+  rivals.asked = axes.precision.values_or({Precision::f32});
+  rivals.precisions = precisions_by_name(rivals.asked);
   rivals.isa = axes.isa.first();
   rivals.unit = axes.unit.first();
   return rivals;
@@ -220,12 +221,6 @@ std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer) {
   return rivals;
 }
 
-const std::vector<Precision>& precisions_like_f32() {
-  static const std::vector<Precision> precisions{Precision::f32, Precision::fp16x3,
-                                                 Precision::bf16x6};
-  return precisions;
-}
-
 void decline_outliers(const Case& shape, std::vector<Cell>& cells) {
   if (shape.outliers == 0) return;
   const std::optional<std::string> reason = declines_outliers(shape);
@@ -244,13 +239,6 @@ bool wants_parts(const Axes& axes, const Target& target) {
   return axes.only_quick() && !axes.precision && target.unit != Unit::emulated;
 }
 
-// Of what nobody asked for by name.
-void drop_declined_parts(std::vector<Cell>& cells) {
-  std::erase_if(cells, [](const Cell& cell) {
-    return cell.unsupported && cell.numbers.precision != Precision::f32;
-  });
-}
-
 }  // namespace
 
 Plan expand(const Axes& axes, const ExpandOptions& options) {
@@ -263,7 +251,10 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
   RivalAxes rival_axes = rival_axes_of(axes);
   plan.target = select_target(rival_axes.isa, rival_axes.unit);
   const bool with_parts = wants_parts(axes, plan.target);
-  if (with_parts) rival_axes.precisions = precisions_like_f32();
+  if (with_parts) {
+    rival_axes.asked = {Precision::f32, std::nullopt};
+    rival_axes.precisions = precisions_by_name(rival_axes.asked);
+  }
   warn_of_threads(rival_axes.threads, plan);
   require_ranks(rival_axes.ranks, options.ranks_here);
   warn_of_cores(rival_axes.ranks, rival_axes.threads, plan);
@@ -271,13 +262,16 @@ Plan expand(const Axes& axes, const ExpandOptions& options) {
 
   std::vector<std::vector<Cell>> cells;  // for each of these
   std::size_t of_a_shape = 0;
+  bool parts = false;
   for (const Numbers& numbers : stored) {
     rival_axes.stored = numbers;
     cells.push_back(rivals(rival_axes, chosen));
     for (Cell& cell : cells.back()) decline_numbers(cell);
-    if (with_parts) drop_declined_parts(cells.back());
+    drop_declined_parts(rival_axes.asked, cells.back());
+    parts = parts || has_parts(cells.back());
     of_a_shape += cells.back().size();
   }
+  if (with_parts && !parts) rival_axes.asked = {Precision::f32};  // `auto` has no choice
   const std::size_t most_shapes =
       options.allow_many ? kMaxShapes : kMaxCells / std::max<std::size_t>(of_a_shape, 1);
   const auto weights = find_user_weights(axes);

@@ -40,10 +40,6 @@ Case attention_alone(const Case& shape);
 /// Of the rivals of a layer those of attention alone, which has no formulations.
 std::vector<Cell> attention_rivals(const std::vector<Cell>& of_layer);
 
-/// f32, and what may be faster within the same limit of error. bf16x9 is left out, which is more
-/// work than bf16x6.
-const std::vector<Precision>& precisions_like_f32();
-
 /// Marks a cell whose backend cannot do its numbers, or computes them as others: a name that was
 /// measured is what was computed.
 void decline_numbers(Cell& cell);

@@ -30,6 +30,7 @@ Choice choose(const Case& shape, int ranks, AttentionOptions& options) {
   Choice choice = choose_backend(share_config(shape, share_of(shape, ranks, 0)), shape, options);
   options.backend = choice.backend;
   options.formulation = choice.formulation;
+  if (!options.precision) options.precision = choice.precision;
   return choice;
 }
 
@@ -45,7 +46,7 @@ class LeadingLayer final : public measure::CellLayer {
     options_ = layer_->attention().options();
     const Choice& made = layer_->attention().choice();
     choice_.precision = made.precision;
-    choice_.precision_reason = made.precision_reason;
+    if (!made.precision_reason.empty()) choice_.precision_reason = made.precision_reason;
     choice_.kernels = made.kernels;
     choice_.kernels_reason = made.kernels_reason;
     choice_.few_rows = made.few_rows;

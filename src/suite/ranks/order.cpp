@@ -19,7 +19,7 @@ ordered_json to_json(const AttentionOptions& options) {
           {"unit", options.unit ? static_cast<int>(*options.unit) : -1},
           {"kernels", options.kernels},
           {"few_rows", options.few_rows.value_or(-1)},
-          {"precision", static_cast<int>(options.precision)},
+          {"precision", options.precision ? static_cast<int>(*options.precision) : -1},
           {"dtype", static_cast<int>(options.dtype)},
           {"weights_dtype", options.weights_dtype ? static_cast<int>(*options.weights_dtype) : -1},
           {"cache_dtype", options.cache_dtype ? static_cast<int>(*options.cache_dtype) : -1}};
@@ -34,7 +34,10 @@ AttentionOptions options_from(const ordered_json& json) {
   if (const int unit = json.at("unit"); unit >= 0) options.unit = static_cast<Unit>(unit);
   options.kernels = json.at("kernels");
   if (const std::int64_t rows = json.at("few_rows"); rows >= 0) options.few_rows = rows;
-  options.precision = static_cast<Precision>(json.at("precision").get<int>());
+  options.precision.reset();
+  if (const int precision = json.at("precision"); precision >= 0) {
+    options.precision = static_cast<Precision>(precision);
+  }
   options.dtype = static_cast<Dtype>(json.at("dtype").get<int>());
   if (const int weights = json.at("weights_dtype"); weights >= 0) {
     options.weights_dtype = static_cast<Storage>(weights);

@@ -136,6 +136,10 @@ ordered_json to_json(const CellResult& result) {
     line["choice"] = {{"backend", result.choice->backend},
                       {"source", headroom::to_string(result.choice->source)},
                       {"reason", result.choice->reason}};
+    if (result.cell.any_precision) {
+      line["choice"]["precision_asked"] = kAnyLikeF32;
+      line["choice"]["precision_reason"] = result.choice->precision_reason;
+    }
   }
   if (result.error) {
     line["error"] = to_json(*result.error);

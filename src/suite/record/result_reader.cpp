@@ -105,6 +105,12 @@ void read_choice(const JsonFields& fields, CellResult& result) {
   }
   if (to_string(choice.source) != source) fields.fail("source", "caller, tuning file or rule");
   result.cell.chosen = choice.backend;
+  choice.precision = result.cell.numbers.precision;
+  if (fields.has("precision_asked")) {
+    if (fields.text("precision_asked") != kAnyLikeF32) fields.fail("precision_asked", "auto");
+    result.cell.any_precision = true;
+    choice.precision_reason = fields.text("precision_reason");
+  }
 }
 
 reference::Comparison read_error(const JsonFields& fields, const CellResult& result) {

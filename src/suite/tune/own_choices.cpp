@@ -1,5 +1,6 @@
 #include "tune/own_choices.hpp"
 
+#include <cstdint>
 #include <string>
 
 #include "backends/backend.hpp"
@@ -17,8 +18,12 @@ std::string backend_with_variants() {
   return "";
 }
 
-Choice choice_of(const std::string& backend, Precision precision) {
+// More than any unit's few rows.
+constexpr std::int64_t kManyRows = 256;
+
+Choice choice_of(const std::string& backend, std::optional<Precision> precision) {
   Case shape;
+  if (!precision) shape.tokens = kManyRows;
   shape.d_in = shape.d_out = 16;
   AttentionOptions options;
   options.backend = backend;
@@ -32,7 +37,7 @@ Choice choice_of(const std::string& backend, Precision precision) {
 std::optional<OwnChoices> own_choices() {
   const std::string backend = backend_with_variants();
   if (backend.empty()) return std::nullopt;
-  OwnChoices own{choice_of(backend, Precision::f32), {}};
+  OwnChoices own{choice_of(backend, Precision::f32), {}, choice_of(backend, std::nullopt)};
   for (const Precision precision : kAllPrecisions) {
     // Neither has a unit, or a border of few rows.
     if (precision == Precision::f32 || precision == Precision::int8) continue;

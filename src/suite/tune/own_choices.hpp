@@ -12,6 +12,7 @@ namespace headroom::tune {
 struct OwnChoices {
   Choice f32;
   std::vector<std::pair<Precision, Choice>> others;  ///< every other precision, as it is asked for
+  Choice like_f32;  ///< where none is asked for, in calls of many rows
 };
 
 /// Of the first backend that has variants of its kernels; empty if this program has none. Makes

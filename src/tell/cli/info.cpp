@@ -96,14 +96,15 @@ ordered_json kernels_json() {
   const auto own = tune::own_choices();
   if (!own) return nullptr;
   ordered_json json{{"variant", own->f32.kernels}, {"reason", own->f32.kernels_reason}};
-  for (const auto& [precision, choice] : own->others) {
-    json["precisions"][std::string(to_string(precision))] = {
-        {"computed_as", to_string(choice.precision)},
-        {"unit", to_string(choice.unit)},
-        {"few_rows", choice.few_rows},
-        {"few_rows_reason", choice.few_rows_reason},
-        {"reason", choice.precision_reason}};
-  }
+  const auto add = [&json](std::string_view asked, const Choice& choice) {
+    json["precisions"][std::string(asked)] = {{"computed_as", to_string(choice.precision)},
+                                              {"unit", to_string(choice.unit)},
+                                              {"few_rows", choice.few_rows},
+                                              {"few_rows_reason", choice.few_rows_reason},
+                                              {"reason", choice.precision_reason}};
+  };
+  for (const auto& [precision, choice] : own->others) add(to_string(precision), choice);
+  add(kAnyLikeF32, own->like_f32);
   return json;
 }
 
@@ -112,12 +113,16 @@ void print_kernels(const ordered_json& kernels) {
   out().print("kernels        {}: {}\n", text_at(kernels, "/variant"), text_at(kernels, "/reason"));
   for (const auto& [precision, choice] : kernels["precisions"].items()) {
     const bool by_unit = choice["unit"] != to_string(Unit::none);
-    out().print("  {:<12} {}\n", precision,
-                by_unit ? fmt::format("by {}, from {} rows on ({})", text_at(choice, "/unit"),
-                                      choice["few_rows"].get<std::int64_t>() + 1,
-                                      text_at(choice, "/few_rows_reason"))
-                        : fmt::format("as {}: {}", text_at(choice, "/computed_as"),
-                                      text_at(choice, "/reason")));
+    out().print(
+        "  {:<12} {}\n", precision,
+        by_unit ? fmt::format("{}by {}, from {} rows on ({})",
+                              precision == kAnyLikeF32
+                                  ? fmt::format("as {} ", text_at(choice, "/computed_as"))
+                                  : "",
+                              text_at(choice, "/unit"), choice["few_rows"].get<std::int64_t>() + 1,
+                              text_at(choice, "/few_rows_reason"))
+                : fmt::format("as {}: {}", text_at(choice, "/computed_as"),
+                              text_at(choice, "/reason")));
   }
 }
 

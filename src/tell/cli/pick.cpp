@@ -82,7 +82,7 @@ pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
   if (options.max_packed_bytes) {
     filters.max_packed_bytes = parse_bytes("--max-packed-bytes", *options.max_packed_bytes);
   }
-  filters.precisions = axes.precision.values();
+  if (axes.precision) filters.precisions = plan::rival_axes_of(axes).precisions;
   if (options.max_error) filters.max_error = parse_error(*options.max_error);
   if (axes.dtype.values().size() > 1) {
     throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -47,16 +48,18 @@ std::string speed_up(const std::optional<judge::CellDifference>& over) {
 struct Columns {
   explicit Columns(const Results& rivals) : usage(rivals) {
     for (const record::CellResult* rival : rivals) {
-      numbers = numbers || rival->cell.numbers != Numbers{};
+      numbers = numbers || rival->cell.numbers != Numbers{} || rival->cell.any_precision;
+      width = std::max(width, plan::numbers_words(rival->cell).size());
       ranks = ranks || rival->cell.ranks > 1;
     }
   }
   std::string extra(const std::string& of_numbers, const std::string& of_ranks) const {
-    return (numbers ? fmt::format("{:<10} ", of_numbers) : "") +
+    return (numbers ? fmt::format("{:<{}} ", of_numbers, width) : "") +
            (ranks ? fmt::format("{:>5} ", of_ranks) : "");
   }
 
   bool numbers = false;
+  std::size_t width = 10;  // of their column
   bool ranks = false;
   UsageColumns usage;
 };
@@ -70,8 +73,7 @@ std::string error_words(const reference::Comparison& error) {
 std::string line_of(const Row& row, const Columns& columns, Shares& shares) {
   const record::CellResult& result = *row.result;
   std::string line = fmt::format("  {:<8} {:<8} ", result.cell.backend, result.way());
-  line +=
-      columns.extra(headroom::to_string(result.cell.numbers), fmt::format("{}", result.cell.ranks));
+  line += columns.extra(plan::numbers_words(result.cell), fmt::format("{}", result.cell.ranks));
   line += fmt::format("{:>3}{}", result.threads, row.cores ? '*' : ' ');
   if (result.status != record::Status::ok) {
     return fmt::format("{} {}: {}\n", line, to_string(result.status), result.reason);
@@ -103,7 +105,8 @@ void add_baselines(const Results& rivals, std::vector<Row>& rows, judge::Compari
 
 std::string name_of(const record::CellResult& result) {
   std::string name = fmt::format("{} {}", result.cell.backend, result.way());
-  if (result.cell.numbers != Numbers{}) name += fmt::format(" {}", to_string(result.cell.numbers));
+  const bool named = result.cell.numbers != Numbers{} || result.cell.any_precision;
+  if (named) name += " " + plan::numbers_words(result.cell);
   if (result.cell.ranks == 1) return fmt::format("{} ({})", name, result.threads);
   return fmt::format("{} ({} ranks of {})", name, result.cell.ranks, result.threads);
 }

@@ -18,6 +18,17 @@ inline constexpr std::array kAllPrecisions{Precision::f32,    Precision::bf16x9,
                                            Precision::fp16x3, Precision::bf16x3, Precision::bf16,
                                            Precision::int8};
 
+/// f32, and what may be faster within the same error limits, most promising first. bf16x9 is left
+/// out, which is more work than bf16x6.
+inline constexpr std::array kPrecisionsLikeF32{Precision::f32, Precision::fp16x3,
+                                               Precision::bf16x6};
+
+/// What stands for any of these where one is asked for by name.
+inline constexpr std::string_view kAnyLikeF32 = "auto";
+
+/// The inverse of `to_string`, or nothing for `kAnyLikeF32`; empty for an unknown name.
+HEADROOM_API std::optional<std::optional<Precision>> parse_asked_precision(std::string_view name);
+
 /// Precision, dtype and storage of weights and caches together: what the rivals of a shape may
 /// differ in and what they may not.
 struct Numbers {

@@ -13,8 +13,9 @@ inline Numbers numbers_of(const AttentionOptions& options, Precision precision) 
   if (numbers.stored_cache() == storage_of(options.dtype)) numbers.cache.reset();
   return numbers;
 }
+/// Of options that leave the precision to the library: in f32, whose error limits all choices have.
 inline Numbers numbers_of(const AttentionOptions& options) {
-  return numbers_of(options, options.precision);
+  return numbers_of(options, options.precision.value_or(Precision::f32));
 }
 
 }  // namespace headroom

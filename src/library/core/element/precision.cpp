@@ -38,6 +38,13 @@ std::optional<Precision> parse_precision(std::string_view name) {
   return value_of(kPrecisions, name);
 }
 
+std::optional<std::optional<Precision>> parse_asked_precision(std::string_view name) {
+  if (name == kAnyLikeF32) return std::optional<Precision>();
+  const std::optional<Precision> named = parse_precision(name);
+  if (!named) return std::nullopt;
+  return named;
+}
+
 std::optional<Dtype> parse_dtype(std::string_view name) {
   const std::optional<Dtype> dtype = value_of(kDtypes, name);
   return dtype == Dtype::f16 ? std::nullopt : dtype;

@@ -22,6 +22,7 @@ std::optional<Choice> settle_auto(const Case& shape, AttentionOptions& options) 
   Choice choice = choose_for(shape, options);
   options.backend = choice.backend;
   options.formulation = choice.formulation;
+  if (!options.precision) options.precision = choice.precision;
   return choice;
 }
 

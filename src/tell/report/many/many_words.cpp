@@ -240,9 +240,11 @@ std::vector<Prose> many_method(const Overview& overview) {
       {plain(fmt::format(
           "The share of its own roof is that of the machine on which the cell ran, so a slow "
           "machine that is used well shows a high one. {} stands where it is more than 100 %: {}; "
-          "or {}.",
+          "of "
+          "memory, {}; of products of another precision than f32, {}; and without a control, {}.",
           show::kAboveMark, show::why_above(show::Limit::beside),
-          show::why_above(show::Limit::memory)))}};
+          show::why_above(show::Limit::memory), show::why_above(show::Limit::products),
+          show::why_above(show::Limit::once)))}};
 }
 
 std::string many_subtitle(const Overview& overview) {

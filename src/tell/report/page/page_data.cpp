@@ -1,8 +1,12 @@
 #include "report/page/page_data.hpp"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "backends/backend.hpp"
@@ -44,11 +48,13 @@ ordered_json finding_json(const Findings& findings, const Contest& contest) {
   if (const std::optional<Share> share = share_of_limit(*findings.folder, cell, findings.roofs)) {
     json["share"] = rounded(share->value);
     json["limit"] = share->of_memory ? "memory" : arithmetic_words(*share);
-    if (show::above_limit(share->value)) {
-      json["above"] = show::why_above(share->limit);
-    } else if (show::above_limit(cell.tile_fraction.value_or(0))) {
-      json["above"] = show::why_above(show::Limit::beside);
+    // A pass may be above both roofs, for reasons of their own.
+    std::set<std::string_view> reasons;
+    if (show::above_limit(share->value)) reasons.insert(show::why_above(share->limit));
+    if (show::above_limit(cell.tile_fraction.value_or(0))) {
+      reasons.insert(show::why_above(show::Limit::beside));
     }
+    if (!reasons.empty()) json["above"] = fmt::format("{}", fmt::join(reasons, "; "));
   }
   if (const std::optional<double> cores = judge::too_few_cores(cell, findings.roofs)) {
     json["cores"] = rounded(*cores);
