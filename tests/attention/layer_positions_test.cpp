@@ -68,17 +68,21 @@ TEST_P(LayerPositions, OfPlacesAreNone) {
   }
 }
 
+// Near the call, where a table has their angles, and far beyond it.
 TEST_P(LayerPositions, OfPicturesAreWhatTheOracleComputes) {
   for (const bool interleaved : {false, true}) {
-    Layer layer = gaussian_layer(pictures_shape(interleaved));
-    layer.positions = one_list(of_a_picture(40));
-    Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
-    const Matrix y = forward(attention, layer.x.view(), {.positions = layer.positions});
-    const reference::Comparison found =
-        reference::compare(oracle(layer), y.view(), reference::Data::standard);
-    EXPECT_TRUE(found.passed) << found.reason;
-    layer.positions.clear();
-    EXPECT_FALSE(reference::compare(oracle(layer), y.view(), reference::Data::standard).passed);
+    for (const std::int64_t later : {0, 100000}) {
+      Layer layer = gaussian_layer(pictures_shape(interleaved));
+      layer.positions = one_list(of_a_picture(40));
+      for (std::int64_t& position : layer.positions) position += later;
+      Attention attention = layer_for(layer.shape, layer.weights, GetParam().options());
+      const Matrix y = forward(attention, layer.x.view(), {.positions = layer.positions});
+      const reference::Comparison found =
+          reference::compare(oracle(layer), y.view(), reference::Data::standard);
+      EXPECT_TRUE(found.passed) << found.reason;
+      layer.positions.clear();
+      EXPECT_FALSE(reference::compare(oracle(layer), y.view(), reference::Data::standard).passed);
+    }
   }
 }
 

@@ -135,11 +135,12 @@ TEST_P(OperationAttendRules, CapsMatchADoubleLoop) {
   }
 }
 
-// Scores below those that are small are not looked at where the row's maximum is far above them.
+// Scores below those that are small are not looked at where the row's maximum is far above them,
+// and are where it is one of them.
 TEST_P(OperationAttendRules, CapsMatchFarBelowTheMaximumToo) {
   for (const double cap : {2.0, 5.0, 30.0, 50.0}) {
     const double small = 0.1875 * cap;
-    for (const double most : {-0.99, -0.4, 0.0, 0.9}) {
+    for (const double most : {-4.0, -0.99, -0.4, 0.0, 0.9}) {
       Case shape = attention_shape(200, 16, 1, 1, false);
       shape.softcap = cap;
       const AttendProblem values = make_problem(shape);

@@ -29,7 +29,9 @@ std::vector<double> expected_row(Tensors& of, const RandomCall& c, std::int64_t 
     for (std::int64_t d = 0; d < c.sizes.head_dim; ++d) {
       sum += static_cast<double>(*of.q.at(b, t, h, d)) * *of.k.at(b, j, h / group, d);
     }
-    scores.push_back(sum * scale + of.mask.at(b, h, t, j));
+    const double cap = c.rule.softcap;
+    const double score = cap > 0 ? cap * std::tanh(sum * scale / cap) : sum * scale;
+    scores.push_back(score + of.mask.at(b, h, t, j));
   }
   const double most = *std::max_element(scores.begin(), scores.end());
   std::vector<double> row(static_cast<std::size_t>(c.sizes.head_dim));
@@ -73,12 +75,13 @@ testing::AssertionResult matches(Tensors& of, const RandomCall& c, Precision pre
 
 std::string describe(const RandomCall& c) {
   constexpr const char* kMasks[] = {"none", "added", "added as bf16", "seen"};
-  return fmt::format("B{} Q{} K{} H{} of {} D{}{} window {} scale {}{} gaps {}, {} mask {}{}{}{}{}",
-                     c.sizes.batch, c.sizes.queries, c.sizes.keys, c.sizes.heads, c.kv_heads(),
-                     c.sizes.head_dim, c.rule.causal ? " causal" : "", c.rule.window, c.rule.scale,
-                     c.by_heads ? " by heads" : "", c.gap, c.sequence_gap,
-                     kMasks[static_cast<std::size_t>(c.mask)], c.mask_batch ? " B" : "",
-                     c.mask_heads ? " H" : "", c.mask_queries ? " Q" : "", c.mask_keys ? " K" : "");
+  return fmt::format(
+      "B{} Q{} K{} H{} of {} D{}{} window {} scale {} cap {}{} gaps {}, {} mask {}{}{}{}{}",
+      c.sizes.batch, c.sizes.queries, c.sizes.keys, c.sizes.heads, c.kv_heads(), c.sizes.head_dim,
+      c.rule.causal ? " causal" : "", c.rule.window, c.rule.scale, c.rule.softcap,
+      c.by_heads ? " by heads" : "", c.gap, c.sequence_gap,
+      kMasks[static_cast<std::size_t>(c.mask)], c.mask_batch ? " B" : "", c.mask_heads ? " H" : "",
+      c.mask_queries ? " Q" : "", c.mask_keys ? " K" : "");
 }
 
 RandomCall random_case(std::mt19937& random) {
@@ -115,6 +118,7 @@ RandomCall random_case(std::mt19937& random) {
       c.keys.push_back(least + static_cast<std::int64_t>(random()) % (c.sizes.keys - least + 1));
     }
   }
+  if (random() % 3 == 0) c.rule.softcap = random() % 2 == 0 ? 1.5 : 30;
   return c;
 }
 
