@@ -197,7 +197,9 @@ Arithmetic of_products(const Numbers& numbers, const Target& target) {
     if (is_few_bits(stored)) return {precision, "", Unit::none, panels};
     return {Precision::f32,
             fmt::format("int8 multiplies weights of q8 or q4, and these are {}", to_string(stored)),
-            Unit::none, panels, 0,
+            Unit::none,
+            panels,
+            0,
             fmt::format("int8 multiplies keys and values of q8, and these are {}",
                         to_string(numbers.stored_cache()))};
   }
