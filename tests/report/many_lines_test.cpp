@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "plan/cell.hpp"
 #include "report/many/many_tables.hpp"
 #include "support/many_page.hpp"
@@ -134,6 +138,26 @@ TEST_F(ManyLines, StepsAfterAPastAreThoseOfTheRecords) {
     last = past;
   }
   expect_recorded("share-by-past-few-tokens", [&](const Drawn& mark) { return mark.value; });
+}
+
+TEST_F(ManyLines, AMachineLooksAlikeInAllPictures) {
+  look({{"", path_ / "delta"}, {"", path_ / "alpha"}, {"", path_ / "beta"}});
+  std::map<std::string, std::set<std::size_t>> looks;
+  std::size_t first = 0;
+  for (const Chart& chart : many_charts(overview_)) {
+    if (!chart.rows.empty()) continue;
+    const std::string picture = svg(chart, true);
+    for (const Series& series : chart.series) {
+      looks[series.name].insert(series.look);
+      EXPECT_NE(picture.find(
+                    fmt::format("class=\"mark s{}\" data-series=\"{}", series.look, series.name)),
+                std::string::npos);
+    }
+    first += chart.series.front().look == 0 ? 1U : 0U;
+  }
+  EXPECT_EQ(looks.size(), 3U);
+  for (const auto& [name, of_name] : looks) EXPECT_EQ(of_name.size(), 1U) << name;
+  EXPECT_GT(first, 0U) << "nothing shows the first machine";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr double kRight = 24;
 constexpr double kLegendRow = 18;
 
 // Shapes tell series apart where colours do not.
-std::string shape_of(std::size_t series, double x, double y) {
+std::string shape_of(std::size_t look, double x, double y) {
   constexpr std::array<const char*, kMostSeries> kPaths{
       "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
       "m-4 -4h8v8h-8z",
@@ -31,7 +31,7 @@ std::string shape_of(std::size_t series, double x, double y) {
       "m-5.5 0l9 5v-10z",
       "m-5.5 -2.5h11v5h-11z",
       "m-2.5 -5.5h5v11h-5z"};
-  return fmt::format("<path d=\"M{:.1f} {:.1f}{}\"/>", x, y, kPaths[series % kPaths.size()]);
+  return fmt::format("<path d=\"M{:.1f} {:.1f}{}\"/>", x, y, kPaths[look]);
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, const char* kind) {
@@ -58,25 +58,26 @@ std::string tick_words(const Chart& chart, double value) {
 }
 
 // A mark with its figures: as a title for people, as data for programs.
-std::string drawn(const Chart& chart, std::size_t series, const Mark& mark, double x, double y) {
-  const std::string& name = chart.series[series].name;
+std::string drawn(const Chart& chart, const Series& series, const Mark& mark, double x, double y) {
+  const std::string& name = series.name;
   const bool rows = !chart.rows.empty();
   const std::string where = rows ? chart.rows[static_cast<std::size_t>(mark.y)]
                                  : fmt::format("{} {:g}", chart.x_head, mark.x);
   return fmt::format(
       "<g class=\"mark s{}\" data-series=\"{}\" data-cell=\"{}\" data-at=\"{}\" "
       "data-value=\"{}\"><title>{}, {}: {} ({})</title>{}</g>\n",
-      series % kMostSeries, page::escape_html(name), page::escape_html(mark.cell),
+      series.look, page::escape_html(name), page::escape_html(mark.cell),
       rows ? page::escape_html(where) : fmt::format("{:g}", mark.x), rows ? mark.x : mark.y,
       page::escape_html(name), page::escape_html(where), page::escape_html(mark.words),
-      page::escape_html(mark.cell), shape_of(series, x, y));
+      page::escape_html(mark.cell), shape_of(series.look, x, y));
 }
 
 std::string legend_svg(const Chart& chart, double top) {
   std::string drawn;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const double y = top + kLegendRow * static_cast<double>(i);
-    drawn += fmt::format("<g class=\"s{}\">{}</g>\n", i % kMostSeries, shape_of(i, 24, y));
+    const std::size_t look = chart.series[i].look;
+    drawn += fmt::format("<g class=\"s{}\">{}</g>\n", look, shape_of(look, 24, y));
     drawn += svg_text(38, y + 4, "name", chart.series[i].name);
   }
   return drawn;
@@ -119,21 +120,22 @@ std::string lines_svg(const Chart& chart, bool alone) {
   if (chart.ideal) inside += ideal_svg(x, y);
   const double shift = apart(chart, x);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& series = chart.series[i];
     std::string path, marks;
     if (chart.ideal) path = fmt::format("M{:.1f} {:.1f}", x.at(1), y.at(1));
     const double from_middle =
         static_cast<double>(i) - 0.5 * static_cast<double>(chart.series.size() - 1);
-    for (const Mark& mark : chart.series[i].marks) {
+    for (const Mark& mark : series.marks) {
       const double px = x.at(mark.x) + shift * from_middle, py = y.at(mark.y);
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", px, py);
       if (mark.ci95.high > 0) {
         marks +=
-            fmt::format("<g class=\"s{}\">{}</g>", i % kMostSeries,
+            fmt::format("<g class=\"s{}\">{}</g>", series.look,
                         svg_line(px, y.at(mark.ci95.low), px, y.at(mark.ci95.high), "whisker"));
       }
-      marks += drawn(chart, i, mark, px, py);
+      marks += drawn(chart, series, mark, px, py);
     }
-    inside += fmt::format("<path class=\"path s{}\" d=\"{}\"/>\n{}", i % kMostSeries, path, marks);
+    inside += fmt::format("<path class=\"path s{}\" d=\"{}\"/>\n{}", series.look, path, marks);
   }
   const double below = kBottom + kBelow + 14;
   inside += legend_svg(chart, below);
@@ -167,14 +169,14 @@ std::string rows_svg(const Chart& chart, bool alone) {
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     inside += svg_text(left - 12, y(static_cast<double>(i)) + 4, "end", chart.rows[i]);
   }
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    for (const Mark& mark : chart.series[i].marks) {
+  for (const Series& series : chart.series) {
+    for (const Mark& mark : series.marks) {
       if (mark.ci95.high > 0) {
         inside += fmt::format(
-            "<g class=\"s{}\">{}</g>", i % kMostSeries,
+            "<g class=\"s{}\">{}</g>", series.look,
             svg_line(x.at(mark.ci95.low), y(mark.y), x.at(mark.ci95.high), y(mark.y), "whisker"));
       }
-      inside += drawn(chart, i, mark, x.at(mark.x), y(mark.y));
+      inside += drawn(chart, series, mark, x.at(mark.x), y(mark.y));
     }
   }
   const double below = bottom + 58;

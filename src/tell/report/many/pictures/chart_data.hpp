@@ -18,10 +18,14 @@ struct Mark {
   std::string words;          ///< the value as people read it, such as `"1.53 ms"`
 };
 
+/// More looks than these nobody can tell apart.
+inline constexpr std::size_t kMostSeries = 10;
+
 /// Marks of one look.
 struct Series {
   std::string name;
   std::vector<Mark> marks;
+  std::size_t look = 0;  ///< colour and shape, below `kMostSeries`; of a machine in every picture
 };
 
 enum class ChartUnit {
@@ -44,8 +48,5 @@ struct Chart {
 
   bool empty() const { return series.empty(); }
 };
-
-/// More looks than these nobody can tell apart.
-inline constexpr std::size_t kMostSeries = 10;
 
 }  // namespace headroom::report

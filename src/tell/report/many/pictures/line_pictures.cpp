@@ -116,8 +116,11 @@ std::vector<Family> families_of(const Overview& overview, const Varied& varied) 
   return chosen;
 }
 
-void add_line(Chart& chart, Series series) {
+// A machine looks alike in all pictures, unless there are more than looks.
+void add_line(Chart& chart, const Overview& overview, std::size_t machine, Series series) {
   if (series.marks.empty()) return;
+  const bool enough = overview.collection->machines.size() <= kMostSeries;
+  series.look = enough ? machine : chart.series.size();
   std::stable_sort(series.marks.begin(), series.marks.end(),
                    [](const Mark& a, const Mark& b) { return a.x < b.x; });
   if (chart.series.size() < kMostSeries) {
@@ -142,7 +145,7 @@ void add_lines(Chart& chart, const Overview& overview, const Varied& varied, con
         series.marks.push_back(std::move(mark));
       }
     }
-    add_line(chart, std::move(series));
+    add_line(chart, overview, machine, std::move(series));
   }
 }
 
@@ -269,7 +272,7 @@ void add_threads(std::vector<Chart>& charts, const Overview& overview) {
              fmt::format("{} ({}), threads: {}", times(point.speedup()),
                          range(point.speedup_ci95()), threads_words(*point.cell, entry.roofs))});
       }
-      add_line(chart, std::move(series));
+      add_line(chart, overview, row->machine, std::move(series));
     }
     chart.note += who_is_missing(overview, rows);
     charts.push_back(std::move(chart));

@@ -32,7 +32,7 @@ Series* series_of(Chart& chart, const std::string& name) {
     if (series.name == name) return &series;
   }
   if (chart.series.size() == kMostSeries) return nullptr;
-  return &chart.series.emplace_back(Series{name, {}});
+  return &chart.series.emplace_back(Series{name, {}, chart.series.size()});
 }
 
 // A long name without its middle: its end tells it apart from others. Letters of more than a byte
