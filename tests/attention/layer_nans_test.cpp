@@ -95,7 +95,7 @@ std::vector<LayerCase> storing_cases() {
   std::erase_if(cases, [](const LayerCase& each) {
     if (!each.skip_reason.empty()) return true;
     const AttentionOptions options = stored_as_bf16(each);
-    return arithmetic_of(options.backend, {options.precision, options.dtype},
+    return arithmetic_of(options.backend, {options.precision.value(), options.dtype},
                          select_target(options.isa, options.unit))
                .precision != options.precision;
   });

@@ -282,7 +282,8 @@ std::optional<AttentionOptions> storing_bf16() {
     AttentionOptions options = who.options();
     options.dtype = Dtype::bf16;
     options.precision = Precision::bf16;
-    if (arithmetic_of(who.backend, {options.precision, options.dtype}, select_target(who.isa))
+    if (arithmetic_of(who.backend, {options.precision.value(), options.dtype},
+                      select_target(who.isa))
             .precision) {
       return options;
     }

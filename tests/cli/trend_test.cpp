@@ -114,9 +114,9 @@ TEST_F(CliTrend, NamesWhatIsBroken) {
   }
   expect("$headroom trend store", 0,
          {"broken now, newest first\n", "machine-",
-          "  1 cell  was fine until 0.1.0-000000abc006, failed since 0.1.0-000000abc007\n"
+          "  1 cell  was fine until 0.1.0-000000abc006, failed since 0.1.0-000000abc007\n",
           "    split/tbb/f32/t1/B1_T4_D8_H2: wrong <b>, 1e-3\n",
-          "  1 cell  mended; crashed in 0.1.0-000000abc004\n"
+          "  1 cell  mended; crashed in 0.1.0-000000abc004\n",
           "    split/xsimd/f32/t1/B1_T4_D8_H2: signal 11\n",
           "  1 cell  missing in 0.1.0-000000abc005\n    split/onednn/f32/t1/B1_T4_D8_H2\n",
           "3 level, 1 broken now\n"});

@@ -108,22 +108,23 @@ HEADROOM_INLINE void score_as_bytes(const AttendTask& task, const Tile& tile, co
       });
   std::int64_t i = block.first > first ? (block.first - first) / kPanel * kPanel : 0;
   const std::int64_t end = block.count - first < kCacheBlock ? block.count - first : kCacheBlock;
-  const auto score = [&]<int NV>(auto prefetcher) __attribute__((always_inline)) {
+  const auto score = [&]<int NV>(std::int64_t k, auto prefetcher) __attribute__((always_inline)) {
     Accumulators<MR, NV> acc;
-    dot_rows_of_groups<MR, NV>(queries, keys + i * width, width, acc, prefetcher);
-    finish_scores<MR, NV>(task, tile, block, first + i, acc, to + score_at<MR>(i, 0), row_max);
-    i += NV * kLanes;
+    dot_rows_of_groups<MR, NV>(queries, keys + k * width, width, acc, prefetcher);
+    finish_scores<MR, NV>(task, tile, block, first + k, acc, to + score_at<MR>(k, 0), row_max);
   };
   constexpr int kWide = kByteKeys<MR>;
   if constexpr (kStreams<MR> && kPanel == kStreamDepth) {
-    while (task.prefetches && i + (kWide - 1) * kLanes < end) {
+    for (; task.prefetches && i + (kWide - 1) * kLanes < end; i += kWide * kLanes) {
       const char* ahead = piece_ahead<CacheByte>(task, block, false, (first + i) / kStreamDepth);
       if (ahead == nullptr) break;
-      score.template operator()<kWide>(PiecePrefetcher<kWide * kLanes * 4>{ahead});
+      score.template operator()<kWide>(i, PiecePrefetcher<kWide * kLanes * 4>{ahead});
     }
   }
-  while (i + (kWide - 1) * kLanes < end) score.template operator()<kWide>(NoPrefetcher());
-  while (i < end) score.template operator()<2>(NoPrefetcher());
+  for (; i + (kWide - 1) * kLanes < end; i += kWide * kLanes) {
+    score.template operator()<kWide>(i, NoPrefetcher());
+  }
+  for (; i < end; i += 2 * kLanes) score.template operator()<2>(i, NoPrefetcher());
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE
