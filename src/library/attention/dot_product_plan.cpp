@@ -145,6 +145,7 @@ DotProductAttention::Plan::Plan(const DotProductSizes& most, const ScoreRule& ru
   // Without products only what attention is computed in counts.
   const Target target = select_target(options.isa, options.unit);
   const Numbers numbers = numbers_of(options, options.precision.value_or(choice.precision));
+  if (options.precision) choice.precision_reason.clear();  // it was about products
   set_arithmetic(arithmetic_of(choice.backend, numbers, target).of_attention(), choice);
   dtype_ = options.dtype;
   backend_ = make_backend(resolve(options, choice), choice);

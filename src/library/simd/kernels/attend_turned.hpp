@@ -127,6 +127,39 @@ HEADROOM_INLINE void score_lying_block(const AttendTask& task, const TurnedRows&
   task.value_stride = task.new_values.stride;
 }
 
+/// ROWS rows from FIRST on, at a vector of keys.
+template <int MR, int FIRST, int ROWS>
+HEADROOM_INLINE void take_some(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                               std::int64_t k, bool all, float* to, Vec* row_max) {
+  Vec found[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    found[i] = load(tile.found + (k + i) * tile.found_stride + FIRST);
+  }
+  transpose<kLanes / 2>(found);
+  with_additions(
+      task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+        for (int r = 0; r < ROWS; ++r) found[r] = additions.changed(found[r], FIRST + r, k);
+      });
+#pragma GCC unroll 16
+  for (int r = 0; r < ROWS; ++r) {
+    keep_scores<MR, 1>(FIRST + r, found + r, to);
+    if (all) row_max[FIRST + r] = max_or_second(row_max[FIRST + r], found[r]);
+  }
+}
+
+/// The same of all rows from FIRST on, a vector of rows at a time.
+template <int MR, int FIRST = 0>
+HEADROOM_INLINE void take_rows(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                               std::int64_t k, bool all, float* to, Vec* row_max) {
+  if constexpr (FIRST < MR) {
+    constexpr int kRows = MR - FIRST < kLanes ? MR - FIRST : kLanes;
+    take_some<MR, FIRST, kRows>(task, tile, block, k, all, to, row_max);
+    take_rows<MR, FIRST + kRows>(task, tile, block, k, all, to, row_max);
+  }
+}
+
 /// As `score_block`, of scores that are there already.
 template <int MR>
 HEADROOM_INLINE void take_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
@@ -135,25 +168,11 @@ HEADROOM_INLINE void take_scores(const AttendTask& task, const Tile& tile, const
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
   for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
-    Vec found[kLanes];
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) found[i] = load(tile.found + (k + i) * tile.found_stride);
-    transpose<kLanes / 2>(found);
-    float* to = scores + score_at<MR>(k, 0);
     const bool all = all_seen<1>(block, k);
-    with_additions(
-        task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
-#pragma GCC unroll 16
-          for (int r = 0; r < MR; ++r) found[r] = additions.changed(found[r], r, k);
-        });
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) keep_scores<MR, 1>(r, found + r, to);
-    if (!all) [[unlikely]] {
+    float* to = scores + score_at<MR>(k, 0);
+    take_rows<MR>(task, tile, block, k, all, to, row_max);
+    if (!all) [[unlikely]]
       mask_scores<MR, 1>(task, tile, block, k, to, row_max);
-      continue;
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) row_max[r] = max_or_second(row_max[r], found[r]);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
