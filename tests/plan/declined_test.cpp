@@ -12,13 +12,19 @@
 namespace headroom::plan {
 namespace {
 
-TEST(DeclinedNumbers, WhatWouldBeComputedAsF32IsUnsupportedWithTheReason) {
+// What each test asks for more.
+Axes small(const char* backend, const char* precision) {
   Axes axes;
-  axes.backend = "xsimd";
-  axes.formulation = "split";
   axes.tokens = "4";
   axes.heads = "2";
-  axes.precision = "f32,bf16x6";
+  axes.backend = backend;
+  axes.precision = precision;
+  return axes;
+}
+
+TEST(DeclinedNumbers, WhatWouldBeComputedAsF32IsUnsupportedWithTheReason) {
+  Axes axes = small("xsimd", "f32,bf16x6");
+  axes.formulation = "split";
   axes.unit = "none";
   const Plan plan = expand(axes, {});
   ASSERT_EQ(plan.cell_count(), 2U);
@@ -31,12 +37,8 @@ TEST(DeclinedNumbers, WhatWouldBeComputedAsF32IsUnsupportedWithTheReason) {
 
 // A layer's weights are of floats here, which bytes are no products of; attention has none.
 TEST(DeclinedNumbers, AttentionAloneMultipliesTheBytesOfItsCache) {
-  Axes axes;
+  Axes axes = small("xsimd", "int8");
   axes.op = "attention";
-  axes.backend = "xsimd";
-  axes.tokens = "4";
-  axes.heads = "2";
-  axes.precision = "int8";
   axes.cache_dtype = "f32,q8";
   const Plan plan = expand(axes, {});
   ASSERT_EQ(plan.groups.size(), 2U);
@@ -48,12 +50,8 @@ TEST(DeclinedNumbers, AttentionAloneMultipliesTheBytesOfItsCache) {
 }
 
 TEST(DeclinedNumbers, OfPrecisionAutoOnlyWhatAUnitDoesIsMeasured) {
-  Axes axes;
+  Axes axes = small("xsimd,auto", "auto");
   axes.formulation = "split";
-  axes.tokens = "4";
-  axes.heads = "2";
-  axes.backend = "xsimd,auto";
-  axes.precision = "auto";
   axes.threads = "1";
   axes.unit = "none";
   const auto ids = [&] {

@@ -106,6 +106,8 @@ class StreamingAttention {
   void run_tiles(const Executor& executor, const Run& run);
   void run_segments(const Executor& executor, const Run& run);
   KeyRange seen_segments(const Run& run) const;
+  template <class TaskFor>
+  void merge_states(const Executor& executor, const Run& run, const TaskFor& task_for) const;
   bool shares_segments(const Run& run) const;
   std::int64_t tiles_of_step() const;
   std::int64_t state_floats() const;

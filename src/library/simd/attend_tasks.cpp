@@ -55,6 +55,18 @@ bool StreamingAttention::reads_in_place(const Run& run) const {
          run.call.v.dtype == dtype_;
 }
 
+// The states of all segments of a head become its rows.
+// @param task_for of a pair, as for its segments
+template <class TaskFor>
+void StreamingAttention::merge_states(const Executor& executor, const Run& run,
+                                      const TaskFor& task_for) const {
+  auto merge = [&](std::int64_t pair, int slot) {
+    const AttendTask task = task_for(pair, slot);
+    if (task.rows > 0) kernels_->merge_segments(task);
+  };
+  executor.run(run.pairs, merge, kPackShare * run.seconds);
+}
+
 AttendTask StreamingAttention::task_in_place(const Run& run, std::int64_t pair, int slot) {
   const Sequence& sequence = sequence_of(run, pair);
   const std::int64_t key_head = pair % shape_.key_heads();
@@ -111,11 +123,7 @@ void StreamingAttention::run_in_place(const Executor& executor, const Run& run) 
     if (task.rows > 0 && task.segment * kSegment < task.key_count) attend_in_place(task);
   };
   executor.run(run.pairs * count, segment, run.seconds);
-  auto merge = [&](std::int64_t pair, int slot) {
-    const AttendTask task = task_for(pair, slot);
-    if (task.rows > 0) kernels_->merge_segments(task);
-  };
-  executor.run(run.pairs, merge, kPackShare * run.seconds);
+  merge_states(executor, run, task_for);
 }
 
 // Whether tiles cut the keys of a head from its rows: where nobody keeps them packed, and only one
@@ -200,11 +208,7 @@ void StreamingAttention::run_segments(const Executor& executor, const Run& run) 
     for (std::int64_t part = 0; take_part(task, kTilesPerTask, part); ++part) attend(task);
   };
   executor.run(run.pairs * count, segment, run.seconds);
-  auto merge = [&](std::int64_t pair, int slot) {
-    const AttendTask task = task_for(pair, slot);
-    if (task.rows > 0) kernels_->merge_segments(task);
-  };
-  executor.run(run.pairs, merge, kPackShare * run.seconds);
+  merge_states(executor, run, task_for);
 }
 
 // Whether threads share the segments of each head, whose states the store has room for.
