@@ -54,6 +54,9 @@ if(HEADROOM_LEVELS STREQUAL "native" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|
       list(REMOVE_ITEM HEADROOM_UNITS ${unit})
     endif()
   endforeach()
+  if("avx512" IN_LIST HEADROOM_ISAS)
+    headroom_processor_has(HEADROOM_VNNI_ALONE avx512_vnni)
+  endif()
   message(STATUS "headroom: for this processor alone: ${HEADROOM_ISAS} ${HEADROOM_UNITS}; "
     "-DHEADROOM_LEVELS=all compiles for every machine")
 endif()

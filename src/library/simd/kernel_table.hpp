@@ -177,6 +177,11 @@ struct AttendTask {
 
   /// Whether the mask leaves scores alone, but for those that it hides.
   [[gnu::always_inline]] bool only_hides() const { return !mask.adds() && !cap.any(); }
+  /// Whether anything is added to scores before they are kept.
+  /// @param all rows see all keys
+  [[gnu::always_inline]] bool adds_to_scores(bool all) const {
+    return distances != nullptr || (adds_at_once && all);
+  }
   /// Whether scores are capped as they become weights; beside a mask they are
   /// before.
   [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.any(); }

@@ -57,28 +57,27 @@ HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const
   }
 }
 
-template <int MR>
-HEADROOM_INLINE void drop_weights(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                  float* scores, float* factors) {
-  for (int r = 0; r < MR; ++r) {
+[[gnu::noinline]] inline void drop_weights(const AttendTask& task, const Tile& tile,
+                                           const KeyBlock& block, float* scores, float* factors) {
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
     const RowPlace at = place_of(task, tile.row + r);
     const std::uint64_t index = dropout_row(task.dropout_head + at.head, task.position + at.token);
     task.dropout->factors(index, block.begin, block.count, factors);
     for (std::int64_t k = block.first; k < block.count; ++k) {
-      scores[score_at<MR>(k, r)] *= factors[k];
+      scores[score_at(tile.rows, k, r)] *= factors[k];
     }
   }
 }
 
 /// Of all rows of the tile; their maxima change too.
-template <int MR>
-[[gnu::noinline]] void rule_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                  float* scores, float* room, float* block_max) {
+[[gnu::noinline]] inline void rule_block(const AttendTask& task, const Tile& tile,
+                                         const KeyBlock& block, float* scores, float* room,
+                                         float* block_max) {
   const std::int64_t begin = block.first / kLanes * kLanes;
   const std::int64_t end = (block.count + kLanes - 1) / kLanes * kLanes;
-  for (int r = 0; r < MR; ++r) {
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
     block_max[r] = apply_rule(task, tile.row + r, block, begin, end, room, block_max[r],
-                              [&](std::int64_t k) { return scores + score_at<MR>(k, r); });
+                              [&](std::int64_t k) { return scores + score_at(tile.rows, k, r); });
   }
 }
 
@@ -93,14 +92,14 @@ template <class B, int MR>
   if constexpr (kIsRounded<B>) {
     score_rounded<B, MR>(task, tile, block, scores, block_max);
   } else if (task.as_rows) {
-    dot_block<B, MR>(task, tile, block, scores, block_max);
+    dot_block<B, MR == 1>(task, tile, block, scores, block_max);
   } else if (sizeof(B) == sizeof(float) && tile.found != nullptr) {
-    take_scores<MR>(task, tile, block, scores, block_max);
+    take_scores(task, tile, block, scores, block_max);
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
   if (task.mask.any() && !task.adds_at_once)
-    rule_block<MR>(task, tile, block, scores, factors, block_max);
+    rule_block(task, tile, block, scores, factors, block_max);
   if (task.caps_weights()) {
     for (int r = MR; r < kRows; ++r) block_max[r] = 0;
     cap_maxima(task.cap, block_max, MR, capped_max);
@@ -108,12 +107,12 @@ template <class B, int MR>
   }
   raise_maximum(task.scale, MR, tile.state, most, cols);
   if (task.caps_weights()) {
-    weigh_capped<MR>(task, tile.state, block, scores, block_max);
+    weigh_capped(task, tile, block, scores, block_max);
   } else {
     weigh_block<MR>(task, tile, block, scores);
   }
-  if (task.dropout != nullptr) drop_weights<MR>(task, tile, block, scores, factors);
-  if constexpr (kIsRounded<B>) weigh_bytes<MR>(task, block, scores);
+  if (task.dropout != nullptr) drop_weights(task, tile, block, scores, factors);
+  if constexpr (kIsRounded<B>) weigh_bytes(task, tile.rows, block, scores);
   if constexpr (kMultipliesBytes<B>) {
     add_values_as_bytes<MR>(task, tile, block, scores, cols);
   } else {

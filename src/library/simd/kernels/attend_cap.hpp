@@ -92,8 +92,8 @@ HEADROOM_INLINE bool no_large_counts(const ScoreCap& cap, float block_max, float
 }
 
 /// The maxima of the capped scores, from those of the scores; both have whole vectors.
-HEADROOM_INLINE void cap_maxima(const ScoreCap& cap, const float* max, std::int64_t count,
-                                float* to) {
+[[gnu::noinline]] inline void cap_maxima(const ScoreCap& cap, const float* max, std::int64_t count,
+                                         float* to) {
   for (std::int64_t r = 0; r < count; r += kLanes) {
     store(to + r, capped(cap, load(max + r), Vec(0.0F)));
   }
@@ -136,17 +136,17 @@ HEADROOM_INLINE void weigh_small(const ScoreCap& cap, ScoreRow row, std::int64_t
 
 /// Scores of all rows of a tile become weights, and are added to the rows' sums.
 /// @param block_max of the rows' scores of the block
-template <int MR>
-[[gnu::noinline]] void weigh_capped(const AttendTask& task, const TileState& state,
-                                    const KeyBlock& block, float* scores, const float* block_max) {
+[[gnu::noinline]] inline void weigh_capped(const AttendTask& task, const Tile& tile,
+                                           const KeyBlock& block, float* scores,
+                                           const float* block_max) {
   const ScoreCap cap = task.cap;  // a copy, which no store of weights can change
   const std::int64_t begin = block.first / kLanes * kLanes;
   const std::int64_t end = (block.count + kLanes - 1) / kLanes * kLanes;
-  for (int r = 0; r < MR; ++r) {
-    const ScoreRow row{scores + r * kChunk, MR * kChunk};
-    float* sum = state.sum + r * kLanes;
-    const float shift = -shift_of(state.max[r]);
-    if (!no_large_counts(cap, block_max[r], state.max[r])) [[unlikely]] {
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    const ScoreRow row{scores + r * kChunk, tile.rows * kChunk};
+    float* sum = tile.state.sum + r * kLanes;
+    const float shift = -shift_of(tile.state.max[r]);
+    if (!no_large_counts(cap, block_max[r], tile.state.max[r])) [[unlikely]] {
       weigh_any(task.cap, row, block, {begin, end}, block_max[r], shift, sum);
       continue;
     }

@@ -26,42 +26,44 @@ HEADROOM_INLINE Vec dot_keys(const float* query, std::int64_t step, const B* con
 /// Columns of keys that are copied once for all rows, rather than read by each.
 inline constexpr std::int64_t kCopied = 128;
 
-/// Of MR rows, whose chunks lie together, against a vector's keys.
+/// Of all rows of a tile, whose chunks lie together, against a vector's keys.
 /// @param copies keys first, as those that are widened always are
-template <class B, int MR>
-HEADROOM_INLINE void dot_rows(const float* queries, const B* const (&keys)[kLanes],
-                              std::int64_t head_dim, bool copies, Vec (&found)[MR]) {
-  if constexpr (MR > 1) {
-    if ((copies || sizeof(B) < sizeof(float)) && head_dim <= kCopied) {
-      alignas(64) float wide[kLanes * kCopied];
-      const float* rows[kLanes];
-      for (int i = 0; i < kLanes; ++i) {
-        copy_values_of(keys[i], head_dim, wide + i * kCopied);
-        rows[i] = wide + i * kCopied;
-      }
-      for (int r = 0; r < MR; ++r) {
-        found[r] = dot_keys(queries + r * kChunk, MR * kChunk, rows, head_dim);
-      }
-      return;
+template <class B>
+HEADROOM_INLINE void dot_rows(const float* queries, std::int64_t rows,
+                              const B* const (&keys)[kLanes], std::int64_t head_dim, bool copies,
+                              Vec (&found)[kTileRows]) {
+  const auto dot = [&](const auto& from) __attribute__((always_inline)) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      found[r] = dot_keys(queries + r * kChunk, rows * kChunk, from, head_dim);
     }
-  }
-  for (int r = 0; r < MR; ++r) {
-    found[r] = dot_keys(queries + r * kChunk, MR * kChunk, keys, head_dim);
+  };
+  if (rows > 1 && (copies || sizeof(B) < sizeof(float)) && head_dim <= kCopied) {
+    alignas(64) float wide[kLanes * kCopied];
+    const float* copied[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      copy_values_of(keys[i], head_dim, wide + i * kCopied);
+      copied[i] = wide + i * kCopied;
+    }
+    dot(copied);
+  } else {
+    dot(keys);
   }
 }
 
 /// As `score_block`, for `AttendTask::as_rows`.
 /// @pre `head_dim` is whole vectors
-template <class B, int MR>
-HEADROOM_INLINE void dot_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                               float* scores, float* max) {
+/// @tparam kOneRow whether the tile has one row, as in most steps
+template <class B, bool kOneRow>
+[[gnu::noinline]] void dot_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                 float* scores, float* max) {
+  const std::int64_t rows = kOneRow ? 1 : tile.rows;
   constexpr std::int64_t kLine = 64 / sizeof(B);
   constexpr std::int64_t kAhead = 2 * kLanes;  // keys
   const B* all = static_cast<const B*>(task.keys);
   const B* values = static_cast<const B*>(task.values);
-  Vec row_max[MR];
-  KeyRange seen[MR];
-  for (int r = 0; r < MR; ++r) {
+  Vec row_max[kTileRows];
+  KeyRange seen[kTileRows];
+  for (std::int64_t r = 0; r < rows; ++r) {
     row_max[r] = Vec(kMinusInfinity);
     seen[r] = seen_keys(task, tile.row + r);
   }
@@ -84,17 +86,17 @@ HEADROOM_INLINE void dot_block(const AttendTask& task, const Tile& tile, const K
         __builtin_prefetch(values + key * task.value_stride + c, 0, 2);
       }
     }
-    Vec found[MR];
-    dot_rows(tile.queries, keys, task.head_dim, copies, found);
-    for (int r = 0; r < MR; ++r) {
+    Vec found[kTileRows];
+    dot_rows(tile.queries, rows, keys, task.head_dim, copies, found);
+    for (std::int64_t r = 0; r < rows; ++r) {
       if (!all_seen<1>(block, k)) [[unlikely]] {
         found[r] = only_between(found[r], seen[r].begin - first, seen[r].end - first);
       }
-      store(scores + score_at<MR>(k, r), found[r]);
+      store(scores + score_at(rows, k, r), found[r]);
       row_max[r] = max_or_second(row_max[r], found[r]);
     }
   }
-  for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
+  for (std::int64_t r = 0; r < rows; ++r) max[r] = max_lanes(row_max[r]);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -15,15 +15,13 @@ template <class B>
 inline constexpr bool kIsRounded = sizeof(B) == 1;
 
 /// The queries of a tile times the scales of a block of keys.
-template <int MR>
-HEADROOM_INLINE void scale_queries(const AttendTask& task, const Tile& tile, std::int64_t key,
-                                   float* to) {
+[[gnu::noinline]] inline void scale_queries(const AttendTask& task, const Tile& tile,
+                                            std::int64_t key, float* to) {
   const Half* scales = task.key_scales + key / kCacheBlock * padded_channels(task.head_dim);
   for (std::int64_t c = 0; c < task.head_dim; c += kLanes) {
     const Vec scale = load_fp16(scales + c);
-    const std::int64_t at = c / kChunk * kChunk * MR + c % kChunk;
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) {
+    const std::int64_t at = score_at(tile.rows, c, 0);
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
       store(to + at + r * kChunk, load(tile.queries + at + r * kChunk) * scale);
     }
   }
@@ -92,12 +90,26 @@ HEADROOM_INLINE void score_bytes(const AttendTask& task, const Tile& tile, const
   const auto* keys = static_cast<const B*>(task.keys) + key * key_width<B>(task);
   Tile scaled = tile;
   scaled.queries = task.room;
-  scale_queries<MR>(task, tile, key, scaled.queries);
+  scale_queries(task, tile, key, scaled.queries);
   if constexpr (kMultipliesBytes<B>) {
     score_as_bytes<MR>(task, scaled, block, first, keys, to, row_max);
   } else {
     score_cache_block<B, MR>(task, scaled, block, first, keys, to, row_max);
   }
+}
+
+/// Where several rows are scored there are two calls of each.
+template <int MR>
+[[gnu::noinline]] void score_rows_fresh(const AttendTask& task, const Tile& tile,
+                                        const KeyBlock& block, std::int64_t first, float* to,
+                                        Vec (&row_max)[MR]) {
+  score_fresh<MR>(task, tile, block, first, to, row_max);
+}
+template <class B, int MR>
+[[gnu::noinline]] void score_rows_bytes(const AttendTask& task, const Tile& tile,
+                                        const KeyBlock& block, std::int64_t first, float* to,
+                                        Vec (&row_max)[MR]) {
+  score_bytes<B, MR>(task, tile, block, first, to, row_max);
 }
 
 /// Of a block of keys that is the own one of the first `fresh` rows, or after theirs, and an
@@ -108,8 +120,8 @@ template <class B, int MR>
   Vec unused[MR];
   for (int r = 0; r < MR; ++r) unused[r] = Vec(kMinusInfinity);
   float* rounded = task.room + kTileRows * padded_channels(task.head_dim);
-  score_fresh<MR>(task, tile, block, first, to, unused);
-  score_bytes<B, MR>(task, tile, block, first, rounded, unused);
+  score_rows_fresh<MR>(task, tile, block, first, to, unused);
+  score_rows_bytes<B, MR>(task, tile, block, first, rounded, unused);
   const std::int64_t begin = block.first > first ? (block.first - first) / kPanel * kPanel : 0;
   for (std::int64_t k = begin; k < kCacheBlock && first + k < block.count; k += kLanes) {
     for (std::int64_t r = 0; r < MR; ++r) {
@@ -132,10 +144,16 @@ HEADROOM_INLINE void score_rounded(const AttendTask& task, const Tile& tile, con
        k += kCacheBlock) {
     const std::int64_t fresh = fresh_rows(task, tile, block.begin + k);
     float* to = scores + score_at<MR>(k, 0);
-    if (fresh == MR) {
-      score_fresh<MR>(task, tile, block, k, to, row_max);
+    if constexpr (MR == 1) {
+      if (fresh == 1) {
+        score_fresh<MR>(task, tile, block, k, to, row_max);
+      } else {
+        score_bytes<B, MR>(task, tile, block, k, to, row_max);
+      }
+    } else if (fresh == MR) {
+      score_rows_fresh<MR>(task, tile, block, k, to, row_max);
     } else if (fresh == 0) {
-      score_bytes<B, MR>(task, tile, block, k, to, row_max);
+      score_rows_bytes<B, MR>(task, tile, block, k, to, row_max);
     } else {
       score_both<B, MR>(task, tile, block, k, fresh, to, row_max);
     }
@@ -145,13 +163,12 @@ HEADROOM_INLINE void score_rounded(const AttendTask& task, const Tile& tile, con
 }
 
 /// The weights of a block become those of its bytes.
-template <int MR>
-HEADROOM_INLINE void weigh_bytes(const AttendTask& task, const KeyBlock& block, float* weights) {
+[[gnu::noinline]] inline void weigh_bytes(const AttendTask& task, std::int64_t rows,
+                                          const KeyBlock& block, float* weights) {
   for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
     const Vec scale = load_fp16(task.value_scales + block.begin + k);
-#pragma GCC unroll 16
-    for (int r = 0; r < MR; ++r) {
-      float* at = weights + score_at<MR>(k, r);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* at = weights + score_at(rows, k, r);
       store(at, load(at) * scale);
     }
   }

@@ -16,23 +16,43 @@ HEADROOM_INLINE void keep_scores(int r, const Vec* found, float* to) {
   for (int v = 0; v < NV; ++v) store(to + score_at<MR>(v * kLanes, r), found[v]);
 }
 
-/// Of the kept scores of NV vectors of keys from `k` on, what a row must not see becomes -inf. Few
-/// panels need it, and inside the loop over panels its variables would push out those of the loop.
-/// It adds what is added at once, too.
-template <int MR, int NV>
-[[gnu::noinline]] void mask_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                   std::int64_t k, float* to, Vec* row_max) {
-  for (int r = 0; r < MR; ++r) {
+/// Of the kept scores of some vectors of keys from `k` on, what a row must not see becomes -inf.
+/// Few panels need it, and inside the loop over panels its variables would push out those of the
+/// loop. It adds what is added at once, too.
+[[gnu::noinline]] inline void mask_scores(const AttendTask& task, const Tile& tile,
+                                          const KeyBlock& block, std::int64_t k, int vectors,
+                                          float* to, Vec* row_max) {
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
     const KeyRange seen = seen_keys(task, tile.row + r);
-    for (int v = 0; v < NV; ++v) {
+    Vec most = row_max[r];
+    for (int v = 0; v < vectors; ++v) {
       const std::int64_t lane = block.begin + k + v * kLanes;
-      float* at = to + score_at<MR>(v * kLanes, r);
+      float* at = to + score_at(tile.rows, v * kLanes, r);
       const Vec score = task.adds_at_once ? add_some(task, load(at), tile.row + r, lane) : load(at);
       const Vec kept = only_between(score, seen.begin - lane, seen.end - lane);
       store(at, kept);
-      row_max[r] = max_or_second(row_max[r], kept);
+      most = max_or_second(most, kept);
     }
+    row_max[r] = most;
   }
+}
+
+/// Adds what is added to kept scores, of few rows: they wait for memory, not for this, and each of
+/// their loops would have a copy for each kind of what is added.
+[[gnu::noinline]] inline void add_to_kept(const AttendTask& task, const Tile& tile,
+                                          const KeyBlock& block, std::int64_t k, int vectors,
+                                          bool all, float* to, Vec* row_max) {
+  with_additions(
+      task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
+        for (std::int64_t r = 0; r < tile.rows; ++r) {
+          for (int v = 0; v < vectors; ++v) {
+            float* at = to + score_at(tile.rows, v * kLanes, r);
+            const Vec changed = additions.changed(load(at), r, k + v * kLanes);
+            store(at, changed);
+            if (all) row_max[r] = max_or_second(row_max[r], changed);
+          }
+        }
+      });
 }
 
 /// Keeps the scores of the tile against NV vectors of keys from `k` on, with what is added to them.
@@ -41,20 +61,28 @@ HEADROOM_INLINE void finish_scores(const AttendTask& task, const Tile& tile, con
                                    std::int64_t k, Accumulators<MR, NV>& acc, float* to,
                                    Vec (&row_max)[MR]) {
   const bool all = all_seen<NV>(block, k);
-  with_additions(
-      task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
+  if constexpr (!kStreams<MR>) {
+    with_additions(
+        task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-        for (int r = 0; r < MR; ++r) {
+          for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 4
-          for (int v = 0; v < NV; ++v) {
-            acc.v[r][v] = additions.changed(acc.v[r][v], r, k + v * kLanes);
+            for (int v = 0; v < NV; ++v) {
+              acc.v[r][v] = additions.changed(acc.v[r][v], r, k + v * kLanes);
+            }
           }
-        }
-      });
+        });
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) keep_scores<MR, NV>(r, acc.v[r], to);
+  if constexpr (kStreams<MR>) {
+    if (task.adds_to_scores(all)) [[unlikely]] {
+      add_to_kept(task, tile, block, k, NV, all, to, row_max);
+      if (all) return;
+    }
+  }
   if (!all) [[unlikely]] {
-    mask_scores<MR, NV>(task, tile, block, k, to, row_max);
+    mask_scores(task, tile, block, k, NV, to, row_max);
     return;
   }
 #pragma GCC unroll 16
@@ -110,6 +138,7 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
     });
   }
   const bool all = all_seen<kWide>(block, k);
+  const bool adds = task.adds_to_scores(all);
 #pragma GCC unroll 16
   for (int v = 0; v < kWide; v += 2) {
     const std::int64_t at = k + v * kLanes;
@@ -117,15 +146,13 @@ HEADROOM_INLINE void stream_scores(const AttendTask& task, const Tile& tile, con
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
       const float* from = sums + (r * kWide + v) * kLanes;
-      Vec found[] = {load(from), load(from + kLanes)};
-      with_additions(
-          task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
-            for (int i = 0; i < 2; ++i) found[i] = additions.changed(found[i], r, at + i * kLanes);
-          });
+      const Vec found[] = {load(from), load(from + kLanes)};
       keep_scores<MR, 2>(r, found, to);
-      if (all) row_max[r] = max_or_second(max_or_second(row_max[r], found[0]), found[1]);
+      if (all && !adds) row_max[r] = max_or_second(max_or_second(row_max[r], found[0]), found[1]);
     }
-    if (!all) mask_scores<MR, 2>(task, tile, block, at, to, row_max);
+    if (adds) [[unlikely]]
+      add_to_kept(task, tile, block, at, 2, all, to, row_max);
+    if (!all) mask_scores(task, tile, block, at, 2, to, row_max);
   }
 }
 

@@ -117,6 +117,12 @@ HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
   return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
 }
 
+/// The same of a tile of so many rows. What runs seldom, or walks rows one after the other, is
+/// compiled once for all numbers of rows: beside a vector of scores the multiplication is nothing.
+HEADROOM_INLINE std::int64_t score_at(std::int64_t rows, std::int64_t k, std::int64_t r) {
+  return (k / kChunk) * rows * kChunk + r * kChunk + k % kChunk;
+}
+
 /// The lanes whose index is below a number.
 HEADROOM_INLINE auto lanes_below(std::int64_t end) {
   alignas(64) static constexpr float kIndices[] = {0, 1, 2,  3,  4,  5,  6,  7,

@@ -127,55 +127,44 @@ HEADROOM_INLINE void score_lying_block(const AttendTask& task, const TurnedRows&
   task.value_stride = task.new_values.stride;
 }
 
-/// ROWS rows from FIRST on, at a vector of keys.
-template <int MR, int FIRST, int ROWS>
-HEADROOM_INLINE void take_some(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                               std::int64_t k, bool all, float* to, Vec* row_max) {
+/// A vector of rows from `first` on, or what is left of them, at a vector of keys.
+HEADROOM_INLINE void take_rows(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                               std::int64_t k, std::int64_t first, bool all, float* to,
+                               Vec* row_max) {
   Vec found[kLanes];
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) {
-    found[i] = load(tile.found + (k + i) * tile.found_stride + FIRST);
+    found[i] = load(tile.found + (k + i) * tile.found_stride + first);
   }
   transpose<kLanes / 2>(found);
+  const std::int64_t rows = tile.rows - first < kLanes ? tile.rows - first : kLanes;
   with_additions(
       task, tile, block, all, [&](const auto& additions) __attribute__((always_inline)) {
-#pragma GCC unroll 16
-        for (int r = 0; r < ROWS; ++r) found[r] = additions.changed(found[r], FIRST + r, k);
+        for (std::int64_t r = 0; r < rows; ++r) {
+          found[r] = additions.changed(found[r], first + r, k);
+        }
       });
-#pragma GCC unroll 16
-  for (int r = 0; r < ROWS; ++r) {
-    keep_scores<MR, 1>(FIRST + r, found + r, to);
-    if (all) row_max[FIRST + r] = max_or_second(row_max[FIRST + r], found[r]);
-  }
-}
-
-/// The same of all rows from FIRST on, a vector of rows at a time.
-template <int MR, int FIRST = 0>
-HEADROOM_INLINE void take_rows(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                               std::int64_t k, bool all, float* to, Vec* row_max) {
-  if constexpr (FIRST < MR) {
-    constexpr int kRows = MR - FIRST < kLanes ? MR - FIRST : kLanes;
-    take_some<MR, FIRST, kRows>(task, tile, block, k, all, to, row_max);
-    take_rows<MR, FIRST + kRows>(task, tile, block, k, all, to, row_max);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    store(to + (first + r) * kChunk, found[r]);
+    if (all) row_max[first + r] = max_or_second(row_max[first + r], found[r]);
   }
 }
 
 /// As `score_block`, of scores that are there already.
-template <int MR>
-HEADROOM_INLINE void take_scores(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                 float* scores, float* max) {
-  Vec row_max[MR];
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) row_max[r] = Vec(kMinusInfinity);
+[[gnu::noinline]] inline void take_scores(const AttendTask& task, const Tile& tile,
+                                          const KeyBlock& block, float* scores, float* max) {
+  Vec row_max[kTileRows];
+  for (std::int64_t r = 0; r < tile.rows; ++r) row_max[r] = Vec(kMinusInfinity);
   for (std::int64_t k = block.first / kLanes * kLanes; k < block.count; k += kLanes) {
     const bool all = all_seen<1>(block, k);
-    float* to = scores + score_at<MR>(k, 0);
-    take_rows<MR>(task, tile, block, k, all, to, row_max);
+    float* to = scores + score_at(tile.rows, k, 0);
+    for (std::int64_t first = 0; first < tile.rows; first += kLanes) {
+      take_rows(task, tile, block, k, first, all, to, row_max);
+    }
     if (!all) [[unlikely]]
-      mask_scores<MR, 1>(task, tile, block, k, to, row_max);
+      mask_scores(task, tile, block, k, 1, to, row_max);
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < MR; ++r) max[r] = max_lanes(row_max[r]);
+  for (std::int64_t r = 0; r < tile.rows; ++r) max[r] = max_lanes(row_max[r]);
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

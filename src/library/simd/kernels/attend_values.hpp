@@ -7,12 +7,12 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 /// Adds the values that only some rows see, row by row, so that a NaN in a masked value cannot leak
 /// through a weight of 0. Of these the ones from `begin` to below `end`.
-template <int MR, int NV, class B>
+template <int NV, class B>
 HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
                                      const KeyBlock& block, const float* weights, const B* values,
                                      float* out, std::int64_t cols, std::int64_t begin,
                                      std::int64_t end) {
-  for (int r = 0; r < MR; ++r) {
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
     const KeyRange seen = seen_keys(task, tile.row + r);
     const std::int64_t row_begin = clamp(seen.begin - block.begin, begin, end);
     const std::int64_t row_end = clamp(seen.end - block.begin, begin, end);
@@ -20,7 +20,7 @@ HEADROOM_INLINE void add_some_values(const AttendTask& task, const Tile& tile,
     Vec sum[NV];
     for (int v = 0; v < NV; ++v) sum[v] = load(out + r * cols + v * kLanes);
     for (std::int64_t k = row_begin; k < row_end; ++k) {
-      const Vec weight(weights[score_at<MR>(k, r)]);
+      const Vec weight(weights[score_at(tile.rows, k, r)]);
       for (int v = 0; v < NV; ++v) {
         sum[v] = multiply_add(weight, load(values + k * task.value_stride + v * kLanes), sum[v]);
       }
@@ -79,15 +79,14 @@ HEADROOM_INLINE void for_columns(std::int64_t cols, Add&& add) {
 
 /// What add_some_values does, for all columns. Wide groups, because each vector of a row is one
 /// chain of multiply-adds, and because the end of each row's keys surprises the processor.
-template <int MR, class B>
+template <class B>
 HEADROOM_INLINE void add_some_rows(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                    const float* weights, const B* values, std::int64_t cols,
                                    std::int64_t begin, std::int64_t end) {
-  if (begin >= end) return;
   for_columns(
       cols, [&]<int NV>(std::int64_t c) __attribute__((always_inline)) {
-        add_some_values<MR, NV>(task, tile, block, weights, values + c, tile.state.out + c, cols,
-                                begin, end);
+        add_some_values<NV>(task, tile, block, weights, values + c, tile.state.out + c, cols, begin,
+                            end);
       });
 }
 
@@ -141,12 +140,11 @@ HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, con
   }
 }
 
-/// The weighted values of the block are added to the output; for every row in the order of keys.
+/// The values that all rows see.
 template <int MR, class B>
-HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
-                                const float* weights, std::int64_t cols) {
-  const B* values = static_cast<const B*>(task.values) + block.place * task.value_stride;
-  add_some_rows<MR>(task, tile, block, weights, values, cols, block.first, block.common_begin);
+HEADROOM_INLINE void add_common_rows(const AttendTask& task, const Tile& tile,
+                                     const KeyBlock& block, const float* weights, const B* values,
+                                     std::int64_t cols) {
   if constexpr (kStreams<MR>) {
     // Values as the caller has them were prefetched beside the scores, or were just packed.
     if (task.as_rows || task.new_keys.data != nullptr || prefetches_pieces(task)) {
@@ -157,7 +155,24 @@ HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const 
   } else {
     add_panels<MR>(task, tile, block, weights, values, cols);
   }
-  add_some_rows<MR>(task, tile, block, weights, values, cols, block.common_end, block.count);
+}
+
+/// The weighted values of the block are added to the output; for every row in the order of keys.
+template <int MR, class B>
+HEADROOM_INLINE void add_values(const AttendTask& task, const Tile& tile, const KeyBlock& block,
+                                const float* weights, std::int64_t cols) {
+  const B* values = static_cast<const B*>(task.values) + block.place * task.value_stride;
+  const KeyRange parts[] = {{block.first, block.common_begin}, {block.common_end, block.count}};
+  // A loop, so that what only some rows see is compiled once and not twice for each tile.
+#pragma GCC unroll 1
+  for (int i = 0; i < 2; ++i) {
+    if (i == 1 && block.common_begin < block.common_end) {
+      add_common_rows<MR>(task, tile, block, weights, values, cols);
+    }
+    const KeyRange part = parts[i];
+    if (part.begin >= part.end) continue;
+    add_some_rows(task, tile, block, weights, values, cols, part.begin, part.end);
+  }
 }
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

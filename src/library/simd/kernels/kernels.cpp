@@ -132,14 +132,20 @@ constexpr Isa kIsa =
 
 extern const StoredKernels kHalfKernels;
 extern const FewBitsKernels kFewRowsKernels;
+#if defined(HEADROOM_VNNI_ALONE)
+// Built for this processor, which always takes these.
+using avx512_vnni::kByteKernels;
+using avx512_vnni::kCacheByteKernels;
+#else
 extern const FewBitsKernels kByteKernels;
+extern const RoundedKernels kCacheByteKernels;
+#endif
 #if defined(HEADROOM_FULL_TILES)
 // The one test of full tiles under a sanitizer, whose compiler takes minutes for each file.
 constexpr const RoundedKernels* kRounded = nullptr;
 constexpr const RoundedKernels* kCacheBytes = nullptr;
 #else
 extern const RoundedKernels kRoundedKernels;
-extern const RoundedKernels kCacheByteKernels;
 constexpr const RoundedKernels* kRounded = &kRoundedKernels;
 constexpr const RoundedKernels* kCacheBytes = &kCacheByteKernels;
 #endif
