@@ -22,8 +22,10 @@ function(headroom_configure target)
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${roots})
+  # gcc collects its garbage from half a gigabyte on: 8 % of its time for a fifth more memory.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-    $<$<BOOL:${HEADROOM_WERROR}>:-Werror>)
+    $<$<BOOL:${HEADROOM_WERROR}>:-Werror>
+    $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 endfunction()
 
 # headroom_add_library(<name> <sources...>): a library of the house, headroom_<name>, alias
