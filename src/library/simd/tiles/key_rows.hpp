@@ -14,30 +14,51 @@ struct KeyRows {
   std::int64_t stride;
   std::int64_t count;
   std::int64_t head_dim;
+};
 
-  /// Some channels of the r-th key.
-  /// @tparam kWhole all keys are there, and so are all channels that are asked for
-  template <bool kWhole>
+/// Some channels of a vector's keys, all of which can be read.
+template <class A>
+struct KeySquare {
+  const A* first;
+  std::int64_t stride;
+
   HEADROOM_INLINE Vec at(std::int64_t r, std::int64_t c) const {
-    if (!kWhole && (r >= count || c >= head_dim)) return Vec(0.0F);
-    const A* from = first + r * stride + c;
-    if (kWhole || c + kLanes <= head_dim) return load(from);
-    alignas(64) A rest[kLanes] = {};
-    for (std::int64_t i = 0; c + i < head_dim; ++i) rest[i] = from[i];
-    return load(rest);
+    return load(first + r * stride + c);
   }
 };
 
+/// What is there of `width` channels from `c` on, among zeros.
+template <class A>
+[[gnu::noinline]] void copy_square(const KeyRows<A>& keys, std::int64_t c, std::int64_t width,
+                                   A* to) {
+  const std::int64_t channels = clamp(keys.head_dim - c, 0, width);
+  for (std::int64_t r = 0; r < kLanes; ++r) {
+    const std::int64_t some = r < keys.count ? channels : 0;
+    const A* from = keys.first + r * keys.stride + c;
+    for (std::int64_t i = 0; i < some; ++i) to[r * width + i] = from[i];
+    for (std::int64_t i = some; i < width; ++i) to[r * width + i] = A{};
+  }
+}
+
+/// From channel `c` on: the keys themselves or, where some are missing, a copy.
+template <int WIDTH, class A>
+HEADROOM_INLINE KeySquare<A> square_of(const KeyRows<A>& keys, std::int64_t c,
+                                       A (&copy)[kLanes * WIDTH]) {
+  if (keys.count == kLanes && c + WIDTH <= keys.head_dim) return {keys.first + c, keys.stride};
+  copy_square(keys, c, WIDTH, copy);
+  return {copy, WIDTH};
+}
+
 /// One part: pairs of channels are cut where they lie, and transposed as pairs, which is half of
 /// the shuffles.
-template <class S, bool kWhole, class A>
-HEADROOM_INLINE void cut_square_of_pairs(const KeyRows<A>& keys, std::int64_t c, std::uint16_t* to,
+template <class S, class A>
+HEADROOM_INLINE void cut_square_of_pairs(const KeySquare<A>& keys, std::uint16_t* to,
                                          Sizes& sizes) {
   Vec pairs[kLanes];
 #pragma GCC unroll 16
   for (int r = 0; r < kLanes; ++r) {
-    const Vec first = keys.template at<kWhole>(r, c);
-    const Vec second = keys.template at<kWhole>(r, c + kLanes);
+    const Vec first = keys.at(r, 0);
+    const Vec second = keys.at(r, kLanes);
     sizes.see(bits_of(first));
     sizes.see(bits_of(second));
     TwoHalves parts[Parts<S::kPrecision>::kCount];
@@ -53,13 +74,12 @@ HEADROOM_INLINE void cut_square_of_pairs(const KeyRows<A>& keys, std::int64_t c,
 
 /// Several parts: each is a few instructions after the transpose, and would be a transpose before
 /// it.
-template <class S, bool kWhole, class A>
-HEADROOM_INLINE void cut_square(const KeyRows<A>& keys, std::int64_t c, std::uint16_t* to,
-                                Sizes& sizes) {
+template <class S, class A>
+HEADROOM_INLINE void cut_square(const KeySquare<A>& keys, std::uint16_t* to, Sizes& sizes) {
   Vec channels[kLanes];
 #pragma GCC unroll 16
   for (int r = 0; r < kLanes; ++r) {
-    channels[r] = keys.template at<kWhole>(r, c);
+    channels[r] = keys.at(r, 0);
     sizes.see(bits_of(channels[r]));
   }
   transpose<kLanes / 2>(channels);
@@ -76,17 +96,20 @@ HEADROOM_INLINE void cut_square(const KeyRows<A>& keys, std::int64_t c, std::uin
 
 /// A vector's keys become columns of right tiles, as `cut_columns` makes them of panels.
 /// @return what magnitudes were seen
-template <class S, bool kWhole, class A>
+template <class S, class A>
 HEADROOM_INLINE Sizes cut_key_columns(const KeyRows<A>& keys, std::int64_t depth,
                                       std::uint16_t* out) {
   constexpr bool kPairs = S::kRight == 1;
+  constexpr int kWidth = kPairs ? 2 * kLanes : kLanes;
+  alignas(64) A copy[kLanes * kWidth];
   Sizes sizes;
-  for (std::int64_t c = 0; c < depth; c += kPairs ? 2 * kLanes : kLanes) {
+  for (std::int64_t c = 0; c < depth; c += kWidth) {
     std::uint16_t* to = out + c / kTileDepth * S::kRight * kRightStep + c % kTileDepth * kTileBlock;
+    const KeySquare<A> square = square_of<kWidth>(keys, c, copy);
     if constexpr (kPairs) {
-      cut_square_of_pairs<S, kWhole>(keys, c, to, sizes);
+      cut_square_of_pairs<S>(square, to, sizes);
     } else {
-      cut_square<S, kWhole>(keys, c, to, sizes);
+      cut_square<S>(square, to, sizes);
     }
   }
   return sizes;
@@ -94,10 +117,14 @@ HEADROOM_INLINE Sizes cut_key_columns(const KeyRows<A>& keys, std::int64_t depth
 
 /// Whether parts cannot carry a number of a row.
 template <class A>
-HEADROOM_INLINE bool has_bad(const A* row, std::int64_t width) {
+[[gnu::noinline]] bool has_bad(const A* row, std::int64_t width) {
   Sizes sizes;
-  for (std::int64_t c = 0; c < width; c += kLanes) {
-    sizes.see(bits_of(KeyRows<A>{row, 0, 1, width}.template at<false>(0, c)));
+  std::int64_t c = 0;
+  for (; c + kLanes <= width; c += kLanes) sizes.see(bits_of(load(row + c)));
+  if (c < width) {
+    alignas(64) A rest[kLanes] = {};
+    for (std::int64_t i = 0; c + i < width; ++i) rest[i] = row[c + i];
+    sizes.see(bits_of(load(rest)));
   }
   return sizes.has_bad();
 }
@@ -117,10 +144,7 @@ HEADROOM_INLINE bool cut_key_rows(const A* keys, std::int64_t stride, std::int64
     prefetch_rows(keys, stride, head_dim, k + 2 * kLanes, left);
     const KeyRows<A> rows{keys + k * stride, stride, clamp(left - k, 0, kLanes), head_dim};
     std::uint16_t* to = out + k / kTileBlock * kTileBlock * depth * S::kRight + k % kTileBlock * 2;
-    const bool all = rows.count == kLanes && head_dim == depth;
-    const Sizes sizes = all ? cut_key_columns<S, true>(rows, depth, to)
-                            : cut_key_columns<S, false>(rows, depth, to);
-    const bool bad = sizes.has_bad();
+    const bool bad = cut_key_columns<S>(rows, depth, to).has_bad();
     any_bad = any_bad || bad;
     for (std::int64_t i = 0; i < kLanes; ++i) {
       skip[k + i] = bad && i < rows.count && has_bad(rows.first + i * stride, head_dim);
