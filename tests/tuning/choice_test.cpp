@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
+#include "attention/choice/auto_request.hpp"
 #include "backends/backend.hpp"
+#include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "support/sample_tuning.hpp"
 #include "tuning/distance.hpp"
@@ -195,6 +197,26 @@ TEST(Rule, KeepsTheFormulationThatWasAskedFor) {
   EXPECT_EQ(choose_by_rule(request).formulation, kFused);
   request.formulation = Formulation::wrapper;
   EXPECT_EQ(choose_by_rule(request).formulation, Formulation::wrapper);
+}
+
+// With the emulator every machine has products of parts, so f32 has a rival to be kept from.
+TEST(AutoRequest, WhoNamesOneIsComputedInThatAlone) {
+  if (!find_backend("xsimd").available) GTEST_SKIP() << "xsimd is not in this build";
+  AttentionOptions options;
+  options.unit = Unit::emulated;
+  const auto precisions = [&](const std::string& backend) {
+    std::set<Precision> all;
+    const tuning::Request request = auto_request(test::tuned_shape(64), options, 1);
+    for (const tuning::Computed& computed : request.usable.at(backend).computed) {
+      all.insert(computed.precision);
+    }
+    return all;
+  };
+  EXPECT_EQ(precisions("xsimd"), (std::set{Precision::f32}));
+  options.precision = Precision::bf16x6;
+  EXPECT_EQ(precisions("xsimd"), (std::set{Precision::bf16x6}));
+  options.precision.reset();
+  EXPECT_GT(precisions("xsimd").size(), 1U);
 }
 
 }  // namespace

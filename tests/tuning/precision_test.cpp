@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "attention/choice/auto_request.hpp"
-#include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 #include "support/sample_tuning.hpp"
 #include "tuning/predict.hpp"
@@ -78,25 +76,6 @@ TEST(PrecisionTuning, F32IsTakenWhereItIsFaster) {
   const tuning::Prediction found = predict(slow_parts, request_like_f32());
   ASSERT_TRUE(found.best) << found.why_not;
   EXPECT_EQ(found.best->numbers.precision, Precision::f32);
-}
-
-// With the emulator every machine has products of parts, so f32 has a rival to be kept from.
-TEST(PrecisionTuning, WhoNamesOneIsComputedInThatAlone) {
-  AttentionOptions options;
-  options.unit = Unit::emulated;
-  const auto precisions = [&](const std::string& backend) {
-    std::set<Precision> all;
-    const tuning::Request request = auto_request(test::tuned_shape(64), options, 1);
-    for (const tuning::Computed& computed : request.usable.at(backend).computed) {
-      all.insert(computed.precision);
-    }
-    return all;
-  };
-  EXPECT_EQ(precisions("xsimd"), (std::set{Precision::f32}));
-  options.precision = Precision::bf16x6;
-  EXPECT_EQ(precisions("xsimd"), (std::set{Precision::bf16x6}));
-  options.precision.reset();
-  EXPECT_GT(precisions("xsimd").size(), 1U);
 }
 
 // Rows, and what a backend with tiles of both kinds could compute with.
