@@ -248,6 +248,7 @@ struct KernelTable {
   /// and the clock that they cost keep it below the peak on some cores. As `fma_chain`.
   double (*tile_chain)(std::int64_t iterations, float* sink);
   void (*normalise_rows)(const NormRows& rows);
+  ByteLoops rounding;  ///< of keys and values to bytes
   /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
 

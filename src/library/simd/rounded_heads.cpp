@@ -18,7 +18,7 @@ constexpr std::int64_t kKeyOffset = 128;
 
 RoundedHeads::RoundedHeads(const KernelTable& kernels, CacheOrder order, std::int64_t head_dim,
                            std::int64_t value_dim, std::int64_t keys)
-    : kernels_(&kernels.f32),
+    : kernels_(&kernels),
       order_(order),
       panel_(2 * kernels.lanes),
       key_width_(order == CacheOrder::words ? whole_groups(head_dim) : head_dim),
@@ -53,7 +53,7 @@ void RoundedHeads::round_keys(const Head& head, std::int64_t position, const flo
     for (std::int64_t key = 0; key < kCacheBlock; key += panel_) {
       std::copy_n(panels + key * head_dim_ + c * panel_, panel_, channel.begin() + key);
     }
-    scales[c] = round_to_bytes(channel.data(), kCacheBlock, bytes.data()).bits;
+    scales[c] = round_to_bytes(channel.data(), kCacheBlock, bytes.data(), kernels_->rounding).bits;
     put_keys(c, bytes.data(), to);
   }
 }
@@ -81,17 +81,18 @@ void RoundedHeads::round_values(const Head& head, std::int64_t position, std::in
     const void* from = v.at(first_row + t, block);
     const float* values = static_cast<const float*>(from);
     if (v.dtype != Dtype::f32) {
-      kernels_->copy(from, v.dtype, value_dim_, row);
+      kernels_->f32.copy(from, v.dtype, value_dim_, row);
       values = row;
     }
     const std::int64_t at = position + t;
     if (order_ == CacheOrder::floats) {
       head.value_scales[at] =
-          round_to_bytes(values, value_dim_, head.values + at * value_stride_).bits;
+          round_to_bytes(values, value_dim_, head.values + at * value_stride_, kernels_->rounding)
+              .bits;
       continue;
     }
     auto* bytes = reinterpret_cast<std::int8_t*>(row + value_dim_);
-    head.value_scales[at] = round_to_bytes(values, value_dim_, bytes).bits;
+    head.value_scales[at] = round_to_bytes(values, value_dim_, bytes, kernels_->rounding).bits;
     std::int8_t* to = head.values + at / kInWord * kInWord * value_stride_ + at % kInWord;
     for (std::int64_t c = 0; c < value_dim_; ++c) to[c * kInWord] = bytes[c];
   }

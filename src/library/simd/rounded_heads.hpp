@@ -65,7 +65,7 @@ class RoundedHeads {
   At at(std::int64_t first) const;
   void put_keys(std::int64_t channel, const std::int8_t* bytes, std::int8_t* block) const;
 
-  const StoredKernels* kernels_ = nullptr;
+  const KernelTable* kernels_ = nullptr;
   CacheOrder order_ = CacheOrder::floats;
   std::int64_t panel_ = 0;
   std::int64_t key_width_ = 0;  ///< bytes of a key

@@ -22,11 +22,48 @@ inline constexpr std::int64_t kCacheBlock = 64;
   return position / kCacheBlock * kCacheBlock;
 }
 
+/// What a number has to be limited to.
+inline constexpr float kMostByte = 127;
+
+/// The largest magnitude as bits, which have the order of magnitudes; a NaN's are the largest.
+/// @tparam Level any type that only code of one instruction set has, so that none links another's
+template <class Level>
+[[gnu::always_inline]] inline std::int32_t largest_magnitude_as(const float* values,
+                                                                std::int64_t count,
+                                                                std::int64_t stride = 1) {
+  std::int32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t size = __builtin_bit_cast(std::int32_t, values[i * stride]) & 0x7fffffff;
+    largest = size > largest ? size : largest;
+  }
+  return largest;
+}
+
+/// A number over a scale, as a byte. The product is rounded before it is added, on every machine:
+/// limits stand in between.
+template <class Level>
+[[gnu::always_inline]] inline std::int8_t byte_of_as(float value, float inverse) {
+  // Of a sum with it the last bit is one, and its low byte is the other's, in two's complement.
+  constexpr float kToNearest = 0x1.8p23F;
+  const float steps = value * inverse;
+  const float limited = steps > kMostByte ? kMostByte : steps < -kMostByte ? -kMostByte : steps;
+  return static_cast<std::int8_t>(__builtin_bit_cast(std::uint32_t, limited + kToNearest));
+}
+
+/// The loops of a rounding, by one instruction set.
+struct ByteLoops {
+  std::int32_t (*largest_magnitude)(const float* values, std::int64_t count);
+  void (*to_bytes)(const float* values, std::int64_t count, float inverse, std::int8_t* bytes);
+};
+
 /// `bytes[i] = round(values[i] / d)`, halves to even, with the scale `d = max |values| / 127`.
 /// Where a value is no number, or too large for a finite scale, `d` is NaN or infinite, and all
 /// that is made of it is no number either.
 /// @return the scale
 HEADROOM_API F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes);
+/// The same bits by other loops.
+HEADROOM_API F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes,
+                                const ByteLoops& loops);
 
 /// The same, and back.
 /// @param stride from one of the values to the next
