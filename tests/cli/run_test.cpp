@@ -146,7 +146,7 @@ TEST_F(Run, TakesAConfigurationWithoutWeights) {
   run_layer("deepseek_v3", 1, "_latent");
   expect("$headroom run --config config.json --layer query", 2, {"--layer"});
   write("config.json", R"({"model_type": "mamba", "num_attention_heads": 4})");
-  expect("$headroom run --config config.json", 5, {"'mamba' is no family that headroom knows"});
+  expect("$headroom run --config config.json", 5, {"'mamba' is not a family that headroom knows"});
 }
 
 TEST_F(Run, TakesSequencesOfSeveralLengths) {
@@ -249,7 +249,7 @@ TEST_F(Run, ResourcesThatAreMissingAreNamedBeforeAnythingIsComputed) {
   expect("$headroom run --weights models/gpt2 --output missing/y.npy", 4,
          {"cannot write ", "missing/y.npy: No such file"});
   expect("mkdir folder && $headroom run --weights models/gpt2 --output folder", 4,
-         {"it is there and no regular file"});
+         {"it exists and is not a regular file"});
   expect("$headroom run --weights models/gpt2 --output /dev/full", 4, {"is not a regular file"});
 }
 
@@ -291,7 +291,7 @@ TEST_F(Run, NumbersThatAreNoneAreWarnedOfOrRefused) {
   input[30] = std::numeric_limits<float>::infinity();
   write_npy("x.npy", {2, 24}, input);
   const std::string odd = "$headroom run --weights models/gpt2 --input x.npy";
-  expect(odd, 0, {"x.npy: 1 values are no finite numbers, the first at (1, 6)"});
+  expect(odd, 0, {"x.npy: 1 values are not finite, the first at (1, 6)"});
   expect(odd + " --strict", 3, {"--strict refuses it"});
 }
 

@@ -46,7 +46,7 @@ constexpr const char* kSome = "NAMES";  // separated by commas
 
 Axes::Axes()
     : op({.name = "op",
-          .help = "layer (default), attention over queries, keys and values that are given, or all",
+          .help = "layer (default), attention over given queries, keys and values, or all",
           .choices = op_names(),
           .op = true},
          ops_of),
@@ -66,15 +66,15 @@ Axes::Axes()
                          "heads of keys and values, a divisor of the heads (default: the model's, "
                          "or as many)"),
                numbers<1>),
-      window(size_list(
-                 "window",
-                 "keys that a token sees at most, its own included (default: the model's, or all)"),
-             numbers<1>),
-      past(size_list("past", "tokens that are in the cache before the call (default 0)"),
-           numbers<0>),
+      window(
+          size_list(
+              "window",
+              "the most keys that a token sees, its own included (default: the model's, or all)"),
+          numbers<1>),
+      past(size_list("past", "tokens in the cache before the call (default 0)"), numbers<0>),
       lengths({.name = "lengths",
                .help = "tokens of each sequence of one ragged batch, such as 1,17,64; not an axis, "
-                       "and given instead of --batch and --tokens",
+                       "and it replaces --batch and --tokens",
                .value = "LIST",
                .sets_size = true,
                .of_layer = true},
@@ -100,11 +100,12 @@ Axes::Axes()
                .help = "cap of scores, c * tanh(score / c) (default: the model's, or none)",
                .value = "C"},
               positives_of),
-      outliers(list("outliers",
-                    "how many times as large as others one channel in 64 of x and of each head's "
-                    "keys is, such as 1,300,10000; what it is multiplied with is as many times "
-                    "smaller (default 1: no outliers)"),
-               numbers<1>),
+      outliers(
+          list("outliers",
+               "how many times larger than the others one channel in 64 of x and of each "
+               "head's keys is, such as 1,300,10000; what multiplies it is as many times smaller "
+               "(default 1: no outliers)"),
+          numbers<1>),
       threads(list("threads", "threads (default: every allowed core)"), counts<kMaxThreads>),
       ranks({.name = "ranks",
              .help = "processes that share the heads, started by mpirun -n (default 1)",
@@ -126,7 +127,7 @@ Axes::Axes()
           {.name = "precision",
            .help =
                "what products compute with: f32 (default), bf16x9, bf16x6, fp16x3, bf16x3, "
-               "bf16, int8 (with --weights-dtype q8 or q4; of attention with --cache-dtype q8), "
+               "bf16, int8 (with --weights-dtype q8 or q4; for attention, with --cache-dtype q8), "
                "all, or auto: whatever is as exact as f32 and faster here; sums, softmax, inputs "
                "and outputs stay f32",
            .value = kSome,
@@ -148,7 +149,7 @@ Axes::Axes()
       cache_dtype(
           {.name = "cache-dtype",
            .help = "what keys and values are stored as: f32, bf16, q8 or all (default: as "
-                   "--dtype); of q8 a token's values share a scale, and 64 keys of a channel",
+                   "--dtype); in q8 a token's values share a scale, and so do 64 keys of a channel",
            .value = kSome,
            .choices = cache_names()},
           caches_of),
@@ -157,7 +158,7 @@ Axes::Axes()
            .choices = isa_names()},
           isa_of),
       unit({.name = "unit",
-            .help = "force who multiplies parts: none, avx512_bf16, amx or emulated "
+            .help = "force the unit that multiplies parts: none, avx512_bf16, amx or emulated "
                     "(default: the "
                     "fastest here)",
             .choices = unit_names()},
@@ -181,7 +182,7 @@ Axes::Axes()
               .choices = preset_names()},
              presets_of),
       weights({.name = "weights",
-               .help = "a layer of trained weights in place of random ones: a safetensors file, a "
+               .help = "a layer of trained weights instead of random ones: a safetensors file, a "
                        "folder with one or with the index of several, a GGUF file, or a folder of "
                        ".npy files; sizes come from it",
                .value = "PATH",
@@ -191,7 +192,7 @@ Axes::Axes()
               as_typed),
       config({.name = "config",
               .help = "a model's config.json: its layer with random weights, or with those of "
-                      "--weights (default for these: the config.json beside them)",
+                      "--weights (default with these: the config.json beside them)",
               .value = "FILE",
               .sets_size = true,
               .of_layer = true},
@@ -210,12 +211,12 @@ Axes::Axes()
               .may_repeat = true},
              part_of),
       stored({.name = "stored",
-              .help = "how matrices lie: out-in as nn.Linear has them, or in-out (default: as the "
-                      "layout has it, out-in for named tensors)",
+              .help = "how matrices are stored: out-in, as in nn.Linear, or in-out (default: as in "
+                      "the layout; out-in for named tensors)",
               .choices = order_names(),
               .says_weights = true},
              order_of),
-      causal(of_weights("causal", "a token attends to none after it, whatever the model does")),
+      causal(of_weights("causal", "no token attends to a later one, whatever the model does")),
       strict(of_weights("strict", "NaN and infinity in weights are errors, not warnings")),
       no_causal({.name = "no-causal", .help = "every token attends to every token"}),
       qkv_bias({.name = "qkv-bias",
@@ -224,7 +225,7 @@ Axes::Axes()
       no_out_proj(
           {.name = "no-out-proj", .help = "leave the output projection out", .of_layer = true}),
       sinks({.name = "sinks",
-             .help = "each head has one more logit in the sum of its softmax",
+             .help = "give each head one more logit in the sum of its softmax",
              .of_layer = true}) {}
 
 std::string AxisWords::value_text() const {

@@ -99,8 +99,7 @@ std::string odd_values(ConstMatrixView matrix) {
       if (count++ == 0) first = fmt::format("({}, {})", row, col);
     }
   }
-  return count == 0 ? ""
-                    : fmt::format("{} values are no finite numbers, the first at {}", count, first);
+  return count == 0 ? "" : fmt::format("{} values are not finite, the first at {}", count, first);
 }
 
 // A file whose header says what the layer takes. Its values are read once it is known that they fit
@@ -187,7 +186,7 @@ class Results {
     }
     const std::string odd = odd_values(y_.view());
     if (odd.empty() || !all_numbers()) return;
-    end(result, record::Status::failed, "of finite numbers it made others: " + odd);
+    end(result, record::Status::failed, "it turned finite numbers into others: " + odd);
   }
 
   bool write() {

@@ -143,12 +143,12 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
   add_value(*command, "--out", options->out_folder, "FOLDER",
             "folder for the results (default headroom-results)");
   command->add_flag("--resume", options->resume,
-                    "measure only the cells missing in --out; crashed cells are tried again, those "
+                    "measure only the cells that --out lacks; crashed cells are tried again, those "
                     "that are ok, unsupported, skipped or failed are not");
   add_value(*command, "--shard", options->shard, "I/N",
             "measure part I of N, such as 1/8; headroom merge joins the parts");
   add_value(*command, "--only", options->only, "IDS",
-            "measure only these cells of the axes, by their ids, separated by commas");
+            "measure only the cells of the axes with these ids, separated by commas");
   command->add_flag("--dry-run", options->dry_run,
                     "print the cells with their memory and estimated time, and measure nothing");
   add_value(*command, "--budget", options->budget, "TIME",
@@ -165,8 +165,8 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
             "warm: passes run back to back; cold: caches are emptied before each pass "
             "(default warm)");
   add_value(*command, "--timeout", options->timeout, "TIME",
-            "end a process that sends no message for this long plus ten times what its current "
-            "pass should take (default 5m)");
+            "end a process that stays silent for this long plus ten times what its current pass "
+            "should take (default 5m)");
   add_value(*command, "--seed", options->seed, "N", "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));

@@ -154,16 +154,17 @@ std::vector<Isa> isa_of(std::string_view option, const std::string& text) {
   const std::vector<std::string>& units = unit_names();
   if (std::find(units.begin(), units.end(), lower_case(text)) != units.end()) {
     throw InvalidArgument(fmt::format(
-        "{}: '{}' is no instruction set but a unit that multiplies parts; give --unit {}", option,
-        text, lower_case(text)));
+        "{}: '{}' is not an instruction set but a unit that multiplies parts; give --unit {}",
+        option, text, lower_case(text)));
   }
   return {one_of<Isa>(option, "instruction set", text, parse_isa, kIsas)};
 }
 
 std::vector<Unit> unit_of(std::string_view option, const std::string& text) {
   if (std::find(kIsas.begin(), kIsas.end(), lower_case(text)) != kIsas.end()) {
-    throw InvalidArgument(fmt::format("{}: '{}' is no unit but an instruction set; give --isa {}",
-                                      option, text, lower_case(text)));
+    throw InvalidArgument(
+        fmt::format("{}: '{}' is not a unit but an instruction set; give --isa {}", option, text,
+                    lower_case(text)));
   }
   return {one_of<Unit>(option, "unit", text, parse_unit, unit_names())};
 }
